@@ -1,0 +1,99 @@
+// Package model is what the documents say, with every reference resolved. It is
+// the only thing that emitters and templates see.
+package model
+
+import "github.com/capstan-dev/capstan/internal/schema"
+
+// Profile holds the names that a deployment may change (openapi/profile.yaml).
+type Profile struct {
+	GroupSuffix     string // "k8s.io"
+	LabelDomain     string // "kubernetes.io"
+	MediaTypeWord   string // "kubernetes"
+	ExtensionPrefix string // "x-kubernetes-"
+}
+
+// Model is all documents of the project.
+//
+// Invariants: everything is sorted (GroupVersions by Dir, Types and Resources
+// by name), so that emitting it twice gives equal bytes.
+type Model struct {
+	Profile       Profile
+	GroupVersions []*GroupVersion
+	types         map[string]*Type
+}
+
+// GroupVersion is one openapi/<dir>.yaml with the schemas of schemas/<dir>/.
+// A directory of shared types only (meta/v1) has no Resources.
+type GroupVersion struct {
+	Pos             schema.Position
+	Dir             string // "core/v1"
+	Group           string // full name, suffix included: "", "apps", "policy"
+	Version         string
+	Stability       string // stable, beta, alpha
+	GroupPriority   int
+	VersionPriority int
+	Served          bool // has an openapi document
+	Types           []*Type
+	Resources       []*Resource
+	Table           *schema.Table
+}
+
+// Type is a named type: the root of a schema document or one of its $defs.
+type Type struct {
+	GV     *GroupVersion
+	Name   string // "PodSpec"
+	ID     string // "core/v1.PodSpec"
+	Root   bool   // root of its document
+	Kind   bool   // has apiVersion and kind
+	Schema *schema.Schema
+}
+
+// Resource is one entry of x-cluster-resources.
+type Resource struct {
+	Pos                schema.Position
+	GV                 *GroupVersion
+	Plural, Singular   string
+	Kind, ListKind     string
+	Type               *Type
+	Namespaced, Stored bool
+	ShortNames         []string
+	Categories         []string
+	Verbs              []string // sorted
+	NameFormat         string
+	HasStatus          bool
+	HasGeneration      bool
+	Graceful           bool
+	StorageVersion     string
+	Hooks              []string // create, update, validate
+	Columns            []Column
+	Selectable         []Selectable
+	Subresources       []Subresource // by name
+	DeprecatedSince    string
+	RemovedIn          string
+	Replacement        string
+}
+
+// Column is one column of the table representation: Path or Cell is set.
+type Column struct {
+	Pos                             schema.Position
+	Name, Type, Format, Description string
+	Priority                        int
+	Path, Cell                      string
+}
+
+// Selectable is a field that a fieldSelector may name.
+type Selectable struct {
+	Pos                          schema.Position
+	Name, Path, Default, AliasOf string
+	Never                        bool
+}
+
+// Subresource is an endpoint below one object. Type is the body's, the
+// resource's own when the document does not say.
+type Subresource struct {
+	Pos                                    schema.Position
+	Name                                   string
+	Verbs                                  []string
+	Type                                   *Type
+	SpecReplicas, StatusReplicas, Selector string // scale only, dotted paths
+}

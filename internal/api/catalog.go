@@ -1,0 +1,165 @@
+package api
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Verbs is a set of API verbs.
+type Verbs uint16
+
+// The verbs of the specification ("Terminology") that a resource may support.
+const (
+	VerbCreate Verbs = 1 << iota
+	VerbDelete
+	VerbDeleteCollection
+	VerbGet
+	VerbList
+	VerbPatch
+	VerbUpdate
+	VerbWatch
+)
+
+var verbNames = [...]string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+// Has reports whether all of v are in the set.
+func (s Verbs) Has(v Verbs) bool { return s&v == v }
+
+// Names lists the verbs in the order of discovery (alphabetical).
+func (s Verbs) Names() []string {
+	var names []string
+	for i, n := range verbNames {
+		if s&(1<<i) != 0 {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// GroupVersion is one served group version: static data, written by the
+// generator (or made at run time from a custom resource definition).
+type GroupVersion struct {
+	Group, Version  string
+	GroupPriority   int  // order of groups in /apis, higher first (apiregistration's groupPriorityMinimum)
+	VersionPriority int  // order of versions within the group
+	Preferred       bool // the group's preferred version
+	Table           *schema.Table
+	Defaults        []func(document.Value) // by schema.Type.Hook - 1
+	Resources       []Resource             // by plural name
+}
+
+// APIVersion is the text of an object's apiVersion: "v1", "apps/v1".
+func (g *GroupVersion) APIVersion() string {
+	if g.Group == "" {
+		return g.Version
+	}
+	return g.Group + "/" + g.Version
+}
+
+// Prefix is the path under which the group version is served.
+func (g *GroupVersion) Prefix() string {
+	if g.Group == "" {
+		return "/api/" + g.Version
+	}
+	return "/apis/" + g.Group + "/" + g.Version
+}
+
+// Resource is one row of the catalog: all that the server needs to know to
+// serve a resource type in one version.
+//
+// Invariants: GV.Table.Types[Type] is the kind's Object type; Stored is false
+// for virtual resources, which then support no verb but create (and what their
+// subresources say).
+type Resource struct {
+	GV                 *GroupVersion
+	Plural             string
+	Singular           string // "" in discovery of built-in types, as in 1.25
+	Kind               string
+	ListKind           string
+	Type               schema.Ref
+	Namespaced         bool
+	Stored             bool
+	Verbs              Verbs
+	ShortNames         []string
+	Categories         []string
+	StorageVersion     string // the version whose JSON is stored: "v1"
+	StorageVersionHash string // opaque, changes with the storage encoding
+	NameFormat         string // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
+	HasStatus          bool   // spec and status are written by different endpoints
+	HasGeneration      bool   // metadata.generation counts changes outside metadata and status
+	Graceful           bool   // delete honours gracePeriodSeconds (pods)
+	CreateOnUpdate     bool   // reserved: PUT of a missing object creates it
+	Columns            []Column
+	Selectable         []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
+	Subresources       []Subresource
+	Hooks              *Hooks // nil when the kind has none
+	Deprecated         *Deprecation
+}
+
+// GroupResource names the resource type in messages.
+func (r *Resource) GroupResource() GroupResource {
+	return GroupResource{Group: r.GV.Group, Resource: r.Plural}
+}
+
+// Subresource returns the row with that name, or nil.
+func (r *Resource) Subresource(name string) *Subresource {
+	for i := range r.Subresources {
+		if r.Subresources[i].Name == name {
+			return &r.Subresources[i]
+		}
+	}
+	return nil
+}
+
+// Column is one column of the table representation.
+type Column struct {
+	Name, Type, Format, Description string
+	Priority                        int
+	Path                            string   // ".status.phase": the value at that path; "" when Cell is set
+	Cell                            CellFunc // computes the value; nil when Path is set
+}
+
+// CellFunc computes a table cell from an object: a string, an int64 or a bool.
+type CellFunc func(obj document.Value) any
+
+// Selectable is a field that a fieldSelector may name.
+type Selectable struct {
+	Name    string   // "spec.nodeName"
+	Path    []string // where the value is; nil for metadata.name and metadata.namespace, which the key holds
+	Default string   // the value when the field is absent
+	AliasOf string   // another Name whose value it stands for
+	Never   bool     // accepted, but never equal to anything
+}
+
+// Subresource is an endpoint below one object.
+type Subresource struct {
+	Name                 string // "status", "scale", "binding", …
+	Verbs                Verbs
+	Group, Version, Kind string // of the body, where it differs from the resource
+	Table                *schema.Table
+	Type                 schema.Ref
+	Scale                *ScalePaths // of the scale subresource
+}
+
+// ScalePaths says where the scale subresource finds its values, as dotted
+// paths ("spec.replicas").
+type ScalePaths struct{ SpecReplicas, StatusReplicas, Selector []string }
+
+// Deprecation is what a deprecated resource tells its users.
+type Deprecation struct {
+	Since, RemovedIn string // releases, "1.24"
+	Replacement      string // "autoscaling/v2 HorizontalPodAutoscaler"; "" for none
+}
+
+// Hooks are the hand-written rules of one kind, where a schema cannot say
+// them. Each may be nil. They run on objects in the row's version, after
+// decoding and schema defaults.
+type Hooks struct {
+	// Create sets what the server owns on a new object (status, …).
+	Create func(obj document.Value)
+	// Update makes obj, about to replace old, follow the rules that are not
+	// errors (fields that only the server may change keep their old value).
+	Update func(obj, old document.Value)
+	// Validate returns all that is wrong. old is the zero Value on create.
+	Validate func(obj, old document.Value) []FieldError
+}

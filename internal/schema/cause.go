@@ -1,0 +1,22 @@
+package schema
+
+// Cause is one detail of a failure, usually one wrong field. It becomes an
+// entry of details.causes in a Status.
+type Cause struct {
+	Reason  string // one of the Cause… constants
+	Message string // what is wrong and what to do; names the value
+	Field   string // "spec.template.spec.containers[0].name"; "" for none
+}
+
+// Reasons of a Cause, as clients of Kubernetes 1.25 check them.
+const (
+	CauseInvalid      = "FieldValueInvalid"
+	CauseRequired     = "FieldValueRequired"
+	CauseDuplicate    = "FieldValueDuplicate"
+	CauseNotSupported = "FieldValueNotSupported"
+	CauseForbidden    = "FieldValueForbidden"
+	CauseNotFound     = "FieldValueNotFound"
+	CauseTooLong      = "FieldValueTooLong"
+	CauseTooMany      = "FieldValueTooMany"
+	CauseTypeInvalid  = "FieldValueTypeInvalid"
+)

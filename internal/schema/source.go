@@ -1,0 +1,67 @@
+package schema
+
+import "fmt"
+
+// Position is a place in a document. The zero Position is nowhere (schemas
+// that arrive over the network have none).
+type Position struct {
+	File string
+	Line int
+}
+
+func (p Position) String() string {
+	if p.File == "" {
+		return "schema"
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// Schema is one JSON Schema object as it was read, before references are
+// resolved. The loader of the generator and the reader of custom resource
+// definitions both make it; Compile turns it into table rows.
+type Schema struct {
+	Pos         Position
+	ID          string // $id of a document: "apps/v1/Deployment"
+	Ref         string // $ref: "#/$defs/X" or "/meta/v1/ObjectMeta"
+	Description string
+	Type        string // object, array, string, integer, number, boolean; "" for any
+	Format      string
+	Properties  []Property // in document order, which is the canonical order
+	Required    []string
+	Items       *Schema
+	Additional  *Schema    // additionalProperties: the values of a map
+	Defs        []Property // $defs, named types of the same document
+
+	Enum             []string
+	Default          []byte // JSON text; nil for none
+	Pattern          string
+	Minimum, Maximum *float64
+	ExclusiveMinimum *float64
+	ExclusiveMaximum *float64
+	MinLength        *int
+	MaxLength        *int
+	MinItems         *int
+	MaxItems         *int
+	UniqueItems      bool
+
+	// The x-cluster-… extensions.
+	Binary        int      // x-cluster-binary
+	Presence      string   // x-cluster-presence: implicit | explicit | always
+	ListType      string   // x-cluster-list-type: atomic | set | map
+	ListMapKeys   []string // x-cluster-list-map-keys
+	MapType       string   // x-cluster-map-type: atomic | granular
+	PatchStrategy []string // x-cluster-patch-strategy: merge | retainKeys | replace
+	PatchMergeKey string   // x-cluster-patch-merge-key
+	Immutable     bool     // x-cluster-immutable
+	PreserveAny   bool     // x-cluster-preserve-unknown-fields
+	DefaultHook   bool     // x-cluster-hooks: [default]
+	Goname        string   // x-cluster-go-name, where the derived name would clash
+	BinaryForm    string   // x-cluster-binary-form: raw | string-list
+}
+
+// Property is a named schema.
+type Property struct {
+	Name   string
+	Pos    Position
+	Schema *Schema
+}

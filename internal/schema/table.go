@@ -1,0 +1,186 @@
+// Package schema holds the tables that describe the documents' types, and the
+// compiler that makes them.
+//
+// A Table is plain static data: the generator writes one per group version as
+// a Go composite literal that needs no work at start-up, and the same compiler
+// makes one at run time from a custom resource definition. Everything that
+// looks at objects (decoding, defaulting, validation, patches, the binary form,
+// tables for people) is driven by it.
+package schema
+
+// Kind is the shape of a value.
+type Kind uint8
+
+// The kinds of values. The scalar kinds after Boolean have a JSON form of
+// their own and a canonical spelling that the document package enforces.
+const (
+	Object      Kind = iota + 1 // a fixed set of fields
+	Map                         // string keys, values of type Elem
+	List                        // values of type Elem
+	String                      // JSON string
+	Bytes                       // JSON string in standard base64
+	Boolean                     // JSON true or false
+	Integer                     // JSON number without fraction, Bits wide
+	Number                      // JSON number, float64
+	IntOrString                 // JSON number (int32) or string
+	Quantity                    // JSON string (or number on input), e.g. "100m", "1Gi"
+	Time                        // RFC 3339, whole seconds, UTC
+	MicroTime                   // RFC 3339 with six fractional digits, UTC
+	Duration                    // Go duration text, e.g. "1m30s"
+	Any                         // any JSON value, kept as sent
+)
+
+// Presence says what becomes of a zero value ("", 0, false, [], {}).
+type Presence uint8
+
+const (
+	// Implicit: a zero value is the same as no value and is dropped. The
+	// default for optional scalars, lists and maps.
+	Implicit Presence = iota
+	// Explicit: absent and zero differ, a zero is kept when it was sent. The
+	// default for optional objects.
+	Explicit
+	// Always: written even when it was not sent, with its zero value: "", 0,
+	// false, {} for objects, null for lists, maps, times and Any. The default
+	// for required fields.
+	Always
+)
+
+// ListType says how two lists merge (specification, "merge markers").
+type ListType uint8
+
+const (
+	ListAtomic ListType = iota // replaced as a whole
+	ListSet                    // unique scalars
+	ListMap                    // elements identified by Type.ListKeys
+)
+
+// PatchStrategy is a set of strategic merge patch directives of a field.
+type PatchStrategy uint8
+
+const (
+	PatchMerge      PatchStrategy = 1 << iota // lists merge (by Field.PatchKey, or as a set)
+	PatchRetainKeys                           // the patch's keys replace the object's
+)
+
+// BinaryForm says how an Any or scalar value is wrapped in the binary form.
+type BinaryForm uint8
+
+const (
+	// BinaryPlain is the form of the kind itself: String and Bytes are
+	// length-delimited, Integer and Boolean varints, Object and Map messages,
+	// Quantity {1: string}, Time and MicroTime {1: seconds, 2: nanos},
+	// Duration {1: nanoseconds}, IntOrString {1: kind, 2: int, 3: string}.
+	BinaryPlain BinaryForm = iota
+	// BinaryRaw is a message whose field 1 holds the JSON bytes
+	// (RawExtension, FieldsV1, JSON).
+	BinaryRaw
+	// BinaryStringList is a message whose repeated field 1 holds the strings
+	// (ExtraValue, Verbs).
+	BinaryStringList
+)
+
+// Ref is the index of a type in its Table.
+type Ref int32
+
+// None is the Ref of no type.
+const None Ref = -1
+
+// Table is the closed set of types that a group version's kinds reach. It
+// refers to no other table.
+//
+// Invariants: every Ref is None or inside Types; types appear in the order in
+// which a depth-first walk from Roots (in their order) first meets them; two
+// tables compiled from the same documents are equal (reflect.DeepEqual).
+type Table struct {
+	Group   string // "apps"; "" for the core group
+	Version string // "v1"
+	Types   []Type
+	Roots   []Root // by name
+}
+
+// Root names a type that can be asked for: every named type that is declared
+// in the group version, kinds and options alike.
+type Root struct {
+	Name string // "Pod", "PodSpec"
+	Type Ref
+}
+
+// Type describes the values of one type.
+type Type struct {
+	Name      string // "core/v1.PodSpec"; "" for an anonymous type
+	Kind      Kind
+	Bits      uint8 // Integer: 32 or 64
+	Binary    BinaryForm
+	ListType  ListType // List
+	AtomicMap bool     // Object and Map: owned as a whole by field managers
+	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
+	Elem      Ref      // List and Map; None otherwise
+	ListKeys  []string // List of type ListMap
+	Fields    []Field  // Object, in canonical order
+	Sorted    []uint16 // Object: indices of Fields ordered by name, for lookup
+	Rules     *Rules   // constraints on the value itself; nil for none
+}
+
+// Field is one member of an Object type.
+type Field struct {
+	Name      string
+	Type      Ref
+	Number    uint32 // in the binary form; 0 for none
+	Presence  Presence
+	Required  bool // absence on input is an error (422, FieldValueRequired)
+	Immutable bool // may not change after creation
+	Patch     PatchStrategy
+	PatchKey  string // merge key of PatchMerge lists; "" for scalars
+	Default   string // canonical JSON text; "" for none
+}
+
+// Rules are the constraints that a schema can say. Zero means not set.
+type Rules struct {
+	Enum                 []string // allowed strings
+	Pattern              string   // RE2, unanchored unless it says so
+	Format               string   // a named check, e.g. "dns1123-label"; see document.Formats
+	HasMin, HasMax       bool
+	Min, Max             float64
+	ExclusiveMin         bool
+	ExclusiveMax         bool
+	MinLength, MaxLength uint32 // strings, in characters; MaxLength 0: none
+	MinItems, MaxItems   uint32 // lists and maps; MaxItems 0: none
+	UniqueItems          bool
+}
+
+// Root returns the type declared under that name, or None.
+func (t *Table) Root(name string) Ref {
+	lo, hi := 0, len(t.Roots)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if t.Roots[mid].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(t.Roots) && t.Roots[lo].Name == name {
+		return t.Roots[lo].Type
+	}
+	return None
+}
+
+// Field returns the index in Fields of the member with that name, or -1.
+func (t *Type) Field(name string) int {
+	lo, hi := 0, len(t.Sorted)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if t.Fields[t.Sorted[mid]].Name < name {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(t.Sorted) {
+		if i := int(t.Sorted[lo]); t.Fields[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,158 @@
+// Package store keeps versioned bytes. It knows no kinds: a key names an
+// object, a value is what clients receive, a revision orders all changes.
+//
+// The interface is split by power: Reader is a snapshot, Store adds writing
+// and the change feed. The engine in this package keeps everything in Pebble;
+// internal/storetest holds the acceptance suite that every engine passes.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Errors that callers are expected to handle.
+var (
+	// ErrNotFound: the key has no value at that revision.
+	ErrNotFound = errors.New("store: not found")
+	// ErrClosed: the store is closed or closing; nothing was written.
+	ErrClosed = errors.New("store: closed")
+	// ErrLocked: another process has the directory open.
+	ErrLocked = errors.New("store: the data directory is in use by another process")
+)
+
+// TrimmedError says that history no longer covers a revision. The caller lists
+// anew (410 to a client).
+type TrimmedError struct{ Asked, Oldest uint64 }
+
+func (e *TrimmedError) Error() string {
+	return fmt.Sprintf("store: revision %d is trimmed, the oldest kept is %d", e.Asked, e.Oldest)
+}
+
+// FutureError says that a revision has not been written yet. The caller waits
+// (WaitFor) or answers 504.
+type FutureError struct{ Asked, Current uint64 }
+
+func (e *FutureError) Error() string {
+	return fmt.Sprintf("store: revision %d does not exist yet, the current is %d", e.Asked, e.Current)
+}
+
+// FormatError says that the directory was written by another format version.
+type FormatError struct{ Found, Supported string }
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("store: the data directory has format %q, this binary reads %q; use the binary that wrote it, or restore a backup", e.Found, e.Supported)
+}
+
+// Value is what is kept under a key.
+type Value struct {
+	// Meta is a small header that the caller may look at without touching
+	// Body (labels, selectable fields). Opaque to the store.
+	Meta []byte
+	// Body is the object as clients receive it.
+	Body []byte
+	// RevisionAt is the offset in Body at which the store inserts the decimal
+	// digits of the revision when it commits; negative for none. It is an
+	// input of writes and -1 in what is read.
+	RevisionAt int
+}
+
+// Entry is a value at a revision.
+//
+// The slices belong to the store's caller from then on and are never changed
+// by anybody: they may be shared freely.
+type Entry struct {
+	Key      string
+	Revision uint64 // of the change that wrote it
+	Value
+}
+
+// Op says what a change did.
+type Op uint8
+
+// The operations of a change.
+const (
+	OpCreate Op = iota + 1
+	OpUpdate
+	OpDelete
+)
+
+// Change is one committed write.
+//
+// Invariant: Entry.Revision is the change's revision. For OpDelete Entry is
+// the last state with its Body rewritten to carry the revision of the deletion
+// (spliced by the store, as in any write). Prev is the state before, its zero
+// value for OpCreate.
+type Change struct {
+	Op    Op
+	Entry Entry
+	Prev  Entry
+}
+
+// Write is what an update function asks for.
+type Write struct {
+	Op    Op    // 0: nothing is to be written, the current entry is returned
+	Value Value // OpCreate and OpUpdate: the new value; OpDelete: the final state that watchers see
+}
+
+// Reader is a consistent view at one revision. It is safe for concurrent use.
+type Reader interface {
+	// Revision is the revision the view is at.
+	Revision() uint64
+	// Get returns the entry of a key, or ErrNotFound.
+	Get(key string) (Entry, error)
+	// Scan visits the entries with prefix <= key, in key order, starting at
+	// from (inclusive; "" for the beginning of the prefix). The entry's slices
+	// are valid only until visit returns; visit returns false to stop. It holds
+	// constant memory whatever the size of the collection.
+	Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error
+	// Count returns the number of keys with the prefix at or after from.
+	Count(ctx context.Context, prefix, from string) (int64, error)
+	// Close frees the view. Every Reader must be closed.
+	Close() error
+}
+
+// Store is a versioned key-value store with a change feed.
+//
+// Invariants:
+//
+//	S1. Revisions increase strictly, start at 1 and are never reused, also not
+//	    after a crash.
+//	S2. A write is visible to readers and announced only when it is durable, and
+//	    changes become visible and are announced in revision order.
+//	S3. An acknowledged write survives a crash of process and machine.
+//	S4. A Reader at revision r sees exactly the changes with revision <= r.
+type Store interface {
+	// At opens a view: at is 0 for the newest revision, otherwise an exact one.
+	// Errors: *TrimmedError, *FutureError, ErrClosed.
+	At(ctx context.Context, at uint64) (Reader, error)
+	// Get is At(0).Get(key) without the ceremony.
+	Get(ctx context.Context, key string) (Entry, error)
+	// Update runs one transaction on one key. fn is given the current entry, or
+	// nil where there is none, and says what to write; it runs once, under the
+	// key's lock, and may be slow only at the expense of that key. An error of
+	// fn is returned as it is and nothing is written. Update returns when the
+	// write is durable and announced, with the entry as committed (for OpDelete
+	// the final state). Errors besides fn's: ErrClosed, ctx's, I/O errors (the
+	// write may or may not survive a crash then, but was not acknowledged).
+	Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error)
+	// Changes visits the committed changes with after < revision <= the current
+	// one whose key has the prefix, in order, until visit returns false. It
+	// returns the revision up to which the feed was read. Errors:
+	// *TrimmedError when changes after `after` may have been trimmed.
+	Changes(ctx context.Context, prefix string, after uint64, visit func(c *Change) bool) (uint64, error)
+	// Subscribe calls fn for every batch of changes in revision order, from the
+	// moment it returns; current is the revision just before the first of them.
+	// fn must not block and must not call the store. cancel ends it.
+	Subscribe(fn func([]*Change)) (current uint64, cancel func())
+	// Current is the newest visible revision, Oldest the oldest that At accepts.
+	Current() uint64
+	Oldest() uint64
+	// WaitFor returns once Current() >= revision, or with ctx's error.
+	WaitFor(ctx context.Context, revision uint64) error
+	// Healthy returns nil, or the I/O error after which writes are refused.
+	Healthy() error
+	// Close finishes writes in flight and closes the files.
+	Close() error
+}
