@@ -50,27 +50,30 @@ type Type struct {
 
 // Resource is one entry of x-cluster-resources.
 type Resource struct {
-	Pos                schema.Position
-	GV                 *GroupVersion
-	Plural, Singular   string
-	Kind, ListKind     string
-	Type               *Type
-	Namespaced, Stored bool
-	ShortNames         []string
-	Categories         []string
-	Verbs              []string // sorted
-	NameFormat         string
-	HasStatus          bool
-	HasGeneration      bool
-	Graceful           bool
-	StorageVersion     string
-	Hooks              []string // create, update, validate
-	Columns            []Column
-	Selectable         []Selectable
-	Subresources       []Subresource // by name
-	DeprecatedSince    string
-	RemovedIn          string
-	Replacement        string
+	Pos                 schema.Position
+	GV                  *GroupVersion
+	Plural, Singular    string
+	Kind, ListKind      string
+	Type                *Type
+	Namespaced, Stored  bool
+	ShortNames          []string
+	Categories          []string
+	Verbs               []string // sorted
+	NameFormat          string
+	HasStatus           bool
+	HasGeneration       bool
+	Graceful            bool
+	StatusOnCreate      bool // statusOnCreate: a new object keeps the status it was sent with
+	DeleteReturnsObject bool // deleteReturnsObject: delete answers with the object
+	StorageVersion      string
+	StorageVersionHash  string
+	Hooks               []string // create, update, validate
+	Columns             []Column
+	Selectable          []Selectable
+	Subresources        []Subresource // by name
+	DeprecatedSince     string
+	RemovedIn           string
+	Replacement         string
 }
 
 // Column is one column of the table representation: Path or Cell is set.

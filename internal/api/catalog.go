@@ -71,29 +71,30 @@ func (g *GroupVersion) Prefix() string {
 // for virtual resources, which then support no verb but create (and what their
 // subresources say).
 type Resource struct {
-	GV                 *GroupVersion
-	Plural             string
-	Singular           string // "" in discovery of built-in types, as in 1.25
-	Kind               string
-	ListKind           string
-	Type               schema.Ref
-	Namespaced         bool
-	Stored             bool
-	Verbs              Verbs
-	ShortNames         []string
-	Categories         []string
-	StorageVersion     string // the version whose JSON is stored: "v1"
-	StorageVersionHash string // opaque, changes with the storage encoding
-	NameFormat         string // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
-	HasStatus          bool   // spec and status are written by different endpoints
-	HasGeneration      bool   // metadata.generation counts changes outside metadata and status
-	Graceful           bool   // delete honours gracePeriodSeconds (pods)
-	CreateOnUpdate     bool   // reserved: PUT of a missing object creates it
-	Columns            []Column
-	Selectable         []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
-	Subresources       []Subresource
-	Hooks              *Hooks // nil when the kind has none
-	Deprecated         *Deprecation
+	GV                  *GroupVersion
+	Plural              string
+	Singular            string // "" in discovery of built-in types, as in 1.25
+	Kind                string
+	ListKind            string
+	Type                schema.Ref
+	Namespaced          bool
+	Stored              bool
+	Verbs               Verbs
+	ShortNames          []string
+	Categories          []string
+	StorageVersion      string // the version whose JSON is stored: "v1"
+	StorageVersionHash  string // opaque, changes with the storage encoding
+	NameFormat          string // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
+	HasStatus           bool   // spec and status are written by different endpoints
+	HasGeneration       bool   // metadata.generation counts changes outside metadata and status
+	Graceful            bool   // delete honours gracePeriodSeconds (pods)
+	StatusOnCreate      bool   // a new object keeps the status it was sent with (nodes)
+	DeleteReturnsObject bool   // delete answers with the object, not with a Status
+	Columns             []Column
+	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
+	Subresources        []Subresource
+	Hooks               *Hooks // nil when the kind has none
+	Deprecated          *Deprecation
 }
 
 // GroupResource names the resource type in messages.

@@ -1,0 +1,73 @@
+# Every target works on a machine with Go, git and make.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
+export CGO_ENABLED := 0
+
+BIN := bin/capstan
+TOOLS := $(CURDIR)/.tmp/bin
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+# Longest that one fuzz target or stress run may take.
+FUZZTIME ?= 1m
+STRESSTIME ?= 10m
+
+.PHONY: help
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: generate
+generate: ## Rebuild gen/ from openapi/ and schemas/
+	go run ./generator generate
+
+.PHONY: verify
+verify: generate ## Fail when gen/ is stale, or has a new or orphaned file
+	@changes=$$(git status --porcelain -- gen); \
+	if [ -n "$$changes" ]; then echo "gen/ differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
+
+.PHONY: build
+build: ## Build bin/capstan
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./server/cmd/capstan
+
+.PHONY: run
+run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
+	$(BIN) serve
+
+.PHONY: test
+test: ## Run all tests, real kubectl and client-go included
+	go test -timeout 8m ./...
+	go -C internal/e2e test -timeout 8m ./...
+
+.PHONY: race
+race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/watch/... ./internal/document/... ./server/...
+
+.PHONY: lint
+lint: $(TOOLS)/staticcheck ## Check formatting, vet, staticcheck and the house rules
+	@files=$$(gofmt -l client generator internal server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go -C internal/e2e vet ./...
+	$(TOOLS)/staticcheck ./...
+	go test ./internal/lint
+
+$(TOOLS)/staticcheck: internal/tools/go.mod
+	go -C internal/tools build -o $@ honnef.co/go/tools/cmd/staticcheck
+
+.PHONY: compat
+compat: ## Compare the documents with openapi/released and list breaking changes
+	go run ./generator compat
+
+.PHONY: bench
+bench: ## Run the Go benchmarks, in the form that benchstat reads
+	go test -run '^$$' -bench . -benchmem -count 3 -timeout 20m ./internal/... ./server/...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME each
+	@for pkg in $$(go list ./internal/... ./server/...); do \
+	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+.PHONY: stress
+stress: ## Run the long store and server tests for up to STRESSTIME each
+	CAPSTAN_STRESS=1 go test -timeout $(STRESSTIME) -count 1 ./internal/store/... ./internal/watch/...

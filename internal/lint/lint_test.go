@@ -1,0 +1,143 @@
+// Package lint holds the house rules that no other tool checks, as tests.
+package lint
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/capstan-dev/capstan/"
+
+// forbidden says which imports may not cross a border: a package below the
+// first path may not import one below any of the others. Imports point one
+// way: api, document and schema in the centre, the other internal packages
+// around them, gen beside those, server on top.
+var forbidden = []struct {
+	from string
+	to   []string
+	why  string
+}{
+	{"internal/", []string{"server"}, "the server is wired from the outside"},
+	{"gen/", []string{"server", "generator"}, "generated code calls hand-written code through interfaces"},
+	{"internal/store", []string{"gen", "internal/api", "internal/document", "internal/schema"}, "the store knows bytes, not kinds"},
+	{"internal/watch", []string{"gen", "internal/api", "internal/document", "internal/schema"}, "watches carry bytes, not kinds"},
+	{"internal/schema", []string{"gen", "internal/api", "internal/document", "internal/store", "internal/codec"}, "tables are the centre"},
+	{"internal/document", []string{"gen", "internal/api", "internal/store", "internal/codec"}, "documents need tables only"},
+	{"internal/api", []string{"gen", "internal/store", "internal/codec", "internal/watch", "internal/authn", "internal/authz"}, "the domain centre imports no adapter"},
+	{"client", []string{"internal/", "server", "gen"}, "a client is usable on its own"},
+	{"value", []string{"internal/", "server", "gen"}, "value types are usable on their own"},
+}
+
+// exceptions are imports that a rule forbids and that have a reason.
+var exceptions = map[string]string{
+	"internal/e2e": "tests of the whole may see all of it",
+}
+
+func goFiles(t *testing.T, visit func(path string)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() {
+			if name := d.Name(); rel != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "capstan-data") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if strings.HasSuffix(path, ".go") {
+			visit(filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func below(pkg, dir string) bool {
+	dir = strings.TrimSuffix(dir, "/")
+	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	goFiles(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") {
+			return // tests may look around
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", path), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		for dir := range exceptions {
+			if below(pkg, dir) {
+				return
+			}
+		}
+		for _, imp := range file.Imports {
+			name := strings.Trim(imp.Path.Value, `"`)
+			if !strings.HasPrefix(name, module) {
+				continue
+			}
+			name = strings.TrimPrefix(name, module)
+			for _, rule := range forbidden {
+				for _, to := range rule.to {
+					if below(pkg, rule.from) && below(name, to) {
+						t.Errorf("%s imports %s: %s", path, name, rule.why)
+					}
+				}
+			}
+		}
+	})
+}
+
+// handwritten reports whether people maintain a file.
+func handwritten(path string) bool { return !strings.HasPrefix(path, "gen/") }
+
+func TestNoHandWrittenFileIsTooLong(t *testing.T) {
+	goFiles(t, func(path string) {
+		b, err := os.ReadFile(filepath.Join("..", "..", path))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		lines, limit := strings.Count(string(b), "\n"), 700
+		if !handwritten(path) {
+			limit = 5000
+		}
+		if lines > limit {
+			t.Errorf("%s has %d lines, the limit is %d: split it by noun", path, lines, limit)
+		}
+	})
+}
+
+func TestPackageCodeDoesNotPanicOrPrint(t *testing.T) {
+	words := []string{"fmt.Print", "log.Print", "log.Fatal", "os.Exit(", "\tinit() {", "func init()"}
+	goFiles(t, func(path string) {
+		if !handwritten(path) || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "server/cmd/") ||
+			path == "generator/main.go" || strings.HasPrefix(path, "internal/e2e/") || strings.HasPrefix(path, "internal/lint/") || strings.HasPrefix(path, "internal/bench/") {
+			return
+		}
+		b, err := os.ReadFile(filepath.Join("..", "..", path))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for i, line := range strings.Split(string(b), "\n") {
+			for _, w := range words {
+				if strings.Contains(line, w) {
+					t.Errorf("%s:%d: %q does not belong in a package: return errors, log through the given logger", path, i+1, strings.TrimSpace(w))
+				}
+			}
+		}
+	})
+}

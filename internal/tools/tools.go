@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package tools pins the versions of the development tools.
+package tools
+
+import _ "honnef.co/go/tools/cmd/staticcheck"

@@ -1,0 +1,106 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// ErrClosed says that the hub is closed: the server is going down.
+var ErrClosed = errors.New("watch: closed")
+
+// batchSize bounds what one Next returns, and so the memory that a watcher
+// holds while it writes to a slow client.
+const batchSize = 64
+
+// Cursor is a watcher's place: it has seen every change up to its revision
+// whose key starts with its prefix. It is used by one goroutine.
+type Cursor struct {
+	hub    *Hub
+	ring   *ring
+	prefix string
+	rev    uint64
+}
+
+// Watch returns a cursor after a revision. prefix is a resource's or a
+// namespace's within it. Whether the revision is still kept shows at Next.
+func (h *Hub) Watch(prefix string, after uint64) *Cursor {
+	return &Cursor{hub: h, ring: h.ringFor(resourcePrefix(prefix)), prefix: prefix, rev: after}
+}
+
+// Revision is the newest revision up to which everything has been returned.
+func (c *Cursor) Revision() uint64 { return c.rev }
+
+// Poll returns the next events, at most batchSize, without waiting. No events
+// and no error means that the cursor has caught up: Revision has moved to the
+// newest revision, and wake is closed when there may be more.
+// Errors: *store.TrimmedError when history no longer reaches back to the
+// cursor, ErrClosed, and what the store's Changes returns.
+func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{}, err error) {
+	for {
+		h := c.hub
+		h.mu.RLock()
+		closed, inside := h.closed, c.rev >= c.ring.floor
+		if inside {
+			for _, e := range c.ring.after(c.rev) {
+				c.rev = e.Entry.Revision
+				if strings.HasPrefix(e.Entry.Key, c.prefix) {
+					events = append(events, e)
+					if len(events) == batchSize {
+						break
+					}
+				}
+			}
+			if len(events) == 0 && c.rev < h.latest {
+				c.rev = h.latest
+			}
+			wake = c.ring.wake
+		}
+		h.mu.RUnlock()
+		if closed {
+			return nil, nil, ErrClosed
+		}
+		if inside {
+			return events, wake, nil
+		}
+		if events, err = c.catchUp(ctx); err != nil || len(events) > 0 {
+			return events, nil, err
+		}
+	}
+}
+
+// catchUp reads from the log. It may return no events although it moved on.
+func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
+	var events []*Event
+	full := false
+	read, err := c.hub.store.Changes(ctx, c.prefix, c.rev, func(ch *store.Change) bool {
+		events = append(events, &Event{Change: *ch})
+		full = len(events) == batchSize
+		return !full
+	})
+	if err != nil {
+		return nil, err
+	}
+	if full {
+		read = events[len(events)-1].Entry.Revision
+	}
+	c.rev = max(c.rev, read)
+	return events, nil
+}
+
+// Next waits for the next events.
+func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
+	for {
+		events, wake, err := c.Poll(ctx)
+		if err != nil || len(events) > 0 {
+			return events, err
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

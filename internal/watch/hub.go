@@ -1,0 +1,129 @@
+// Package watch hands committed changes to watchers.
+//
+// The store announces every change once. A Hub keeps the newest changes of
+// each watched resource in a shared, bounded ring; a watcher is a Cursor, which
+// is a revision and nothing else. A cursor that is inside the ring reads from
+// it; one that has fallen behind reads the store's log until it is inside
+// again. So a slow watcher costs what an idle one costs, never slows a writer,
+// and never loses or repeats a change.
+package watch
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Config bounds the memory of one ring; whichever bound is met first evicts.
+type Config struct {
+	RingEvents int // changes kept per resource; 0 means 4096
+	RingBytes  int // bytes of objects kept per resource; 0 means 16 MiB
+}
+
+// Hub holds the rings.
+//
+// Invariants:
+//
+//	W1. A ring holds every change of its resource with floor < revision <=
+//	    latest, in revision order.
+//	W2. latest is the same for all rings: the newest revision that the store
+//	    has announced.
+//	W3. Nothing in the hub blocks on a watcher.
+type Hub struct {
+	cfg    Config
+	store  store.Store
+	cancel func()
+
+	mu     sync.RWMutex
+	latest uint64
+	rings  map[string]*ring // by resource prefix, "apps/deployments/"
+	closed bool
+}
+
+// NewHub subscribes to the store. Close ends all cursors.
+func NewHub(s store.Store, cfg Config) *Hub {
+	if cfg.RingEvents <= 0 {
+		cfg.RingEvents = 4096
+	}
+	if cfg.RingBytes <= 0 {
+		cfg.RingBytes = 16 << 20
+	}
+	h := &Hub{cfg: cfg, store: s, rings: make(map[string]*ring)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.latest, h.cancel = s.Subscribe(h.publish)
+	return h
+}
+
+// Close ends the subscription; waiting cursors return ErrClosed.
+func (h *Hub) Close() {
+	h.cancel()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.closed = true
+	for _, r := range h.rings {
+		close(r.wake)
+	}
+}
+
+// publish is called by the store, in revision order.
+func (h *Hub) publish(batch []*store.Change) {
+	if len(batch) == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	var touched []*ring
+	for _, c := range batch {
+		if r := h.rings[resourcePrefix(c.Entry.Key)]; r != nil {
+			r.append(&Event{Change: *c}, h.cfg)
+			if len(touched) == 0 || touched[len(touched)-1] != r {
+				touched = append(touched, r)
+			}
+		}
+	}
+	h.latest = batch[len(batch)-1].Entry.Revision
+	for _, r := range touched {
+		r.broadcast()
+	}
+}
+
+// ringFor returns the ring of a resource, complete from now on.
+func (h *Hub) ringFor(prefix string) *ring {
+	h.mu.RLock()
+	r := h.rings[prefix]
+	h.mu.RUnlock()
+	if r != nil {
+		return r
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r = h.rings[prefix]; r == nil {
+		r = &ring{floor: h.latest, wake: make(chan struct{})}
+		if h.closed {
+			close(r.wake)
+		}
+		h.rings[prefix] = r
+	}
+	return r
+}
+
+// resourcePrefix cuts "group/plural/" off a key.
+func resourcePrefix(key string) string {
+	i := strings.IndexByte(key, '/')
+	if i < 0 {
+		return key
+	}
+	j := strings.IndexByte(key[i+1:], '/')
+	if j < 0 {
+		return key
+	}
+	return key[:i+1+j+1]
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// bodyKind is what a body is expected to hold.
+type bodyKind struct {
+	gv         *api.GroupVersion // whose defaults and schema apply
+	table      *schema.Table
+	typ        schema.Ref
+	apiVersion string
+	kind       string
+}
+
+func kindOf(res *api.Resource) bodyKind {
+	return bodyKind{gv: res.GV, table: res.GV.Table, typ: res.Type, apiVersion: res.GV.APIVersion(), kind: res.Kind}
+}
+
+// read reads the whole body, up to the limit of bytes a request may have.
+func (s *Server) read(r *request) ([]byte, error) {
+	limit := s.cfg.MaxRequestBytes
+	if r.http.ContentLength > limit {
+		return nil, api.TooLarge(limit)
+	}
+	size := r.http.ContentLength
+	if size < 0 {
+		size = 512
+	}
+	body := make([]byte, 0, size+1)
+	src := io.LimitReader(r.http.Body, limit+1)
+	for {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := src.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if int64(len(body)) > limit {
+			return nil, api.TooLarge(limit)
+		}
+		if errors.Is(err, io.EOF) {
+			return body, nil
+		}
+		if err != nil {
+			return nil, api.BadRequest("the body could not be read: %v", err)
+		}
+	}
+}
+
+// readObject reads the body as one object of the expected kind, checks unknown
+// and duplicate fields as asked (Ignore, Warn, Strict), and applies defaults.
+func (s *Server) readObject(r *request, want bodyKind, validation string) (*document.Document, error) {
+	body, err := s.read(r)
+	if err != nil {
+		return nil, err
+	}
+	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
+	if err != nil {
+		return nil, err
+	}
+	return s.decode(r, text, problems, want, validation)
+}
+
+// toJSON turns a body of any accepted media type into JSON text.
+func (s *Server) toJSON(contentType string, body []byte, want bodyKind) ([]byte, []document.Problem, error) {
+	media, err := codec.ParseContentType(contentType)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch media {
+	case codec.YAML:
+		return fromYAML(body)
+	case codec.Binary:
+		text, err := s.fromBinary(body, want)
+		return text, nil, err
+	}
+	return body, nil, nil
+}
+
+func fromYAML(body []byte) ([]byte, []document.Problem, error) {
+	text, problems, err := document.FromYAML(body)
+	if err != nil {
+		return nil, nil, api.BadRequest("the YAML of the body is wrong: %v", err)
+	}
+	return text, problems, nil
+}
+
+// fromBinary opens the envelope and decodes the object in it.
+func (s *Server) fromBinary(body []byte, want bodyKind) ([]byte, error) {
+	apiVersion, kind, raw, err := codec.OpenEnvelope(body)
+	if err != nil {
+		return nil, api.BadRequest("the binary body is wrong: %v", err)
+	}
+	if err := want.check(apiVersion, kind); err != nil {
+		return nil, err
+	}
+	text, err := codec.NewBinary(want.table).Decode(want.typ, raw)
+	if err != nil {
+		return nil, api.BadRequest("the binary body is wrong: %v", err)
+	}
+	return text, nil
+}
+
+// check refuses a body of another kind. What the body does not say is taken
+// from the path.
+func (want bodyKind) check(apiVersion, kind string) error {
+	if kind != "" && kind != want.kind {
+		return api.BadRequest("%s in version %q cannot be handled as a %s: send a %s of %s to this path", kind, apiVersion, want.kind, want.kind, want.apiVersion)
+	}
+	if apiVersion != "" && apiVersion != want.apiVersion {
+		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.apiVersion)
+	}
+	return nil
+}
+
+// decode makes the typed tree.
+func (s *Server) decode(r *request, text []byte, problems []document.Problem, want bodyKind, validation string) (*document.Document, error) {
+	if string(text) == "null" {
+		text = []byte("{}")
+	}
+	decoder := document.Decoder{Table: want.table, Defaults: want.gv.Defaults, Limits: s.decodeLimits}
+	doc, found, err := decoder.Decode(want.typ, text)
+	if err != nil {
+		if mismatch := s.otherKind(text, want); mismatch != nil {
+			return nil, mismatch
+		}
+		return nil, api.BadRequest("%s in version %q cannot be handled as a %s: %v", want.kind, want.gv.Version, want.kind, err)
+	}
+	root := doc.Root()
+	if err := want.check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	if err := report(r, append(problems, found...), want, validation); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	root.SetString("kind", want.kind)
+	root.SetString("apiVersion", want.apiVersion)
+	return doc, nil
+}
+
+// otherKind finds the better message for a body that does not decode because it
+// holds another kind.
+func (s *Server) otherKind(text []byte, want bodyKind) error {
+	doc, err := document.DecodeAny(text, s.decodeLimits)
+	if err != nil {
+		return nil
+	}
+	defer doc.Release()
+	return want.check(doc.Root().Get("apiVersion").Text(), doc.Root().Get("kind").Text())
+}
+
+// report says which fields were unknown or given twice, in the way that was
+// asked for (specification, fieldValidation).
+func report(r *request, problems []document.Problem, want bodyKind, validation string) error {
+	if len(problems) == 0 || validation == "Ignore" {
+		return nil
+	}
+	texts := make([]string, 0, len(problems))
+	seen := make(map[string]bool, len(problems))
+	for _, p := range problems {
+		what := "unknown"
+		if p.Duplicate {
+			what = "duplicate"
+		}
+		text := fmt.Sprintf("%s field %q", what, p.Path)
+		if !seen[text] {
+			seen[text] = true
+			texts = append(texts, text)
+		}
+	}
+	if validation == "Warn" {
+		for _, t := range texts {
+			r.warn(t)
+		}
+		return nil
+	}
+	return api.BadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s", want.kind, want.gv.Version, want.kind, strings.Join(texts, ", "))
+}

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// create is POST on a collection.
+func (s *Server) create(r *request) error {
+	opts, err := r.query.writeOptions("CreateOptions")
+	if err != nil {
+		return err
+	}
+	doc, err := s.readObject(r, kindOf(r.target.resource), opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	entry, err := s.createObject(r.ctx, r.target.resource, r.target.namespace, doc.Root(), opts.dryRun)
+	if err != nil {
+		return err
+	}
+	return s.respondEntry(r, http.StatusCreated, entry)
+}
+
+// generateTries is how often a taken generated name is replaced by another.
+const generateTries = 8
+
+// createObject stores a new object, decoded and with its schema defaults. It
+// is the one way in which objects come into being, for requests and for the
+// server itself.
+func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace string, obj document.Value, dryRun bool) (store.Entry, error) {
+	meta := obj.SetObject("metadata")
+	if err := matchNamespace(res, meta, namespace); err != nil {
+		return store.Entry{}, err
+	}
+	if v := meta.Get("resourceVersion").Text(); v != "" {
+		return store.Entry{}, api.BadRequest("resourceVersion should not be set on objects to be created, found %q", v)
+	}
+	if err := s.namespaceAccepts(ctx, res, namespace, meta.Get("name").Text()); err != nil {
+		return store.Entry{}, err
+	}
+	prefix := meta.Get("generateName").Text()
+	generate := meta.Get("name").Text() == "" && prefix != ""
+	for try := 1; ; try++ {
+		if generate {
+			meta.SetString("name", generateName(prefix))
+		}
+		s.prepareCreate(res, obj, namespace)
+		if causes := validate(res, obj, document.Value{}); len(causes) > 0 {
+			name := meta.Get("name").Text()
+			if generate {
+				name = ""
+			}
+			return store.Entry{}, api.Invalid(res.GV.Group, res.Kind, name, causes)
+		}
+		entry, err := s.insert(ctx, res, namespace, obj, dryRun)
+		var taken *api.Error
+		if generate && try < generateTries && errors.As(err, &taken) && taken.Reason == api.ReasonAlreadyExists {
+			continue
+		}
+		return entry, err
+	}
+}
+
+// insert is the store transaction of a create.
+func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string, obj document.Value, dryRun bool) (store.Entry, error) {
+	name := obj.Get("metadata").Get("name").Text()
+	value, err := s.seal(res, obj)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	entry, err := s.store.Update(ctx, keyOf(res, namespace, name), func(current *store.Entry) (store.Write, error) {
+		if current != nil {
+			return store.Write{}, api.AlreadyExists(res.GroupResource(), name)
+		}
+		if dryRun {
+			return store.Write{}, errDryRun
+		}
+		return store.Write{Op: store.OpCreate, Value: value}, nil
+	})
+	if errors.Is(err, errDryRun) {
+		return dryEntry(keyOf(res, namespace, name), obj), nil
+	}
+	return entry, err
+}
+
+// errDryRun leaves a transaction that must not write.
+var errDryRun = errors.New("dry run")
+
+// dryEntry is the answer of a write that was not made.
+func dryEntry(key string, obj document.Value) store.Entry {
+	return store.Entry{Key: key, Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}}
+}
+
+// matchNamespace makes the object's namespace that of the path, or refuses it.
+func matchNamespace(res *api.Resource, meta document.Value, namespace string) error {
+	if !res.Namespaced {
+		meta.Remove("namespace")
+		return nil
+	}
+	if ns := meta.Get("namespace").Text(); ns != "" && ns != namespace {
+		return api.BadRequest("the namespace of the provided object does not match the namespace sent on the request: %q and %q", ns, namespace)
+	}
+	meta.SetString("namespace", namespace)
+	return nil
+}
+
+// namespaceAccepts checks that the namespace exists and takes new content.
+func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namespace, name string) error {
+	if !res.Namespaced {
+		return nil
+	}
+	entry, err := s.store.Get(ctx, keyOf(s.namespaces, "", namespace))
+	if errors.Is(err, store.ErrNotFound) {
+		return api.NotFound(s.namespaces.GroupResource(), namespace)
+	}
+	if err != nil {
+		return err
+	}
+	if _, terminating := document.Find(entry.Body, "metadata", "deletionTimestamp"); terminating {
+		e := api.Forbidden(res.GroupResource(), name, "unable to create new content in namespace "+namespace+" because it is being terminated")
+		e.Causes = []api.Cause{{Reason: api.CauseNamespaceTerminating, Message: "namespace " + namespace + " is being terminated", Field: "metadata.namespace"}}
+		return e
+	}
+	return nil
+}
+
+// prepareCreate sets what the server owns on a new object.
+func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string) {
+	meta := obj.Get("metadata")
+	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"} {
+		meta.Remove(field)
+	}
+	meta.SetString("uid", newUID())
+	meta.SetString("creationTimestamp", s.now())
+	if res.HasGeneration {
+		meta.SetInt("generation", 1)
+	}
+	if res.HasStatus && !res.StatusOnCreate {
+		obj.Reset("status")
+	}
+	if res.Hooks != nil && res.Hooks.Create != nil {
+		res.Hooks.Create(obj)
+	}
+}

@@ -1,0 +1,332 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// The finalizers by which a delete asks the garbage collector for something.
+const (
+	finalizerOrphan     = "orphan"
+	finalizerForeground = "foregroundDeletion"
+)
+
+// deleteOptions are the options of a delete, from the body and the query.
+type deleteOptions struct {
+	dryRun      bool
+	grace       *int64 // seconds
+	propagation string // "", Orphan, Background, Foreground
+	uid, rv     string // preconditions; "" for none
+}
+
+// delete is DELETE on an object.
+func (s *Server) delete(r *request) error {
+	opts, err := s.readDeleteOptions(r)
+	if err != nil {
+		return err
+	}
+	t := r.target
+	entry, gone, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts)
+	if err != nil {
+		return err
+	}
+	if gone && !t.resource.DeleteReturnsObject {
+		return s.respondStatus(r, http.StatusOK, deletedStatus(t, entry))
+	}
+	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// deleteObject removes an object or, where finalizers or a grace period say so,
+// marks it as terminating. gone reports which; entry is the last state.
+func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
+	var dry store.Entry
+	key := keyOf(res, namespace, name)
+	entry, err = s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+		if current == nil {
+			return store.Write{}, api.NotFound(res.GroupResource(), name)
+		}
+		doc, err := document.ReadStored(res.GV.Table, res.Type, current.Body)
+		if err != nil {
+			return store.Write{}, err
+		}
+		defer doc.Release()
+		obj := doc.Root()
+		if err := opts.check(res, name, obj.Get("metadata")); err != nil {
+			return store.Write{}, err
+		}
+		write, err := s.deletion(res, obj, current, opts)
+		gone = write.Op == store.OpDelete
+		if err == nil && opts.dryRun {
+			dry, err = dryEntry(key, obj), errDryRun
+		}
+		return write, err
+	})
+	if errors.Is(err, errDryRun) {
+		return dry, gone, nil
+	}
+	return entry, gone, err
+}
+
+// check compares the preconditions.
+func (o *deleteOptions) check(res *api.Resource, name string, meta document.Value) error {
+	conflict := func(what, asked, have string) error {
+		e := api.Conflict(res.GroupResource(), name, "Precondition failed: "+what+" in precondition: "+asked+", "+what+" in object meta: "+have)
+		e.Kind, e.Group = res.Kind, ""
+		return e
+	}
+	if have := meta.Get("uid").Text(); o.uid != "" && o.uid != have {
+		return conflict("UID", o.uid, have)
+	}
+	if have := meta.Get("resourceVersion").Text(); o.rv != "" && o.rv != have {
+		return conflict("ResourceVersion", o.rv, have)
+	}
+	return nil
+}
+
+// deletion decides between removing obj now and marking it as terminating,
+// which it does in place.
+func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, error) {
+	meta := obj.Get("metadata")
+	grace := int64(0)
+	if res.Graceful {
+		grace = podGrace(obj, opts.grace)
+	}
+	changed := setPropagation(meta, opts.propagation)
+	terminating := meta.Get("deletionTimestamp").Exists()
+	if terminating {
+		if left, _ := meta.Get("deletionGracePeriodSeconds").Int(); grace < left {
+			s.markTerminating(meta, grace)
+			changed = true
+		} else {
+			grace = left
+		}
+	}
+	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0
+	if wait && !terminating {
+		s.markTerminating(meta, grace)
+		if n, ok := meta.Get("generation").Int(); ok && n > 0 {
+			meta.SetInt("generation", n+1)
+		}
+		changed = true
+	}
+	if wait && res.Plural == "namespaces" && res.GV.Group == "" {
+		changed = true
+		obj.SetObject("status").SetString("phase", "Terminating")
+	}
+	if wait && !changed {
+		return store.Write{}, nil
+	}
+	value, err := s.seal(res, obj)
+	if err != nil {
+		return store.Write{}, err
+	}
+	if wait {
+		if unchanged(value, current) {
+			return store.Write{}, nil
+		}
+		return store.Write{Op: store.OpUpdate, Value: value}, nil
+	}
+	return store.Write{Op: store.OpDelete, Value: value}, nil
+}
+
+func (s *Server) markTerminating(meta document.Value, grace int64) {
+	at := s.cfg.now().Add(time.Duration(grace) * time.Second)
+	meta.SetString("deletionTimestamp", at.UTC().Format(time.RFC3339))
+	meta.SetInt("deletionGracePeriodSeconds", grace)
+}
+
+// podGrace is how long a pod may take to stop, in seconds. One that no node has,
+// or that is over, goes at once.
+func podGrace(obj document.Value, asked *int64) int64 {
+	phase := obj.At("status", "phase")
+	if obj.At("spec", "nodeName").Text() == "" || phase.Equals("Failed") || phase.Equals("Succeeded") {
+		return 0
+	}
+	grace := int64(30)
+	if n, ok := obj.At("spec", "terminationGracePeriodSeconds").Int(); ok {
+		grace = n
+	}
+	if asked != nil {
+		grace = *asked
+	}
+	if grace < 0 {
+		grace = 1
+	}
+	return grace
+}
+
+// setPropagation puts the garbage collector's finalizer in place and reports
+// whether that changed anything.
+func setPropagation(meta document.Value, policy string) bool {
+	want := ""
+	switch policy {
+	case "":
+		return false
+	case "Orphan":
+		want = finalizerOrphan
+	case "Foreground":
+		want = finalizerForeground
+	}
+	had, changed := false, false
+	var keep []string
+	for _, f := range meta.Get("finalizers").Elements() {
+		switch text := f.Text(); {
+		case text == want:
+			had = true
+			keep = append(keep, text)
+		case text == finalizerOrphan || text == finalizerForeground:
+			changed = true
+		default:
+			keep = append(keep, text)
+		}
+	}
+	if want != "" && !had {
+		keep = append(keep, want)
+		changed = true
+	}
+	if changed {
+		meta.Remove("finalizers")
+		if len(keep) > 0 {
+			list := meta.SetArray("finalizers")
+			for _, f := range keep {
+				list.AppendString(f)
+			}
+		}
+	}
+	return changed
+}
+
+// deleteCollection is DELETE on a collection: every object that the selectors
+// match, one by one.
+func (s *Server) deleteCollection(r *request) error {
+	opts, err := s.readDeleteOptions(r)
+	if err != nil {
+		return err
+	}
+	list, err := s.openList(r)
+	if err != nil {
+		return err
+	}
+	defer list.close()
+	t := r.target
+	var names []struct{ namespace, name string }
+	err = list.each(r.ctx, func(e *store.Entry) error {
+		ns, name := splitKey(t.resource, e.Key)
+		names = append(names, struct{ namespace, name string }{ns, name})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if _, _, err := s.deleteObject(r.ctx, t.resource, n.namespace, n.name, opts); err != nil {
+			var e *api.Error
+			if errors.As(err, &e) && e.Reason == api.ReasonNotFound {
+				continue
+			}
+			return err
+		}
+	}
+	return s.respondList(r, list)
+}
+
+// readDeleteOptions merges the options of the body with those of the query; a
+// body wins.
+func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
+	var o deleteOptions
+	body, err := s.read(r)
+	if err != nil {
+		return o, err
+	}
+	var causes []schema.Cause
+	if len(body) > 0 {
+		if causes, err = s.deleteOptionsFrom(r, body, &o); err != nil {
+			return o, err
+		}
+	} else {
+		if o.grace, err = r.query.integer("gracePeriodSeconds"); err != nil {
+			return o, err
+		}
+		o.propagation = r.query.get("propagationPolicy")
+		if r.query.has("orphanDependents") {
+			causes = o.orphan(r.query.flag("orphanDependents"), causes)
+		}
+		o.dryRun, causes = r.query.dryRun(causes)
+	}
+	switch o.propagation {
+	case "", "Orphan", "Background", "Foreground":
+	default:
+		causes = append(causes, notSupported("propagationPolicy", o.propagation, "Foreground", "Background", "Orphan"))
+	}
+	if len(causes) > 0 {
+		return o, invalidOptions("DeleteOptions", causes)
+	}
+	return o, nil
+}
+
+// orphan reads the older spelling of the propagation policy.
+func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
+	if o.propagation != "" {
+		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "propagationPolicy",
+			Message: "Invalid value: \"" + o.propagation + "\": orphanDependents and deletionPropagation cannot be both set"})
+	}
+	o.propagation = "Background"
+	if on {
+		o.propagation = "Orphan"
+	}
+	return causes
+}
+
+// deleteOptionsFrom reads DeleteOptions from a body.
+func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([]schema.Cause, error) {
+	want := s.metaKind("DeleteOptions", r.target.resource)
+	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.decodeOptions(r, text, problems, want)
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	obj := doc.Root()
+	var causes []schema.Cause
+	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
+		o.grace = &n
+	}
+	o.propagation = obj.Get("propagationPolicy").Text()
+	if v := obj.Get("orphanDependents"); v.Exists() {
+		causes = o.orphan(v.Bool(), causes)
+	}
+	for _, v := range obj.Get("dryRun").Elements() {
+		if v.Equals("All") {
+			o.dryRun = true
+		} else {
+			causes = append(causes, notSupported("dryRun", v.Text(), "All"))
+		}
+	}
+	o.uid, o.rv = obj.At("preconditions", "uid").Text(), obj.At("preconditions", "resourceVersion").Text()
+	return causes, nil
+}
+
+// decodeOptions decodes an options object, which may name any group version
+// that has it.
+func (s *Server) decodeOptions(r *request, text []byte, problems []document.Problem, want bodyKind) (*document.Document, error) {
+	decoder := document.Decoder{Table: want.table, Limits: s.decodeLimits}
+	doc, _, err := decoder.Decode(want.typ, text)
+	if err != nil {
+		return nil, api.BadRequest("the body cannot be handled as %s: %v", want.kind, err)
+	}
+	if kind := doc.Root().Get("kind").Text(); kind != "" && kind != want.kind {
+		doc.Release()
+		return nil, api.BadRequest("the body of a delete is %s, found %s", want.kind, kind)
+	}
+	return doc, nil
+}

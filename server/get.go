@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// get is GET on an object, or on its status.
+func (s *Server) get(r *request) error {
+	entry, err := s.current(r)
+	if err != nil {
+		return err
+	}
+	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// current reads the target at a revision not older than the one asked for.
+func (s *Server) current(r *request) (store.Entry, error) {
+	rev, _, err := parseRevision(r.query.get("resourceVersion"))
+	if err != nil {
+		return store.Entry{}, err
+	}
+	if err := s.reach(r, rev); err != nil {
+		return store.Entry{}, err
+	}
+	entry, err := s.store.Get(r.ctx, r.key())
+	if errors.Is(err, store.ErrNotFound) {
+		return entry, s.notFound(r.target)
+	}
+	return entry, err
+}
+
+// notFound names the subresource too, as clients know it.
+func (s *Server) notFound(t target) error {
+	gr := t.resource.GroupResource()
+	if t.sub != nil && t.sub.Scale != nil {
+		gr.Resource += "/" + t.sub.Name
+	}
+	return api.NotFound(gr, t.name)
+}
+
+// futureWait is how long a read waits for a revision that does not exist yet.
+const futureWait = 3 * time.Second
+
+// reach waits until a revision exists: 504 when it does not come about.
+func (s *Server) reach(r *request, rev uint64) error {
+	if rev == 0 || rev <= s.store.Current() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, futureWait)
+	defer cancel()
+	if err := s.store.WaitFor(ctx, rev); err != nil {
+		if r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
+		return api.TooLargeResourceVersion(rev, s.store.Current(), 1)
+	}
+	return nil
+}

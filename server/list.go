@@ -1,0 +1,213 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// listOrWatch is GET on a collection.
+func (s *Server) listOrWatch(r *request) error {
+	if r.query.isWatch() {
+		return s.watch(r)
+	}
+	list, err := s.openList(r)
+	if err != nil {
+		return err
+	}
+	defer list.close()
+	return s.respondList(r, list)
+}
+
+// list is one page of a collection at one revision.
+//
+// Invariant: each can be called again and visits the same entries; nothing is
+// held in memory but the entry being visited.
+type list struct {
+	reader    store.Reader
+	selector  *selector.Selector
+	prefix    string
+	from      string // first key of the page; "" for the beginning
+	limit     int64  // 0 for no limit
+	next      string // first key after the page; "" on the last one
+	remaining *int64 // entries after the page; nil when not known or none
+	token     string // for the next page
+}
+
+func (l *list) close() { _ = l.reader.Close() }
+
+// openList reads the options of a list and opens the page they ask for.
+func (s *Server) openList(r *request) (*list, error) {
+	sel, err := selector.New(r.query.get("labelSelector"), r.query.get("fieldSelector"), r.target.resource)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := r.query.integer("limit")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.query.integer("timeoutSeconds"); err != nil {
+		return nil, err
+	}
+	l := &list{selector: sel, prefix: prefixOf(r.target.resource, r.target.namespace)}
+	if limit != nil && *limit > 0 {
+		l.limit = *limit
+	}
+	at, err := s.listRevision(r, l)
+	if err != nil {
+		return nil, err
+	}
+	if l.reader, err = s.store.At(r.ctx, at); err != nil {
+		return nil, readError(err, at, r.query.get("continue") != "")
+	}
+	if err := l.plan(r.ctx, s); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// readError turns the store's refusal of a revision into an answer.
+func readError(err error, asked uint64, token bool) error {
+	var trimmed *store.TrimmedError
+	var future *store.FutureError
+	switch {
+	case errors.As(err, &trimmed) && token:
+		return api.Expired("The provided continue parameter is too old to display a consistent list result. Start a new list without the continue parameter.")
+	case errors.As(err, &trimmed):
+		return api.Expired("The resourceVersion for the provided list is too old: %d, the oldest kept is %d", asked, trimmed.Oldest)
+	case errors.As(err, &future):
+		return api.TooLargeResourceVersion(asked, future.Current, 1)
+	}
+	return err
+}
+
+// listRevision applies the specification's table "Resource version rules for
+// list". It returns the exact revision to read at, 0 for the newest.
+func (s *Server) listRevision(r *request, l *list) (uint64, error) {
+	text, match, token := r.query.get("resourceVersion"), r.query.get("resourceVersionMatch"), r.query.get("continue")
+	if causes := checkMatch(text, match, token, false); len(causes) > 0 {
+		return 0, invalidOptions("ListOptions", causes)
+	}
+	rev, set, err := parseRevision(text)
+	if err != nil {
+		return 0, err
+	}
+	if token != "" {
+		if set && rev != 0 {
+			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
+		}
+		at, from, err := s.pages.open(token, l.prefix)
+		l.from = from
+		return at, err
+	}
+	if !set || rev == 0 {
+		return 0, nil
+	}
+	if match == "Exact" || match == "" && l.limit > 0 {
+		return rev, s.reach(r, rev)
+	}
+	return 0, s.reach(r, rev)
+}
+
+// checkMatch finds what is wrong with a resourceVersionMatch.
+func checkMatch(version, match, token string, watch bool) []schema.Cause {
+	if match == "" {
+		return nil
+	}
+	var causes []schema.Cause
+	forbid := func(why string) {
+		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch", Message: "Forbidden: resourceVersionMatch is forbidden " + why})
+	}
+	if watch {
+		forbid("for watch")
+	}
+	if version == "" {
+		forbid("unless resourceVersion is provided")
+	}
+	if token != "" {
+		forbid("when continue is provided")
+	}
+	if match != "Exact" && match != "NotOlderThan" {
+		causes = append(causes, notSupported("resourceVersionMatch", match, "Exact", "NotOlderThan", ""))
+	}
+	if match == "Exact" && version == "0" {
+		forbid(`"Exact" for resourceVersion "0"`)
+	}
+	return causes
+}
+
+// plan finds where the page ends, so that the list's metadata can be written
+// before its items. It looks at keys and headers only.
+func (l *list) plan(ctx context.Context, s *Server) error {
+	if l.limit == 0 {
+		return nil
+	}
+	seen := int64(0)
+	err := l.scan(ctx, func(e *store.Entry) bool {
+		if seen == l.limit {
+			l.next = e.Key
+			return false
+		}
+		seen++
+		return true
+	})
+	if err != nil || l.next == "" {
+		return err
+	}
+	l.token = s.pages.seal(l.reader.Revision(), l.prefix, l.next)
+	if l.selector.Everything() {
+		n, err := l.reader.Count(ctx, l.prefix, l.next)
+		if err != nil {
+			return err
+		}
+		l.remaining = &n
+	}
+	return nil
+}
+
+// scan visits the entries that the selectors match, from the page's first key
+// on.
+func (l *list) scan(ctx context.Context, visit func(*store.Entry) bool) error {
+	if name, ok := l.selector.Key(l.prefix); ok {
+		e, err := l.reader.Get(name)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if name >= l.from && l.selector.Matches(e.Key, e.Meta) {
+			visit(&e)
+		}
+		return nil
+	}
+	all := l.selector.Everything()
+	return l.reader.Scan(ctx, l.prefix, l.from, func(e *store.Entry) bool {
+		if !all && !l.selector.Matches(e.Key, e.Meta) {
+			return true
+		}
+		return visit(e)
+	})
+}
+
+// each visits the entries of the page, in key order. The entry is valid only
+// during the visit.
+func (l *list) each(ctx context.Context, visit func(*store.Entry) error) error {
+	var failed error
+	err := l.scan(ctx, func(e *store.Entry) bool {
+		if l.next != "" && e.Key >= l.next {
+			return false
+		}
+		failed = visit(e)
+		return failed == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// maxAnnotations is the limit of all annotations of an object together, in
+// bytes of keys and values.
+const maxAnnotations = 256 << 10
+
+// validate finds everything that is wrong with an object: its metadata, what
+// the schema says, and the kind's own rules. old is absent on create.
+func validate(res *api.Resource, obj, old document.Value) []schema.Cause {
+	causes := validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))
+	causes = append(causes, document.Validate(obj)...)
+	if old.Exists() {
+		causes = append(causes, document.ValidateUpdate(obj, old)...)
+	}
+	if res.Hooks != nil && res.Hooks.Validate != nil {
+		causes = append(causes, res.Hooks.Validate(obj, old)...)
+	}
+	return causes
+}
+
+// validateMetadata checks the rules that hold for the metadata of every kind.
+func validateMetadata(res *api.Resource, meta, old document.Value) []schema.Cause {
+	var c causes
+	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
+	if prefix != "" && !old.Exists() {
+		c.format("metadata.generateName", res.NameFormat, prefix, strings.TrimRight(prefix, "-"))
+	}
+	if name == "" {
+		c.add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
+	} else if !old.Exists() {
+		c.format("metadata.name", res.NameFormat, name, name)
+	}
+	c.labels(meta.Get("labels"))
+	c.annotations(meta.Get("annotations"))
+	c.owners(meta.Get("ownerReferences"))
+	c.finalizers(meta, old)
+	return c
+}
+
+type causes []schema.Cause
+
+func (c *causes) add(reason, field, message string) {
+	*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
+}
+
+// format checks text by a named rule; shown is the value as it was sent.
+func (c *causes) format(field, rule, shown, text string) {
+	for _, problem := range document.CheckFormat(rule, text) {
+		c.add(schema.CauseInvalid, field, "Invalid value: "+strconv.Quote(shown)+": "+problem)
+	}
+}
+
+func (c *causes) labels(labels document.Value) {
+	for key, value := range labels.Members() {
+		c.format("metadata.labels", "qualified-name", key, key)
+		if text := value.Text(); text != "" {
+			c.format("metadata.labels", "label-value", text, text)
+		}
+	}
+}
+
+func (c *causes) annotations(annotations document.Value) {
+	total := 0
+	for key, value := range annotations.Members() {
+		c.format("metadata.annotations", "qualified-name", key, strings.ToLower(key))
+		total += len(key) + len(value.Text())
+	}
+	if total > maxAnnotations {
+		c.add(schema.CauseTooLong, "metadata.annotations", fmt.Sprintf("Too long: must have at most %d bytes", maxAnnotations))
+	}
+}
+
+func (c *causes) owners(owners document.Value) {
+	controller := ""
+	for i, owner := range owners.Elements() {
+		field := fmt.Sprintf("metadata.ownerReferences[%d]", i)
+		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
+			if owner.Get(name).Text() == "" {
+				c.add(schema.CauseInvalid, field+"."+name, "Invalid value: \"\": "+name+" must not be empty")
+			}
+		}
+		if !owner.Get("controller").Bool() {
+			continue
+		}
+		if name := owner.Get("name").Text(); controller == "" {
+			controller = name
+		} else {
+			c.add(schema.CauseInvalid, "metadata.ownerReferences",
+				fmt.Sprintf("Invalid value: Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, name))
+		}
+	}
+}
+
+func (c *causes) finalizers(meta, old document.Value) {
+	terminating := old.Get("deletionTimestamp").Exists()
+	orphan, foreground := false, false
+	for _, f := range meta.Get("finalizers").Elements() {
+		text := f.Text()
+		orphan = orphan || text == finalizerOrphan
+		foreground = foreground || text == finalizerForeground
+		c.format("metadata.finalizers", "qualified-name", text, text)
+		if !strings.Contains(text, "/") && !builtInFinalizers[text] {
+			c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
+		}
+		if terminating && !contains(old.Get("finalizers"), text) {
+			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
+		}
+	}
+	if orphan && foreground {
+		c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: finalizer orphan and foregroundDeletion cannot be both set")
+	}
+}
+
+// builtInFinalizers are the finalizers without a domain.
+var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, "kubernetes": true}
+
+func contains(list document.Value, text string) bool {
+	for _, v := range list.Elements() {
+		if v.Equals(text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/patch"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// The media types of patches.
+const (
+	jsonPatch      = "application/json-patch+json"
+	mergePatch     = "application/merge-patch+json"
+	strategicPatch = "application/strategic-merge-patch+json"
+)
+
+// patch is PATCH on an object or on its status. Every kind of patch turns the
+// stored bytes into new ones, which then go the way of an update.
+func (s *Server) patch(r *request) error {
+	p, err := s.readPatch(r)
+	if err != nil {
+		return err
+	}
+	t := r.target
+	want := kindOf(t.resource)
+	var doc *document.Document
+	defer func() {
+		if doc != nil {
+			doc.Release()
+		}
+	}()
+	entry, err := s.transact(r.ctx, t, p.opts.dryRun, func(current *store.Entry) (document.Value, error) {
+		if current == nil {
+			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
+		}
+		patched, err := p.apply(current.Body, want)
+		if err != nil {
+			return document.Value{}, err
+		}
+		if doc, err = s.decode(r, patched, p.problems, want, p.opts.validation); err != nil {
+			return document.Value{}, err
+		}
+		return doc.Root(), matchPatched(doc.Root(), t)
+	})
+	if err != nil {
+		return err
+	}
+	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// matchPatched refuses a patch that moves the object.
+func matchPatched(obj document.Value, t target) error {
+	meta := obj.SetObject("metadata")
+	if err := matchName(meta, t.name); err != nil {
+		return err
+	}
+	return matchNamespace(t.resource, meta, t.namespace)
+}
+
+// patchBody is a patch as it was sent.
+type patchBody struct {
+	media    string
+	text     []byte // JSON
+	problems []document.Problem
+	opts     writeOptions
+	limits   document.Limits
+}
+
+// readPatch reads the body of a PATCH.
+func (s *Server) readPatch(r *request) (*patchBody, error) {
+	media := strings.TrimSpace(strings.SplitN(r.http.Header.Get("Content-Type"), ";", 2)[0])
+	switch media {
+	case jsonPatch, mergePatch, strategicPatch:
+	default:
+		return nil, api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch})
+	}
+	opts, err := r.query.writeOptions("PatchOptions")
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.read(r)
+	if err != nil {
+		return nil, err
+	}
+	return &patchBody{media: media, text: body, opts: opts, limits: s.decodeLimits}, nil
+}
+
+// apply gives the patched JSON text of an object of the wanted kind.
+func (p *patchBody) apply(current []byte, want bodyKind) ([]byte, error) {
+	switch p.media {
+	case jsonPatch:
+		return patch.JSON(current, p.text, p.limits)
+	case mergePatch:
+		return patch.Merge(current, p.text, p.limits)
+	}
+	return patch.Strategic(current, p.text, want.table, want.typ, p.limits)
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// query reads the query parameters. Parsing is put off until a parameter is
+// asked for; most requests have none.
+type query struct {
+	raw    string
+	values url.Values
+}
+
+func (q *query) get(name string) string {
+	if q.raw == "" {
+		return ""
+	}
+	if q.values == nil {
+		q.values, _ = url.ParseQuery(q.raw)
+	}
+	return q.values.Get(name)
+}
+
+func (q *query) has(name string) bool {
+	q.get(name)
+	return q.values.Has(name)
+}
+
+// isWatch reads the watch parameter: as in 1.25, anything but an explicit no
+// means yes.
+func (q *query) isWatch() bool {
+	if q.raw == "" || !q.has("watch") {
+		return false
+	}
+	return q.flag("watch")
+}
+
+// flag reads a boolean: absent, "0" and "false" are false, all else is true.
+func (q *query) flag(name string) bool {
+	switch v := q.get(name); strings.ToLower(v) {
+	case "0", "false":
+		return false
+	case "":
+		return q.has(name)
+	}
+	return true
+}
+
+// integer reads a number; nil when the parameter is absent or empty.
+func (q *query) integer(name string) (*int64, error) {
+	v := q.get(name)
+	if v == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return nil, api.BadRequest("query parameter %s: %q is not a whole number", name, v)
+	}
+	return &n, nil
+}
+
+// revision reads a resourceVersion: ok is false when it is unset.
+func parseRevision(text string) (rev uint64, ok bool, err error) {
+	if text == "" {
+		return 0, false, nil
+	}
+	rev, err = strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, false, api.BadRequest("resourceVersion %q is not one that this server gave; pass back what you received, unchanged", text)
+	}
+	return rev, true, nil
+}
+
+// fieldManagerMaxLength is the limit of a manager's name, in characters.
+const fieldManagerMaxLength = 128
+
+// writeOptions are the options of a write, from the query.
+type writeOptions struct {
+	dryRun       bool
+	validation   string // Ignore, Warn, Strict
+	fieldManager string
+	force        bool
+}
+
+// writeOptions reads and checks the options of create, update and patch; kind
+// names them in errors ("CreateOptions").
+func (q *query) writeOptions(kind string) (writeOptions, error) {
+	o := writeOptions{validation: "Warn"}
+	if q.raw == "" {
+		return o, nil
+	}
+	var causes []schema.Cause
+	o.dryRun, causes = q.dryRun(causes)
+	if v := q.get("fieldValidation"); v != "" {
+		o.validation = v
+		if v != "Ignore" && v != "Warn" && v != "Strict" {
+			causes = append(causes, notSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))
+		}
+	}
+	o.fieldManager = q.get("fieldManager")
+	if utf8.RuneCountInString(o.fieldManager) > fieldManagerMaxLength {
+		causes = append(causes, schema.Cause{Reason: schema.CauseTooLong, Field: "fieldManager", Message: "Too long: may not be longer than 128"})
+	}
+	for _, c := range o.fieldManager {
+		if !unicode.IsPrint(c) {
+			causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "fieldManager", Message: "Invalid value: should only contain printable characters"})
+			break
+		}
+	}
+	o.force = q.flag("force")
+	if kind == "PatchOptions" && q.has("force") {
+		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "force", Message: "Forbidden: may not be specified for non-apply patch"})
+	}
+	if len(causes) > 0 {
+		return o, invalidOptions(kind, causes)
+	}
+	return o, nil
+}
+
+func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
+	if !q.has("dryRun") {
+		return false, causes
+	}
+	on := false
+	for _, v := range q.values["dryRun"] {
+		if v == "All" {
+			on = true
+		} else if v != "" {
+			causes = append(causes, notSupported("dryRun", v, "All"))
+		}
+	}
+	return on, causes
+}
+
+func invalidOptions(kind string, causes []schema.Cause) error {
+	return api.Invalid("meta.k8s.io", kind, "", causes)
+}
+
+func notSupported(field, value string, supported ...string) schema.Cause {
+	for i, s := range supported {
+		supported[i] = strconv.Quote(s)
+	}
+	return schema.Cause{Reason: schema.CauseNotSupported, Field: field,
+		Message: "Unsupported value: " + strconv.Quote(value) + ": supported values: " + strings.Join(supported, ", ")}
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/codec"
+)
+
+// target is what the router found.
+//
+// Invariant: endpoint is set for paths that are not resources; otherwise
+// resource is set, or both are nil for a path that nothing answers.
+type target struct {
+	endpoint  func(*request) error
+	open      bool // an endpoint that works while the server drains (health)
+	resource  *api.Resource
+	sub       *api.Subresource
+	namespace string // "" for cluster-scoped resources and for all namespaces
+	name      string // "" for collections
+	watchPath bool   // one of the old /watch/ paths
+}
+
+func (t target) alwaysServed() bool { return t.open }
+
+// collection reports whether the target is many objects.
+func (t target) collection() bool { return t.name == "" }
+
+// request is one request on its way through the pipeline. It is used by one
+// goroutine.
+type request struct {
+	ctx    context.Context
+	http   *http.Request
+	w      http.ResponseWriter
+	target target
+	start  time.Time
+	user   *authn.User
+	query  query
+	accept codec.MediaType
+
+	warnings []string
+	status   int   // as written; 0 before
+	bytes    int64 // of the body, as written
+}
+
+func newRequest(c echo.Context, t target) *request {
+	return &request{ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(),
+		query: query{raw: c.Request().URL.RawQuery}}
+}
+
+// method is the HTTP method with HEAD read as GET (specification, verb table).
+func (r *request) method() string {
+	if r.http.Method == http.MethodHead {
+		return http.MethodGet
+	}
+	return r.http.Method
+}
+
+// verb is the API verb of the request, for authorization.
+func (r *request) verb() string {
+	t := r.target
+	switch r.method() {
+	case http.MethodPost:
+		return "create"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		if t.collection() {
+			return "deletecollection"
+		}
+		return "delete"
+	}
+	switch {
+	case t.watchPath, t.collection() && r.query.isWatch():
+		return "watch"
+	case t.collection():
+		return "list"
+	}
+	return "get"
+}
+
+// longRunning requests do not count against the limit of requests in flight.
+func (r *request) longRunning() bool {
+	t := r.target
+	return t.resource != nil && r.method() == http.MethodGet && (t.watchPath || t.collection() && r.query.isWatch())
+}
+
+// mutating reports whether the request may write.
+func (r *request) mutating() bool { return r.method() != http.MethodGet }
+
+func (r *request) attributes() authz.Attributes {
+	t := r.target
+	a := authz.Attributes{User: r.user, Path: r.http.URL.Path}
+	if t.resource == nil {
+		a.Verb = lower(r.http.Method)
+		return a
+	}
+	a.ResourceRequest = true
+	a.Verb = r.verb()
+	a.Group, a.Version, a.Resource = t.resource.GV.Group, t.resource.GV.Version, t.resource.Plural
+	a.Namespace, a.Name = t.namespace, t.name
+	if t.resource.Plural == "namespaces" && t.resource.GV.Group == "" {
+		a.Namespace = t.name
+	}
+	if t.sub != nil {
+		a.Subresource = t.sub.Name
+	}
+	return a
+}
+
+// warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299).
+func (r *request) warn(text string) { r.warnings = append(r.warnings, text) }
+
+// key is the store's key of the target: see prefixOf.
+func (r *request) key() string { return keyOf(r.target.resource, r.target.namespace, r.target.name) }
+
+// prefixOf is the beginning of all keys of a resource, or of one namespace of it:
+// "core/nodes/", "apps/deployments/default/".
+func prefixOf(res *api.Resource, namespace string) string {
+	group := res.GV.Group
+	if group == "" {
+		group = "core"
+	}
+	prefix := group + "/" + res.Plural + "/"
+	if namespace != "" {
+		prefix += namespace + "/"
+	}
+	return prefix
+}
+
+func keyOf(res *api.Resource, namespace, name string) string { return prefixOf(res, namespace) + name }
+
+func lower(method string) string {
+	b := []byte(method)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}

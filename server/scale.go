@@ -1,0 +1,206 @@
+package server
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// The scale subresource shows the few fields of an object that scaling is
+// about as a Scale, and writes one of them back.
+
+func (s *Server) getScale(r *request) error {
+	entry, err := s.current(r)
+	if err != nil {
+		return err
+	}
+	return s.respondScale(r, entry)
+}
+
+func (s *Server) updateScale(r *request) error {
+	opts, err := r.query.writeOptions("UpdateOptions")
+	if err != nil {
+		return err
+	}
+	doc, err := s.readObject(r, scaleKind(r.target), opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	if err := matchScale(r.target, doc.Root()); err != nil {
+		return err
+	}
+	return s.writeScale(r, opts.dryRun, func(document.Value, store.Entry) (document.Value, error) { return doc.Root(), nil })
+}
+
+func (s *Server) patchScale(r *request) error {
+	p, err := s.readPatch(r)
+	if err != nil {
+		return err
+	}
+	want := scaleKind(r.target)
+	var doc *document.Document
+	defer func() {
+		if doc != nil {
+			doc.Release()
+		}
+	}()
+	return s.writeScale(r, p.opts.dryRun, func(obj document.Value, current store.Entry) (document.Value, error) {
+		text, err := scaleOf(r.target, obj)
+		if err != nil {
+			return document.Value{}, err
+		}
+		if text, err = p.apply(text, want); err != nil {
+			return document.Value{}, err
+		}
+		if doc, err = s.decode(r, text, nil, want, p.opts.validation); err != nil {
+			return document.Value{}, err
+		}
+		return doc.Root(), matchScale(r.target, doc.Root())
+	})
+}
+
+// writeScale stores the replicas of the Scale that wanted gives for the object.
+func (s *Server) writeScale(r *request, dryRun bool, wanted func(obj document.Value, current store.Entry) (document.Value, error)) error {
+	t := r.target
+	var doc *document.Document
+	defer func() {
+		if doc != nil {
+			doc.Release()
+		}
+	}()
+	main := t
+	main.sub = nil
+	entry, err := s.transact(r.ctx, main, dryRun, func(current *store.Entry) (document.Value, error) {
+		if current == nil {
+			return document.Value{}, s.notFound(t)
+		}
+		var err error
+		if doc, err = document.ReadStored(t.resource.GV.Table, t.resource.Type, current.Body); err != nil {
+			return document.Value{}, err
+		}
+		obj := doc.Root()
+		scale, err := wanted(obj, *current)
+		if err != nil {
+			return document.Value{}, err
+		}
+		if err := checkPreconditions(t.resource, t.name, scale.Get("metadata"), obj.Get("metadata")); err != nil {
+			return document.Value{}, err
+		}
+		replicas, _ := scale.At("spec", "replicas").Int()
+		if replicas < 0 {
+			return document.Value{}, api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
+				Message: "Invalid value: must be greater than or equal to 0"}})
+		}
+		path := t.sub.Scale.SpecReplicas
+		obj.At(path[:len(path)-1]...).SetInt(path[len(path)-1], replicas)
+		return obj, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.respondScale(r, entry)
+}
+
+func (s *Server) respondScale(r *request, entry store.Entry) error {
+	doc, err := document.ReadStored(r.target.resource.GV.Table, r.target.resource.Type, entry.Body)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	text, err := scaleOf(r.target, doc.Root())
+	if err != nil {
+		return err
+	}
+	return s.respondBytes(r, http.StatusOK, scaleKind(r.target), text)
+}
+
+func scaleKind(t target) bodyKind {
+	apiVersion := t.sub.Group + "/" + t.sub.Version
+	return bodyKind{gv: t.resource.GV, table: t.sub.Table, typ: t.sub.Type, apiVersion: apiVersion, kind: t.sub.Kind}
+}
+
+func matchScale(t target, scale document.Value) error {
+	meta := scale.SetObject("metadata")
+	if err := matchName(meta, t.name); err != nil {
+		return err
+	}
+	return matchNamespace(t.resource, meta, t.namespace)
+}
+
+// scaleOf gives the Scale of an object as canonical JSON.
+func scaleOf(t target, obj document.Value) ([]byte, error) {
+	decoder := document.Decoder{Table: t.sub.Table}
+	doc, _, err := decoder.Decode(t.sub.Type, []byte("{}"))
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	scale, kind := doc.Root(), scaleKind(t)
+	scale.SetString("kind", kind.kind)
+	scale.SetString("apiVersion", kind.apiVersion)
+	meta := scale.SetObject("metadata")
+	for _, field := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"} {
+		if v := obj.At("metadata", field); v.Exists() {
+			meta.Put(field, v)
+		}
+	}
+	paths := t.sub.Scale
+	spec, status := scale.SetObject("spec"), scale.SetObject("status")
+	if n, _ := obj.At(paths.SpecReplicas...).Int(); n != 0 {
+		spec.SetInt("replicas", n)
+	}
+	n, _ := obj.At(paths.StatusReplicas...).Int()
+	status.SetInt("replicas", n)
+	text, err := selectorText(obj.At(paths.Selector...))
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		status.SetString("selector", text)
+	}
+	return scale.AppendJSON(nil), nil
+}
+
+// selectorText writes a label selector, or a plain map of labels, the way
+// clients pass selectors in queries.
+func selectorText(v document.Value) (string, error) {
+	if v.Kind() == document.String {
+		return v.Text(), nil
+	}
+	sel := v1.LabelSelector{}
+	plain := v
+	if m := v.Get("matchLabels"); m.Exists() || v.Get("matchExpressions").Exists() {
+		plain = m
+	}
+	for key, value := range plain.Members() {
+		if sel.MatchLabels == nil {
+			sel.MatchLabels = map[string]string{}
+		}
+		sel.MatchLabels[key] = value.Text()
+	}
+	for _, e := range v.Get("matchExpressions").Elements() {
+		req := v1.LabelSelectorRequirement{Key: e.Get("key").Text(), Operator: v1.LabelSelectorOperator(e.Get("operator").Text())}
+		for _, value := range e.Get("values").Elements() {
+			req.Values = append(req.Values, value.Text())
+		}
+		sel.MatchExpressions = append(sel.MatchExpressions, req)
+	}
+	if len(sel.MatchLabels)+len(sel.MatchExpressions) == 0 {
+		return "", nil
+	}
+	parsed, err := v1.LabelSelectorAsSelector(&sel)
+	if err != nil {
+		return "", api.BadRequest("the object's selector cannot be written as text: %v", err)
+	}
+	if parsed == labels.Nothing() {
+		return "", nil
+	}
+	return parsed.String(), nil
+}

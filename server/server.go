@@ -1,0 +1,253 @@
+// Package server is Capstan's API server: the pipeline that every request
+// takes, and the wiring of the parts it uses.
+//
+// Start gives a running instance; a process may have many.
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/net/http2"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// Server is a running instance.
+//
+// Invariants: the fields above inflight are set by Start and never change;
+// requests are counted in inflight, so that Shutdown can wait for them before
+// it closes the store.
+type Server struct {
+	cfg          Config
+	log          *slog.Logger
+	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
+	groups       []*api.GroupVersion
+	namespaces   *api.Resource
+	discovery    discovery
+	store        store.Store
+	hub          *watch.Hub
+	pages        pages
+	authn        authn.Authenticator
+	authz        authz.Authorizer
+	decodeLimits document.Limits
+	credentials  *Credentials
+	listener     net.Listener
+	http         *http.Server
+
+	limits   limits
+	inflight sync.WaitGroup
+	draining atomic.Bool
+	stopping chan struct{} // closed when watches are to end
+	done     chan struct{} // closed when everything is
+	once     sync.Once
+	failure  error // why done closed, nil after Shutdown
+}
+
+// Start opens the store, creates what a new one lacks, and serves. It returns
+// when the server answers requests. The instance lives until Shutdown, or until
+// ctx ends, which is the same.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cfg.setDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, log: cfg.Logger, stopping: make(chan struct{}), done: make(chan struct{})}
+	if err := s.open(ctx); err != nil {
+		s.closeParts()
+		return nil, err
+	}
+	go s.run(ctx)
+	return s, nil
+}
+
+// open builds the object graph, from the disk up to the listener.
+func (s *Server) open(ctx context.Context) error {
+	cfg := &s.cfg
+	s.accessLog = accessLog(cfg.Logger)
+	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
+	s.limits.maxReading, s.limits.maxMutating = int64(cfg.MaxRequestsInflight), int64(cfg.MaxMutatingRequestsInflight)
+
+	s.groups = catalog.New(policy.New())
+	s.namespaces = findResource(s.groups, "", "namespaces")
+	if s.namespaces == nil {
+		return errors.New("the catalog has no namespaces: regenerate from documents that do")
+	}
+	var err error
+	if s.discovery, err = newDiscovery(s.groups); err != nil {
+		return err
+	}
+	if s.credentials, err = loadCredentials(cfg); err != nil {
+		return err
+	}
+	if s.authn, err = newAuthenticator(cfg, s.credentials); err != nil {
+		return err
+	}
+	if s.authz, err = newAuthorizer(cfg); err != nil {
+		return err
+	}
+	engine, err := store.Open(store.Config{Dir: cfg.storeDir(), FS: cfg.fileSystem(), History: cfg.History, Clock: cfg.now, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	s.store = engine
+	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
+		return err
+	}
+	s.hub = watch.NewHub(s.store, watch.Config{})
+	if err := s.bootstrap(ctx); err != nil {
+		return err
+	}
+	return s.listen()
+}
+
+// pageSecret is the key of the page tokens: kept in the store, so that tokens
+// outlive a restart.
+func (s *Server) pageSecret(ctx context.Context) ([]byte, error) {
+	entry, err := s.store.Update(ctx, "capstan/page-secret", func(current *store.Entry) (store.Write, error) {
+		if current != nil {
+			return store.Write{}, nil
+		}
+		secret := make([]byte, 32)
+		_, _ = rand.Read(secret) // never fails
+		return store.Write{Op: store.OpCreate, Value: store.Value{Body: secret, RevisionAt: -1}}, nil
+	})
+	return entry.Body, err
+}
+
+// listen binds the address and prepares the HTTP server.
+func (s *Server) listen() error {
+	s.listener = s.cfg.Listener
+	if s.listener == nil {
+		l, err := net.Listen("tcp", net.JoinHostPort(s.cfg.BindAddress, fmt.Sprint(s.cfg.SecurePort)))
+		if err != nil {
+			return fmt.Errorf("cannot listen: %w; choose another --bind-address or --secure-port", err)
+		}
+		s.listener = l
+	}
+	tlsConfig, err := s.credentials.TLS()
+	if err != nil {
+		return err
+	}
+	s.http = &http.Server{
+		Handler:           s.routes(),
+		TLSConfig:         tlsConfig,
+		ReadHeaderTimeout: 32 * time.Second,
+		IdleTimeout:       3 * time.Minute,
+		MaxHeaderBytes:    1 << 20,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return http2.ConfigureServer(s.http, &http2.Server{MaxConcurrentStreams: 250, IdleTimeout: 3 * time.Minute})
+}
+
+func (s *Server) run(ctx context.Context) {
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(tls.NewListener(s.listener, s.http.TLSConfig)) }()
+	select {
+	case err := <-served:
+		if !errors.Is(err, http.ErrServerClosed) {
+			s.failure = fmt.Errorf("serving stopped: %w", err)
+			s.shutdown(context.Background())
+		}
+	case <-ctx.Done():
+		stop, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
+		defer cancel()
+		s.shutdown(stop)
+	}
+}
+
+// Shutdown ends watches, waits for the requests in flight until ctx ends, and
+// closes the store. It is safe to call more than once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.shutdown(ctx)
+	<-s.done
+	return s.failure
+}
+
+func (s *Server) shutdown(ctx context.Context) {
+	s.once.Do(func() {
+		s.draining.Store(true)
+		if s.cfg.ShutdownDelay > 0 {
+			wait(ctx, s.cfg.ShutdownDelay)
+		}
+		close(s.stopping)
+		if err := s.http.Shutdown(ctx); err != nil {
+			_ = s.http.Close()
+		}
+		s.inflight.Wait()
+		if err := s.closeParts(); err != nil && s.failure == nil {
+			s.failure = err
+		}
+		close(s.done)
+	})
+}
+
+// closeParts closes what open has opened so far.
+func (s *Server) closeParts() error {
+	if s.hub != nil {
+		s.hub.Close()
+	}
+	var err error
+	if s.store != nil {
+		err = s.store.Close()
+	}
+	if s.listener != nil {
+		_ = s.listener.Close() // closed already when HTTP was shut down
+	}
+	return err
+}
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Done is closed when the server has stopped.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// URL is where the server listens: "https://127.0.0.1:6443".
+func (s *Server) URL() string {
+	host, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return "https://" + s.listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "https://" + net.JoinHostPort(host, port)
+}
+
+func findResource(groups []*api.GroupVersion, group, plural string) *api.Resource {
+	for _, gv := range groups {
+		if gv.Group != group {
+			continue
+		}
+		for i := range gv.Resources {
+			if gv.Resources[i].Plural == plural {
+				return &gv.Resources[i]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// update is PUT on an object or on its status.
+func (s *Server) update(r *request) error {
+	opts, err := r.query.writeOptions("UpdateOptions")
+	if err != nil {
+		return err
+	}
+	t := r.target
+	doc, err := s.readObject(r, kindOf(t.resource), opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	obj := doc.Root()
+	meta := obj.SetObject("metadata")
+	if err := matchName(meta, t.name); err != nil {
+		return err
+	}
+	if err := matchNamespace(t.resource, meta, t.namespace); err != nil {
+		return err
+	}
+	created := false
+	entry, err := s.transact(r.ctx, t, opts.dryRun, func(current *store.Entry) (document.Value, error) {
+		if current == nil {
+			created = true
+			return obj, s.mayCreate(r.ctx, t, meta)
+		}
+		return obj, nil
+	})
+	if err != nil {
+		return err
+	}
+	if created {
+		return s.respondEntry(r, http.StatusCreated, entry)
+	}
+	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// mayCreate decides whether a PUT of a missing object creates it: only when
+// nothing in it says that it existed, so that a controller's late update does
+// not bring back what was deleted.
+func (s *Server) mayCreate(ctx context.Context, t target, meta document.Value) error {
+	if t.sub != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
+		return api.NotFound(t.resource.GroupResource(), t.name)
+	}
+	return s.namespaceAccepts(ctx, t.resource, t.namespace, t.name)
+}
+
+func matchName(meta document.Value, name string) error {
+	switch got := meta.Get("name").Text(); got {
+	case name:
+	case "":
+		meta.SetString("name", name)
+	default:
+		return api.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", got, name)
+	}
+	return nil
+}
+
+// transact is the one read-modify-write of update, patch and scale. next gives
+// the object to store, from the current one (nil where there is none); it runs
+// once, under the key's lock.
+func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(current *store.Entry) (document.Value, error)) (store.Entry, error) {
+	var dry store.Entry
+	key := keyOf(t.resource, t.namespace, t.name)
+	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+		obj, err := next(current)
+		if err != nil {
+			return store.Write{}, err
+		}
+		write, err := s.replacement(t, current, obj)
+		if err == nil && dryRun {
+			dry = dryEntry(key, obj)
+			err = errDryRun
+		}
+		return write, err
+	})
+	if errors.Is(err, errDryRun) {
+		return dry, nil
+	}
+	return entry, err
+}
+
+// replacement turns obj, which is to replace current, into the write to make.
+func (s *Server) replacement(t target, current *store.Entry, obj document.Value) (store.Write, error) {
+	res := t.resource
+	if current == nil {
+		s.prepareCreate(res, obj, t.namespace)
+		if causes := validate(res, obj, document.Value{}); len(causes) > 0 {
+			return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
+		}
+		value, err := s.seal(res, obj)
+		return store.Write{Op: store.OpCreate, Value: value}, err
+	}
+	oldDoc, err := document.ReadStored(res.GV.Table, res.Type, current.Body)
+	if err != nil {
+		return store.Write{}, err
+	}
+	defer oldDoc.Release()
+	old := oldDoc.Root()
+	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata")); err != nil {
+		return store.Write{}, err
+	}
+	prepareUpdate(t, obj, old)
+	if causes := validate(res, obj, old); len(causes) > 0 {
+		return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
+	}
+	value, err := s.seal(res, obj)
+	if err != nil {
+		return store.Write{}, err
+	}
+	if finished(obj) {
+		return store.Write{Op: store.OpDelete, Value: value}, nil
+	}
+	if unchanged(value, current) {
+		return store.Write{}, nil
+	}
+	return store.Write{Op: store.OpUpdate, Value: value}, nil
+}
+
+// checkPreconditions compares what the object says of itself with what is
+// stored (optimistic locking).
+func checkPreconditions(res *api.Resource, name string, meta, old document.Value) error {
+	if uid := meta.Get("uid").Text(); uid != "" && uid != old.Get("uid").Text() {
+		return api.Conflict(res.GroupResource(), name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
+	}
+	asked, set, err := parseRevision(meta.Get("resourceVersion").Text())
+	if err != nil {
+		return err
+	}
+	if set && asked != 0 && meta.Get("resourceVersion").Text() != old.Get("resourceVersion").Text() {
+		return api.Conflict(res.GroupResource(), name, "the object has been modified; please apply your changes to the latest version and try again")
+	}
+	return nil
+}
+
+// prepareUpdate gives obj what the server owns from the object it replaces. The
+// status endpoint may change nothing but status (and some metadata), the main
+// one everything else.
+func prepareUpdate(t target, obj, old document.Value) {
+	res := t.resource
+	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
+	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink", "managedFields", "generateName"} {
+		if v := oldMeta.Get(field); v.Exists() {
+			meta.Put(field, v)
+		} else {
+			meta.Remove(field)
+		}
+	}
+	status := t.sub != nil && t.sub.Name == "status"
+	if res.HasStatus {
+		for name := range old.Members() {
+			if !kept(name) && (name == "status") != status {
+				obj.Put(name, old.Get(name))
+			}
+		}
+		if status {
+			removeAdded(obj, old)
+			keepMetadata(meta, oldMeta)
+		} else if !old.Get("status").Exists() {
+			obj.Remove("status")
+		}
+	}
+	if res.Hooks != nil && res.Hooks.Update != nil && !status {
+		res.Hooks.Update(obj, old)
+	}
+	if res.HasGeneration && !status && specChanged(obj, old) {
+		n, _ := oldMeta.Get("generation").Int()
+		meta.SetInt("generation", n+1)
+	}
+}
+
+// kept are the members that every endpoint may send.
+func kept(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
+
+// removeAdded drops the members that the status endpoint may not add.
+func removeAdded(obj, old document.Value) {
+	var added []string
+	for name := range obj.Members() {
+		if !kept(name) && name != "status" && !old.Get(name).Exists() {
+			added = append(added, name)
+		}
+	}
+	for _, name := range added {
+		obj.Remove(name)
+	}
+}
+
+// keepMetadata keeps what the status endpoint may not change in metadata.
+func keepMetadata(meta, old document.Value) {
+	for _, field := range []string{"ownerReferences", "finalizers"} {
+		if v := old.Get(field); v.Exists() {
+			meta.Put(field, v)
+		} else {
+			meta.Remove(field)
+		}
+	}
+}
+
+// specChanged reports whether anything but metadata and status differs.
+func specChanged(obj, old document.Value) bool {
+	for name, v := range obj.Members() {
+		if !kept(name) && name != "status" && !document.Equal(v, old.Get(name)) {
+			return true
+		}
+	}
+	for name := range old.Members() {
+		if !kept(name) && name != "status" && !obj.Get(name).Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+// finished reports whether a terminating object has nothing left to wait for.
+func finished(obj document.Value) bool {
+	meta := obj.Get("metadata")
+	if !meta.Get("deletionTimestamp").Exists() || meta.Get("finalizers").Len() > 0 {
+		return false
+	}
+	grace, _ := meta.Get("deletionGracePeriodSeconds").Int()
+	return grace == 0 && obj.At("spec", "finalizers").Len() == 0
+}
