@@ -31,6 +31,7 @@ type list struct {
 	reader    store.Reader
 	selector  *selector.Selector
 	prefix    string
+	single    bool   // a name is one key: not a namespaced resource in all namespaces
 	from      string // first key of the page; "" for the beginning
 	limit     int64  // 0 for no limit
 	next      string // first key after the page; "" on the last one
@@ -53,7 +54,8 @@ func (s *Server) openList(r *request) (*list, error) {
 	if _, err := r.query.integer("timeoutSeconds"); err != nil {
 		return nil, err
 	}
-	l := &list{selector: sel, prefix: prefixOf(r.target.resource, r.target.namespace)}
+	t := r.target
+	l := &list{selector: sel, prefix: prefixOf(t.resource, t.namespace), single: !t.resource.Namespaced || t.namespace != ""}
 	if limit != nil && *limit > 0 {
 		l.limit = *limit
 	}
@@ -173,15 +175,16 @@ func (l *list) plan(ctx context.Context, s *Server) error {
 // scan visits the entries that the selectors match, from the page's first key
 // on.
 func (l *list) scan(ctx context.Context, visit func(*store.Entry) bool) error {
-	if name, ok := l.selector.Key(l.prefix); ok {
-		e, err := l.reader.Get(name)
+	if name, ok := l.selector.Name(); ok && l.single {
+		key := l.prefix + name
+		e, err := l.reader.Get(key)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if name >= l.from && l.selector.Matches(e.Key, e.Meta) {
+		if key >= l.from && l.selector.Matches(e.Key, e.Meta) {
 			visit(&e)
 		}
 		return nil

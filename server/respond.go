@@ -1,0 +1,228 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// gzipSize is the size from which an answer is compressed when the client
+// accepts it, in bytes.
+const gzipSize = 128 << 10
+
+// negotiate decides in which representation the request is answered.
+func (r *request) negotiate() error {
+	if r.target.endpoint != nil {
+		return nil
+	}
+	var err error
+	r.accept, err = codec.Negotiate(r.http.Header.Get("Accept"), r.target.representations())
+	if err != nil {
+		return err
+	}
+	r.accept.Pretty = r.accept.Pretty || r.pretty()
+	return nil
+}
+
+// pretty reports whether a person reads the answer: by the parameter, or else
+// by a browser's or curl's user agent.
+func (r *request) pretty() bool {
+	if r.query.has("pretty") {
+		return r.query.flag("pretty")
+	}
+	agent := r.http.Header.Get("User-Agent")
+	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
+}
+
+// respondEntry answers with one stored object.
+func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
+	res := r.target.resource
+	switch r.accept.As {
+	case codec.AsTable:
+		body, err := s.tableOf(r, &e)
+		if err != nil {
+			return err
+		}
+		return s.respondText(r, code, body)
+	case codec.AsPartial:
+		body, err := codec.AppendPartial(nil, e.Body, r.accept.Version, true)
+		if err != nil {
+			return err
+		}
+		return s.respondBytes(r, code, s.metaKind("PartialObjectMetadata", res), body)
+	}
+	return s.respondBytes(r, code, kindOf(res), e.Body)
+}
+
+// respondBytes answers with an object given as canonical JSON.
+func (s *Server) respondBytes(r *request, code int, kind bodyKind, body []byte) error {
+	if r.accept.Format == codec.Binary {
+		raw, err := s.binary(kind.table).Append(nil, kind.typ, body)
+		if err != nil {
+			return err
+		}
+		return r.send(code, r.accept.ContentType(), codec.AppendEnvelope(nil, kind.apiVersion, kind.kind, raw))
+	}
+	return s.respondText(r, code, body)
+}
+
+// respondText answers with JSON, or with what is made from it for people.
+func (s *Server) respondText(r *request, code int, body []byte) error {
+	switch {
+	case r.accept.Format == codec.YAML:
+		text, err := codec.ToYAML(body)
+		if err != nil {
+			return err
+		}
+		return r.send(code, "application/yaml", text)
+	case r.accept.Pretty:
+		return r.send(code, "application/json", codec.Indent(body), newline)
+	}
+	return r.send(code, "application/json", body, newline)
+}
+
+var newline = []byte("\n")
+
+// respondStatus answers with a Status.
+func (s *Server) respondStatus(r *request, code int, status codec.StatusBody) error {
+	kind := s.metaKind("Status", nil)
+	return s.respondBytes(r, code, kind, status.JSON())
+}
+
+// deletedStatus is the answer of a delete that removed the object.
+func deletedStatus(t target, e store.Entry) codec.StatusBody {
+	return codec.Deleted(t.resource.GV.Group, t.resource.Plural, t.name, uidOf(e.Body))
+}
+
+// fail answers with the Status of an error. It is the only place where errors
+// become answers.
+func (s *Server) fail(r *request, err error) {
+	var known *api.Error
+	switch {
+	case errors.As(err, &known):
+	case r.http.Context().Err() != nil:
+		return // nobody is there to read it
+	case errors.Is(err, context.DeadlineExceeded):
+		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the request did not finish in time; it may have taken effect"}
+	case errors.Is(err, store.ErrClosed):
+		known = &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
+	default:
+		s.log.Error("request failed", "method", r.http.Method, "path", r.http.URL.Path, "error", err)
+		known = api.Internal("the server failed while it handled the request; its log says more")
+	}
+	if r.status != 0 {
+		// The answer has begun: the only way left to say that it is not
+		// whole is to break the connection.
+		s.log.Warn("answer broken off", "path", r.http.URL.Path, "error", known.Message)
+		panic(http.ErrAbortHandler)
+	}
+	if known.RetryAfter > 0 {
+		r.w.Header().Set("Retry-After", strconv.Itoa(known.RetryAfter))
+	}
+	if len(known.Allow) > 0 {
+		r.w.Header().Set("Allow", strings.Join(known.Allow, ", "))
+	}
+	if r.accept.Format == 0 || r.accept.As != codec.AsObject {
+		r.accept = codec.MediaType{Format: codec.JSON, Pretty: r.accept.Pretty}
+	}
+	if err := s.respondStatus(r, known.Code, codec.Status(known)); err != nil {
+		s.log.Debug("answer not written", "error", err)
+	}
+}
+
+// text answers with plain text.
+func (s *Server) text(r *request, code int, body string) error {
+	r.w.Header().Set("X-Content-Type-Options", "nosniff")
+	return r.send(code, "text/plain; charset=utf-8", []byte(body))
+}
+
+// respondDocument answers with a document made beforehand.
+func (s *Server) respondDocument(r *request, body []byte) error {
+	return r.send(http.StatusOK, "application/json", body)
+}
+
+// head writes the headers that every answer has and the status.
+func (r *request) head(code int, contentType string) {
+	h := r.w.Header()
+	h.Set("Content-Type", contentType)
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-cache, private")
+	}
+	for _, w := range r.warnings {
+		h.Add("Warning", `299 - `+strconv.Quote(w))
+	}
+	r.status = code
+	r.w.WriteHeader(code)
+}
+
+// send writes a whole answer, compressed where that pays.
+func (r *request) send(code int, contentType string, parts ...[]byte) error {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	if size >= gzipSize && r.acceptsGzip() {
+		return r.sendGzip(code, contentType, parts)
+	}
+	r.w.Header().Set("Content-Length", strconv.Itoa(size))
+	r.head(code, contentType)
+	if r.http.Method == http.MethodHead {
+		return nil
+	}
+	for _, p := range parts {
+		if err := r.write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *request) acceptsGzip() bool {
+	return strings.Contains(r.http.Header.Get("Accept-Encoding"), "gzip")
+}
+
+func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {
+	h := r.w.Header()
+	h.Set("Content-Encoding", "gzip")
+	h.Add("Vary", "Accept-Encoding")
+	r.head(code, contentType)
+	z := codec.Gzip(writerFunc(r.writeBytes))
+	for _, p := range parts {
+		if _, err := z.Write(p); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// write writes a part of the body. An error means that the client is gone.
+func (r *request) write(p []byte) error {
+	_, err := r.writeBytes(p)
+	return err
+}
+
+func (r *request) writeBytes(p []byte) (int, error) {
+	n, err := r.w.Write(p)
+	r.bytes += int64(n)
+	if err != nil {
+		return n, &goneError{err}
+	}
+	return n, nil
+}
+
+// goneError says that the answer cannot be written because the client went away.
+type goneError struct{ cause error }
+
+func (e *goneError) Error() string { return "the client is gone: " + e.cause.Error() }
+
+func (e *goneError) Unwrap() error { return e.cause }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

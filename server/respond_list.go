@@ -1,0 +1,214 @@
+package server
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// listBuffer is how many bytes of a list are gathered before they are written.
+const listBuffer = 64 << 10
+
+// respondList answers with a page of a collection. JSON is streamed: what the
+// store's iterator visits goes into a small buffer and out to the client. The
+// representations that need the whole list first (YAML, indented JSON) are for
+// people and are gathered; the binary form needs its length in front.
+func (s *Server) respondList(r *request, l *list) error {
+	switch {
+	case r.accept.Format == codec.Binary:
+		return s.respondBinaryList(r, l)
+	case r.accept.Format == codec.YAML || r.accept.Pretty:
+		var text bytes.Buffer
+		if err := s.writeList(r, l, &text); err != nil {
+			return err
+		}
+		return s.respondText(r, http.StatusOK, bytes.TrimSuffix(text.Bytes(), newline))
+	}
+	out := &streamWriter{r: r, buf: make([]byte, 0, listBuffer)}
+	if err := s.writeList(r, l, out); err != nil {
+		return err
+	}
+	return out.close()
+}
+
+// writeList writes the list as JSON in the representation asked for.
+func (s *Server) writeList(r *request, l *list, out io.Writer) error {
+	switch r.accept.As {
+	case codec.AsTable:
+		return s.writeTable(r, l, out)
+	case codec.AsPartial:
+		return s.writePartialList(r, l, out)
+	}
+	res := r.target.resource
+	head := codec.AppendListHead(nil, res.GV.APIVersion(), res.ListKind, l.meta())
+	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
+	return writeItems(r, l, out, head, func(dst []byte, e *store.Entry) ([]byte, error) {
+		dst = append(dst, '{')
+		return append(dst, e.Body[strip:]...), nil
+	})
+}
+
+// writeItems writes head, the items with commas between them, and the end.
+func writeItems(r *request, l *list, out io.Writer, head []byte, item func([]byte, *store.Entry) ([]byte, error)) error {
+	buf, first := head, true
+	err := l.each(r.ctx, func(e *store.Entry) error {
+		if !first {
+			buf = append(buf, ',')
+		}
+		first = false
+		var err error
+		if buf, err = item(buf, e); err != nil {
+			return err
+		}
+		if len(buf) >= listBuffer/2 {
+			_, err = out.Write(buf)
+			buf = buf[:0]
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(buf, "]}\n"...))
+	return err
+}
+
+func (s *Server) writePartialList(r *request, l *list, out io.Writer) error {
+	head := codec.AppendListHead(nil, "meta.k8s.io/"+r.accept.Version, "PartialObjectMetadataList", l.meta())
+	return writeItems(r, l, out, head, func(dst []byte, e *store.Entry) ([]byte, error) {
+		return codec.AppendPartial(dst, e.Body, r.accept.Version, false)
+	})
+}
+
+// respondBinaryList gathers the items in the binary form and sends them in one
+// envelope.
+func (s *Server) respondBinaryList(r *request, l *list) error {
+	res := r.target.resource
+	enc := s.binary(res.GV.Table)
+	typ, apiVersion, kind := res.Type, res.GV.APIVersion(), res.ListKind
+	item := func(dst []byte, body []byte) ([]byte, error) { return enc.Append(dst, typ, body) }
+	if r.accept.As == codec.AsPartial {
+		meta := s.metaKind("PartialObjectMetadata", res)
+		enc, typ = s.binary(meta.table), meta.typ
+		apiVersion, kind = "meta.k8s.io/"+r.accept.Version, "PartialObjectMetadataList"
+		item = func(dst []byte, body []byte) ([]byte, error) {
+			text, err := codec.AppendPartial(nil, body, r.accept.Version, false)
+			if err != nil {
+				return dst, err
+			}
+			return enc.Append(dst, typ, text)
+		}
+	}
+	body := codec.AppendBinaryListMeta(nil, l.meta())
+	err := l.each(r.ctx, func(e *store.Entry) error {
+		var err error
+		body, err = codec.AppendBinaryItem(body, func(dst []byte) ([]byte, error) { return item(dst, e.Body) })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.send(http.StatusOK, r.accept.ContentType(), codec.EnvelopeHead(apiVersion, kind, len(body)), body, codec.EnvelopeTail)
+}
+
+// meta is the list's metadata.
+func (l *list) meta() codec.ListMeta {
+	return codec.ListMeta{ResourceVersion: strconv.FormatUint(l.reader.Revision(), 10), Continue: l.token, Remaining: l.remaining}
+}
+
+// streamWriter sends what it is given, starting the answer with the first
+// bytes, so that an error before them can still be answered properly.
+type streamWriter struct {
+	r    *request
+	buf  []byte
+	gzip io.WriteCloser
+}
+
+func (w *streamWriter) Write(p []byte) (int, error) {
+	if w.r.status == 0 {
+		if len(w.buf)+len(p) <= cap(w.buf) {
+			w.buf = append(w.buf, p...)
+			return len(p), nil
+		}
+		w.start()
+	}
+	if err := w.out(w.buf); err != nil {
+		return 0, err
+	}
+	w.buf = w.buf[:0]
+	return len(p), w.out(p)
+}
+
+// start begins an answer whose length is not known yet.
+func (w *streamWriter) start() {
+	if w.r.acceptsGzip() {
+		h := w.r.w.Header()
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+		w.gzip = codec.Gzip(writerFunc(w.r.writeBytes))
+	}
+	w.r.head(http.StatusOK, "application/json")
+}
+
+func (w *streamWriter) out(p []byte) error {
+	if len(p) == 0 || w.r.http.Method == http.MethodHead {
+		return nil
+	}
+	if w.gzip != nil {
+		_, err := w.gzip.Write(p)
+		return err
+	}
+	return w.r.write(p)
+}
+
+func (w *streamWriter) close() error {
+	if w.r.status == 0 {
+		return w.r.send(http.StatusOK, "application/json", w.buf)
+	}
+	if err := w.out(w.buf); err != nil {
+		return err
+	}
+	if w.gzip != nil {
+		return w.gzip.Close()
+	}
+	return nil
+}
+
+// tableOf gives the table of one object.
+func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
+	rev, _ := document.Find(e.Body, "metadata", "resourceVersion")
+	t := s.newTable(r)
+	body := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
+	body, err := s.appendRow(r, t, body, e.Body)
+	if err != nil {
+		return nil, err
+	}
+	return append(body, "]}"...), nil
+}
+
+func (s *Server) writeTable(r *request, l *list, out io.Writer) error {
+	t := s.newTable(r)
+	return writeItems(r, l, out, t.AppendHead(nil, l.meta()), func(dst []byte, e *store.Entry) ([]byte, error) {
+		return s.appendRow(r, t, dst, e.Body)
+	})
+}
+
+func (s *Server) newTable(r *request) *codec.Table {
+	return codec.NewTable(r.target.resource.Columns, codec.TableOptions{Version: r.accept.Version, IncludeObject: r.query.get("includeObject"), Now: s.cfg.now()})
+}
+
+// appendRow reads an object and appends its row.
+func (s *Server) appendRow(r *request, t *codec.Table, dst, body []byte) ([]byte, error) {
+	res := r.target.resource
+	doc, err := document.ReadStored(res.GV.Table, res.Type, body)
+	if err != nil {
+		return dst, err
+	}
+	defer doc.Release()
+	return t.AppendRow(dst, doc.Root(), body)
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/capstan-dev/capstan/gen/openapi"
+	"github.com/capstan-dev/capstan/gen/routes"
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// routes builds the router: the generated routes of the resources, and the few
+// paths that are not resources. Every route ends in serve, also those that
+// nothing answers, so that nobody learns what exists without being known.
+func (s *Server) routes() http.Handler {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	routes.Register(e, s.groups, resourceHandler{s})
+
+	endpoint := func(path string, open bool, do func(*request) error) {
+		h := func(c echo.Context) error { return s.serve(c, target{endpoint: do, open: open}) }
+		e.Any(path, h)
+		e.RouteNotFound(path, h)
+	}
+	endpoint("/api", false, s.versions)
+	endpoint("/api/", false, s.versions)
+	for path := range s.discovery {
+		endpoint(path, false, s.discovery.serve(s, path))
+		endpoint(path+"/", false, s.discovery.serve(s, path))
+	}
+	endpoint("/version", true, s.version)
+	endpoint("/version/", true, s.version)
+	endpoint("/openapi/v2", false, s.openAPI2)
+	endpoint("/openapi/v3", false, s.openAPI3Index)
+	for name := range openapi.V3 {
+		endpoint("/openapi/v3/"+name, false, s.openAPI3(name))
+	}
+	for _, name := range []string{"healthz", "livez", "readyz"} {
+		endpoint("/"+name, true, s.health(name, ""))
+		endpoint("/"+name+"/", true, s.health(name, ""))
+		h := func(c echo.Context) error {
+			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), open: true})
+		}
+		e.Any("/"+name+"/:check", h)
+	}
+	unknown := func(c echo.Context) error { return s.serve(c, target{}) }
+	e.RouteNotFound("/*", unknown)
+	e.RouteNotFound("/", unknown)
+	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = unknown(c) }
+	return e
+}
+
+// resourceHandler is what the generated routes call.
+type resourceHandler struct{ s *Server }
+
+func (h resourceHandler) Collection(c echo.Context, res *api.Resource) error {
+	return h.serve(c, target{resource: res, namespace: c.Param("namespace")})
+}
+
+func (h resourceHandler) Object(c echo.Context, res *api.Resource) error {
+	return h.serve(c, target{resource: res, namespace: c.Param("namespace"), name: c.Param("name")})
+}
+
+func (h resourceHandler) Subresource(c echo.Context, res *api.Resource, sub *api.Subresource) error {
+	return h.serve(c, target{resource: res, sub: sub, namespace: c.Param("namespace"), name: c.Param("name")})
+}
+
+func (h resourceHandler) Watch(c echo.Context, res *api.Resource) error {
+	return h.serve(c, target{resource: res, namespace: c.Param("namespace"), name: c.Param("name"), watchPath: true})
+}
+
+// serve checks the names that came with the path. A name that could not be an
+// object's (a slash, a percent sign, "..") is not looked for.
+func (h resourceHandler) serve(c echo.Context, t target) error {
+	if c.Request().URL.RawPath != "" {
+		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
+	}
+	if bad := badSegment(t.namespace) || badSegment(t.name); bad {
+		t.endpoint = func(*request) error {
+			return api.BadRequest("a name in a path may not be \".\" or \"..\" and may not hold \"/\", \"%%\" or control characters")
+		}
+	}
+	return h.s.serve(c, t)
+}
+
+func unescape(segment string) string {
+	if text, err := url.PathUnescape(segment); err == nil {
+		return text
+	}
+	return segment
+}
+
+func badSegment(s string) bool {
+	return s == "." || s == ".." || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == '/' || c == '%' || c == 0x7f })
+}
