@@ -1,0 +1,66 @@
+package authn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// TokenAuthenticator knows the users of some bearer tokens.
+type TokenAuthenticator interface {
+	// AuthenticateToken returns the user, or nil for a token it does not know.
+	// An error is as in Authenticator.
+	AuthenticateToken(ctx context.Context, token string) (*User, error)
+}
+
+// Bearer authenticates requests by the token in their Authorization header: the
+// first of the list that knows it decides. A token that none knows is invalid.
+func Bearer(list ...TokenAuthenticator) Authenticator { return bearer(list) }
+
+type bearer []TokenAuthenticator
+
+var errUnknownToken = errors.New("the bearer token is not known")
+
+func (b bearer) Authenticate(r *http.Request) (*User, error) {
+	token, _ := bearerToken(r.Header.Get("Authorization"))
+	if token == "" {
+		return nil, nil
+	}
+	var errs []error
+	for _, a := range b {
+		user, err := a.AuthenticateToken(r.Context(), token)
+		if err != nil {
+			errs = append(errs, err)
+		} else if user != nil {
+			return user, nil
+		}
+	}
+	if errs != nil {
+		return nil, errors.Join(errs...)
+	}
+	return nil, errUnknownToken
+}
+
+// Warning returns what the client should be told about the credentials it sent,
+// as the text of a Warning header; "" for nothing.
+func Warning(r *http.Request) string {
+	if _, spaced := bearerToken(r.Header.Get("Authorization")); spaced {
+		return "the Authorization header has extra space before the bearer token and was ignored"
+	}
+	return ""
+}
+
+// bearerToken takes the token from the value of an Authorization header: the
+// word after the scheme "Bearer" (in any case) and exactly one space. It is ""
+// when there is none. spaced reports a token that was ignored because more than
+// one space came before it.
+func bearerToken(header string) (token string, spaced bool) {
+	header = strings.Trim(header, " \t")
+	scheme, rest, found := strings.Cut(header, " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	token, _, _ = strings.Cut(rest, " ")
+	return token, token == ""
+}

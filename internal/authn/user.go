@@ -1,0 +1,39 @@
+// Package authn finds out who sends a request.
+package authn
+
+import "slices"
+
+// User is who a request comes from. The values are opaque to this package.
+//
+// Invariant: a User that was handed out is never changed; it may be shared by
+// requests and kept.
+type User struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// Names with a meaning of their own.
+const (
+	UserAnonymous        = "system:anonymous"
+	GroupUnauthenticated = "system:unauthenticated"
+	GroupAuthenticated   = "system:authenticated"
+	GroupMasters         = "system:masters" // may do everything, whatever the policies say
+)
+
+// Anonymous is the user of requests without credentials.
+func Anonymous() *User {
+	return &User{Name: UserAnonymous, Groups: []string{GroupUnauthenticated}}
+}
+
+// authenticated returns the user with the group that every authenticated user
+// is in; the user itself when it has the group already or is the anonymous one.
+func authenticated(u *User) *User {
+	if u.Name == UserAnonymous || slices.Contains(u.Groups, GroupAuthenticated) || slices.Contains(u.Groups, GroupUnauthenticated) {
+		return u
+	}
+	c := *u
+	c.Groups = append(slices.Clone(u.Groups), GroupAuthenticated)
+	return &c
+}

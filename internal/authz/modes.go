@@ -1,0 +1,49 @@
+package authz
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The authorization modes that a server can be configured with.
+const (
+	ModeAlwaysAllow = "AlwaysAllow"
+	ModeAlwaysDeny  = "AlwaysDeny"
+	ModeABAC        = "ABAC"
+	ModeWebhook     = "Webhook"
+	ModeRBAC        = "RBAC"
+	ModeNode        = "Node"
+)
+
+// ForModes returns the authorizer of a list of modes, asked in that order, after
+// system:masters, who may do all in every mode. Partial lists the modes that
+// grant no more than what is Public: this server does not evaluate the policies
+// of RBAC, Node, ABAC and Webhook, which is safe (nobody gains a right) but
+// worth a warning. An unknown, repeated or missing mode is an error.
+func ForModes(modes []string) (a Authorizer, partial []string, err error) {
+	if len(modes) == 0 {
+		return nil, nil, fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
+	}
+	list := []Authorizer{Masters()}
+	for i, mode := range modes {
+		if slices.Contains(modes[:i], mode) {
+			return nil, nil, fmt.Errorf("authorization mode: %s is given twice; name it once", mode)
+		}
+		switch mode {
+		case ModeAlwaysAllow:
+			list = append(list, AlwaysAllow())
+		case ModeAlwaysDeny:
+			list = append(list, AlwaysDeny())
+		case ModeRBAC, ModeNode, ModeABAC, ModeWebhook:
+			if len(partial) == 0 {
+				list = append(list, Public())
+			}
+			partial = append(partial, mode)
+		default:
+			return nil, nil, fmt.Errorf("authorization mode: %q is unknown; use some of %s", mode, modeNames)
+		}
+	}
+	return Union(list...), partial, nil
+}
+
+const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeWebhook + ", " + ModeRBAC + ", " + ModeNode
