@@ -1,0 +1,120 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const jsonType = "application/json"
+
+// Row says where a resource is served.
+type Row struct {
+	Prefix     string // "/api/v1", "/apis/apps/v1"
+	Plural     string
+	Namespaced bool
+}
+
+// path is the path of a collection, or below it. Namespace "" stands for all.
+func (r Row) path(namespace string, below ...string) string {
+	var b strings.Builder
+	b.WriteString(r.Prefix)
+	if r.Namespaced && namespace != "" {
+		b.WriteString("/namespaces/")
+		b.WriteString(url.PathEscape(namespace))
+	}
+	b.WriteByte('/')
+	b.WriteString(r.Plural)
+	for _, name := range below {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(name))
+	}
+	return b.String()
+}
+
+// object is the path of one object or of a subresource of it.
+func (r Row) object(namespace, name string, subresource ...string) (string, error) {
+	switch {
+	case name == "" || name == "." || name == "..":
+		return "", fmt.Errorf("%s: name %q: want the name of an object", r.Plural, name)
+	case r.Namespaced && namespace == "":
+		return "", fmt.Errorf("%s %q: namespace is missing: objects of this resource live in one", r.Plural, name)
+	}
+	return r.path(namespace, append([]string{name}, subresource...)...), nil
+}
+
+// request is one HTTP request.
+type request struct {
+	method, path string
+	query        url.Values
+	contentType  string // of body
+	body         []byte // nil for none
+}
+
+// send sends a request. The answer is a success, and its body is the caller's
+// to close.
+func (c *REST) send(ctx context.Context, r request) (*http.Response, error) {
+	target := c.base.String() + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	var body io.Reader
+	if r.body != nil {
+		body = bytes.NewReader(r.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", jsonType)
+	req.Header.Set("User-Agent", c.userAgent)
+	if r.body != nil {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		defer response.Body.Close()
+		return nil, readError(response)
+	}
+	return response, nil
+}
+
+// do sends a request and reads the answer into out, unless out is nil.
+func (c *REST) do(ctx context.Context, r request, out any) error {
+	response, err := c.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: answer was cut off: %w", r.method, r.path, err)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("%s %s: answer is not the expected object: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
+// write sends an object and reads the one that the server answers with.
+func (c *REST) write(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return c.do(ctx, request{method: method, path: path, query: query, contentType: jsonType, body: body}, out)
+}

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Status is the server's answer when a request fails, and to some that
+// succeed.
+type Status struct {
+	Status  string         `json:"status,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Reason  string         `json:"reason,omitempty"`
+	Code    int            `json:"code,omitempty"`
+	Details *StatusDetails `json:"details,omitempty"`
+}
+
+// StatusDetails says what a Status is about.
+type StatusDetails struct {
+	Name              string        `json:"name,omitempty"`
+	Group             string        `json:"group,omitempty"`
+	Kind              string        `json:"kind,omitempty"`
+	UID               string        `json:"uid,omitempty"`
+	Causes            []StatusCause `json:"causes,omitempty"`
+	RetryAfterSeconds int           `json:"retryAfterSeconds,omitempty"`
+}
+
+// StatusCause is one thing that is wrong with an object.
+type StatusCause struct {
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	Field   string `json:"field,omitempty"`
+}
+
+// Error is a request that the server refused. Tell the cases apart with the
+// functions below, or by Reason.
+type Error struct{ Status }
+
+func (e *Error) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return fmt.Sprintf("the server answered %d %s", e.Code, http.StatusText(e.Code))
+}
+
+// IsNotFound reports that the object, or its kind, does not exist.
+func IsNotFound(err error) bool { return hasCode(err, http.StatusNotFound) }
+
+// IsAlreadyExists reports that an object with that name exists.
+func IsAlreadyExists(err error) bool { return hasReason(err, "AlreadyExists") }
+
+// IsConflict reports that the object changed since it was read, or that
+// another manager owns the fields: read again and repeat.
+func IsConflict(err error) bool { return hasReason(err, "Conflict") }
+
+// IsInvalid reports that the object breaks rules; Details.Causes has them all.
+func IsInvalid(err error) bool { return hasReason(err, "Invalid") }
+
+// IsForbidden reports that the user may not do that.
+func IsForbidden(err error) bool { return hasCode(err, http.StatusForbidden) }
+
+// IsExpired reports that the server no longer has the version asked for: list
+// again and watch from there.
+func IsExpired(err error) bool { return hasCode(err, http.StatusGone) }
+
+func hasCode(err error, code int) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+func hasReason(err error, reason string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Reason == reason
+}
+
+// mostError bounds what is read of an answer that says that a request failed.
+const mostError = 1 << 20
+
+// readError makes an error of an answer that is no success.
+func readError(response *http.Response) error {
+	data, err := io.ReadAll(io.LimitReader(response.Body, mostError))
+	e := &Error{}
+	if err != nil || json.Unmarshal(data, &e.Status) != nil || e.Status.Status == "" {
+		e.Status = Status{Status: "Failure", Message: fmt.Sprintf("the server answered %s: %.200s", response.Status, data)}
+	}
+	e.Code = response.StatusCode
+	return e
+}
