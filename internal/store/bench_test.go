@@ -1,0 +1,189 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// openMem opens a store in memory, so that what is measured is the processor.
+func openMem(tb testing.TB) *Engine {
+	tb.Helper()
+	e, err := Open(Config{Dir: "data", FS: vfs.NewMem()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}
+
+func object(size int) Value {
+	line := []byte(`{"name":"container","image":"registry/example:1.2.3","ready":true},`)
+	return Value{Meta: []byte("app=web,node=n1"), Body: bytes.Repeat(line, size/len(line)+1)[:size], RevisionAt: 40}
+}
+
+func put(tb testing.TB, e *Engine, key string, v Value) Entry {
+	tb.Helper()
+	entry, err := e.Update(context.Background(), key, func(current *Entry) (Write, error) {
+		if current == nil {
+			return Write{Op: OpCreate, Value: v}, nil
+		}
+		return Write{Op: OpUpdate, Value: v}, nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return entry
+}
+
+func podKey(i int) string { return fmt.Sprintf("core/pods/default/pod-%06d", i) }
+
+func fill(tb testing.TB, e *Engine, n, size int) {
+	tb.Helper()
+	for i := range n {
+		put(tb, e, podKey(i), object(size))
+	}
+	if err := e.db.Flush(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := e.db.Compact(context.Background(), []byte{0}, []byte{0xff}, true); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	e, v := openMem(b), object(2<<10)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		put(b, e, podKey(i), v)
+	}
+}
+
+func BenchmarkUpdate(b *testing.B) {
+	e, v := openMem(b), object(7<<10)
+	fill(b, e, 1000, 7<<10)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		put(b, e, podKey(i%1000), v)
+	}
+}
+
+func BenchmarkUpdateParallel(b *testing.B) {
+	e, v := openMem(b), object(2<<10)
+	b.ReportAllocs()
+	b.SetParallelism(16)
+	var n atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		key := podKey(int(n.Add(1)))
+		for pb.Next() {
+			put(b, e, key, v)
+		}
+	})
+}
+
+func BenchmarkGet(b *testing.B) {
+	e := openMem(b)
+	fill(b, e, 5000, 7<<10)
+	keys := make([]string, 5000)
+	for i := range keys {
+		keys[i] = podKey(i)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, err := e.Get(context.Background(), keys[i*7%5000]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGetMissing(b *testing.B) {
+	e := openMem(b)
+	fill(b, e, 5000, 7<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := e.Get(context.Background(), "core/pods/default/pod-000500-not"); err != ErrNotFound {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkScan reads 5,000 objects of 7 KB.
+func BenchmarkScan(b *testing.B) {
+	e := openMem(b)
+	fill(b, e, 5000, 7<<10)
+	b.ReportAllocs()
+	for b.Loop() {
+		scanAll(b, e, 5000)
+	}
+}
+
+// BenchmarkScanMetas is what a list with a selector does.
+func scanAll(b *testing.B, e *Engine, want int) {
+	r, err := e.At(context.Background(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, size := 0, 0
+	err = r.Scan(context.Background(), "core/pods/", "", func(entry *Entry) bool {
+		n++
+		size += len(entry.Meta)
+		return true
+	})
+	if err != nil || n != want {
+		b.Fatal(n, err)
+	}
+	if err := r.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkScanUpdated reads the same objects with three more versions each.
+func BenchmarkScanUpdated(b *testing.B) {
+	e := openMem(b)
+	for range 4 {
+		fill(b, e, 5000, 7<<10)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		scanAll(b, e, 5000)
+	}
+}
+
+func BenchmarkCount(b *testing.B) {
+	e := openMem(b)
+	fill(b, e, 5000, 7<<10)
+	r, err := e.At(context.Background(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		if n, err := r.Count(context.Background(), "core/pods/", ""); n != 5000 || err != nil {
+			b.Fatal(n, err)
+		}
+	}
+}
+
+func BenchmarkChanges(b *testing.B) {
+	e := openMem(b)
+	for range 2 {
+		fill(b, e, 1000, 7<<10)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		_, err := e.Changes(context.Background(), "", 1000, func(*Change) bool { n++; return true })
+		if n != 1000 || err != nil {
+			b.Fatal(n, err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Changes implements Store. It reads the log and, for each change with the
+// prefix, the two versions that it names; it holds one change at a time.
+//
+// Trimming to a revision T deletes the log up to and including T and keeps the
+// newest version of every key at T. So the feed can begin after T: the state
+// before the change at T+1 is still there.
+func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit func(c *Change) bool) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if !e.gate.enter() {
+		return 0, ErrClosed
+	}
+	defer e.gate.leave()
+	current := e.Current()
+	snap := e.db.NewSnapshot() // before the check, see At
+	defer func() { _ = snap.Close() }()
+	if oldest := e.Oldest(); after < oldest {
+		return 0, &TrimmedError{Asked: after, Oldest: oldest}
+	}
+	if after >= current {
+		return after, nil
+	}
+	it, err := snap.NewIter(&pebble.IterOptions{
+		LowerBound: appendLog(nil, after+1),
+		UpperBound: appendLog(nil, current+1),
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = it.Close() }() // its error is the one of it.Error below
+	n := 0
+	for valid := it.First(); valid; valid = it.Next() {
+		if n++; n%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			if e.gate.closed() {
+				return 0, ErrClosed
+			}
+		}
+		revision, record, err := readRecord(it)
+		if err != nil {
+			return 0, err
+		}
+		if !hasPrefix(record.key, prefix) {
+			continue
+		}
+		c, err := readChange(snap, revision, record)
+		if err != nil {
+			return 0, err
+		}
+		if !visit(c) {
+			return revision, nil
+		}
+	}
+	if err := it.Error(); err != nil {
+		return 0, fmt.Errorf("store: cannot read the log: %w", err)
+	}
+	return current, nil
+}
+
+func hasPrefix(key []byte, prefix string) bool {
+	return len(key) >= len(prefix) && string(key[:len(prefix)]) == prefix
+}
+
+// readRecord decodes the log record that the iterator is at.
+func readRecord(it *pebble.Iterator) (uint64, logRecord, error) {
+	revision, err := parseNumber(logSpace, it.Key())
+	if err != nil {
+		return 0, logRecord{}, err
+	}
+	stored, err := it.ValueAndErr()
+	if err != nil {
+		return 0, logRecord{}, fmt.Errorf("store: cannot read the log record at %d: %w", revision, err)
+	}
+	record, err := decodeRecord(stored)
+	if err != nil {
+		return 0, logRecord{}, fmt.Errorf("store: the log record at %d: %w", revision, err)
+	}
+	return revision, record, nil
+}
+
+// readChange builds a change from its log record.
+func readChange(from pebble.Reader, revision uint64, record logRecord) (*Change, error) {
+	key := strings.Clone(string(record.key))
+	c := &Change{Op: record.op}
+	var err error
+	if c.Entry, err = readVersion(from, key, revision, record.op); err != nil {
+		return nil, err
+	}
+	if record.prev != 0 {
+		if c.Prev, err = readVersion(from, key, record.prev, OpUpdate); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// readVersion returns exactly one version.
+func readVersion(from pebble.Reader, key string, revision uint64, op Op) (Entry, error) {
+	var scratch [keyScratch]byte
+	stored, closer, err := from.Get(appendChange(scratch[:0], key, revision, op))
+	if err != nil {
+		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, err)
+	}
+	value, err := decodeValue(append(make([]byte, 0, len(stored)), stored...))
+	if err := errors.Join(err, closer.Close()); err != nil {
+		return Entry{}, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, err)
+	}
+	return Entry{Key: key, Revision: revision, Value: value}, nil
+}

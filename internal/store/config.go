@@ -1,0 +1,81 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Config says where and how an Engine keeps its data. Only Dir is required.
+type Config struct {
+	// Dir is the data directory. It is created when it is missing.
+	Dir string
+	// FS is the file system that Dir is on; nil means the machine's.
+	// vfs.NewMem() keeps everything in memory.
+	FS vfs.FS
+	// History is how long superseded versions and the change log are kept for
+	// old reads and for resuming a feed. 0 means five minutes.
+	History time.Duration
+	// Clock tells the age of history; nil means time.Now.
+	Clock func() time.Time
+	// Logger receives warnings and errors; nil means none.
+	Logger *slog.Logger
+	// CacheBytes bounds the cache of uncompressed blocks, which is filled as it
+	// is needed. 0 means 64 MiB.
+	CacheBytes int64
+	// MemTableBytes bounds the newest writes held in memory before they go to a
+	// sorted file. It starts at 256 KiB and doubles as it is needed. 0 means
+	// 16 MiB.
+	MemTableBytes int64
+}
+
+// Bounds of what Validate accepts.
+const (
+	minHistory  = time.Second
+	minCache    = 1 << 20
+	minMemTable = 1 << 20
+	maxMemTable = 1 << 30
+)
+
+// Validate returns everything that is wrong with the configuration, or nil.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Dir == "" {
+		errs = append(errs, errors.New("store: Dir is empty; name the data directory"))
+	}
+	if c.History != 0 && c.History < minHistory {
+		errs = append(errs, fmt.Errorf("store: History is %s; it must be at least %s, or 0 for the default", c.History, minHistory))
+	}
+	if c.CacheBytes != 0 && c.CacheBytes < minCache {
+		errs = append(errs, fmt.Errorf("store: CacheBytes is %d; it must be at least %d, or 0 for the default", c.CacheBytes, minCache))
+	}
+	if c.MemTableBytes != 0 && (c.MemTableBytes < minMemTable || c.MemTableBytes > maxMemTable) {
+		errs = append(errs, fmt.Errorf("store: MemTableBytes is %d; it must be between %d and %d, or 0 for the default", c.MemTableBytes, minMemTable, maxMemTable))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.History == 0 {
+		c.History = 5 * time.Minute
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.CacheBytes == 0 {
+		c.CacheBytes = 64 << 20
+	}
+	if c.MemTableBytes == 0 {
+		c.MemTableBytes = 16 << 20
+	}
+	return c
+}

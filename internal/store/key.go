@@ -1,0 +1,171 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// First bytes of the keys in the tree.
+const (
+	logSpace    = 'l' // 'l' revision -> log record
+	metaSpace   = 'm' // 'm' name -> setting
+	objectSpace = 'o' // 'o' key 0x00 ^revision ['t'] -> value
+	sampleSpace = 's' // 's' unix nanoseconds -> revision
+)
+
+// tombstoneMark ends the key of a version that a deletion wrote. It is in the
+// key so that scans and counts see deletions without reading values.
+const tombstoneMark = 't'
+
+const revisionBytes = 8
+
+// Names in the meta space.
+const (
+	metaFormat  = "format"  // formatVersion, written once
+	metaCluster = "cluster" // the store's identity, written once
+	metaOldest  = "oldest"  // revision that history is trimmed to
+	metaSwept   = "swept"   // revision up to which trimming has deleted
+)
+
+// checkKey refuses keys that the layout cannot hold.
+func checkKey(key string) error {
+	if key == "" {
+		return fmt.Errorf("store: the key is empty; every object needs a key")
+	}
+	if i := strings.IndexByte(key, 0); i >= 0 {
+		return fmt.Errorf("store: the key %q has a zero byte at %d; it would end the key, remove it", key, i)
+	}
+	return nil
+}
+
+func appendObject(dst []byte, key string) []byte {
+	dst = append(dst, objectSpace)
+	dst = append(dst, key...)
+	return append(dst, 0)
+}
+
+// appendVersion appends the tree's key of an object's version. It sorts before
+// all older versions of the object and, because a tombstone's key only is
+// longer, finds the tombstone of the same revision too when it is sought.
+func appendVersion(dst []byte, key string, revision uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendObject(dst, key), ^revision)
+}
+
+func appendTombstone(dst []byte, key string, revision uint64) []byte {
+	return append(appendVersion(dst, key, revision), tombstoneMark)
+}
+
+// appendChange appends the key of what a change wrote.
+func appendChange(dst []byte, key string, revision uint64, op Op) []byte {
+	if op == OpDelete {
+		return appendTombstone(dst, key, revision)
+	}
+	return appendVersion(dst, key, revision)
+}
+
+// version is a decoded key of the object space.
+type version struct {
+	key       []byte // points into the encoded key
+	revision  uint64
+	tombstone bool
+}
+
+// parseVersion decodes a key of the object space.
+func parseVersion(b []byte) (version, error) {
+	if len(b) == 0 || b[0] != objectSpace {
+		return version{}, fmt.Errorf("store: %q is not an object's key", b)
+	}
+	i := bytes.IndexByte(b, 0)
+	if i < 2 {
+		return version{}, fmt.Errorf("store: the object's key %q has no name or no end", b)
+	}
+	v, rest := version{key: b[1:i]}, b[i+1:]
+	switch {
+	case len(rest) == revisionBytes:
+	case len(rest) == revisionBytes+1 && rest[revisionBytes] == tombstoneMark:
+		v.tombstone = true
+	default:
+		return version{}, fmt.Errorf("store: the object's key %q has no revision", b)
+	}
+	if v.revision = ^binary.BigEndian.Uint64(rest); v.revision == 0 {
+		return version{}, fmt.Errorf("store: the object's key %q has revision 0", b)
+	}
+	return v, nil
+}
+
+// scanBounds returns the part of the object space that holds the keys with a
+// prefix at or after from; ok is false when there can be none.
+func scanBounds(prefix, from string) (lower, upper []byte, ok bool) {
+	if strings.IndexByte(prefix, 0) >= 0 {
+		return nil, nil, false // no key has a zero byte
+	}
+	start := max(prefix, from)
+	if i := strings.IndexByte(start, 0); i >= 0 {
+		// A caller that goes on "just after k" asks for k and a zero byte. That
+		// would find k's versions; the next key that can exist is k 0x01.
+		start = start[:i] + "\x01"
+	}
+	if !strings.HasPrefix(start, prefix) && start > prefix {
+		return nil, nil, false // from lies beyond the prefix
+	}
+	lower = append([]byte{objectSpace}, start...)
+	return lower, after(append([]byte{objectSpace}, prefix...)), true
+}
+
+// after changes a prefix into the first byte string that sorts after everything
+// with that prefix. The prefix must have a byte below 0xff: ours begin with the
+// space's letter.
+func after(prefix []byte) []byte {
+	for i := len(prefix) - 1; i > 0 && prefix[i] == 0xff; i-- {
+		prefix = prefix[:i]
+	}
+	prefix[len(prefix)-1]++
+	return prefix
+}
+
+func appendLog(dst []byte, revision uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, logSpace), revision)
+}
+
+func appendSample(dst []byte, nanoseconds int64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, sampleSpace), uint64(nanoseconds))
+}
+
+// parseNumber decodes the number in a key of the log or the sample space.
+func parseNumber(space byte, b []byte) (uint64, error) {
+	if len(b) != 1+revisionBytes || b[0] != space {
+		return 0, fmt.Errorf("store: %q is not a key of the space %q", b, space)
+	}
+	return binary.BigEndian.Uint64(b[1:]), nil
+}
+
+func metaKey(name string) []byte { return append([]byte{metaSpace}, name...) }
+
+// comparer orders the tree's keys as byte strings and tells Pebble which part
+// of a key names the object, so that its Bloom filters hold objects and not
+// versions, and NextPrefix goes to the next object.
+//
+// The order of whole keys has to agree with the order of prefixes first,
+// suffixes second. It does: a prefix ends with the first zero byte and has no
+// other, so of two different prefixes none begins with the other, they differ
+// at some byte, and that byte decides both orders. Keys of other spaces are all
+// prefix.
+func comparer() *pebble.Comparer {
+	c := *pebble.DefaultComparer
+	c.Name = "capstan-versions-1"
+	c.Split = split
+	return &c
+}
+
+func split(b []byte) int {
+	if len(b) > 0 && b[0] == objectSpace {
+		if i := bytes.IndexByte(b, 0); i >= 0 {
+			return i + 1
+		}
+	}
+	return len(b)
+}

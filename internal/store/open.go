@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// formatVersion is the layout that this package reads and writes. Another
+// layout gets another number; there is no silent conversion.
+const formatVersion = "capstan-store-1"
+
+// Open opens the store in cfg.Dir, which it creates if need be. Errors:
+// ErrLocked when it is in use, *FormatError when another version wrote it, what
+// Validate finds, and I/O errors.
+//
+// The next revision is one more than the newest in the log. A revision that was
+// assigned before a crash and did not reach the disk is assigned again; nobody
+// has seen it, because a write is shown to its caller, to readers and to
+// subscribers only when it is durable (S2). A write that did reach the disk but
+// was not acknowledged is found here and becomes visible: its caller was told
+// nothing, and it may be there. It is durable from then on, since Pebble moves
+// what it finds in its log to synced files before it opens. The log is written
+// in revision order and its valid part ends at the first gap, so that what
+// survives has no holes.
+func Open(cfg Config) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.FS.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("store: cannot create the data directory: %w", err)
+	}
+	lock, err := pebble.LockDirectory(cfg.Dir, cfg.FS)
+	if err != nil {
+		return nil, lockError(cfg.Dir, err)
+	}
+	options := pebbleOptions(cfg)
+	options.Lock = lock
+	db, err := pebble.Open(cfg.Dir, options)
+	if err != nil {
+		return nil, errors.Join(openError(cfg.Dir, err), lock.Close())
+	}
+	e := &Engine{cfg: cfg, db: db, lock: lock, gate: newGate(), stopped: make(chan struct{})}
+	if err := e.load(); err != nil {
+		return nil, errors.Join(err, db.Close(), lock.Close())
+	}
+	e.publisher.init(e.write.next - 1)
+	e.readers.open = make(map[*reader]struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	go e.keepHistory(ctx)
+	return e, nil
+}
+
+func lockError(dir string, err error) error {
+	// Another process is a matter of error numbers; the same process is told in
+	// words only.
+	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) && !os.IsPermission(err) ||
+		strings.Contains(err.Error(), "held by current process") {
+		return fmt.Errorf("%w: %s; stop that process or choose another directory", ErrLocked, dir)
+	}
+	return fmt.Errorf("store: cannot lock the data directory %s: %w", dir, err)
+}
+
+func openError(dir string, err error) error {
+	if strings.Contains(err.Error(), "comparer") {
+		return &FormatError{Found: "an unknown key order", Supported: formatVersion}
+	}
+	return fmt.Errorf("store: cannot open the data directory %s: %w", dir, err)
+}
+
+// load reads the settings of an existing store or writes those of a new one,
+// and finds the next revision.
+func (e *Engine) load() error {
+	format, err := e.setting(metaFormat)
+	if err != nil {
+		return err
+	}
+	if format == nil {
+		if err := e.initialize(); err != nil {
+			return err
+		}
+	} else if string(format) != formatVersion {
+		return &FormatError{Found: string(format), Supported: formatVersion}
+	}
+	id, err := e.setting(metaCluster)
+	if err != nil {
+		return err
+	}
+	e.id = string(id)
+	if err := e.loadTrimmer(); err != nil {
+		return err
+	}
+	last, err := e.lastRevision()
+	if err != nil {
+		return err
+	}
+	e.write.next = max(last, e.trim.oldest.Load()) + 1
+	return nil
+}
+
+// initialize writes the settings of a new store, all or none.
+func (e *Engine) initialize() error {
+	it, err := e.db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	empty := !it.First()
+	if err := it.Close(); err != nil {
+		return err
+	}
+	if !empty {
+		return &FormatError{Found: "", Supported: formatVersion}
+	}
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return fmt.Errorf("store: no random numbers: %w", err)
+	}
+	b := e.db.NewBatch()
+	err = errors.Join(
+		b.Set(metaKey(metaFormat), []byte(formatVersion), nil),
+		b.Set(metaKey(metaCluster), []byte(hex.EncodeToString(id[:])), nil))
+	if err != nil {
+		return err
+	}
+	return e.applySynced(b)
+}
+
+// setting returns a value of the meta space, nil when there is none.
+func (e *Engine) setting(name string) ([]byte, error) {
+	v, closer, err := e.db.Get(metaKey(name))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: cannot read the setting %q: %w", name, err)
+	}
+	v = append([]byte{}, v...)
+	return v, closer.Close()
+}
+
+// revisionSetting returns a revision of the meta space, 0 when there is none.
+func (e *Engine) revisionSetting(name string) (uint64, error) {
+	v, err := e.setting(name)
+	if err != nil || v == nil {
+		return 0, err
+	}
+	r, err := decodeRevision(v)
+	if err != nil {
+		return 0, fmt.Errorf("store: the setting %q is damaged: %w", name, err)
+	}
+	return r, nil
+}
+
+func setRevision(b *pebble.Batch, name string, revision uint64) error {
+	return b.Set(metaKey(name), binary.BigEndian.AppendUint64(nil, revision), nil)
+}
+
+// lastRevision returns the newest revision in the log, 0 when it is empty. It
+// does not look at the part that trimming has deleted, which may still hold a
+// marker for every deleted record.
+func (e *Engine) lastRevision() (uint64, error) {
+	it, err := e.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendLog(nil, e.trim.swept+1),
+		UpperBound: []byte{logSpace + 1},
+	})
+	if err != nil {
+		return 0, err
+	}
+	var last uint64
+	if it.Last() {
+		last, err = parseNumber(logSpace, it.Key())
+	}
+	return last, errors.Join(err, it.Close())
+}

@@ -1,0 +1,278 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// reader is a view at a revision: a snapshot of the tree, of which only
+// versions up to the revision count.
+//
+// The snapshot keeps what trimming deletes later, so that a view that was
+// accepted stays complete for as long as it is open. Versions that are newer
+// than the revision, also those that are not durable yet, are skipped.
+type reader struct {
+	engine   *Engine
+	revision uint64
+
+	mu   sync.RWMutex
+	snap *pebble.Snapshot // nil when closed
+}
+
+var _ Reader = (*reader)(nil)
+
+// At implements Store.
+func (e *Engine) At(ctx context.Context, at uint64) (Reader, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !e.gate.enter() {
+		return nil, ErrClosed
+	}
+	defer e.gate.leave()
+	for {
+		r := &reader{engine: e, revision: at}
+		current := e.Current()
+		if at == 0 {
+			r.revision = current
+		}
+		if at > current {
+			return nil, &FutureError{Asked: at, Current: current}
+		}
+		// The snapshot comes after the current revision, so it holds all up to
+		// it, and before the check: trimming moves Oldest before it deletes, so
+		// what the check accepts is complete in the snapshot.
+		r.snap = e.db.NewSnapshot()
+		if oldest := e.Oldest(); r.revision < oldest {
+			if err := r.release(); err != nil {
+				return nil, err
+			}
+			if at == 0 {
+				continue // trimmed past what was newest a moment ago
+			}
+			return nil, &TrimmedError{Asked: at, Oldest: oldest}
+		}
+		e.readers.Lock()
+		e.readers.open[r] = struct{}{}
+		e.readers.Unlock()
+		return r, nil
+	}
+}
+
+// Get implements Store.
+func (e *Engine) Get(ctx context.Context, key string) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	if !e.gate.enter() {
+		return Entry{}, ErrClosed
+	}
+	defer e.gate.leave()
+	return e.newest(key)
+}
+
+// newest returns the newest visible version of a key.
+//
+// It needs no snapshot, an iterator is one. The revision is read after the
+// iterator is made: what is visible then and in the iterator cannot have been
+// trimmed from it.
+func (e *Engine) newest(key string) (Entry, error) {
+	it, err := e.db.NewIter(&pointOptions)
+	if err != nil {
+		return Entry{}, err
+	}
+	return seekEntry(it, key, e.Current())
+}
+
+// pointOptions are the options of an iterator for one key. They ask for the
+// Bloom filters of the deepest level too, so that a create does not read a
+// block to find that there is nothing.
+var pointOptions = pebble.IterOptions{UseL6Filters: true}
+
+// seekEntry returns the newest version of a key at or before a revision, and
+// closes the iterator.
+func seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, err error) {
+	defer func() {
+		if closeErr := it.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if checkKey(key) != nil {
+		return Entry{}, ErrNotFound
+	}
+	var scratch [keyScratch]byte
+	if !it.SeekPrefixGE(appendVersion(scratch[:0], key, revision)) {
+		if err := it.Error(); err != nil {
+			return Entry{}, fmt.Errorf("store: cannot read %q: %w", key, err)
+		}
+		return Entry{}, ErrNotFound
+	}
+	v, err := parseVersion(it.Key())
+	if err != nil {
+		return Entry{}, err
+	}
+	if v.tombstone {
+		return Entry{}, ErrNotFound
+	}
+	stored, err := it.ValueAndErr()
+	if err != nil {
+		return Entry{}, fmt.Errorf("store: cannot read %q: %w", key, err)
+	}
+	value, err := decodeValue(append(make([]byte, 0, len(stored)), stored...))
+	return Entry{Key: key, Revision: v.revision, Value: value}, err
+}
+
+func (r *reader) Revision() uint64 { return r.revision }
+
+func (r *reader) Get(key string) (Entry, error) {
+	if !r.engine.gate.enter() {
+		return Entry{}, ErrClosed
+	}
+	defer r.engine.gate.leave()
+	it, err := r.iterator(&pointOptions)
+	if err != nil {
+		return Entry{}, err
+	}
+	return seekEntry(it, key, r.revision)
+}
+
+func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
+	var keys keyArena
+	var entry Entry
+	return r.walk(ctx, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
+		stored, err := it.ValueAndErr()
+		if err != nil {
+			return false, fmt.Errorf("store: cannot read %q: %w", v.key, err)
+		}
+		entry.Key, entry.Revision = keys.add(v.key), v.revision
+		if entry.Value, err = decodeValue(stored); err != nil {
+			return false, err
+		}
+		return visit(&entry), nil
+	})
+}
+
+func (r *reader) Count(ctx context.Context, prefix, from string) (int64, error) {
+	var n int64
+	err := r.walk(ctx, prefix, from, func(version, *pebble.Iterator) (bool, error) {
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+const (
+	checkEvery  = 256 // entries between looks at the context
+	stepsBefore = 4   // newer versions stepped over before a seek
+)
+
+// walk visits the live version of every key in the range.
+//
+// Example: the view is at 6 and the tree holds a@9 a@7 a@5 a@2 b@8t b@3 c@4t.
+// a@9 and a@7 are newer than the view and stepped over, a@5 is visited, the
+// rest of a skipped with NextPrefix. b@8t is newer, b@3 visited. c@4t is a
+// tombstone: c did not exist at 6.
+func (r *reader) walk(ctx context.Context, prefix, from string, visit func(version, *pebble.Iterator) (bool, error)) error {
+	if !r.engine.gate.enter() {
+		return ErrClosed
+	}
+	defer r.engine.gate.leave()
+	lower, upper, ok := scanBounds(prefix, from)
+	if !ok {
+		return ctx.Err()
+	}
+	it, err := r.iterator(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = it.Close() }() // its error is the one of it.Error below
+	var scratch []byte
+	newer := 0
+	for n, valid := 0, it.First(); valid; n++ {
+		if n%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if r.engine.gate.closed() {
+				return ErrClosed
+			}
+		}
+		v, err := parseVersion(it.Key())
+		if err != nil {
+			return err
+		}
+		if v.revision > r.revision {
+			if newer++; newer < stepsBefore {
+				valid = it.Next()
+			} else {
+				newer = 0
+				scratch = appendVersion(scratch[:0], string(v.key), r.revision)
+				valid = it.SeekGE(scratch)
+			}
+			continue
+		}
+		newer = 0
+		if !v.tombstone {
+			if more, err := visit(v, it); err != nil || !more {
+				return err
+			}
+		}
+		valid = it.NextPrefix()
+	}
+	if err := it.Error(); err != nil {
+		return fmt.Errorf("store: cannot read the keys with prefix %q: %w", prefix, err)
+	}
+	return nil
+}
+
+func (r *reader) iterator(o *pebble.IterOptions) (*pebble.Iterator, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.snap == nil {
+		return nil, ErrClosed
+	}
+	return r.snap.NewIter(o)
+}
+
+func (r *reader) Close() error {
+	if !r.engine.gate.enter() {
+		return nil // the engine has closed it
+	}
+	defer r.engine.gate.leave()
+	r.engine.readers.Lock()
+	delete(r.engine.readers.open, r)
+	r.engine.readers.Unlock()
+	return r.release()
+}
+
+func (r *reader) release() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.snap == nil {
+		return nil
+	}
+	snap := r.snap
+	r.snap = nil
+	return snap.Close()
+}
+
+// keyArena makes strings of keys, many to an allocation. A string stays valid
+// for as long as somebody holds it and keeps its neighbours in memory, a few
+// kilobytes.
+type keyArena struct{ b strings.Builder }
+
+const arenaBytes = 4 << 10
+
+func (a *keyArena) add(key []byte) string {
+	if a.b.Cap()-a.b.Len() < len(key) {
+		a.b = strings.Builder{}
+		a.b.Grow(max(arenaBytes, len(key)))
+	}
+	start := a.b.Len()
+	a.b.Write(key)
+	return a.b.String()[start:]
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// encodeValue returns the stored form of a value, uvarint(len(Meta)) Meta Body,
+// and the value as readers will see it, which shares the bytes. The decimal
+// digits of the revision are put into the body where the value asks for it.
+func encodeValue(v Value, revision uint64) ([]byte, Value) {
+	var digits [20]byte
+	var text []byte
+	at := len(v.Body)
+	if v.RevisionAt >= 0 {
+		text, at = strconv.AppendUint(digits[:0], revision, 10), v.RevisionAt
+	}
+	b := make([]byte, 0, binary.MaxVarintLen32+len(v.Meta)+len(v.Body)+len(text))
+	b = binary.AppendUvarint(b, uint64(len(v.Meta)))
+	meta := len(b)
+	b = append(b, v.Meta...)
+	body := len(b)
+	b = append(b, v.Body[:at]...)
+	b = append(b, text...)
+	b = append(b, v.Body[at:]...)
+	return b, Value{Meta: b[meta:body:body], Body: b[body:len(b):len(b)], RevisionAt: -1}
+}
+
+// decodeValue splits a stored value; the parts share b's bytes.
+func decodeValue(b []byte) (Value, error) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || n > uint64(len(b)-size) {
+		return Value{}, fmt.Errorf("store: a value of %d bytes has a damaged header", len(b))
+	}
+	end := size + int(n)
+	return Value{Meta: b[size:end:end], Body: b[end:len(b):len(b)], RevisionAt: -1}, nil
+}
+
+// logRecord says what the change at a revision did.
+type logRecord struct {
+	op   Op
+	prev uint64 // revision of the value before; 0 for OpCreate
+	key  []byte
+}
+
+// appendRecord appends op uvarint(prev) key.
+func appendRecord(dst []byte, op Op, prev uint64, key string) []byte {
+	dst = append(dst, byte(op))
+	dst = binary.AppendUvarint(dst, prev)
+	return append(dst, key...)
+}
+
+// decodeRecord reads a log record; its key shares b's bytes.
+func decodeRecord(b []byte) (logRecord, error) {
+	if len(b) == 0 {
+		return logRecord{}, errors.New("store: an empty log record")
+	}
+	r := logRecord{op: Op(b[0])}
+	if r.op < OpCreate || r.op > OpDelete {
+		return logRecord{}, fmt.Errorf("store: a log record has the unknown operation %d", r.op)
+	}
+	prev, size := binary.Uvarint(b[1:])
+	if size <= 0 {
+		return logRecord{}, errors.New("store: a log record has a damaged revision")
+	}
+	r.prev, r.key = prev, b[1+size:]
+	if (r.op == OpCreate) != (r.prev == 0) {
+		return logRecord{}, fmt.Errorf("store: a log record has operation %d after revision %d", r.op, r.prev)
+	}
+	if err := checkKey(string(r.key)); err != nil {
+		return logRecord{}, err
+	}
+	return r, nil
+}
+
+// decodeRevision reads a revision kept as a value.
+func decodeRevision(b []byte) (uint64, error) {
+	if len(b) != revisionBytes {
+		return 0, fmt.Errorf("store: a revision has %d bytes, expected %d", len(b), revisionBytes)
+	}
+	return binary.BigEndian.Uint64(b), nil
+}

@@ -1,0 +1,261 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// trimmer removes history that is old enough.
+//
+// Trimming to T means that views before T are refused. Then, for every change
+// up to T, the log names what nobody can ask for any more: the version that the
+// change replaced, the tombstone if it was a deletion, and the log record
+// itself. Those are deleted, some at a time, without looking at anything else.
+//
+// Invariants:
+//
+//	T1. oldest is durable before it is visible, and visible before anything is
+//	    deleted.
+//	T2. All that changes up to swept made superfluous is deleted; swept is
+//	    written together with the deletions. swept <= oldest.
+//	T3. The newest version of a key is never deleted, except a tombstone.
+//
+// Example: the log is 1:create a, 2:create b, 3:update a, 4:delete b, 5:update a
+// and the tree a@5 a@3 a@1 b@4t b@2. Trimming to 4 leaves the log 5:update a
+// and the tree a@5 a@3. The view at 4 still sees a@3 and no b; the feed after 4
+// still has a@3 as the state before the change at 5.
+type trimmer struct {
+	oldest atomic.Uint64
+
+	mu      sync.Mutex // one trim at a time; guards what follows
+	swept   uint64
+	samples []sample // in order of time and of revision
+}
+
+// sample says that at a time the newest visible revision was that one, so that
+// all changes up to it are at least as old.
+type sample struct {
+	nanoseconds int64 // since 1970
+	revision    uint64
+}
+
+const (
+	sweepStep       = 256 // log records per batch: a fraction of a millisecond
+	samplesPerSpan  = 60  // samples kept of one span of history
+	minSampleSpacer = 100 * time.Millisecond
+	maxSampleSpacer = 10 * time.Second
+)
+
+func (e *Engine) loadTrimmer() error {
+	t := &e.trim
+	oldest, err := e.revisionSetting(metaOldest)
+	if err != nil {
+		return err
+	}
+	t.oldest.Store(oldest)
+	if t.swept, err = e.revisionSetting(metaSwept); err != nil {
+		return err
+	}
+	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: []byte{sampleSpace}, UpperBound: []byte{sampleSpace + 1}})
+	if err != nil {
+		return err
+	}
+	for valid := it.First(); valid && err == nil; valid = it.Next() {
+		var nanoseconds, revision uint64
+		if nanoseconds, err = parseNumber(sampleSpace, it.Key()); err == nil {
+			if revision, err = decodeRevision(it.Value()); err == nil {
+				t.samples = append(t.samples, sample{int64(nanoseconds), revision})
+			}
+		}
+	}
+	return errors.Join(err, it.Close())
+}
+
+// keepHistory samples and trims until ctx ends.
+func (e *Engine) keepHistory(ctx context.Context) {
+	defer close(e.stopped)
+	every := min(max(e.cfg.History/samplesPerSpan, minSampleSpacer), maxSampleSpacer)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		if err := e.tick(ctx); err != nil && ctx.Err() == nil && e.Healthy() == nil {
+			e.cfg.Logger.Error("store: history could not be trimmed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tick takes a sample and trims what has become too old. In an idle store it
+// writes nothing.
+func (e *Engine) tick(ctx context.Context) error {
+	if err := e.Healthy(); err != nil {
+		return err
+	}
+	now := e.cfg.Clock()
+	t := &e.trim
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := e.takeSample(now); err != nil {
+		return err
+	}
+	limit, old := now.Add(-e.cfg.History).UnixNano(), 0
+	for old < len(t.samples) && t.samples[old].nanoseconds <= limit {
+		old++
+	}
+	if old == 0 {
+		return e.sweep(ctx) // of an earlier run, if it was interrupted
+	}
+	upTo := t.samples[old-1].revision
+	if upTo == t.oldest.Load() && old == 1 {
+		return e.sweep(ctx)
+	}
+	if err := e.trimTo(ctx, upTo); err != nil {
+		return err
+	}
+	return e.dropSamples(old - 1)
+}
+
+// takeSample notes the current revision if it has moved.
+func (e *Engine) takeSample(now time.Time) error {
+	t, s := &e.trim, sample{now.UnixNano(), e.Current()}
+	if n := len(t.samples); n > 0 && (t.samples[n-1].revision >= s.revision || t.samples[n-1].nanoseconds >= s.nanoseconds) {
+		return nil // nothing new, or the clock went back
+	}
+	if s.revision == 0 {
+		return nil
+	}
+	b := e.db.NewBatch()
+	if err := b.Set(appendSample(nil, s.nanoseconds), binary.BigEndian.AppendUint64(nil, s.revision), nil); err != nil {
+		return err
+	}
+	if err := e.applyLazily(b); err != nil {
+		return err
+	}
+	t.samples = append(t.samples, s)
+	return nil
+}
+
+// dropSamples forgets the first n samples.
+func (e *Engine) dropSamples(n int) error {
+	if n == 0 {
+		return nil
+	}
+	t, b := &e.trim, e.db.NewBatch()
+	for _, s := range t.samples[:n] {
+		if err := b.Delete(appendSample(nil, s.nanoseconds), nil); err != nil {
+			return err
+		}
+	}
+	if err := e.applyLazily(b); err != nil {
+		return err
+	}
+	t.samples = append(t.samples[:0], t.samples[n:]...)
+	return nil
+}
+
+// Trim removes the history before a revision: Oldest becomes upTo, and views
+// and feeds that began earlier are refused. Trimming to Oldest or before does
+// nothing new. Errors: *FutureError, ErrClosed, ctx's (what was begun is
+// finished by the next trim), I/O errors.
+func (e *Engine) Trim(ctx context.Context, upTo uint64) error {
+	if !e.gate.enter() {
+		return ErrClosed
+	}
+	defer e.gate.leave()
+	if current := e.Current(); upTo > current {
+		return &FutureError{Asked: upTo, Current: current}
+	}
+	e.trim.mu.Lock()
+	defer e.trim.mu.Unlock()
+	return e.trimTo(ctx, upTo)
+}
+
+func (e *Engine) trimTo(ctx context.Context, upTo uint64) error {
+	t := &e.trim
+	if upTo > t.oldest.Load() {
+		b := e.db.NewBatch()
+		if err := setRevision(b, metaOldest, upTo); err != nil {
+			return err
+		}
+		if err := e.applySynced(b); err != nil {
+			return err
+		}
+		t.oldest.Store(upTo)
+	}
+	return e.sweep(ctx)
+}
+
+// sweep deletes what is superfluous up to oldest.
+func (e *Engine) sweep(ctx context.Context) error {
+	t := &e.trim
+	for t.swept < t.oldest.Load() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.sweepStep(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) sweepStep() error {
+	t := &e.trim
+	oldest := t.oldest.Load()
+	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: appendLog(nil, t.swept+1), UpperBound: appendLog(nil, oldest+1)})
+	if err != nil {
+		return err
+	}
+	b := e.db.NewBatch()
+	n, to := 0, oldest
+	for valid := it.First(); valid && err == nil; valid = it.Next() {
+		var revision uint64
+		var record logRecord
+		if revision, record, err = readRecord(it); err == nil {
+			err = deleteSuperseded(b, revision, record)
+		}
+		if n++; n == sweepStep {
+			to = revision
+			break
+		}
+	}
+	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
+		return fmt.Errorf("store: cannot trim: %w", err)
+	}
+	if err := setRevision(b, metaSwept, to); err != nil {
+		return err
+	}
+	if err := e.applyLazily(b); err != nil {
+		return err
+	}
+	t.swept = to
+	return nil
+}
+
+// deleteSuperseded deletes what the change at a trimmed revision made
+// superfluous.
+func deleteSuperseded(b *pebble.Batch, revision uint64, r logRecord) error {
+	key := string(r.key)
+	if r.prev != 0 {
+		if err := b.Delete(appendVersion(nil, key, r.prev), nil); err != nil {
+			return err
+		}
+	}
+	if r.op == OpDelete {
+		if err := b.Delete(appendTombstone(nil, key, revision), nil); err != nil {
+			return err
+		}
+	}
+	return b.Delete(appendLog(nil, revision), nil)
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Update implements Store.
+//
+// The steps of a write, and what each keeps true:
+//
+//  1. The key's lock is taken. It is held until the write is visible, so that
+//     the current value read under it is the newest one, durable, and the same
+//     that readers see.
+//  2. fn decides.
+//  3. In one short critical section for the whole store the revision is taken,
+//     spliced into the body, and the batch (version and log record) handed to
+//     Pebble: the order of revisions is the order in the log on disk.
+//  4. Outside of it the write waits for the disk. Writes that wait together
+//     share a sync.
+//  5. The publisher makes it visible and announces it, after all earlier ones.
+func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error) {
+	if err := checkKey(key); err != nil {
+		return Entry{}, err
+	}
+	if !e.gate.enter() {
+		return Entry{}, ErrClosed
+	}
+	defer e.gate.leave()
+	lock, err := e.locks.acquire(ctx, key)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer e.locks.release(key, lock)
+	if err := e.Healthy(); err != nil {
+		return Entry{}, err
+	}
+	var current *Entry
+	switch found, err := e.newest(key); {
+	case err == nil:
+		current = &found
+	case !errors.Is(err, ErrNotFound):
+		return Entry{}, err
+	}
+	w, err := fn(current)
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := checkWrite(key, w, current); err != nil {
+		return Entry{}, err
+	}
+	if w.Op == 0 {
+		if current == nil {
+			return Entry{}, nil
+		}
+		return *current, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	return e.commit(key, w, current)
+}
+
+// checkWrite refuses writes that contradict the current state.
+func checkWrite(key string, w Write, current *Entry) error {
+	switch w.Op {
+	case 0:
+		return nil
+	case OpCreate:
+		if current != nil {
+			return fmt.Errorf("store: create of %q, which exists at revision %d; use OpUpdate", key, current.Revision)
+		}
+	case OpUpdate, OpDelete:
+		if current == nil {
+			return fmt.Errorf("store: operation %d on %q, which does not exist; use OpCreate", w.Op, key)
+		}
+	default:
+		return fmt.Errorf("store: unknown operation %d on %q", w.Op, key)
+	}
+	if w.Value.RevisionAt > len(w.Value.Body) {
+		return fmt.Errorf("store: the revision of %q goes to byte %d of a body of %d", key, w.Value.RevisionAt, len(w.Value.Body))
+	}
+	return nil
+}
+
+// commit writes what fn asked for. The key's lock is held.
+func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
+	c := &Change{Op: w.Op, Entry: Entry{Key: key}}
+	if current != nil {
+		c.Prev = *current
+	}
+	p := &pending{change: c}
+	b := e.db.NewBatch()
+
+	e.write.Lock()
+	revision := e.write.next
+	var stored []byte
+	c.Entry.Revision = revision
+	stored, c.Entry.Value = encodeValue(w.Value, revision)
+	var scratch [keyScratch]byte
+	err := b.Set(appendChange(scratch[:0], key, revision, w.Op), stored, nil)
+	if err == nil {
+		k := appendLog(scratch[:0], revision)
+		err = b.Set(k, appendRecord(k[len(k):], w.Op, c.Prev.Revision, key), nil)
+	}
+	if err == nil {
+		err = e.apply(b, true)
+	}
+	if err == nil {
+		e.write.next++
+		e.publisher.enqueue(p)
+	}
+	e.write.Unlock()
+	if err != nil {
+		return Entry{}, err
+	}
+
+	if err = b.SyncWait(); err != nil {
+		err = e.fail(err)
+	}
+	closeErr := b.Close() // returns the batch to its pool
+	if err := e.publisher.finish(p, err); err != nil {
+		return Entry{}, err
+	}
+	return c.Entry, closeErr
+}
+
+// keyScratch is room for the tree's key of most objects.
+const keyScratch = 192
