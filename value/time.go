@@ -21,14 +21,18 @@ type MicroTime struct{ time.Time }
 
 // MarshalJSON writes RFC 3339 text with whole seconds, or null. It fails for
 // years outside 0 to 9999.
-func (t Time) MarshalJSON() ([]byte, error) { return writeTime(t.Time.Truncate(time.Second), secondsLayout) }
+func (t Time) MarshalJSON() ([]byte, error) {
+	return writeTime(t.Time.Truncate(time.Second), secondsLayout)
+}
 
 // UnmarshalJSON accepts RFC 3339 text, with or without a fraction, and null.
 func (t *Time) UnmarshalJSON(data []byte) error { return readTime(&t.Time, data) }
 
 // MarshalJSON writes RFC 3339 text with six fractional digits, or null. It
 // fails for years outside 0 to 9999.
-func (t MicroTime) MarshalJSON() ([]byte, error) { return writeTime(t.Time.Truncate(time.Microsecond), microLayout) }
+func (t MicroTime) MarshalJSON() ([]byte, error) {
+	return writeTime(t.Time.Truncate(time.Microsecond), microLayout)
+}
 
 // UnmarshalJSON accepts RFC 3339 text, with or without a fraction, and null.
 func (t *MicroTime) UnmarshalJSON(data []byte) error { return readTime(&t.Time, data) }

@@ -1,0 +1,29 @@
+package emit
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"go/format"
+	"text/template"
+)
+
+//go:embed templates/types*.tmpl templates/client*.tmpl templates/openapi*.tmpl
+var peopleTemplates embed.FS
+
+// executeGo runs one of the templates and formats the Go source that it gives.
+func executeGo(name string, data any) ([]byte, error) {
+	t, err := template.ParseFS(peopleTemplates, "templates/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return nil, err
+	}
+	source, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("template %s gives Go that does not parse: %w", name, err)
+	}
+	return source, nil
+}
