@@ -1,0 +1,253 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
+)
+
+// Credentials are the certificates and keys of one server, PEM.
+//
+// The server has an authority of its own, which signs its serving certificate
+// and the administrator's client certificate. A serving certificate given by the
+// user replaces the first; when the client authorities are given as well, there
+// is no authority of its own and no administrator's certificate, and only what
+// the user trusts can log in.
+//
+// Invariant: AdminCert, AdminKey and OwnCA are all set or all nil.
+type Credentials struct {
+	// CA is what clients check the server against: the own authority, or the
+	// given serving certificate with its chain.
+	CA []byte
+	// Cert and Key are what the server shows.
+	Cert, Key []byte
+	// OwnCA is the server's own authority, which signed AdminCert.
+	OwnCA []byte
+	// AdminCert and AdminKey make a client a member of system:masters.
+	AdminCert, AdminKey []byte
+
+	clients *x509.CertPool // whose client certificates are accepted
+	least   uint16         // TLS version
+	suites  []uint16       // of TLS 1.2; nil for Go's choice
+}
+
+// adminName is the user name in the administrator's certificate.
+const adminName = "kubernetes-admin"
+
+// loadCredentials reads the certificates that the configuration names, and makes
+// or renews those that are the server's own. The configuration has its defaults.
+func loadCredentials(c *Config) (*Credentials, error) {
+	cr := &Credentials{}
+	if err := cr.loadOwn(c); err != nil {
+		return nil, err
+	}
+	var err error
+	if cr.clients, err = clientCAs(c.ClientCAFile, cr.OwnCA); err != nil {
+		return nil, err
+	}
+	if cr.least, err = tlsVersion(c.TLSMinVersion); err != nil {
+		return nil, err
+	}
+	if cr.suites, err = cipherSuites(c.TLSCipherSuites); err != nil {
+		return nil, err
+	}
+	return cr, nil
+}
+
+// loadOwn sets the certificates that the server shows and gives out.
+func (cr *Credentials) loadOwn(c *Config) (err error) {
+	given := c.TLSCertFile != ""
+	if given {
+		if cr.Cert, cr.Key, err = readPair(c.TLSCertFile, c.TLSPrivateKeyFile); err != nil {
+			return fmt.Errorf("serving certificate: %w", err)
+		}
+		cr.CA = cr.Cert
+		if c.ClientCAFile != "" {
+			return nil
+		}
+	}
+	dir := certDir{now: c.now()}
+	if c.keepsFiles() {
+		dir.path = c.CertDir
+	}
+	ca, err := dir.authority()
+	if err != nil {
+		return err
+	}
+	admin, err := dir.issued("admin", ca, adminRequest())
+	if err != nil {
+		return err
+	}
+	cr.OwnCA, cr.AdminCert, cr.AdminKey = ca.pem, admin.pem, admin.keyPEM
+	if given {
+		return nil
+	}
+	serving, err := dir.issued("server", ca, servingRequest(servingNames(c)))
+	if err != nil {
+		return err
+	}
+	cr.CA, cr.Cert, cr.Key = ca.pem, serving.pem, serving.keyPEM
+	return nil
+}
+
+// readPair reads a certificate and its key, and checks that they are a pair.
+func readPair(certFile, keyFile string) (cert, key []byte, err error) {
+	if cert, err = os.ReadFile(certFile); err != nil {
+		return nil, nil, err
+	}
+	if key, err = os.ReadFile(keyFile); err != nil {
+		return nil, nil, err
+	}
+	if _, err := tls.X509KeyPair(cert, key); err != nil {
+		return nil, nil, fmt.Errorf("%s and %s are not a certificate and its key in PEM: %w", certFile, keyFile, err)
+	}
+	return cert, key, nil
+}
+
+// clientCAs returns the authorities whose client certificates the server
+// accepts: those of the file ("" for none) and its own.
+func clientCAs(file string, own []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(own)
+	if file == "" {
+		return pool, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("client authorities: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("client authorities: %s holds no certificate in PEM; it must hold those of the authorities", file)
+	}
+	return pool, nil
+}
+
+// TLS is the server's side of TLS. Client certificates are asked for here and
+// checked by the authenticator, so that a wrong one is a 401 and not a broken
+// connection; the authorities only tell a client which of its own to send.
+func (cr *Credentials) TLS() (*tls.Config, error) {
+	pair, err := tls.X509KeyPair(cr.Cert, cr.Key)
+	if err != nil {
+		return nil, fmt.Errorf("serving certificate: %w", err)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair},
+		ClientAuth:   tls.RequestClientCert,
+		ClientCAs:    cr.clients,
+		MinVersion:   cr.least,
+		CipherSuites: cr.suites,
+		NextProtos:   []string{"h2", "http/1.1"},
+	}, nil
+}
+
+// newAuthenticator is the chain of all ways to log in that the configuration
+// has: certificate, then token.
+func newAuthenticator(c *Config, cr *Credentials) (authn.Authenticator, error) {
+	tokens := &authn.Tokens{}
+	if c.TokenAuthFile != "" {
+		var err error
+		if tokens, err = authn.TokenFile(c.TokenAuthFile); err != nil {
+			return nil, err
+		}
+	}
+	return authn.NewChain(c.Logger, c.anonymous(), authn.ClientCert(cr.clients, c.now), authn.Bearer(tokens)), nil
+}
+
+// newAuthorizer asks the configured modes in order, and warns of those that
+// grant less than their policies say.
+func newAuthorizer(c *Config) (authz.Authorizer, error) {
+	a, partial, err := authz.ForModes(c.AuthorizationModes)
+	if err != nil {
+		return nil, err
+	}
+	if len(partial) > 0 {
+		c.Logger.Warn("authorization policies are not evaluated: only system:masters may do more than read health, version and discovery", "modes", partial)
+	}
+	return a, nil
+}
+
+// servingNames lists the names and addresses that clients may use for the
+// server, sorted.
+func servingNames(c *Config) []string {
+	names := []string{"localhost", "127.0.0.1", "::1",
+		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	if host, err := os.Hostname(); err == nil && hostName.MatchString(host) {
+		names = append(names, strings.ToLower(host))
+	}
+	if ranges, err := serviceRanges(c.ServiceClusterIPRange); err == nil {
+		for _, r := range ranges {
+			names = append(names, r.Addr().Next().String())
+		}
+	}
+	address := c.BindAddress
+	if c.Listener != nil {
+		if host, _, err := net.SplitHostPort(c.Listener.Addr().String()); err == nil {
+			address = host
+		}
+	}
+	if ip, err := netip.ParseAddr(address); err == nil {
+		if ip = ip.Unmap().WithZone(""); ip.IsUnspecified() {
+			names = append(names, machineAddresses()...)
+		} else {
+			names = append(names, ip.String())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// hostName are the host names that may stand in a certificate.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$`)
+
+// machineAddresses are the addresses at which other machines find this one.
+func machineAddresses() []string {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() {
+			list = append(list, p.Addr().WithZone("").String())
+		}
+	}
+	return list
+}
+
+// writePrivate writes a file that only its owner may read, so that it is either
+// there completely or as it was before. Directories on the way are made.
+func writePrivate(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

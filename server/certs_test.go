@@ -1,0 +1,306 @@
+package server
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+)
+
+// configAt is a configuration on disk, with defaults, whose clock stands still.
+func configAt(t *testing.T, dir string, now time.Time) *Config {
+	t.Helper()
+	c := &Config{DataDir: dir, Clock: func() time.Time { return now }}
+	c.setDefaults()
+	return c
+}
+
+func load(t *testing.T, c *Config) *Credentials {
+	t.Helper()
+	cr, err := loadCredentials(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cr
+}
+
+// pems are the certificates and keys, to compare.
+func pems(cr *Credentials) map[string]string {
+	return map[string]string{"CA": string(cr.CA), "server": string(cr.Cert) + string(cr.Key), "admin": string(cr.AdminCert) + string(cr.AdminKey)}
+}
+
+func TestCredentialsAreKept(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	first := load(t, configAt(t, dir, now))
+	if diff := cmp.Diff(pems(first), pems(load(t, configAt(t, dir, now.Add(300*24*time.Hour))))); diff != "" {
+		t.Errorf("made anew though nothing has changed: %s", diff)
+	}
+	for _, name := range []string{"ca.crt", "ca.key", "server.crt", "server.key", "admin.crt", "admin.key"} {
+		info, err := os.Stat(filepath.Join(dir, "pki", name))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, "pki")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("pki: %v, %v", info, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "pki", ".*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestCredentialsAreRenewed changes one thing after a first start, and says
+// which certificates the second start makes anew.
+func TestCredentialsAreRenewed(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(t *testing.T, pki string, c *Config)
+		want   string // names, in the order CA, server, admin
+	}{
+		"nothing":          {func(*testing.T, string, *Config) {}, ""},
+		"another address":  {func(_ *testing.T, _ string, c *Config) { c.BindAddress = "192.0.2.1" }, "server"},
+		"another services": {func(_ *testing.T, _ string, c *Config) { c.ServiceClusterIPRange = "10.9.0.0/16" }, "server"},
+		"month before end": {func(_ *testing.T, _ string, c *Config) {
+			now := c.now().Add(340 * 24 * time.Hour)
+			c.Clock = func() time.Time { return now }
+		}, "server admin"},
+		"end of authority": {func(_ *testing.T, _ string, c *Config) {
+			now := c.now().Add(3640 * 24 * time.Hour)
+			c.Clock = func() time.Time { return now }
+		}, "CA server admin"},
+		"no server key":       {func(t *testing.T, pki string, _ *Config) { remove(t, pki, "server.key") }, "server"},
+		"damaged certificate": {func(t *testing.T, pki string, _ *Config) { write(t, pki, "admin.crt", "x") }, "admin"},
+		"no authority":        {func(t *testing.T, pki string, _ *Config) { remove(t, pki, "ca.crt"); remove(t, pki, "ca.key") }, "CA server admin"},
+		"crash between files": {func(t *testing.T, pki string, _ *Config) { remove(t, pki, "ca.crt") }, "CA server admin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := configAt(t, t.TempDir(), time.Now())
+			before := pems(load(t, cfg))
+			c.change(t, cfg.CertDir, cfg)
+			after := pems(load(t, cfg))
+			var changed []string
+			for _, name := range []string{"CA", "server", "admin"} {
+				if before[name] != after[name] {
+					changed = append(changed, name)
+				}
+			}
+			if got := strings.Join(changed, " "); got != c.want {
+				t.Errorf("made anew: %q, want %q", got, c.want)
+			}
+			if diff := cmp.Diff(after, pems(load(t, cfg))); diff != "" {
+				t.Errorf("made anew a second time: %s", diff)
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCredentialsErrors(t *testing.T) {
+	other := load(t, configAt(t, t.TempDir(), time.Now()))
+	for want, change := range map[string]func(t *testing.T, c *Config){
+		"own certificate authority": func(t *testing.T, c *Config) { remove(t, c.CertDir, "ca.key") },
+		"ca.key":                    func(t *testing.T, c *Config) { write(t, c.CertDir, "ca.key", string(other.Key)) },
+		"serving certificate: open /nowhere/x.crt": func(_ *testing.T, c *Config) { c.TLSCertFile, c.TLSPrivateKeyFile = "/nowhere/x.crt", "/nowhere/x.key" },
+		"not a certificate and its key": func(t *testing.T, c *Config) {
+			c.TLSCertFile = write(t, c.DataDir, "a.crt", string(other.Cert))
+			c.TLSPrivateKeyFile = write(t, c.DataDir, "a.key", string(other.AdminKey))
+		},
+		"client authorities: open /nowhere/ca": func(_ *testing.T, c *Config) { c.ClientCAFile = "/nowhere/ca" },
+		"ca.pem holds no certificate in PEM":   func(t *testing.T, c *Config) { c.ClientCAFile = write(t, c.DataDir, "ca.pem", "hello") },
+	} {
+		cfg := configAt(t, t.TempDir(), time.Now())
+		load(t, cfg)
+		change(t, cfg)
+		if _, err := loadCredentials(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
+
+func TestCredentialsInMemoryWriteNothing(t *testing.T) {
+	dir := t.TempDir()
+	c := &Config{InMemory: true, DataDir: dir}
+	c.setDefaults()
+	a, b := load(t, c), load(t, c)
+	if bytes.Equal(a.CA, b.CA) {
+		t.Error("two servers share an authority")
+	}
+	if files, _ := os.ReadDir(dir); len(files) > 0 {
+		t.Errorf("files were written: %v", files)
+	}
+}
+
+func TestGivenCertificates(t *testing.T) {
+	dir := t.TempDir()
+	theirs := load(t, configAt(t, t.TempDir(), time.Now()))
+	cfg := configAt(t, dir, time.Now())
+	cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
+	cr := load(t, cfg)
+	if !bytes.Equal(cr.Cert, theirs.Cert) || !bytes.Equal(cr.CA, theirs.Cert) || cr.AdminCert == nil {
+		t.Error("given certificate without client authorities: want it, and an administrator of our own")
+	}
+	cfg.ClientCAFile = write(t, dir, "ca.crt", string(theirs.CA))
+	if cr = load(t, cfg); cr.OwnCA != nil || cr.AdminCert != nil || cr.Kubeconfig("https://x") != nil {
+		t.Error("everything is given: want nothing of our own")
+	}
+}
+
+// kubeconfig is as much of a client configuration as a client needs.
+type kubeconfig struct {
+	Clusters []struct {
+		Cluster struct {
+			CA     string `json:"certificate-authority-data"`
+			Server string `json:"server"`
+		} `json:"cluster"`
+	} `json:"clusters"`
+	Users []struct {
+		User struct {
+			Cert string `json:"client-certificate-data"`
+			Key  string `json:"client-key-data"`
+		} `json:"user"`
+	} `json:"users"`
+}
+
+// clientOf makes an HTTP client and the server's URL of a client configuration.
+func clientOf(t *testing.T, text []byte) (*http.Client, string) {
+	t.Helper()
+	var k kubeconfig
+	if err := yaml.Unmarshal(text, &k); err != nil {
+		t.Fatal(err)
+	}
+	decode := func(s string) []byte {
+		b, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	pair, err := tls.X509KeyPair(decode(k.Users[0].User.Cert), decode(k.Users[0].User.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(decode(k.Clusters[0].Cluster.CA)) {
+		t.Fatal("no certificate authority")
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}, k.Clusters[0].Cluster.Server
+}
+
+// TestKubeconfigLogsIn goes the whole way: certificates, TLS, authentication.
+func TestKubeconfigLogsIn(t *testing.T) {
+	theirs := load(t, configAt(t, t.TempDir(), time.Now()))
+	for name, given := range map[string]bool{"own certificate": false, "given certificate": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			cfg := configAt(t, dir, time.Now())
+			if given {
+				cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
+			}
+			cr := load(t, cfg)
+			chain, err := newAuthenticator(cfg, cr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				u, err := chain.Authenticate(r)
+				if err != nil {
+					http.Error(w, err.Error(), http.StatusUnauthorized)
+					return
+				}
+				w.Header().Set("User", u.Name+" "+strings.Join(u.Groups, ","))
+			}))
+			if srv.TLS, err = cr.TLS(); err != nil {
+				t.Fatal(err)
+			}
+			srv.EnableHTTP2 = true
+			srv.StartTLS()
+			defer srv.Close()
+
+			client, url := clientOf(t, cr.Kubeconfig(srv.URL))
+			r, err := client.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			if got := r.Header.Get("User"); r.ProtoMajor != 2 || got != adminName+" "+authn.GroupMasters+","+authn.GroupAuthenticated {
+				t.Errorf("%s, user %q", r.Proto, got)
+			}
+
+			// A certificate of another server is refused, not taken for anonymous.
+			stranger := client.Transport.(*http.Transport).TLSClientConfig.Clone()
+			pair, err := tls.X509KeyPair(theirs.AdminCert, theirs.AdminKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stranger.Certificates, stranger.NextProtos = nil, nil
+			stranger.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+			transport := &http.Transport{TLSClientConfig: stranger}
+			defer transport.CloseIdleConnections()
+			if r, err = (&http.Client{Transport: transport}).Get(url); err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			if r.StatusCode != http.StatusUnauthorized {
+				t.Errorf("a stranger's certificate: %s, user %q", r.Status, r.Header.Get("User"))
+			}
+		})
+	}
+}
+
+func BenchmarkCredentials(b *testing.B) {
+	b.Run("made", func(b *testing.B) {
+		c := &Config{InMemory: true}
+		c.setDefaults()
+		for b.Loop() {
+			if _, err := loadCredentials(c); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("written", func(b *testing.B) {
+		for b.Loop() {
+			c := &Config{DataDir: b.TempDir()}
+			c.setDefaults()
+			if _, err := loadCredentials(c); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		c := &Config{DataDir: b.TempDir()}
+		c.setDefaults()
+		for b.Loop() {
+			if _, err := loadCredentials(c); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,80 @@
+// Command capstan is a cluster control plane's API server.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, signals))
+}
+
+// usageError is a mistake on the command line, as opposed to one at run time.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run executes one command line and returns the exit code: 0, or 1 after one
+// line about the error on stderr (and a second one, where to find help, when the
+// command line is wrong).
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int {
+	root := newRoot(signals)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "capstan: %s\n", oneLine(err))
+	var usage usageError
+	if errors.As(err, &usage) || cmd == root {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	}
+	return 1
+}
+
+// newRoot builds the tree of commands.
+func newRoot(signals <-chan os.Signal) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "capstan",
+		Short:         "A cluster control plane's API server",
+		Version:       readBuild().Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newServe(signals), newVersion())
+	return root
+}
+
+// noArgs refuses arguments that are not flags.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q: %s takes flags only", args[0], cmd.CommandPath())}
+	}
+	return nil
+}
+
+// oneLine is the text of an error on one line.
+func oneLine(err error) string {
+	var parts []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// command runs one command line to its end.
+func command(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(context.Background(), args, &out, &err, nil)
+	return code, out.String(), err.String()
+}
+
+func TestMistakes(t *testing.T) {
+	taken := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(taken, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, want string
+		usage      bool
+	}{
+		{"serve --secureport=1", "capstan: unknown flag --secureport; did you mean --secure-port?\n", true},
+		{"serve --secure-port=x", "capstan: invalid argument \"x\" for \"--secure-port\" flag: ", true},
+		{"serve extra", "capstan: unexpected argument \"extra\": capstan serve takes flags only\n", true},
+		{"serve --in-memory --bind-address=here --history=-1s", "capstan: bind address: \"here\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; history: -1s is too short; use 1s or more\n", true},
+		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
+		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
+		{"serve --secure-port=0 --data-dir=" + taken, "capstan: ", false},
+		{"version --output=xml", "capstan: output format \"xml\" is unknown", true},
+		{"sevre", "capstan: unknown command \"sevre\" for \"capstan\"; Did you mean this?; serve\n", true},
+	} {
+		code, stdout, stderr := command(strings.Fields(c.args)...)
+		lines := strings.Count(stderr, "\n")
+		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, c.want) || strings.Contains(stderr, "--help' for usage") != c.usage || lines > 2 || !c.usage && lines != 1 {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", c.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	code, stdout, stderr := command("version")
+	if code != 0 || !strings.HasPrefix(stdout, "capstan ") || strings.Count(stdout, "\n") != 1 || stderr != "" {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	var b build
+	code, stdout, _ = command("version", "-o", "json")
+	if err := json.Unmarshal([]byte(stdout), &b); code != 0 || err != nil || b.Kubernetes != "1.25" || b.Go == "" {
+		t.Errorf("code %d, %v: %s", code, err, stdout)
+	}
+	if code, stdout, _ = command("serve", "--version"); code != 0 || !strings.Contains(stdout, b.Version) {
+		t.Errorf("code %d, stdout %q", code, stdout)
+	}
+}
+
+func TestHelpAndCompletion(t *testing.T) {
+	if code, stdout, _ := command("serve", "--help"); code != 0 || !strings.Contains(stdout, "--secure-port") || strings.Contains(stdout, "--etcd-servers") {
+		t.Errorf("code %d: %s", code, stdout)
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if code, stdout, _ := command("completion", shell); code != 0 || !strings.Contains(stdout, "capstan") {
+			t.Errorf("%s: code %d", shell, code)
+		}
+	}
+}
+
+var kubeconfigLine = regexp.MustCompile(`^export KUBECONFIG=(\S+)$`)
+
+// TestServe starts a server, reads what it prints, and ends it.
+func TestServe(t *testing.T) {
+	for name, end := range map[string]func(cancel func(), signals chan<- os.Signal){
+		"signal":  func(_ func(), signals chan<- os.Signal) { signals <- syscall.SIGTERM },
+		"context": func(cancel func(), _ chan<- os.Signal) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			signals := make(chan os.Signal, 2)
+			kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+			stdout, w := io.Pipe()
+			var stderr bytes.Buffer
+			code := make(chan int, 1)
+			go func() {
+				code <- run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x"}, w, &stderr, signals)
+				w.Close()
+			}()
+			lines := bufio.NewScanner(stdout)
+			var said []string
+			for lines.Scan() {
+				said = append(said, lines.Text())
+				if m := kubeconfigLine.FindStringSubmatch(lines.Text()); m != nil {
+					if m[1] != kubeconfig {
+						t.Errorf("kubeconfig %s", m[1])
+					}
+					end(cancel, signals)
+				}
+			}
+			if got := <-code; got != 0 {
+				t.Fatalf("code %d: %s", got, &stderr)
+			}
+			if len(said) != 2 || !strings.HasPrefix(said[0], "capstan listens on https://127.0.0.1:") {
+				t.Errorf("stdout %q", said)
+			}
+			if n := strings.Count(stderr.String(), "have no effect"); n != 1 || !strings.Contains(stderr.String(), `"--allow-privileged --etcd-servers"`) {
+				t.Errorf("stderr %s", &stderr)
+			}
+			if info, err := os.Stat(kubeconfig); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+				t.Errorf("%v, %v", info, err)
+			}
+		})
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	if got := oneLine(errors.Join(errors.New("a\n"), errors.New("\tb"))); got != "a; b" {
+		t.Error(got)
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{"/a/b-c.d": "/a/b-c.d", "/a b": "'/a b'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'"} {
+		if got := shellWord(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}

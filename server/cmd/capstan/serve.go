@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+func newServe(signals <-chan os.Signal) *cobra.Command {
+	var cfg server.Config
+	var logging logFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a server until it is told to stop",
+		Long: `Run a server until SIGTERM or SIGINT, which let requests in flight finish; a second
+one stops at once. The flags are those of kube-apiserver 1.25, as far as they mean
+something here; the others are accepted, and one line in the log names them.`,
+		Version: readBuild().Version,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := logging.logger(cmd.ErrOrStderr())
+			if err != nil {
+				return usageError{err}
+			}
+			cfg.Logger = log
+			if cfg.KubeconfigFile == "" && !cfg.InMemory {
+				cfg.KubeconfigFile = filepath.Join(cfg.DataDir, "admin.kubeconfig")
+			}
+			if cfg.KubeconfigFile != "" {
+				if cfg.KubeconfigFile, err = filepath.Abs(cfg.KubeconfigFile); err != nil {
+					return err
+				}
+			}
+			if err := cfg.Validate(); err != nil {
+				return usageError{err}
+			}
+			if names := server.Ineffective(cmd.Flags()); len(names) > 0 {
+				log.Warn("these flags have no effect on this server", "flags", strings.Join(names, " "))
+			}
+			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals)
+		},
+	}
+	cfg.AddFlags(cmd.Flags())
+	logging.add(cmd)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{server.ExplainFlagError(cmd.Flags(), err)}
+	})
+	return cmd
+}
+
+// errInterrupted is the outcome of a second signal.
+var errInterrupted = errors.New("stopped at once by a second signal; requests in flight were cut off")
+
+// serve runs a server until a signal, the end of ctx, or its own end.
+func serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-chan os.Signal) error {
+	s, err := server.Start(context.WithoutCancel(ctx), cfg)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "capstan listens on %s\n", s.URL())
+	if path := s.KubeconfigPath(); path != "" {
+		fmt.Fprintf(stdout, "export KUBECONFIG=%s\n", shellWord(path))
+	}
+
+	select {
+	case <-s.Done():
+		if err := s.Shutdown(ctx); err != nil {
+			return err
+		}
+		return errors.New("the server stopped by itself; its log says why")
+	case sig := <-signals:
+		cfg.Logger.Info("shutting down; a second signal stops at once", "signal", sig.String())
+	case <-ctx.Done():
+		cfg.Logger.Info("shutting down")
+	}
+
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownDelay+cfg.ShutdownTimeout)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Shutdown(drain) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-signals:
+		return errInterrupted
+	}
+}
+
+// logFlags are the flags about the log.
+type logFlags struct {
+	format, level string
+	verbosity     int
+}
+
+func (f *logFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.format, "log-format", "text", "form of the log on stderr: text or json")
+	cmd.Flags().StringVar(&f.level, "log-level", "info", "least level that is logged: debug (a line for every request), info, warn or error")
+	cmd.Flags().IntVarP(&f.verbosity, "v", "v", 0, "verbosity as a number; 3 and above are --log-level=debug")
+}
+
+func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	level := f.level
+	if f.verbosity >= 3 {
+		level = "debug"
+	}
+	return server.NewLogger(w, f.format, level)
+}
+
+var plainWord = regexp.MustCompile(`^[-+=:,./_A-Za-z0-9]+$`)
+
+// shellWord quotes a text for a POSIX shell where it has to be.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

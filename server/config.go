@@ -1,0 +1,307 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/capstan-dev/capstan/internal/authz"
+)
+
+// Config says what one server is to be. The zero value of every field is its
+// default, so Config{InMemory: true} is a complete configuration: a server on a
+// free loopback port that forgets everything when it stops.
+//
+// Start works on its own copy, after setDefaults and Validate.
+type Config struct {
+	// DataDir holds the store, the certificates the server makes and the
+	// administrator's kubeconfig. Required unless InMemory.
+	DataDir string
+	// InMemory keeps store and certificates in memory; DataDir is not used.
+	InMemory bool
+	// FS is the file system of the store; nil for the machine's own. With
+	// another one the certificates stay in memory, as with InMemory.
+	FS vfs.FS
+	// History is how long old revisions can be read and watches resumed.
+	// Default 5m.
+	History time.Duration
+
+	// BindAddress is the IP address to listen on. Default 127.0.0.1.
+	BindAddress string
+	// SecurePort is the port to listen on; 0 is any free one.
+	SecurePort int
+	// Listener, when set, is used in place of BindAddress and SecurePort. The
+	// server closes it.
+	Listener net.Listener
+
+	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its
+	// chain) and key, PEM. When they are not set the server makes its own.
+	TLSCertFile, TLSPrivateKeyFile string
+	// CertDir is where certificates made by the server are kept. Default
+	// <DataDir>/pki.
+	CertDir string
+	// TLSMinVersion is VersionTLS12 (the default) or VersionTLS13.
+	TLSMinVersion string
+	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for Go's choice.
+	TLSCipherSuites []string
+	// KubeconfigFile is where the administrator's kubeconfig is written. Default
+	// <DataDir>/admin.kubeconfig; with InMemory it is not written unless named.
+	KubeconfigFile string
+
+	// ClientCAFile is a PEM bundle of the authorities whose client certificates
+	// are accepted, besides the server's own.
+	ClientCAFile string
+	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
+	TokenAuthFile string
+	// DisableAnonymousAuth refuses requests without credentials with 401. They
+	// are refused with the authorization mode AlwaysAllow too.
+	DisableAnonymousAuth bool
+	// AuthorizationModes are asked in order. Default RBAC.
+	AuthorizationModes []string
+
+	// ServiceClusterIPRange is the CIDR that service addresses are taken from,
+	// or two of them with a comma between. Default 10.0.0.0/24.
+	ServiceClusterIPRange string
+
+	// RequestTimeout bounds every request that is not a watch. Default 60s.
+	RequestTimeout time.Duration
+	// MinRequestTimeout is the least time that a watch without timeoutSeconds
+	// stays open; each picks a time between it and its double. Default 30m.
+	MinRequestTimeout time.Duration
+	// MaxRequestsInflight bounds the reading requests that run at once, watches
+	// not counted. Default 400; negative for no bound.
+	MaxRequestsInflight int
+	// MaxMutatingRequestsInflight bounds the writing requests that run at once.
+	// Default 200; negative for no bound.
+	MaxMutatingRequestsInflight int
+	// MaxRequestBytes bounds the body of a request. Default 3 MiB.
+	MaxRequestBytes int64
+	// MaxObjectBytes bounds an object as it is stored. Default 1.5 MiB.
+	MaxObjectBytes int64
+
+	// LivezGracePeriod is how long after the start /livez counts unfinished
+	// start-up steps as healthy. Default 0.
+	LivezGracePeriod time.Duration
+	// ShutdownDelay is how long a server that was told to stop goes on serving,
+	// with /readyz failing, so that load balancers notice. Default 0.
+	ShutdownDelay time.Duration
+	// ShutdownTimeout is how long requests in flight may take after that.
+	// Default 30s.
+	ShutdownTimeout time.Duration
+	// DisableProfiling takes /debug/pprof/ away.
+	DisableProfiling bool
+
+	// Controllers names the controllers that run inside: "*" is all of them,
+	// "name" this one, "-name" not this one, "-*" none. Default "*".
+	Controllers []string
+
+	// Logger receives what the server has to say. Default: nothing is logged.
+	// See NewLogger.
+	Logger *slog.Logger
+	// Clock is asked for the time of day; nil for time.Now.
+	Clock func() time.Time
+}
+
+// Defaults of Config that other places name too.
+const (
+	defaultHistory     = 5 * time.Minute
+	defaultBindAddress = "127.0.0.1"
+	defaultServiceCIDR = "10.0.0.0/24"
+	defaultRequestTime = 60 * time.Second
+	defaultWatchTime   = 30 * time.Minute
+	defaultReads       = 400
+	defaultWrites      = 200
+	defaultBodyBytes   = 3 << 20
+	defaultObjectBytes = 3 << 19
+	defaultDrainTime   = 30 * time.Second
+)
+
+// setDefaults fills in every field that is not set.
+func (c *Config) setDefaults() {
+	setDefault(&c.History, defaultHistory)
+	setDefault(&c.BindAddress, defaultBindAddress)
+	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
+	setDefault(&c.RequestTimeout, defaultRequestTime)
+	setDefault(&c.MinRequestTimeout, defaultWatchTime)
+	setDefault(&c.MaxRequestsInflight, defaultReads)
+	setDefault(&c.MaxMutatingRequestsInflight, defaultWrites)
+	setDefault(&c.MaxRequestBytes, defaultBodyBytes)
+	setDefault(&c.MaxObjectBytes, defaultObjectBytes)
+	setDefault(&c.ShutdownTimeout, defaultDrainTime)
+	if c.keepsFiles() && c.DataDir != "" {
+		setDefault(&c.CertDir, filepath.Join(c.DataDir, "pki"))
+		setDefault(&c.KubeconfigFile, filepath.Join(c.DataDir, "admin.kubeconfig"))
+	}
+	if len(c.AuthorizationModes) == 0 {
+		c.AuthorizationModes = []string{authz.ModeRBAC}
+	}
+	if c.Controllers == nil {
+		c.Controllers = []string{"*"}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var unset T
+	if *field == unset {
+		*field = value
+	}
+}
+
+// Validate reports everything that is wrong with the configuration, joined into
+// one error, or nil. It opens no file.
+func (c *Config) Validate() error {
+	d := *c
+	d.setDefaults()
+	var all []error
+	wrong := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
+
+	if d.DataDir == "" && !d.InMemory {
+		wrong("data directory: not set; name one (--data-dir), or keep everything in memory (--in-memory)")
+	}
+	if d.Listener == nil {
+		if _, err := netip.ParseAddr(d.BindAddress); err != nil {
+			wrong("bind address: %q is not an IP address; use one of this machine's, or 0.0.0.0 for all of them", d.BindAddress)
+		}
+	}
+	if d.SecurePort < 0 || d.SecurePort > 65535 {
+		wrong("secure port: %d is out of range; use 1 to 65535, or 0 for any free port", d.SecurePort)
+	}
+	if (d.TLSCertFile == "") != (d.TLSPrivateKeyFile == "") {
+		wrong("serving certificate: the certificate file and the private key file belong together; set both or none")
+	}
+	if _, err := tlsVersion(d.TLSMinVersion); err != nil {
+		all = append(all, err)
+	}
+	if _, err := cipherSuites(d.TLSCipherSuites); err != nil {
+		all = append(all, err)
+	}
+	if _, _, err := authz.ForModes(d.AuthorizationModes); err != nil {
+		all = append(all, err)
+	}
+	if _, err := serviceRanges(d.ServiceClusterIPRange); err != nil {
+		all = append(all, err)
+	}
+	for _, f := range []struct {
+		name  string
+		value time.Duration
+		least time.Duration
+	}{
+		{"history", d.History, time.Second},
+		{"request timeout", d.RequestTimeout, time.Millisecond},
+		{"minimum request timeout", d.MinRequestTimeout, time.Second},
+		{"livez grace period", d.LivezGracePeriod, 0},
+		{"shutdown delay", d.ShutdownDelay, 0},
+		{"shutdown timeout", d.ShutdownTimeout, time.Millisecond},
+	} {
+		if f.value < f.least {
+			wrong("%s: %v is too short; use %v or more", f.name, f.value, f.least)
+		}
+	}
+	if d.MaxObjectBytes < 1 {
+		wrong("largest object: %d bytes; use a positive number", d.MaxObjectBytes)
+	}
+	if d.MaxRequestBytes < d.MaxObjectBytes {
+		wrong("largest request: %d bytes is less than the largest object (%d); raise one or lower the other", d.MaxRequestBytes, d.MaxObjectBytes)
+	}
+	for _, name := range d.Controllers {
+		if strings.TrimPrefix(name, "-") == "" || strings.ContainsAny(name, " ,") {
+			wrong("controllers: %q is not a name; use \"*\", a controller's name, or either with \"-\" before it", name)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// now is the time of day. The configuration has its defaults.
+func (c *Config) now() time.Time { return c.Clock() }
+
+// keepsFiles reports whether certificates and kubeconfig live on the machine's
+// disk.
+func (c *Config) keepsFiles() bool { return !c.InMemory && c.FS == nil }
+
+// fileSystem is where the store lives: a new and empty one at each call for a
+// server in memory.
+func (c *Config) fileSystem() vfs.FS {
+	switch {
+	case c.FS != nil:
+		return c.FS
+	case c.InMemory:
+		return vfs.NewMem()
+	}
+	return vfs.Default
+}
+
+// storeDir is the store's directory in fileSystem.
+func (c *Config) storeDir() string { return filepath.Join(c.DataDir, "store") }
+
+// anonymous reports whether requests without credentials are let in as
+// system:anonymous.
+func (c *Config) anonymous() bool {
+	return !c.DisableAnonymousAuth && !slices.Contains(c.AuthorizationModes, authz.ModeAlwaysAllow)
+}
+
+// serviceRanges parses ServiceClusterIPRange.
+func serviceRanges(text string) ([]netip.Prefix, error) {
+	parts := strings.Split(text, ",")
+	if len(parts) > 2 {
+		return nil, fmt.Errorf("service address range: %q has %d ranges; use one, or one for each address family", text, len(parts))
+	}
+	var ranges []netip.Prefix
+	for _, part := range parts {
+		p, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("service address range: %q is not a CIDR; use one such as %s", part, defaultServiceCIDR)
+		}
+		if p.IsSingleIP() {
+			return nil, fmt.Errorf("service address range: %q has no room for a service; use a wider one such as %s", part, defaultServiceCIDR)
+		}
+		ranges = append(ranges, p.Masked())
+	}
+	if len(ranges) == 2 && ranges[0].Addr().Is4() == ranges[1].Addr().Is4() {
+		return nil, fmt.Errorf("service address range: %q has two ranges of one address family; use one IPv4 and one IPv6 range", text)
+	}
+	return ranges, nil
+}
+
+// tlsVersion turns the name of a protocol version into its number.
+func tlsVersion(name string) (uint16, error) {
+	switch name {
+	case "", "VersionTLS12":
+		return tls.VersionTLS12, nil
+	case "VersionTLS13":
+		return tls.VersionTLS13, nil
+	}
+	return 0, fmt.Errorf("least TLS version: %q is not served; use VersionTLS12 or VersionTLS13", name)
+}
+
+// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; nil
+// for no names.
+func cipherSuites(names []string) ([]uint16, error) {
+	var ids []uint16
+	for _, name := range names {
+		i := slices.IndexFunc(tls.CipherSuites(), func(s *tls.CipherSuite) bool { return s.Name == name })
+		if i < 0 {
+			var known []string
+			for _, s := range tls.CipherSuites() {
+				known = append(known, s.Name)
+			}
+			return nil, fmt.Errorf("TLS cipher suite %q is unknown or not secure; use some of %s", name, strings.Join(known, ", "))
+		}
+		ids = append(ids, tls.CipherSuites()[i].ID)
+	}
+	return ids, nil
+}

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestConfigDefaultsAreValid(t *testing.T) {
+	for name, c := range map[string]Config{
+		"in memory": {InMemory: true},
+		"on disk":   {DataDir: "/data"},
+		"unbounded": {InMemory: true, MaxRequestsInflight: -1, MaxMutatingRequestsInflight: -1},
+		"ipv6":      {InMemory: true, BindAddress: "::", ServiceClusterIPRange: "10.0.0.0/16,fd00::/108"},
+	} {
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSetDefaults(t *testing.T) {
+	c := Config{DataDir: "/data", History: time.Hour}
+	c.setDefaults()
+	if c.History != time.Hour || c.RequestTimeout != 60*time.Second || c.MaxRequestBytes != 3<<20 || c.MaxObjectBytes != 1572864 {
+		t.Errorf("%+v", c)
+	}
+	if c.CertDir != "/data/pki" || c.KubeconfigFile != "/data/admin.kubeconfig" || c.SecurePort != 0 {
+		t.Errorf("%+v", c)
+	}
+	if c.Logger == nil || c.now().IsZero() || !c.anonymous() {
+		t.Errorf("%+v", c)
+	}
+	memory := Config{InMemory: true, AuthorizationModes: []string{"AlwaysAllow"}}
+	memory.setDefaults()
+	if memory.CertDir != "" || memory.KubeconfigFile != "" || memory.anonymous() || memory.keepsFiles() {
+		t.Errorf("%+v", memory)
+	}
+}
+
+func TestValidateSaysAllThatIsWrong(t *testing.T) {
+	base := Config{InMemory: true}
+	for want, change := range map[string]func(*Config){
+		"data directory":          func(c *Config) { c.InMemory = false },
+		"bind address":            func(c *Config) { c.BindAddress = "localhost" },
+		"secure port":             func(c *Config) { c.SecurePort = 65536 },
+		"serving certificate":     func(c *Config) { c.TLSCertFile = "x" },
+		"least TLS version":       func(c *Config) { c.TLSMinVersion = "VersionTLS10" },
+		"TLS cipher suite":        func(c *Config) { c.TLSCipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA"} },
+		"authorization mode":      func(c *Config) { c.AuthorizationModes = []string{"RBAC", "x"} },
+		"is not a CIDR":           func(c *Config) { c.ServiceClusterIPRange = "10.0.0.0" },
+		"has no room":             func(c *Config) { c.ServiceClusterIPRange = "10.0.0.1/32" },
+		"one address family":      func(c *Config) { c.ServiceClusterIPRange = "10.0.0.0/24,10.1.0.0/24" },
+		"has 3 ranges":            func(c *Config) { c.ServiceClusterIPRange = "10.0.0.0/24,fd00::/108,10.1.0.0/24" },
+		"history":                 func(c *Config) { c.History = -1 },
+		"request timeout":         func(c *Config) { c.RequestTimeout = time.Nanosecond },
+		"minimum request timeout": func(c *Config) { c.MinRequestTimeout = -1 },
+		"shutdown delay":          func(c *Config) { c.ShutdownDelay = -1 },
+		"largest object":          func(c *Config) { c.MaxObjectBytes = -1 },
+		"largest request":         func(c *Config) { c.MaxRequestBytes = 1 << 20 },
+		"controllers":             func(c *Config) { c.Controllers = []string{"*", "-"} },
+	} {
+		c := base
+		change(&c)
+		err := c.Validate()
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+
+	c := Config{BindAddress: "x", SecurePort: -1, History: -1}
+	if err := c.Validate(); err == nil || len(strings.Split(err.Error(), "\n")) != 4 {
+		t.Errorf("want four mistakes: %v", err)
+	}
+}
+
+func TestServiceRanges(t *testing.T) {
+	got, err := serviceRanges("10.3.4.5/16, fd00::1/108")
+	want := []netip.Prefix{netip.MustParsePrefix("10.3.0.0/16"), netip.MustParsePrefix("fd00::/108")}
+	if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func FuzzServiceRanges(f *testing.F) {
+	for _, s := range []string{defaultServiceCIDR, "10.0.0.0/16,fd00::/108", "::/0", ",", "1.2.3.4/33"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ranges, err := serviceRanges(text)
+		for _, r := range ranges {
+			if first := r.Addr().Next(); err != nil || !r.Contains(first) {
+				t.Fatalf("%q: no first address in %v (%v)", text, r, err)
+			}
+		}
+	})
+}
+
+// listenerAt is a listener with nothing but an address.
+type listenerAt struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (l listenerAt) Addr() net.Addr { return l.addr }
+
+func TestServingNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg  Config
+		want []string
+	}{
+		"default":    {Config{}, []string{"localhost", "127.0.0.1", "::1", "kubernetes.default.svc.cluster.local", "10.0.0.1"}},
+		"bind":       {Config{BindAddress: "192.0.2.7"}, []string{"192.0.2.7", "127.0.0.1"}},
+		"dual stack": {Config{ServiceClusterIPRange: "10.3.0.0/16,fd00::/108"}, []string{"10.3.0.1", "fd00::1"}},
+		"listener":   {Config{Listener: listenerAt{addr: &net.TCPAddr{IP: net.ParseIP("192.0.2.8"), Port: 1}}}, []string{"192.0.2.8"}},
+		"no TCP":     {Config{Listener: listenerAt{addr: &net.UnixAddr{Name: "/tmp/s"}}}, []string{"localhost"}},
+		"mapped":     {Config{BindAddress: "::ffff:192.0.2.9"}, []string{"192.0.2.9"}},
+	} {
+		c.cfg.setDefaults()
+		got := servingNames(&c.cfg)
+		for _, w := range c.want {
+			if !contains(got, w) {
+				t.Errorf("%s: %q is not among %q", name, w, got)
+			}
+		}
+		if contains(got, "0.0.0.0") || contains(got, "") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	all := Config{BindAddress: "0.0.0.0"}
+	all.setDefaults()
+	if got := servingNames(&all); contains(got, "0.0.0.0") {
+		t.Errorf("%q", got)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

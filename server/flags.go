@@ -1,0 +1,117 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// AddFlags defines the command line of a server: the flags of kube-apiserver
+// 1.25 under their names, and a few of our own. The flags write to c, whose
+// unset fields get the defaults of the command line first (a fixed port and a
+// data directory, which Config has no defaults for). The other flags of
+// kube-apiserver are accepted; see Ineffective.
+//
+// Words may be joined by underscores in place of dashes, as kube-apiserver has it.
+func (c *Config) AddFlags(fs *pflag.FlagSet) {
+	setDefault(&c.DataDir, "./capstan-data")
+	setDefault(&c.SecurePort, 6443)
+	setDefault(&c.TLSMinVersion, "VersionTLS12")
+	kubeconfig := c.KubeconfigFile
+	c.setCommandLineDefaults()
+
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	})
+	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the store, the certificates made by the server and the administrator's kubeconfig")
+	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
+	fs.DurationVar(&c.History, "history", c.History, "how long old revisions can be read and watches resumed")
+	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
+	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them, 'name' this one, '-name' not this one, '-*' none")
+
+	fs.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "IP address to listen on; 0.0.0.0 for all of this machine's")
+	fs.IntVar(&c.SecurePort, "secure-port", c.SecurePort, "port to listen on; 0 for any free one")
+	fs.StringVar(&c.TLSCertFile, "tls-cert-file", c.TLSCertFile, "serving certificate with its chain, PEM; made by the server when not given")
+	fs.StringVar(&c.TLSPrivateKeyFile, "tls-private-key-file", c.TLSPrivateKeyFile, "private key of --tls-cert-file, PEM")
+	fs.StringVar(&c.CertDir, "cert-dir", c.CertDir, "where certificates made by the server are kept (default <data-dir>/pki)")
+	fs.StringVar(&c.TLSMinVersion, "tls-min-version", c.TLSMinVersion, "least TLS version: VersionTLS12 or VersionTLS13")
+	fs.StringSliceVar(&c.TLSCipherSuites, "tls-cipher-suites", c.TLSCipherSuites, "cipher suites for TLS 1.2 (default: Go's choice)")
+
+	fs.StringVar(&c.ClientCAFile, "client-ca-file", c.ClientCAFile, "authorities whose client certificates are accepted, PEM")
+	fs.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "CSV file of bearer tokens: token,user,uid[,group...]")
+	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
+	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
+	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
+	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")
+
+	fs.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "longest time for a request that is not a watch")
+	fs.Var((*seconds)(&c.MinRequestTimeout), "min-request-timeout", "seconds that a watch stays open at least")
+	fs.Var((*bound)(&c.MaxRequestsInflight), "max-requests-inflight", "reading requests that may run at once; 0 for no bound")
+	fs.Var((*bound)(&c.MaxMutatingRequestsInflight), "max-mutating-requests-inflight", "writing requests that may run at once; 0 for no bound")
+	fs.Int64Var(&c.MaxRequestBytes, "max-request-bytes", c.MaxRequestBytes, "largest body of a request")
+	fs.Int64Var(&c.MaxObjectBytes, "max-object-bytes", c.MaxObjectBytes, "largest object as it is stored")
+	fs.DurationVar(&c.LivezGracePeriod, "livez-grace-period", c.LivezGracePeriod, "time after the start in which /livez counts unfinished start-up steps as healthy")
+	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay, "how long to go on serving, with /readyz failing, before a shutdown")
+	fs.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", c.ShutdownTimeout, "how long requests in flight may take in a shutdown")
+	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
+	fs.Lookup("profiling").NoOptDefVal = "true"
+
+	addInertFlags(fs)
+}
+
+// setCommandLineDefaults makes the defaults visible in the help, but leaves out
+// the paths that follow --data-dir and what has no flag.
+func (c *Config) setCommandLineDefaults() {
+	d := *c
+	d.setDefaults()
+	d.CertDir, d.KubeconfigFile, d.Logger, d.Clock = c.CertDir, c.KubeconfigFile, c.Logger, c.Clock
+	*c = d
+}
+
+// negated is a boolean flag for a field that says the opposite.
+type negated bool
+
+func (v *negated) String() string { return strconv.FormatBool(!bool(*v)) }
+func (v *negated) Type() string   { return "bool" }
+func (v *negated) Set(text string) error {
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	*v = negated(!b)
+	return nil
+}
+
+// seconds is a flag with a whole number of seconds for a duration.
+type seconds time.Duration
+
+func (v *seconds) String() string { return strconv.FormatInt(int64(time.Duration(*v)/time.Second), 10) }
+func (v *seconds) Type() string   { return "int" }
+func (v *seconds) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 1 {
+		return fmt.Errorf("%q is not a whole number of seconds above 0", text)
+	}
+	*v = seconds(time.Duration(n) * time.Second)
+	return nil
+}
+
+// bound is a flag for a limit that 0 lifts, which the field says with -1.
+type bound int
+
+func (v *bound) String() string { return strconv.Itoa(max(int(*v), 0)) }
+func (v *bound) Type() string   { return "int" }
+func (v *bound) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is not a whole number from 0", text)
+	}
+	if n == 0 {
+		n = -1
+	}
+	*v = bound(n)
+	return nil
+}

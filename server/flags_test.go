@@ -1,0 +1,126 @@
+package server
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// parse reads a command line (words with spaces between).
+func parse(line string) (*Config, *pflag.FlagSet, error) {
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	fs.SetOutput(nil)
+	c := &Config{}
+	c.AddFlags(fs)
+	err := fs.Parse(strings.Fields(line))
+	return c, fs, err
+}
+
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		ok   func(c *Config) bool
+	}{
+		{"", func(c *Config) bool {
+			return c.SecurePort == 6443 && c.BindAddress == "127.0.0.1" && c.DataDir == "./capstan-data" && c.anonymous() &&
+				c.History == 5*time.Minute && c.MaxRequestsInflight == 400 && !c.DisableProfiling && c.CertDir == "" && c.KubeconfigFile == "" &&
+				slices.Equal(c.AuthorizationModes, []string{"RBAC"})
+		}},
+		{"--secure-port=0 --bind-address 0.0.0.0", func(c *Config) bool { return c.SecurePort == 0 && c.BindAddress == "0.0.0.0" }},
+		{"--anonymous-auth=false", func(c *Config) bool { return c.DisableAnonymousAuth }},
+		{"--anonymous-auth --profiling=false", func(c *Config) bool { return !c.DisableAnonymousAuth && c.DisableProfiling }},
+		{"--authorization-mode=Node,RBAC", func(c *Config) bool { return slices.Equal(c.AuthorizationModes, []string{"Node", "RBAC"}) }},
+		{"--max-requests-inflight=0 --max-mutating-requests-inflight=7", func(c *Config) bool { return c.MaxRequestsInflight == -1 && c.MaxMutatingRequestsInflight == 7 }},
+		{"--min-request-timeout=60 --request-timeout=5s", func(c *Config) bool { return c.MinRequestTimeout == time.Minute && c.RequestTimeout == 5*time.Second }},
+		{"--token_auth_file=x --client-ca-file y", func(c *Config) bool { return c.TokenAuthFile == "x" && c.ClientCAFile == "y" }},
+		{"--controllers=*,-gc", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "-gc"}) }},
+		{"--write-kubeconfig=k --in-memory", func(c *Config) bool { return c.KubeconfigFile == "k" && c.InMemory }},
+	} {
+		cfg, _, err := parse(c.line)
+		if err != nil || !c.ok(cfg) {
+			t.Errorf("%s: %+v, %v", c.line, cfg, err)
+		} else if err := cfg.Validate(); err != nil {
+			t.Errorf("%s: %v", c.line, err)
+		}
+	}
+}
+
+func TestFlagErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"--etcd-server=x":              "unknown flag --etcd-server; did you mean --etcd-servers?",
+		"--secureport=1":               "unknown flag --secureport; did you mean --secure-port?",
+		"--data_dirs=1":                "did you mean --data-dir?",
+		"--complete-nonsense-here":     "unknown flag --complete-nonsense-here; see --help",
+		"-q":                           "unknown flag -q; see --help",
+		"--anonymous-auth=maybe":       `"maybe" is neither true nor false`,
+		"--allow-privileged=maybe":     `"maybe" is neither true nor false`,
+		"--min-request-timeout=1s":     `"1s" is not a whole number of seconds`,
+		"--max-requests-inflight=-1":   `"-1" is not a whole number from 0`,
+		"--secure-port":                "flag needs an argument",
+		"--request-timeout=forever":    "invalid",
+		"--service-account-key-file":   "flag needs an argument",
+		"--max-request-bytes=-1 --x=1": "unknown flag --x",
+	} {
+		_, fs, err := parse(line)
+		if err == nil {
+			t.Errorf("%s: no error", line)
+		} else if got := ExplainFlagError(fs, err).Error(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}
+
+func TestInertFlags(t *testing.T) {
+	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
+		"--oidc-required-claim=hd=kit --watch-cache=false --feature-gates A=true,B=false --enable_bootstrap_token_auth --runtime-config api/all=true")
+	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
+		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
+	}
+	want := []string{"--allow-privileged", "--enable-bootstrap-token-auth", "--etcd-servers", "--feature-gates", "--oidc-required-claim",
+		"--runtime-config", "--service-account-key-file", "--watch-cache"}
+	if got := Ineffective(fs); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if _, fs, _ := parse("--secure-port=1"); Ineffective(fs) != nil {
+		t.Error("a flag with effect is reported")
+	}
+	if usage := fs.FlagUsages(); strings.Contains(usage, "etcd") || !strings.Contains(usage, "--secure-port int") {
+		t.Errorf("help: %s", usage)
+	}
+}
+
+// TestConformanceFlags parses the command line of the conformance kit.
+func TestConformanceFlags(t *testing.T) {
+	_, fs, err := parse(`--tls-cert-file=server.crt --tls-private-key-file=server.key --client-ca-file=ca.crt --token-auth-file=tokens.csv
+		--service-account-key-file=sa.pub --service-account-signing-key-file=sa.key --service-account-issuer=https://kubernetes.default.svc
+		--authorization-mode=Node,RBAC,ABAC --authorization-policy-file=abac.jsonl --requestheader-client-ca-file=proxy-ca.crt
+		--requestheader-allowed-names=front-proxy-client --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group
+		--requestheader-extra-headers-prefix=X-Remote-Extra- --enable-bootstrap-token-auth=true
+		--authentication-token-webhook-config-file=tokenwebhook.kubeconfig --authentication-token-webhook-version=v1
+		--oidc-issuer-url=https://127.0.0.1:1/oidc --oidc-client-id=kit --oidc-ca-file=ca.crt --oidc-username-claim=name
+		--oidc-username-prefix=oidc: --oidc-groups-claim=groups --oidc-groups-prefix=oidc: --oidc-required-claim=hd=kit
+		--service-cluster-ip-range=10.0.0.0/16 --allow-privileged=true --secure-port=6443 --bind-address=127.0.0.1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(Ineffective(fs)); n != 21 {
+		t.Errorf("%d flags without effect: %v", n, Ineffective(fs))
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b     string
+		limit, d int
+	}{
+		{"", "", 3, 0}, {"abc", "abc", 3, 0}, {"abc", "abd", 3, 1}, {"abc", "ab", 3, 1}, {"ab", "abc", 3, 1},
+		{"kitten", "sitting", 9, 3}, {"kitten", "sitting", 2, 2}, {"", "abcdef", 3, 3}, {"flaw", "lawn", 9, 2},
+	} {
+		if d := editDistance(c.a, c.b, c.limit); d != c.d {
+			t.Errorf("%q %q: %d, want %d", c.a, c.b, d, c.d)
+		}
+	}
+}

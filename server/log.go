@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+)
+
+// redacted stands in for a secret in the log.
+const redacted = "[redacted]"
+
+// NewLogger returns a logger that writes lines to w. The format is "text" or
+// "json", the level "debug", "info", "warn" or "error". Attributes whose key
+// looks like a secret's are replaced.
+func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{ReplaceAttr: redact}
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("log level: %q is unknown; use debug, info, warn or error", level)
+	}
+	options.Level = l
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return nil, fmt.Errorf("log format: %q is unknown; use text or json", format)
+}
+
+// redact is a slog ReplaceAttr function. Numbers, booleans and times are kept
+// under any key, as they are counts and dates of secrets and not secrets.
+func redact(groups []string, a slog.Attr) slog.Attr {
+	secret := secretKey(a.Key)
+	for _, g := range groups {
+		secret = secret || secretKey(g)
+	}
+	switch a.Value.Kind() {
+	case slog.KindString:
+		if secret {
+			a.Value = slog.StringValue(redacted)
+		}
+	case slog.KindAny:
+		if secret {
+			a.Value = slog.StringValue(redacted)
+		} else if h, ok := a.Value.Any().(http.Header); ok {
+			a.Value = slog.AnyValue(redactHeader(h))
+		}
+	}
+	return a
+}
+
+// secretKey reports whether a value under this key is likely to be a secret.
+func secretKey(key string) bool {
+	key = strings.ToLower(key)
+	for _, word := range []string{"authorization", "token", "password", "secret", "cookie", "privatekey", "private_key"} {
+		if strings.Contains(key, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func redactHeader(h http.Header) http.Header {
+	c := make(http.Header, len(h))
+	for name, values := range h {
+		if secretKey(name) || strings.EqualFold(name, "Sec-WebSocket-Protocol") { // carries bearer tokens of browsers
+			values = []string{redacted}
+		}
+		c[name] = values
+	}
+	return c
+}
+
+// accessLog returns the function that writes one line for a request that was
+// answered, at debug, or nil when the logger does not want such lines.
+func accessLog(log *slog.Logger) func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
+	if !log.Enabled(context.Background(), slog.LevelDebug) {
+		return nil
+	}
+	return func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
+		name := ""
+		if user != nil {
+			name = user.Name
+		}
+		log.LogAttrs(r.Context(), slog.LevelDebug, "request",
+			slog.String("method", r.Method), slog.String("path", loggedPath(r.URL)), slog.String("user", name),
+			slog.Int("status", status), slog.Int64("bytes", bytes), slog.Duration("took", took),
+			slog.String("agent", r.UserAgent()))
+	}
+}
+
+// loggedPath is the path and query of a request without what may be private:
+// the value of every parameter that is not one of the API's own is left out.
+func loggedPath(u *url.URL) string {
+	if u.RawQuery == "" {
+		return u.Path
+	}
+	var b strings.Builder
+	b.WriteString(u.Path)
+	separator := byte('?')
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		b.WriteByte(separator)
+		separator = '&'
+		b.WriteString(name)
+		if value != "" {
+			b.WriteByte('=')
+			if publicParameter(name) {
+				b.WriteString(value)
+			} else {
+				b.WriteString(redacted)
+			}
+		}
+	}
+	return b.String()
+}
+
+func publicParameter(name string) bool {
+	switch name {
+	case "allowWatchBookmarks", "dryRun", "exclude", "fieldManager", "fieldSelector", "fieldValidation", "follow", "force",
+		"gracePeriodSeconds", "includeObject", "labelSelector", "limit", "limitBytes", "orphanDependents", "pretty", "previous",
+		"propagationPolicy", "resourceVersion", "resourceVersionMatch", "sendInitialEvents", "sinceSeconds", "tailLines",
+		"timeout", "timeoutSeconds", "timestamps", "verbose", "watch":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+)
+
+func TestLoggerRedacts(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		log, err := NewLogger(&out, format, "info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("hello",
+			"authorization", "Bearer hidden", "bearerToken", "hidden", slog.Group("secret", "value", "hidden"), "Password", []string{"hidden"},
+			"header", http.Header{"Authorization": {"Bearer hidden"}, "Cookie": {"hidden"}, "Sec-Websocket-Protocol": {"hidden"}, "Accept": {"shown-1"}},
+			"user", "shown-2", "tokens", 33)
+		log.With("token", "hidden").WithGroup("g").Info("again", "client_secret", "hidden")
+		log.Debug("too much")
+		text := out.String()
+		if strings.Contains(text, "hidden") || strings.Contains(text, "too much") {
+			t.Errorf("%s: %s", format, text)
+		}
+		for _, want := range []string{"shown-1", "shown-2", "33", redacted} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing: %s", format, want, text)
+			}
+		}
+	}
+}
+
+func TestNewLoggerErrors(t *testing.T) {
+	for want, c := range map[string][2]string{"log level": {"text", "loud"}, "log format": {"xml", "info"}} {
+		if _, err := NewLogger(nil, c[0], c[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+func TestAccessLog(t *testing.T) {
+	var out bytes.Buffer
+	log, err := NewLogger(&out, "text", "debug")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?watch=1&access_token=hidden&command=hidden&labelSelector=a%3Db&flag&limit=", nil)
+	r.Header.Set("User-Agent", "kubectl/v1.25")
+	accessLog(log)(r, &authn.User{Name: "bob"}, 200, 12, 1500*time.Microsecond)
+	const want = `level=DEBUG msg=request method=GET path="/api/v1/pods?watch=1&access_token=[redacted]&command=[redacted]&labelSelector=a%3Db&flag&limit" user=bob status=200 bytes=12 took=1.5ms agent=kubectl/v1.25` + "\n"
+	if got := out.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	out.Reset()
+	accessLog(log)(httptest.NewRequest(http.MethodGet, "/x", nil), nil, 401, 0, 0)
+	if !strings.Contains(out.String(), `path=/x user="" status=401`) {
+		t.Error(out.String())
+	}
+	quiet, _ := NewLogger(&out, "text", "info")
+	if accessLog(quiet) != nil {
+		t.Error("lines are made that nobody reads")
+	}
+}
