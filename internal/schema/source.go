@@ -46,6 +46,7 @@ type Schema struct {
 
 	// The x-cluster-… extensions.
 	Binary        int      // x-cluster-binary
+	BinaryOuter   int      // x-cluster-binary-outer
 	Presence      string   // x-cluster-presence: implicit | explicit | always
 	ListType      string   // x-cluster-list-type: atomic | set | map
 	ListMapKeys   []string // x-cluster-list-map-keys
@@ -57,6 +58,12 @@ type Schema struct {
 	DefaultHook   bool     // x-cluster-hooks: [default]
 	Goname        string   // x-cluster-go-name, where the derived name would clash
 	BinaryForm    string   // x-cluster-binary-form: raw | string-list
+	FormatCheck   string   // x-cluster-format: a named check of a string, e.g. "dns1123-label"
+
+	// EnforceRequired is x-cluster-validate-required: whether absence on input
+	// is an error of validation (Field.Required), where that differs from being
+	// in the published required list. Nil: it does not differ.
+	EnforceRequired *bool
 }
 
 // Property is a named schema.
