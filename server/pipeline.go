@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 )
 
@@ -54,9 +56,17 @@ func (s *Server) handle(r *request) error {
 		return err
 	}
 	defer leave()
+	if !r.longRunning() {
+		var cancel context.CancelFunc
+		r.ctx, cancel = context.WithTimeout(r.ctx, s.cfg.RequestTimeout)
+		defer cancel()
+	}
 
 	if r.user, err = s.authn.Authenticate(r.http); err != nil {
 		return err
+	}
+	if w := authn.Warning(r.http); w != "" {
+		r.warn(w)
 	}
 
 	attributes := r.attributes()

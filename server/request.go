@@ -101,6 +101,9 @@ func (r *request) attributes() authz.Attributes {
 	a := authz.Attributes{User: r.user, Path: r.http.URL.Path}
 	if t.resource == nil {
 		a.Verb = lower(r.http.Method)
+		if a.Describe(r.http.URL.Path) {
+			a.Verb = r.verb()
+		}
 		return a
 	}
 	a.ResourceRequest = true

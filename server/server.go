@@ -54,6 +54,7 @@ type Server struct {
 	limits   limits
 	inflight sync.WaitGroup
 	draining atomic.Bool
+	started  time.Time
 	stopping chan struct{} // closed when watches are to end
 	done     chan struct{} // closed when everything is
 	once     sync.Once
@@ -68,7 +69,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, stopping: make(chan struct{}), done: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{})}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
 		return nil, err
@@ -93,6 +94,12 @@ func (s *Server) open(ctx context.Context) error {
 	if s.discovery, err = newDiscovery(s.groups); err != nil {
 		return err
 	}
+	engine, err := store.Open(store.Config{Dir: cfg.storeDir(), FS: cfg.fileSystem(), History: cfg.History, Clock: cfg.now, Logger: cfg.Logger})
+	if err != nil {
+		return err
+	}
+	s.store = engine
+	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
 		return err
 	}
@@ -102,11 +109,6 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
-	engine, err := store.Open(store.Config{Dir: cfg.storeDir(), FS: cfg.fileSystem(), History: cfg.History, Clock: cfg.now, Logger: cfg.Logger})
-	if err != nil {
-		return err
-	}
-	s.store = engine
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
@@ -114,7 +116,10 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.bootstrap(ctx); err != nil {
 		return err
 	}
-	return s.listen()
+	if err := s.listen(); err != nil {
+		return err
+	}
+	return s.writeKubeconfig()
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens
@@ -222,6 +227,9 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// CA is the certificate, PEM, that clients trust the server by.
+func (s *Server) CA() []byte { return s.credentials.CA }
 
 // Done is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }
