@@ -20,6 +20,14 @@ type Raw = json.RawMessage
 // spelling.
 type Quantity string
 
+// MarshalJSON writes a JSON string; "0" when nothing is set.
+func (q Quantity) MarshalJSON() ([]byte, error) {
+	if q == "" {
+		return []byte(`"0"`), nil
+	}
+	return json.Marshal(string(q))
+}
+
 // UnmarshalJSON accepts a string or a number. Its error says what was found
 // instead.
 func (q *Quantity) UnmarshalJSON(data []byte) error {

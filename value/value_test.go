@@ -16,6 +16,12 @@ type all struct {
 	Raw      Raw          `json:"raw,omitempty"`
 }
 
+func TestZeroQuantity(t *testing.T) {
+	if got, err := json.Marshal([]Quantity{"", "5"}); err != nil || string(got) != `["0","5"]` {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	zero := `{"time":null,"micro":null,"duration":"0s","port":0}`
 	for _, c := range []struct{ name, in, out string }{

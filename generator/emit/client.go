@@ -49,6 +49,7 @@ type clientImport struct{ Alias, Path string }
 // resource's verbs need: Resource, Reader or Creator.
 type clientResource struct {
 	Method, Plural, Kind, Access, Types string
+	Deprecated, Replacement             string // release; what to use instead
 	Namespaced                          bool
 }
 
@@ -76,6 +77,7 @@ func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
 			dirs[gv.Dir] = true
 			g.Resources = append(g.Resources, clientResource{
 				Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Access: access, Types: types, Namespaced: r.Namespaced,
+				Deprecated: r.DeprecatedSince, Replacement: r.Replacement,
 			})
 		}
 		for _, s := range r.Subresources {

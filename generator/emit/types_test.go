@@ -121,6 +121,7 @@ func TestEmittedGo(t *testing.T) {
 		{"authentication/v1/types.go", "TTL value.Duration `json:\"ttl,omitzero\"`"},
 		{"client/client.go", "func (c *Client) AppsV1() AppsV1"},
 		{"client/corev1.go", "func (g CoreV1) Pods(namespace string) client.Resource[corev1.Pod, *corev1.Pod, corev1.PodList]"},
+		{"client/corev1.go", "of kind Node.\n//\n// Deprecated: since 1.19, use v2 Node.\nfunc (g CoreV1) Nodes()"},
 		{"client/corev1.go", "func (g CoreV1) Nodes() client.Resource[corev1.Node, *corev1.Node, corev1.NodeList]"},
 		{"client/corev1.go", "func (g CoreV1) Bindings(namespace string) client.Creator[corev1.Binding, *corev1.Binding]"},
 		{"client/corev1.go", "func (g CoreV1) PodBinding(namespace string) client.Subresource[corev1.Binding, *corev1.Binding]"},
