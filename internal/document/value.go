@@ -1,10 +1,214 @@
 package document
 
-// Value is a cursor.
+import (
+	"iter"
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Value is a cursor: a place in a Document. The zero Value is absent. Getters
+// are safe on every value; on an absent one, or one of another kind, they give
+// an absent value or zero.
 type Value struct {
 	d *Document
 	n int32
 }
 
-// Document is an arena.
-type Document struct{}
+// absent is the node of absent values. Nobody writes it.
+var absent = node{typ: schema.None, field: noField}
+
+func (v Value) node() *node {
+	if v.d == nil || uint(v.n) >= uint(len(v.d.nodes)) {
+		return &absent
+	}
+	return &v.d.nodes[v.n]
+}
+
+// Kind is the JSON kind of the value.
+func (v Value) Kind() Kind { return v.node().kind }
+
+// Exists reports whether the value is there, be it null.
+func (v Value) Exists() bool { return v.Kind() != Absent }
+
+// IsNull reports whether the value is null.
+func (v Value) IsNull() bool { return v.Kind() == Null }
+
+// Type is the value's type and the table it is in: nil and schema.None for
+// untyped values.
+func (v Value) Type() (*schema.Table, schema.Ref) {
+	n := v.node()
+	if n.typ < 0 {
+		return nil, schema.None
+	}
+	return v.d.table, n.typ
+}
+
+// Path is the way to the value from the document's root, as causes have it:
+// "spec.containers[0].name", "data[key]".
+func (v Value) Path() string {
+	if !v.Exists() {
+		return ""
+	}
+	return string(v.d.appendPath(nil, v.n, true))
+}
+
+// Get is a member of an object.
+func (v Value) Get(name string) Value {
+	if v.Kind() != Object {
+		return Value{}
+	}
+	if m := v.d.find(v.n, name); m != 0 {
+		return Value{v.d, m}
+	}
+	return Value{}
+}
+
+// find returns the member of that name, 0 for none.
+func (d *Document) find(p int32, name string) int32 {
+	var fields []schema.Field
+	if t := d.objectType(p); t != nil {
+		fields = t.Fields
+	}
+	for c := d.nodes[p].first; c != 0; {
+		m := &d.nodes[c]
+		if m.field != noField {
+			if fields[m.field].Name == name {
+				return c
+			}
+		} else if d.keyIs(m, name) {
+			return c
+		}
+		c = m.next
+	}
+	return 0
+}
+
+// At is Get for each step of a path.
+func (v Value) At(path ...string) Value {
+	for _, name := range path {
+		v = v.Get(name)
+	}
+	return v
+}
+
+// Index is element i of an array.
+func (v Value) Index(i int) Value {
+	n := v.node()
+	if n.kind != Array || i < 0 {
+		return Value{}
+	}
+	c := n.first
+	for ; c != 0 && i > 0; i-- {
+		c = v.d.nodes[c].next
+	}
+	if c == 0 {
+		return Value{}
+	}
+	return Value{v.d, c}
+}
+
+// Len is the number of elements or members.
+func (v Value) Len() int {
+	count := 0
+	for c := v.node().first; c != 0; c = v.d.nodes[c].next {
+		count++
+	}
+	return count
+}
+
+// Elements visits an array. The loop may change or remove the element it is at.
+func (v Value) Elements() iter.Seq2[int, Value] {
+	return func(yield func(int, Value) bool) {
+		n := v.node()
+		if n.kind != Array {
+			return
+		}
+		i := 0
+		for c := n.first; c != 0; c = v.d.nodes[c].next {
+			if !yield(i, Value{v.d, c}) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+// Members visits an object in canonical order. The loop may change or remove
+// the member it is at.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		n := v.node()
+		if n.kind != Object {
+			return
+		}
+		for c := n.first; c != 0; c = v.d.nodes[c].next {
+			if !yield(v.d.name(c), Value{v.d, c}) {
+				return
+			}
+		}
+	}
+}
+
+// inside is a string's text without quotes, escapes as they are.
+func (v Value) inside() (raw []byte, hasEscapes bool) {
+	n := v.node()
+	if n.kind != String {
+		return nil, false
+	}
+	return v.d.text(n.off+1, n.size-2), n.flags&escaped != 0
+}
+
+// Text is a string.
+func (v Value) Text() string {
+	raw, hasEscapes := v.inside()
+	if hasEscapes {
+		return string(appendUnescaped(make([]byte, 0, len(raw)), raw))
+	}
+	return string(raw)
+}
+
+// AppendText appends a string's text.
+func (v Value) AppendText(dst []byte) []byte {
+	raw, hasEscapes := v.inside()
+	if hasEscapes {
+		return appendUnescaped(dst, raw)
+	}
+	return append(dst, raw...)
+}
+
+// Equals reports whether the value is the string s. It does not allocate,
+// except for long strings with escapes.
+func (v Value) Equals(s string) bool {
+	raw, hasEscapes := v.inside()
+	if hasEscapes {
+		var space [64]byte
+		return string(appendUnescaped(space[:0], raw)) == s
+	}
+	return string(raw) == s && v.Kind() == String
+}
+
+// Int is a number without fraction or exponent that fits 64 bits.
+func (v Value) Int() (int64, bool) {
+	n := v.node()
+	if n.kind != Number {
+		return 0, false
+	}
+	return parseInt(v.d.text(n.off, n.size), 64)
+}
+
+// Float is a number.
+func (v Value) Float() (float64, bool) {
+	n := v.node()
+	if n.kind != Number {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v.d.text(n.off, n.size)), 64)
+	return f, err == nil
+}
+
+// Bool is true for true.
+func (v Value) Bool() bool {
+	n := v.node()
+	return n.kind == Bool && v.d.text(n.off, n.size)[0] == 't'
+}

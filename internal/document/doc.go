@@ -1,0 +1,16 @@
+// Package document holds API objects as trees that are cheap to read, change
+// and write, for built-in and custom types alike.
+//
+// A Document is an arena of small nodes over the bytes it was read from. What
+// a type allows comes from a schema.Table; there is no Go struct per type.
+// There are three ways in:
+//
+//	Decoder.Decode  strict: a request's body; checked, pruned, defaulted
+//	DecodeAny       strict syntax, no type: patches, raw extensions
+//	ReadStored      trusted: bytes that AppendJSON wrote before
+//
+// and one way out, Value.AppendJSON, which writes the canonical form: known
+// fields in schema order, keys of maps sorted, no white space, the shortest
+// escapes, one spelling of quantities, times and numbers. Equal objects are
+// equal bytes.
+package document

@@ -1,0 +1,267 @@
+package document
+
+import (
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Kind is the JSON kind of a value.
+type Kind uint8
+
+// The kinds of values. Absent is the kind of the zero Value.
+const (
+	Absent Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+var kindNames = [...]string{"nothing", "null", "bool", "number", "string", "array", "object"}
+
+// String is the name that messages use: "number", "object", …
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Flags of a node.
+const (
+	clean      uint8 = 1 << iota // container: its text is its canonical form
+	escaped                      // string: its text has escapes
+	keyEscaped                   // member: its key has escapes
+	filled                       // was not sent but is written always
+)
+
+// noField is the field of members that are no field of a schema.Object type,
+// and of elements.
+const noField = 1<<16 - 1
+
+// sideBit marks offsets into Document.side.
+const sideBit = 1 << 31
+
+// maxText is the most bytes that a document's text may have.
+const maxText = 1<<31 - 1
+
+// node is one value. Its neighbours are indices in Document.nodes, 0 for none.
+//
+// Invariants:
+//  1. A scalar's text (off, size) is its canonical JSON. A container's text is
+//     its canonical JSON while the clean flag is set, and means nothing else.
+//  2. A member of an Object type has field, the index in the type's Fields, and
+//     no key; a member of a Map, of an untyped object, or one that the type
+//     does not know has noField and a key, in canonical escapes, without quotes.
+//  3. Members are in canonical order: fields by index, then unknown ones as
+//     they came; keys of a Map ascending; others as they came.
+//  4. A change below a node clears its clean flag.
+type node struct {
+	off, size    uint32
+	key, keySize uint32
+	parent       int32
+	next         int32
+	first, last  int32
+	typ          schema.Ref // schema.None for untyped values
+	field        uint16
+	kind         Kind
+	flags        uint8
+}
+
+// Document is a tree of values: an arena of nodes over the text it was read
+// from and an append-only buffer for text that is new. Many goroutines may read
+// it; nobody else may use it while one changes it.
+//
+// The text it was read from must not change until Release.
+type Document struct {
+	table *schema.Table // nil for untyped documents
+	src   []byte
+	side  []byte // begins with constants
+	nodes []node // nodes[0] is absent, nodes[1] the root
+	sort  []int32
+	dirt  uint32 // counts what makes text differ from its canonical form
+	dead  bool   // released
+}
+
+// Where the constants are in side.
+const constants = `""0falsetruenull"0""0s"`
+
+type constant struct{ off, size uint32 }
+
+var (
+	constEmpty    = constant{sideBit, 2}
+	constZero     = constant{sideBit + 2, 1}
+	constFalse    = constant{sideBit + 3, 5}
+	constTrue     = constant{sideBit + 8, 4}
+	constNull     = constant{sideBit + 12, 4}
+	constQuantity = constant{sideBit + 16, 3}
+	constDuration = constant{sideBit + 19, 4}
+)
+
+// Documents larger than this are not kept for reuse.
+const (
+	maxPooledNodes = 8 << 10
+	maxPooledSide  = 64 << 10
+)
+
+var pool = sync.Pool{New: func() any {
+	return &Document{nodes: make([]node, 0, 512), side: make([]byte, 0, 1024)}
+}}
+
+// open takes a document with an absent root from the pool.
+func open(t *schema.Table, src []byte) *Document {
+	d := pool.Get().(*Document)
+	d.table, d.src, d.dead, d.dirt = t, src, false, 0
+	d.side = append(d.side[:0], constants...)
+	d.nodes = append(d.nodes[:0], node{typ: schema.None, field: noField}, node{typ: schema.None, field: noField})
+	return d
+}
+
+// Release gives the document's memory back. The document and all its values
+// must not be used after that; calling Release again does nothing.
+func (d *Document) Release() {
+	if d == nil || d.dead {
+		return
+	}
+	d.dead, d.table, d.src = true, nil, nil
+	d.nodes, d.side, d.sort = d.nodes[:0], d.side[:0], d.sort[:0]
+	if cap(d.nodes) > maxPooledNodes || cap(d.side) > maxPooledSide || cap(d.sort) > maxPooledNodes {
+		return
+	}
+	pool.Put(d)
+}
+
+// Root is the whole document.
+func (d *Document) Root() Value {
+	if d == nil || len(d.nodes) < 2 {
+		return Value{}
+	}
+	return Value{d, 1}
+}
+
+// text is a part of the source or of the side buffer.
+func (d *Document) text(off, size uint32) []byte {
+	if off&sideBit != 0 {
+		off &^= sideBit
+		return d.side[off : off+size]
+	}
+	return d.src[off : off+size]
+}
+
+// objectType returns the type of n if that is an Object type, else nil.
+func (d *Document) objectType(n int32) *schema.Type {
+	if r := d.nodes[n].typ; r >= 0 {
+		if t := &d.table.Types[r]; t.Kind == schema.Object {
+			return t
+		}
+	}
+	return nil
+}
+
+// newNode adds a node that is linked to nothing but its parent.
+func (d *Document) newNode(parent int32, typ schema.Ref, field uint16) int32 {
+	d.nodes = append(d.nodes, node{parent: parent, typ: typ, field: field})
+	return int32(len(d.nodes) - 1)
+}
+
+// link makes m the last child of its parent.
+func (d *Document) link(m int32) {
+	p := &d.nodes[d.nodes[m].parent]
+	if p.last == 0 {
+		p.first = m
+	} else {
+		d.nodes[p.last].next = m
+	}
+	p.last = m
+}
+
+// linkAfter puts m behind its sibling at; 0 makes it the first.
+func (d *Document) linkAfter(at, m int32) {
+	p := &d.nodes[d.nodes[m].parent]
+	if at == 0 {
+		d.nodes[m].next, p.first = p.first, m
+	} else {
+		d.nodes[m].next, d.nodes[at].next = d.nodes[at].next, m
+	}
+	if p.last == at {
+		p.last = m
+	}
+}
+
+// unlink takes m, which stands behind prev (0: it is the first), out of its
+// parent's children. m keeps its own next, so that a loop over the children
+// may remove the one it is at.
+func (d *Document) unlink(prev, m int32) {
+	p, next := &d.nodes[d.nodes[m].parent], d.nodes[m].next
+	if prev == 0 {
+		p.first = next
+	} else {
+		d.nodes[prev].next = next
+	}
+	if p.last == m {
+		p.last = prev
+	}
+}
+
+// insert links m, whose parent is an object, in its canonical place. It
+// replaces a member of the same name and reports whether there was one.
+func (d *Document) insert(m int32) (replaced bool) {
+	nd := &d.nodes[m]
+	p := &d.nodes[nd.parent]
+	sorted := p.typ >= 0 && d.table.Types[p.typ].Kind == schema.Map
+	if nd.field != noField && (p.last == 0 || d.nodes[p.last].field < nd.field) {
+		d.link(m)
+		return false
+	}
+	prev, place := int32(0), int32(-1)
+	for c := p.first; c != 0; prev, c = c, d.nodes[c].next {
+		order := d.compare(c, m, sorted)
+		if order == 0 {
+			d.unlink(prev, c)
+			if place < 0 {
+				place = prev
+			}
+			replaced = true
+			break
+		}
+		if order > 0 && place < 0 {
+			place = prev
+			if nd.field == noField {
+				break // a Map: what follows is larger still
+			}
+		}
+	}
+	if place < 0 {
+		place = p.last
+	}
+	d.linkAfter(place, m)
+	return replaced
+}
+
+// compare orders two members of one object; 0 means the same name. Members
+// without an order of their own are less.
+func (d *Document) compare(a, b int32, sorted bool) int {
+	x, y := &d.nodes[a], &d.nodes[b]
+	if x.field != y.field {
+		return int(x.field) - int(y.field)
+	}
+	if x.field != noField {
+		return 0
+	}
+	order := d.compareKeys(x, y)
+	if sorted || order == 0 {
+		return order
+	}
+	return -1
+}
+
+// touch notes a change of n, which spoils the text of all above it.
+func (d *Document) touch(n int32) {
+	d.dirt++
+	for ; n != 0; n = d.nodes[n].parent {
+		d.nodes[n].flags &^= clean
+	}
+}

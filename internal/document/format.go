@@ -1,0 +1,66 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Formats lists the names that CheckFormat knows.
+func Formats() []string {
+	return []string{
+		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain",
+		"env-var-name", "ip", "label-value", "path-segment", "port-name", "port-number", "qualified-name",
+	}
+}
+
+// CheckFormat applies a named check to a string and returns what is wrong with
+// it, nothing if it is right. A name that is not in Formats allows everything.
+func CheckFormat(name, value string) []string {
+	switch name {
+	case "dns1123-label":
+		return validation.IsDNS1123Label(value)
+	case "dns1123-subdomain":
+		return validation.IsDNS1123Subdomain(value)
+	case "dns1035-label":
+		return validation.IsDNS1035Label(value)
+	case "qualified-name":
+		return validation.IsQualifiedName(value)
+	case "label-value":
+		return validation.IsValidLabelValue(value)
+	case "config-key":
+		return validation.IsConfigMapKey(value)
+	case "env-var-name":
+		return validation.IsEnvVarName(value)
+	case "port-name":
+		return validation.IsValidPortName(value)
+	case "path-segment":
+		return path.IsValidPathSegmentName(value)
+	case "port-number":
+		port, err := strconv.Atoi(value)
+		if err != nil {
+			return []string{validation.InclusiveRangeError(1, 65535)}
+		}
+		return validation.IsValidPortNum(port)
+	case "absolute-path":
+		if !strings.HasPrefix(value, "/") {
+			return []string{"must be an absolute path"}
+		}
+	case "ip":
+		return details(validation.IsValidIPForLegacyField(nil, value, false, nil))
+	case "cidr":
+		return details(validation.IsValidCIDRForLegacyField(nil, value, false, nil))
+	}
+	return nil
+}
+
+func details(errs field.ErrorList) []string {
+	var texts []string
+	for _, err := range errs {
+		texts = append(texts, err.Detail)
+	}
+	return texts
+}

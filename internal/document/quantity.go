@@ -1,0 +1,86 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+var (
+	errQuantity = errors.New(`want a number with an optional suffix, like "100m", "1.5" or "2Gi"`)
+	errDuration = errors.New(`want a duration like "90s" or "1h30m"`)
+	errBase64   = errors.New("want standard base64 with padding")
+)
+
+// Longer quantities, and those with larger exponents, are refused: they mean
+// nothing, and computing with them takes time and memory.
+const (
+	maxQuantity = 64
+	maxExponent = 64
+)
+
+// canonicalQuantity gives the spelling that resource.Quantity writes.
+func canonicalQuantity(text []byte) ([]byte, error) {
+	if isCanonicalQuantity(text) {
+		return text, nil
+	}
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 || len(text) > maxQuantity || exponent(text) > maxExponent {
+		return nil, errQuantity
+	}
+	q, err := resource.ParseQuantity(string(text))
+	if err != nil {
+		return nil, errQuantity
+	}
+	return []byte(q.String()), nil
+}
+
+// exponent is the size of the decimal exponent, as far as it matters.
+func exponent(text []byte) int {
+	i := bytes.IndexAny(text, "eE")
+	if i < 0 {
+		return 0
+	}
+	size := 0
+	for _, c := range text[i+1:] {
+		if '0' <= c && c <= '9' && size <= maxExponent {
+			size = size*10 + int(c-'0')
+		}
+	}
+	return size
+}
+
+// isCanonicalQuantity recognises the common canonical spellings without
+// computing: a positive whole number of at most nine digits with a suffix that
+// is as large as can be.
+func isCanonicalQuantity(text []byte) bool {
+	digits, value := 0, 0
+	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
+		if digits == 9 {
+			return false
+		}
+		value = value*10 + int(text[digits]-'0')
+		digits++
+	}
+	if digits == 0 || text[0] == '0' {
+		return len(text) == 1 && digits == 1
+	}
+	switch suffix := text[digits:]; len(suffix) {
+	case 0:
+		return value%1000 != 0
+	case 1:
+		switch suffix[0] {
+		case 'm', 'k', 'M', 'G':
+			return value%1000 != 0
+		}
+	case 2:
+		if suffix[1] == 'i' {
+			switch suffix[0] {
+			case 'K', 'M', 'G':
+				return value%1024 != 0
+			}
+		}
+	}
+	return false
+}

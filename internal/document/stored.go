@@ -1,0 +1,250 @@
+package document
+
+import (
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// ReadStored reads bytes that AppendJSON wrote for a value of type typ. They
+// are trusted: nothing is checked but that they have the form of JSON without
+// white space, and nothing is changed. The document refers to data, which must
+// not change until its Release. Errors are *SyntaxError and *LimitError.
+func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
+	if len(data) > maxText {
+		return nil, &LimitError{"bytes", maxText}
+	}
+	if t == nil || typ < 0 || int(typ) >= len(t.Types) {
+		t, typ = nil, schema.None
+	}
+	d := open(t, data)
+	d.nodes[1].typ = typ
+	r := reader{d: d, table: t, buf: data}
+	if !r.value(1, typ) || r.pos != len(data) {
+		pos := min(r.pos, len(data))
+		d.Release()
+		return nil, &SyntaxError{pos, "the stored object is damaged"}
+	}
+	return d, nil
+}
+
+// maxStoredDepth bounds the nesting of trusted text.
+const maxStoredDepth = 10_000
+
+// reader walks canonical text once. Its methods return false at what cannot be
+// canonical; then the whole document is given up.
+type reader struct {
+	d     *Document
+	table *schema.Table
+	buf   []byte
+	pos   int
+	bit   uint32 // sideBit when buf is the side buffer
+	depth int
+}
+
+// at is the byte at pos, 0 at the end.
+func (r *reader) at() byte {
+	if r.pos < len(r.buf) {
+		return r.buf[r.pos]
+	}
+	return 0
+}
+
+// value reads a value into n.
+func (r *reader) value(n int32, typ schema.Ref) bool {
+	start := r.pos
+	var kind Kind
+	var flags uint8
+	switch r.at() {
+	case '"':
+		end, plain := quotedEnd(r.buf, start)
+		if end < 0 {
+			return false
+		}
+		r.pos = end
+		kind = String
+		if !plain {
+			flags = escaped
+		}
+	case '{':
+		r.depth++
+		if r.depth > maxStoredDepth || !r.object(n, typ) {
+			return false
+		}
+		r.depth--
+		kind, flags = Object, clean
+	case '[':
+		r.depth++
+		if r.depth > maxStoredDepth || !r.list(n, typ) {
+			return false
+		}
+		r.depth--
+		kind, flags = Array, clean
+	case 't':
+		kind = Bool
+		r.literal("true")
+	case 'f':
+		kind = Bool
+		r.literal("false")
+	case 'n':
+		kind = Null
+		r.literal("null")
+	default:
+		end, ok := numberEnd(r.buf, start)
+		if !ok {
+			return false
+		}
+		kind, r.pos = Number, end
+	}
+	if r.pos == start {
+		return false
+	}
+	nd := &r.d.nodes[n]
+	nd.kind, nd.off, nd.size = kind, uint32(start)|r.bit, uint32(r.pos-start)
+	nd.flags |= flags
+	return true
+}
+
+// literal moves behind the word if it is there.
+func (r *reader) literal(word string) {
+	if end := r.pos + len(word); end <= len(r.buf) && string(r.buf[r.pos:end]) == word {
+		r.pos = end
+	}
+}
+
+// quotedEnd returns the position behind the string at i, -1 if it has no end,
+// and whether it has no escapes.
+func quotedEnd(b []byte, i int) (end int, plain bool) {
+	plain = true
+	for i++; ; {
+		i = plainEnd(b, i)
+		if i >= len(b) {
+			return -1, false
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, plain
+		case c == '\\':
+			plain = false
+			i += 2
+		case c < ' ':
+			return -1, false
+		default:
+			i++
+		}
+	}
+}
+
+func (r *reader) list(n int32, typ schema.Ref) bool {
+	elem := schema.None
+	if typ >= 0 {
+		if t := &r.table.Types[typ]; t.Kind == schema.List {
+			elem = t.Elem
+		}
+	}
+	r.pos++
+	if r.at() == ']' {
+		r.pos++
+		return true
+	}
+	d := r.d
+	for prev := int32(0); ; {
+		d.nodes = append(d.nodes, node{parent: n, typ: elem, field: noField})
+		m := int32(len(d.nodes) - 1)
+		if prev == 0 {
+			d.nodes[n].first = m
+		} else {
+			d.nodes[prev].next = m
+		}
+		prev = m
+		if !r.value(m, elem) {
+			return false
+		}
+		c := r.at()
+		r.pos++
+		if c == ']' {
+			d.nodes[n].last = m
+			return true
+		}
+		if c != ',' {
+			return false
+		}
+	}
+}
+
+func (r *reader) object(n int32, typ schema.Ref) bool {
+	var fields []schema.Field
+	elem := schema.None
+	if typ >= 0 {
+		switch t := &r.table.Types[typ]; t.Kind {
+		case schema.Object:
+			fields = t.Fields
+		case schema.Map:
+			elem = t.Elem
+		}
+	}
+	r.pos++
+	if r.at() == '}' {
+		r.pos++
+		return true
+	}
+	d := r.d
+	prev := int32(0)
+	for hint := 0; ; {
+		m := node{parent: n, typ: elem, field: noField}
+		i := r.field(fields, hint)
+		if i >= 0 {
+			hint = i + 1
+			m.typ, m.field = fields[i].Type, uint16(i)
+			r.pos += len(fields[i].Name) + 2
+		} else {
+			end, plain := -1, false
+			if r.at() == '"' {
+				end, plain = quotedEnd(r.buf, r.pos)
+			}
+			if end < 0 {
+				return false
+			}
+			m.key, m.keySize = uint32(r.pos+1)|r.bit, uint32(end-r.pos-2)
+			if !plain {
+				m.flags = keyEscaped
+			}
+			r.pos = end
+		}
+		if r.at() != ':' {
+			return false
+		}
+		r.pos++
+		d.nodes = append(d.nodes, m)
+		at := int32(len(d.nodes) - 1)
+		if prev == 0 {
+			d.nodes[n].first = at
+		} else {
+			d.nodes[prev].next = at
+		}
+		prev = at
+		if !r.value(at, m.typ) {
+			return false
+		}
+		c := r.at()
+		r.pos++
+		if c == '}' {
+			d.nodes[n].last = at
+			return true
+		}
+		if c != ',' {
+			return false
+		}
+	}
+}
+
+// field returns the index of the field whose name is at pos in quotes, from
+// hint on: canonical members come in the order of fields. -1 for none.
+func (r *reader) field(fields []schema.Field, hint int) int {
+	rest := r.buf[min(r.pos, len(r.buf)):]
+	for i := hint; i < len(fields); i++ {
+		name := fields[i].Name
+		if end := len(name) + 1; end < len(rest) && rest[end] == '"' && rest[0] == '"' && string(rest[1:end]) == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,240 @@
+package document
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Validate returns everything in v that breaks the rules of its schema:
+// required fields and the Rules of types. Paths begin at the document's root.
+//
+// A required field is missing when it was not sent, and also when it is null,
+// an empty string, list or map. An optional string that is always written is
+// not checked while it is empty: it says nothing. After 256 causes it gives up.
+func Validate(v Value) []schema.Cause {
+	t, _ := v.Type()
+	if t == nil {
+		return nil
+	}
+	c := checker{d: v.d, table: t}
+	c.value(v.n)
+	return c.causes
+}
+
+// checker collects causes.
+type checker struct {
+	d      *Document
+	table  *schema.Table
+	causes []schema.Cause
+}
+
+func (c *checker) add(reason, path, message string) {
+	c.causes = append(c.causes, schema.Cause{Reason: reason, Message: message, Field: path})
+}
+
+func (c *checker) path(n int32) string { return string(c.d.appendPath(nil, n, true)) }
+
+// invalid adds a cause that names the value.
+func (c *checker) invalid(n int32, problem string) {
+	c.add(schema.CauseInvalid, c.path(n), "Invalid value: "+c.shown(n)+": "+problem)
+}
+
+// maxShown bounds the text of a value in a message, in bytes.
+const maxShown = 256
+
+func (c *checker) shown(n int32) string { return shown(Value{c.d, n}) }
+
+func shown(v Value) string {
+	if !v.Exists() {
+		return "null"
+	}
+	text := v.AppendJSON(nil)
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(string(text[:maxShown]), "") + "…"
+	}
+	return string(text)
+}
+
+// maxCauses bounds how many causes are collected.
+const maxCauses = 256
+
+func (c *checker) value(n int32) {
+	nd := &c.d.nodes[n]
+	if nd.typ < 0 || len(c.causes) >= maxCauses {
+		return
+	}
+	t := &c.table.Types[nd.typ]
+	if t.Rules != nil {
+		c.rules(n, t)
+	}
+	switch t.Kind {
+	case schema.Object:
+		if nd.kind == Object {
+			c.object(n, t)
+		}
+	case schema.Map, schema.List:
+		if elem := t.Elem; elem >= 0 && !c.free(&c.table.Types[elem]) {
+			for m := nd.first; m != 0; m = c.d.nodes[m].next {
+				c.value(m)
+			}
+		}
+	}
+}
+
+// free reports whether values of a type cannot be wrong.
+func (c *checker) free(t *schema.Type) bool {
+	return t.Rules == nil && t.Kind != schema.Object && t.Kind != schema.Map && t.Kind != schema.List
+}
+
+func (c *checker) object(n int32, t *schema.Type) {
+	m := c.d.nodes[n].first
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if m == 0 || int(c.d.nodes[m].field) != i {
+			if f.Required {
+				path := string(appendStep(c.d.appendPath(nil, n, true), f.Name))
+				c.add(schema.CauseRequired, path, "Required value")
+			}
+			continue
+		}
+		switch {
+		case f.Required && c.missing(m):
+			c.add(schema.CauseRequired, c.path(m), "Required value")
+		case f.Presence == schema.Always && !f.Required && c.empty(m):
+		default:
+			c.value(m)
+		}
+		m = c.d.nodes[m].next
+	}
+}
+
+// missing reports whether a required member has no value.
+func (c *checker) missing(n int32) bool {
+	nd := &c.d.nodes[n]
+	switch nd.kind {
+	case Null:
+		return true
+	case String:
+		return nd.size == 2 || nd.flags&filled != 0
+	case Array:
+		return nd.first == 0
+	case Object:
+		if nd.typ >= 0 && c.table.Types[nd.typ].Kind == schema.Map {
+			return nd.first == 0
+		}
+		return nd.flags&filled != 0
+	}
+	return nd.flags&filled != 0
+}
+
+// empty reports whether a member is null or the empty string.
+func (c *checker) empty(n int32) bool {
+	nd := &c.d.nodes[n]
+	return nd.kind == Null || nd.kind == String && nd.size == 2
+}
+
+// rules checks the rules of one value.
+func (c *checker) rules(n int32, t *schema.Type) {
+	r, v := t.Rules, Value{c.d, n}
+	switch v.Kind() {
+	case String:
+		c.text(n, t, v)
+	case Number:
+		if value, ok := v.Float(); ok {
+			c.bounds(n, r, value)
+		}
+		if r.Format != "" {
+			for _, problem := range CheckFormat(r.Format, shown(v)) {
+				c.invalid(n, problem)
+			}
+		}
+	case Array, Object:
+		if t.Kind != schema.Object && (r.MinItems > 0 || r.MaxItems > 0) {
+			c.count(n, r, v.Len())
+		}
+		if r.UniqueItems && t.Kind == schema.List {
+			c.unique(n, t)
+		}
+	}
+}
+
+func (c *checker) text(n int32, t *schema.Type, v Value) {
+	r := t.Rules
+	if t.Kind == schema.Quantity {
+		if r.HasMin || r.HasMax {
+			if q, err := resource.ParseQuantity(v.Text()); err == nil {
+				c.bounds(n, r, q.AsApproximateFloat64())
+			}
+		}
+		return
+	}
+	if t.Kind == schema.IntOrString && r.Format == "port-number" {
+		r = &schema.Rules{Format: "port-name"} // the other way to name a port
+	}
+	if len(r.Enum) > 0 && !equalsAny(v, r.Enum) {
+		quoted := make([]string, len(r.Enum))
+		for i, s := range r.Enum {
+			quoted[i] = strconv.Quote(s)
+		}
+		c.add(schema.CauseNotSupported, c.path(n), "Unsupported value: "+c.shown(n)+": supported values: "+strings.Join(quoted, ", "))
+	}
+	if r.Pattern == "" && r.Format == "" && r.MinLength == 0 && r.MaxLength == 0 {
+		return
+	}
+	s := v.Text()
+	if length := uint32(utf8.RuneCountInString(s)); length < r.MinLength {
+		c.invalid(n, fmt.Sprintf("must be at least %d characters long", r.MinLength))
+	} else if r.MaxLength > 0 && length > r.MaxLength {
+		c.add(schema.CauseTooLong, c.path(n), fmt.Sprintf("Too long: must have at most %d characters", r.MaxLength))
+	}
+	if r.Pattern != "" {
+		if re := pattern(r.Pattern); re != nil && !re.MatchString(s) {
+			c.invalid(n, "must match the pattern "+r.Pattern)
+		}
+	}
+	for _, problem := range CheckFormat(r.Format, s) {
+		c.invalid(n, problem)
+	}
+}
+
+func equalsAny(v Value, texts []string) bool {
+	for _, s := range texts {
+		if v.Equals(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) bounds(n int32, r *schema.Rules, value float64) {
+	number := func(f float64) string { return string(appendFloat(nil, f)) }
+	switch {
+	case !r.HasMin:
+	case r.ExclusiveMin && value <= r.Min:
+		c.invalid(n, "must be greater than "+number(r.Min))
+	case value < r.Min:
+		c.invalid(n, "must be greater than or equal to "+number(r.Min))
+	}
+	switch {
+	case !r.HasMax:
+	case r.ExclusiveMax && value >= r.Max:
+		c.invalid(n, "must be less than "+number(r.Max))
+	case value > r.Max:
+		c.invalid(n, "must be less than or equal to "+number(r.Max))
+	}
+}
+
+func (c *checker) count(n int32, r *schema.Rules, count int) {
+	if count < int(r.MinItems) {
+		c.add(schema.CauseInvalid, c.path(n), fmt.Sprintf("Invalid value: %d: must have at least %d items", count, r.MinItems))
+	}
+	if r.MaxItems > 0 && count > int(r.MaxItems) {
+		c.add(schema.CauseTooMany, c.path(n), fmt.Sprintf("Too many: %d: must have at most %d items", count, r.MaxItems))
+	}
+}

@@ -1,0 +1,63 @@
+package document
+
+import "bytes"
+
+// AppendJSON appends the value's canonical JSON: nothing for an absent value.
+// Parts that were canonical when they were read and have not changed since are
+// copied as they are.
+func (v Value) AppendJSON(dst []byte) []byte {
+	if !v.Exists() {
+		return dst
+	}
+	return v.d.appendJSON(dst, v.n)
+}
+
+func (d *Document) appendJSON(dst []byte, n int32) []byte {
+	nd := &d.nodes[n]
+	switch {
+	case nd.kind < Array || nd.flags&clean != 0:
+		return append(dst, d.text(nd.off, nd.size)...)
+	case nd.kind == Array:
+		dst = append(dst, '[')
+		for c := nd.first; c != 0; c = d.nodes[c].next {
+			if c != nd.first {
+				dst = append(dst, ',')
+			}
+			dst = d.appendJSON(dst, c)
+		}
+		return append(dst, ']')
+	}
+	t := d.objectType(n)
+	dst = append(dst, '{')
+	for c := nd.first; c != 0; c = d.nodes[c].next {
+		if c != nd.first {
+			dst = append(dst, ',')
+		}
+		if m := &d.nodes[c]; m.field != noField {
+			dst = appendQuoted(dst, t.Fields[m.field].Name)
+		} else {
+			dst = append(dst, '"')
+			dst = append(dst, d.rawKey(m)...)
+			dst = append(dst, '"')
+		}
+		dst = append(dst, ':')
+		dst = d.appendJSON(dst, c)
+	}
+	return append(dst, '}')
+}
+
+// Equal reports whether two values have the same canonical text. Absent values
+// equal each other.
+func Equal(a, b Value) bool {
+	x, y := a.node(), b.node()
+	if x.kind != y.kind {
+		return false
+	}
+	switch {
+	case x.kind == Absent:
+		return true
+	case x.kind < Array || x.flags&y.flags&clean != 0:
+		return bytes.Equal(a.d.text(x.off, x.size), b.d.text(y.off, y.size))
+	}
+	return bytes.Equal(a.AppendJSON(nil), b.AppendJSON(nil))
+}
