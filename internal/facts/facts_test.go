@@ -1,0 +1,127 @@
+// Package facts compares the project's documents with tables of facts about
+// the 1.25 surface, so that an edit of a document that clients would notice
+// does not go unnoticed here.
+package facts
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/generator/load"
+	"github.com/capstan-dev/capstan/generator/model"
+)
+
+// row is one line of a table of facts, by column. "-" is nothing.
+type row map[string]string
+
+func (r row) list(column string) []string {
+	if r[column] == "-" {
+		return nil
+	}
+	return strings.Split(r[column], ",")
+}
+
+// table reads testdata/<name>.tsv.
+func table(t *testing.T, name string) []row {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var columns []string
+	var rows []row
+	for s := bufio.NewScanner(f); s.Scan(); {
+		cells := strings.Split(s.Text(), "\t")
+		if columns == nil {
+			columns = cells
+			continue
+		}
+		if len(cells) != len(columns) {
+			t.Fatalf("%s: %d cells in %q, want %d", name, len(cells), s.Text(), len(columns))
+		}
+		r := row{}
+		for i, c := range columns {
+			r[c] = cells[i]
+		}
+		rows = append(rows, r)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s: no rows", name)
+	}
+	return rows
+}
+
+// differences collects what facts and documents do not agree on, once each,
+// as "<subject>: fact <x>, document <y>".
+type differences map[string]bool
+
+func (d differences) compare(subject, aspect, fact, document string) {
+	if fact != document {
+		d[fmt.Sprintf("%s: fact %s %s, document %s", subject, aspect, fact, document)] = true
+	}
+}
+
+func (d differences) missing(subject string)    { d[subject+": fact present, document missing"] = true }
+func (d differences) unexpected(subject string) { d[subject+": fact missing, document present"] = true }
+
+func list(words []string) string {
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ",")
+}
+
+func sorted(words []string) string { return list(slices.Sorted(slices.Values(words))) }
+
+func yes(b bool) string {
+	if b {
+		return "y"
+	}
+	return "n"
+}
+
+// dir is the directory of the documents of a group version as facts name it:
+// authentication.k8s.io/v1 is authentication/v1.
+func dir(gv, suffix string) string { return strings.Replace(gv, "."+suffix+"/", "/", 1) }
+
+func TestDocumentsAgreeWithFacts(t *testing.T) {
+	m, err := load.Load(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := differences{}
+	compareTypes(t, m, found)
+	compareDefaults(t, m, found)
+	compareResources(t, m, found)
+
+	for _, r := range table(t, "exceptions") {
+		if r["reason"] == "" {
+			t.Errorf("exception without a reason: %s", r["difference"])
+		}
+		if !found[r["difference"]] {
+			t.Errorf("exception that is not needed any more, remove it: %s", r["difference"])
+		}
+		delete(found, r["difference"])
+	}
+	for _, d := range slices.Sorted(maps.Keys(found)) {
+		t.Error(d)
+	}
+}
+
+// typesByID indexes the types of the documents: "core/v1.PodSpec".
+func typesByID(m *model.Model) map[string]*model.Type {
+	types := map[string]*model.Type{}
+	for _, gv := range m.GroupVersions {
+		for _, typ := range gv.Types {
+			types[gv.Dir+"."+typ.Name] = typ
+		}
+	}
+	return types
+}
