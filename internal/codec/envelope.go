@@ -1,0 +1,101 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// magic begins every binary object.
+const magic = "k8s\x00"
+
+var (
+	errMagic   = errors.New("the body does not begin with the bytes 6b 38 73 00; send the message in its envelope")
+	errNothing = errors.New("the body has no message after the bytes 6b 38 73 00")
+)
+
+// EnvelopeTail is what follows the object in an envelope: contentEncoding and
+// contentType, both empty.
+func EnvelopeTail() []byte { return []byte{3<<3 | wireBytes, 0, 4<<3 | wireBytes, 0} }
+
+// EnvelopeHead is the beginning of the envelope of an object whose message has
+// size bytes. The message and EnvelopeTail follow.
+func EnvelopeHead(apiVersion, kind string, size int) []byte {
+	return appendEnvelopeHead(make([]byte, 0, len(apiVersion)+len(kind)+24), apiVersion, kind, size)
+}
+
+func appendEnvelopeHead(dst []byte, apiVersion, kind string, size int) []byte {
+	dst = append(dst, magic...)
+	dst = append(dst, 1<<3|wireBytes)
+	var mark int
+	dst, mark = openLength(dst)
+	dst = appendBytesField(dst, 1, apiVersion)
+	dst = appendBytesField(dst, 2, kind)
+	dst = closeLength(dst, mark)
+	dst = append(dst, 2<<3|wireBytes)
+	return binary.AppendUvarint(dst, uint64(size))
+}
+
+// AppendEnvelope appends a message in its envelope.
+func AppendEnvelope(dst []byte, apiVersion, kind string, message []byte) []byte {
+	dst = appendEnvelopeHead(dst, apiVersion, kind, len(message))
+	dst = append(dst, message...)
+	return append(dst, EnvelopeTail()...)
+}
+
+func appendBytesField[T string | []byte](dst []byte, number uint32, s T) []byte {
+	dst = appendTag(dst, number, wireBytes)
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+// OpenEnvelope takes a binary object apart. message shares memory with data.
+// An error says what is wrong with the data.
+func OpenEnvelope(data []byte) (apiVersion, kind string, message []byte, err error) {
+	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
+		return "", "", nil, errMagic
+	}
+	if len(data) == len(magic) {
+		return "", "", nil, errNothing
+	}
+	err = eachBytesField(data[len(magic):], func(number uint32, v []byte) error {
+		switch number {
+		case 1:
+			return eachBytesField(v, func(number uint32, v []byte) error {
+				switch number {
+				case 1:
+					apiVersion = string(v)
+				case 2:
+					kind = string(v)
+				}
+				return nil
+			})
+		case 2:
+			message = v
+		case 3, 4:
+			if len(v) > 0 {
+				return fmt.Errorf("the envelope says that its contents are encoded as %q; leave contentEncoding and contentType empty", v)
+			}
+		}
+		return nil
+	})
+	return apiVersion, kind, message, err
+}
+
+// eachBytesField calls visit for the length-delimited fields of a message.
+func eachBytesField(data []byte, visit func(number uint32, contents []byte) error) error {
+	for i := 0; i < len(data); {
+		f, next, err := nextField(data, i)
+		if err != nil {
+			return err
+		}
+		i = next
+		if f.wire != wireBytes {
+			continue
+		}
+		if err := visit(f.number, data[f.start:f.end]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package codec
+
+import (
+	"encoding/binary"
+	"strconv"
+)
+
+// ListMeta is the metadata of a list.
+type ListMeta struct {
+	ResourceVersion string
+	Continue        string // token of the next page; "" on the last one
+	Remaining       *int64 // objects after this page; nil for unknown or none
+}
+
+// AppendJSON appends the metadata as canonical JSON.
+func (m ListMeta) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendMember(dst, "resourceVersion", m.ResourceVersion)
+	dst = appendMember(dst, "continue", m.Continue)
+	if m.Remaining != nil {
+		dst = append(appendComma(dst), `"remainingItemCount":`...)
+		dst = strconv.AppendInt(dst, *m.Remaining, 10)
+	}
+	return append(dst, '}')
+}
+
+// AppendListHead appends the beginning of a JSON list. The items, separated by
+// commas, and "]}" follow.
+func AppendListHead(dst []byte, apiVersion, kind string, m ListMeta) []byte {
+	dst = append(dst, `{"kind":`...)
+	dst = appendQuoted(dst, kind)
+	dst = append(dst, `,"apiVersion":`...)
+	dst = appendQuoted(dst, apiVersion)
+	dst = append(dst, `,"metadata":`...)
+	dst = m.AppendJSON(dst)
+	return append(dst, `,"items":[`...)
+}
+
+// ItemPrefix is how every stored object of a kind begins. Items of a list of a
+// built-in kind are written without it: '{' and the rest of the object.
+func ItemPrefix(apiVersion, kind string) string {
+	dst := append([]byte(`{"kind":`), appendQuoted(nil, kind)...)
+	dst = append(dst, `,"apiVersion":`...)
+	dst = appendQuoted(dst, apiVersion)
+	return string(append(dst, ','))
+}
+
+// AppendBinaryListMeta appends the beginning of a list's message. Items follow,
+// each appended by AppendBinaryItem.
+func AppendBinaryListMeta(dst []byte, m ListMeta) []byte {
+	dst = append(dst, 1<<3|wireBytes)
+	dst, mark := openLength(dst)
+	dst = appendBytesField(dst, 1, "") // selfLink
+	dst = appendBytesField(dst, 2, m.ResourceVersion)
+	dst = appendBytesField(dst, 3, m.Continue)
+	if m.Remaining != nil {
+		dst = append(dst, 4<<3|wireVarint)
+		dst = binary.AppendUvarint(dst, uint64(*m.Remaining))
+	}
+	return closeLength(dst, mark)
+}
+
+// AppendBinaryItem appends one item of a list's message; message appends the
+// item's own.
+func AppendBinaryItem(dst []byte, message func([]byte) ([]byte, error)) ([]byte, error) {
+	dst = append(dst, 2<<3|wireBytes)
+	dst, mark := openLength(dst)
+	dst, err := message(dst)
+	if err != nil {
+		return dst, err
+	}
+	return closeLength(dst, mark), nil
+}

@@ -1,0 +1,242 @@
+package codec
+
+import (
+	"mime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// Format is the way in which objects are written. The zero Format is none.
+type Format uint8
+
+// The formats.
+const (
+	JSON Format = iota + 1
+	YAML
+	Binary
+)
+
+// As is what is written of an object.
+type As uint8
+
+// The representations.
+const (
+	AsObject  As = iota // the object itself
+	AsTable             // a table for people
+	AsPartial           // its metadata only, alone or in a list
+)
+
+// MediaType is the representation that a request asked for.
+type MediaType struct {
+	Format     Format
+	As         As
+	APIVersion string // of the Table or PartialObjectMetadata: "meta.k8s.io/v1"
+	Pretty     bool   // indented JSON was asked for
+	name       string // "application/json"
+	stream     bool   // a watch
+}
+
+// ContentType is the value of the answer's Content-Type header.
+func (m MediaType) ContentType() string {
+	switch m.Format {
+	case YAML:
+		return mediaYAML
+	case Binary:
+		if m.stream {
+			return m.name + ";stream=watch"
+		}
+		return m.name
+	}
+	return mediaJSON
+}
+
+const (
+	mediaJSON = "application/json"
+	mediaYAML = "application/yaml"
+)
+
+// Offer says in which representations an endpoint can answer. Every endpoint
+// but a watch has JSON and YAML; a watch has JSON.
+type Offer struct {
+	Binary      string // media type of the binary form, "application/vnd.kubernetes.protobuf"; "" for none
+	MetaGroup   string // group of Table and PartialObjectMetadata: "meta.k8s.io"
+	Table       bool
+	Partial     bool // PartialObjectMetadata: the answer is one object, or events
+	PartialList bool // PartialObjectMetadataList: the answer is a list
+	Watch       bool
+}
+
+// formats lists the media types offered, the preferred first.
+func (o *Offer) formats() []MediaType {
+	list := append(make([]MediaType, 0, 3), MediaType{Format: JSON, name: mediaJSON, stream: o.Watch})
+	if !o.Watch {
+		list = append(list, MediaType{Format: YAML, name: mediaYAML})
+	}
+	if o.Binary != "" {
+		list = append(list, MediaType{Format: Binary, name: o.Binary, stream: o.Watch})
+	}
+	return list
+}
+
+// Negotiate finds the representation that an Accept header prefers among those
+// offered. Every alternative may carry parameters: as, g and v ask for another
+// representation, pretty=1 for indentation, stream=watch is understood and
+// changes nothing, others are ignored.
+//
+// The error is a 406. The MediaType beside it is the one to write the error in.
+func Negotiate(accept string, o Offer) (MediaType, error) {
+	if accept == "" || accept == mediaJSON {
+		return MediaType{Format: JSON, name: mediaJSON, stream: o.Watch}, nil
+	}
+	formats := o.formats()
+	alternatives := parseAccept(accept)
+	for _, a := range alternatives {
+		for _, m := range formats {
+			if a.covers(m.name) && a.apply(&m, &o) {
+				return m, nil
+			}
+		}
+	}
+	names := make([]string, len(formats))
+	for i, m := range formats {
+		names[i] = m.name
+	}
+	return plainest(alternatives), api.NotAcceptable(names)
+}
+
+// plainest finds a format for an error whose request cannot be answered: it may
+// be one that this endpoint does not have for its objects.
+func plainest(alternatives []alternative) MediaType {
+	for _, a := range alternatives {
+		if _, as := a.params["as"]; as {
+			continue
+		}
+		switch {
+		case strings.EqualFold(a.media, mediaYAML):
+			return MediaType{Format: YAML, name: mediaYAML}
+		case isBinary(a.media):
+			return MediaType{Format: Binary, name: strings.ToLower(a.media)}
+		}
+	}
+	return MediaType{Format: JSON, name: mediaJSON}
+}
+
+// isBinary recognises the media type of the binary form of any profile.
+func isBinary(media string) bool {
+	media = strings.ToLower(media)
+	return strings.HasPrefix(media, "application/vnd.") && strings.HasSuffix(media, ".protobuf")
+}
+
+// alternative is one part of an Accept header.
+type alternative struct {
+	media   string
+	params  map[string]string
+	quality float64
+}
+
+// parseAccept lists the alternatives of a header, the preferred first. What is
+// not acceptable (q=0) or cannot be read is left out.
+func parseAccept(header string) []alternative {
+	var list []alternative
+	for part := range strings.SplitSeq(header, ",") {
+		fields := strings.Split(part, ";")
+		a := alternative{media: strings.TrimSpace(fields[0]), quality: 1, params: make(map[string]string, len(fields)-1)}
+		for _, f := range fields[1:] {
+			name, value, _ := strings.Cut(strings.TrimSpace(f), "=")
+			name = strings.ToLower(strings.TrimSpace(name))
+			value = strings.Trim(strings.TrimSpace(value), `"`)
+			if name != "q" {
+				a.params[name] = value
+				continue
+			}
+			q, err := strconv.ParseFloat(value, 64)
+			if err != nil || q < 0 {
+				q = 0
+			}
+			a.quality = min(q, 1)
+		}
+		if a.media != "" && a.quality > 0 {
+			list = append(list, a)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b alternative) int {
+		switch {
+		case a.quality != b.quality:
+			if a.quality > b.quality {
+				return -1
+			}
+			return 1
+		default:
+			return a.wildcards() - b.wildcards()
+		}
+	})
+	return list
+}
+
+// wildcards counts the stars: what names a type goes before what does not.
+func (a *alternative) wildcards() int { return strings.Count(a.media, "*") }
+
+func (a *alternative) covers(name string) bool {
+	switch a.media {
+	case "*/*":
+		return true
+	case "application/*":
+		return strings.HasPrefix(name, "application/")
+	}
+	return strings.EqualFold(a.media, name)
+}
+
+// apply reads the parameters into m; false if they ask for what is not offered.
+func (a *alternative) apply(m *MediaType, o *Offer) bool {
+	if s := a.params["stream"]; s != "" && s != "watch" {
+		return false
+	}
+	m.Pretty = a.params["pretty"] == "1"
+	kind, ok := a.params["as"]
+	if !ok {
+		return a.params["g"] == "" && a.params["v"] == ""
+	}
+	version := a.params["v"]
+	if a.params["g"] != o.MetaGroup || version != "v1" && version != "v1beta1" {
+		return false
+	}
+	m.APIVersion = o.MetaGroup + "/" + version
+	switch kind {
+	case "Table":
+		m.As = AsTable
+		return o.Table && m.Format != Binary
+	case "PartialObjectMetadata":
+		m.As = AsPartial
+		return o.Partial
+	case "PartialObjectMetadataList":
+		m.As = AsPartial
+		return o.PartialList
+	}
+	return false
+}
+
+// ParseContentType says how a body is written. binary is the media type of the
+// binary form; "" when the endpoint does not read it. The error is a 415.
+func ParseContentType(header, binary string) (Format, error) {
+	if header == "" || header == mediaJSON {
+		return JSON, nil
+	}
+	media, _, err := mime.ParseMediaType(header)
+	switch {
+	case err != nil:
+	case media == mediaJSON:
+		return JSON, nil
+	case media == mediaYAML:
+		return YAML, nil
+	case media == binary:
+		return Binary, nil
+	}
+	accepted := []string{mediaJSON, mediaYAML}
+	if binary != "" {
+		accepted = append(accepted, binary)
+	}
+	return 0, api.UnsupportedMediaType(accepted)
+}

@@ -1,0 +1,205 @@
+package codec
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// The values of the includeObject parameter: what a table's rows hold beside
+// their cells.
+const (
+	IncludeNone     = "None"
+	IncludeMetadata = "Metadata" // a PartialObjectMetadata, the default
+	IncludeObject   = "Object"
+)
+
+// TableOptions say how a table is written.
+type TableOptions struct {
+	APIVersion    string    // of the table and of the metadata in its rows: "meta.k8s.io/v1"
+	IncludeObject string    // one of the Include constants; "" is IncludeMetadata
+	NoHeaders     bool      // leave out the column definitions (later events of a watch)
+	Now           time.Time // ages are counted to it
+}
+
+// Table writes objects of one resource as a table, a row at a time: AppendHead,
+// then AppendRow for every object with commas between, then "]}".
+//
+// What a cell shows: a computed cell shows what its function returns. A path
+// shows the value there; a time is shown as its age, unless the column's type is
+// date. A path at which nothing is shows the zero value of its type, null when
+// the field tells absent from zero, "<unknown>" for the age of no time.
+type Table struct {
+	opts    TableOptions
+	columns []column
+	object  []byte // what comes before the metadata in a row: IncludeMetadata only
+}
+
+type column struct {
+	*api.Column
+	path   []string
+	age    bool   // show the age of the time at path
+	absent string // JSON shown when nothing is at path
+}
+
+// NewTable prepares a table. The error is a 400 for a wrong IncludeObject.
+func NewTable(res *api.Resource, o TableOptions) (*Table, error) {
+	switch o.IncludeObject {
+	case "":
+		o.IncludeObject = IncludeMetadata
+	case IncludeNone, IncludeMetadata, IncludeObject:
+	default:
+		return nil, api.BadRequest("unrecognized includeObject value %q: use None, Metadata or Object", o.IncludeObject)
+	}
+	t := &Table{opts: o, columns: make([]column, len(res.Columns)), object: appendPartialHead(nil, o.APIVersion)}
+	for i := range res.Columns {
+		t.columns[i] = newColumn(res, &res.Columns[i])
+	}
+	return t, nil
+}
+
+func newColumn(res *api.Resource, c *api.Column) column {
+	col := column{Column: c, absent: "null"}
+	if c.Cell != nil {
+		return col
+	}
+	col.path = strings.Split(strings.TrimPrefix(c.Path, "."), ".")
+	kind, presence := fieldAt(res.GV.Table, res.Type, col.path)
+	switch {
+	case (kind == schema.Time || kind == schema.MicroTime) && c.Type != "date":
+		col.age, col.absent = true, `"`+unknown+`"`
+	case presence == schema.Explicit:
+	case kind == schema.String:
+		col.absent = `""`
+	case kind == schema.Integer:
+		col.absent = "0"
+	case kind == schema.Boolean:
+		col.absent = "false"
+	}
+	return col
+}
+
+// fieldAt is the kind and presence of the field at a path; 0 and Explicit when
+// the schema does not know it.
+func fieldAt(t *schema.Table, ref schema.Ref, path []string) (schema.Kind, schema.Presence) {
+	presence := schema.Explicit
+	for _, name := range path {
+		if ref < 0 || int(ref) >= len(t.Types) {
+			return 0, schema.Explicit
+		}
+		typ := &t.Types[ref]
+		switch i := typ.Field(name); {
+		case i >= 0:
+			ref, presence = typ.Fields[i].Type, typ.Fields[i].Presence
+		case typ.Kind == schema.Map:
+			ref, presence = typ.Elem, schema.Explicit
+		default:
+			return 0, schema.Explicit
+		}
+	}
+	if ref < 0 || int(ref) >= len(t.Types) {
+		return 0, schema.Explicit
+	}
+	return t.Types[ref].Kind, presence
+}
+
+// AppendHead appends all that comes before the rows.
+func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
+	dst = append(dst, `{"kind":"Table","apiVersion":`...)
+	dst = appendQuoted(dst, t.opts.APIVersion)
+	dst = append(dst, `,"metadata":`...)
+	dst = m.AppendJSON(dst)
+	dst = append(dst, `,"columnDefinitions":`...)
+	if t.opts.NoHeaders {
+		return append(dst, `null,"rows":[`...)
+	}
+	for i := range t.columns {
+		c := &t.columns[i]
+		dst = append(dst, "[,"[min(i, 1)])
+		dst = append(dst, `{"name":`...)
+		dst = appendQuoted(dst, c.Name)
+		dst = append(dst, `,"type":`...)
+		dst = appendQuoted(dst, c.Type)
+		dst = append(dst, `,"format":`...)
+		dst = appendQuoted(dst, c.Format)
+		dst = append(dst, `,"description":`...)
+		dst = appendQuoted(dst, c.Description)
+		dst = append(dst, `,"priority":`...)
+		dst = strconv.AppendInt(dst, int64(c.Priority), 10)
+		dst = append(dst, '}')
+	}
+	if len(t.columns) == 0 {
+		dst = append(dst, '[')
+	}
+	return append(dst, `],"rows":[`...)
+}
+
+// AppendRow appends the row of an object, given as a tree for the cells and as
+// the canonical JSON it was read from. An error says that the JSON is not that
+// of an object.
+func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, error) {
+	dst = append(dst, `{"cells":[`...)
+	for i := range t.columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = t.columns[i].appendCell(dst, obj, t.opts.Now)
+	}
+	dst = append(dst, `],"object":`...)
+	switch t.opts.IncludeObject {
+	case IncludeObject:
+		return append(append(dst, body...), '}'), nil
+	case IncludeNone:
+		return append(dst, "null}"...), nil
+	}
+	metadata, ok := document.Find(body, "metadata")
+	if !ok {
+		return dst, errSyntax
+	}
+	dst = append(dst, t.object...)
+	dst = append(dst, metadata...)
+	return append(dst, "}}"...), nil
+}
+
+func (c *column) appendCell(dst []byte, obj document.Value, now time.Time) []byte {
+	if c.Cell != nil {
+		return appendScalar(dst, c.Cell(obj))
+	}
+	v := obj
+	for _, name := range c.path {
+		v = v.Get(name)
+	}
+	switch v.Kind() {
+	case document.Absent, document.Null:
+		return append(dst, c.absent...)
+	case document.Array, document.Object:
+		if c.Type == "string" {
+			return appendQuoted(dst, v.AppendJSON(nil))
+		}
+		return append(dst, "null"...)
+	}
+	if c.age {
+		var space [32]byte
+		dst = append(dst, '"')
+		dst = appendAgeSince(dst, v.AppendText(space[:0]), now)
+		return append(dst, '"')
+	}
+	return v.AppendJSON(dst)
+}
+
+// appendScalar appends what a cell function returned.
+func appendScalar(dst []byte, cell any) []byte {
+	switch cell := cell.(type) {
+	case string:
+		return appendQuoted(dst, cell)
+	case int64:
+		return strconv.AppendInt(dst, cell, 10)
+	case bool:
+		return strconv.AppendBool(dst, cell)
+	}
+	return append(dst, "null"...)
+}
