@@ -8,7 +8,7 @@ import (
 	"text/template"
 )
 
-//go:embed templates/types*.tmpl templates/client*.tmpl templates/openapi*.tmpl
+//go:embed templates/*.tmpl
 var peopleTemplates embed.FS
 
 // executeGo runs one of the templates and formats the Go source that it gives.

@@ -61,6 +61,7 @@ type PatchStrategy uint8
 const (
 	PatchMerge      PatchStrategy = 1 << iota // lists merge (by Field.PatchKey, or as a set)
 	PatchRetainKeys                           // the patch's keys replace the object's
+	PatchReplace                              // objects are replaced as a whole (they merge otherwise)
 )
 
 // BinaryForm says how an Any or scalar value is wrapped in the binary form.
@@ -127,6 +128,7 @@ type Field struct {
 	Name      string
 	Type      Ref
 	Number    uint32 // in the binary form; 0 for none
+	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
 	Presence  Presence
 	Required  bool // absence on input is an error (422, FieldValueRequired)
 	Immutable bool // may not change after creation

@@ -1,0 +1,197 @@
+package emit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/model"
+)
+
+// Catalog emits what the server reads at its start: a row per resource, the
+// interfaces of hand-written rules, the routes, and the profile.
+func Catalog(m *model.Model) ([]File, error) {
+	var files []File
+	add := func(path, template string, data any) error {
+		source, err := executeGo(template, data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		files = append(files, File{path, source})
+		return nil
+	}
+	all := struct {
+		Profile model.Profile
+		Groups  []catalogGroup
+	}{Profile: m.Profile}
+	for _, gv := range m.GroupVersions {
+		if !gv.Served {
+			continue
+		}
+		g, err := newCatalogGroup(gv)
+		if err != nil {
+			return nil, err
+		}
+		all.Groups = append(all.Groups, g)
+		if err := add(gv.Dir+"/hooks.go", "hooks.go.tmpl", g); err != nil {
+			return nil, err
+		}
+		if err := add(gv.Dir+"/catalog.go", "catalog.go.tmpl", g); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"catalog", "profile"} {
+		if err := add("catalog/"+name+".go", "catalog_"+name+".go.tmpl", all); err != nil {
+			return nil, err
+		}
+	}
+	return files, add("routes/routes.go", "routes.go.tmpl", all)
+}
+
+// catalogGroup is a group version as the templates see it.
+type catalogGroup struct {
+	*model.GroupVersion
+	Package   string
+	Defaults  []string // type names with a default hook, in the order of their numbers
+	Methods   []hookMethod
+	Resources []catalogResource
+}
+
+type hookMethod struct{ Name, Signature, Doc string }
+
+type catalogResource struct {
+	*model.Resource
+	Index        int
+	TypeRef      int
+	VerbSet      string
+	Columns      []catalogColumn
+	Fields       []catalogField
+	Subresources []catalogSubresource
+	Create       bool
+	Update       bool
+	Validate     bool
+}
+
+type catalogColumn struct {
+	model.Column
+	Method string // CellPodReady; "" for a path
+}
+
+type catalogField struct {
+	model.Selectable
+	Parts string // []string{"spec", "nodeName"} as Go, or nil
+}
+
+type catalogSubresource struct {
+	model.Subresource
+	VerbSet              string
+	Group, Version, Kind string
+	TypeRef              int
+	Scale                string // Go literal, "" for none
+}
+
+func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
+	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir)}
+	hooked := map[int]string{}
+	for i := range gv.Table.Types {
+		if t := &gv.Table.Types[i]; t.Hook != 0 {
+			hooked[int(t.Hook)] = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+		}
+	}
+	for i := 1; i <= len(hooked); i++ {
+		g.Defaults = append(g.Defaults, hooked[i])
+		g.Methods = append(g.Methods, hookMethod{"Default" + hooked[i], "(v document.Value)", "sets the defaults of " + hooked[i] + " that depend on other fields."})
+	}
+	for i, res := range gv.Resources {
+		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs)}
+		r.Create, r.Update, r.Validate = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update"), slices.Contains(res.Hooks, "validate")
+		for _, h := range []struct {
+			on             bool
+			verb, sig, doc string
+		}{
+			{r.Create, "Create", "(obj document.Value)", "sets what the server owns on a new " + res.Kind + "."},
+			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
+			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
+		} {
+			if h.on {
+				g.Methods = append(g.Methods, hookMethod{h.verb + res.Kind, h.sig, h.doc})
+			}
+		}
+		for _, c := range res.Columns {
+			column := catalogColumn{Column: c}
+			if c.Cell != "" {
+				column.Method = "Cell" + res.Kind + upperFirst(c.Cell)
+				g.Methods = append(g.Methods, hookMethod{column.Method, "(obj document.Value) any", "gives the column " + c.Name + " of " + res.Plural + "."})
+			}
+			r.Columns = append(r.Columns, column)
+		}
+		for _, f := range res.Selectable {
+			r.Fields = append(r.Fields, catalogField{f, pathLiteral(f.Path)})
+		}
+		for _, sub := range res.Subresources {
+			r.Subresources = append(r.Subresources, newCatalogSubresource(gv, sub))
+		}
+		g.Resources = append(g.Resources, r)
+	}
+	slices.SortFunc(g.Methods, func(a, b hookMethod) int { return strings.Compare(a.Name, b.Name) })
+	g.Methods = slices.Compact(g.Methods)
+	for i := 1; i < len(g.Methods); i++ {
+		if g.Methods[i].Name == g.Methods[i-1].Name {
+			return g, fmt.Errorf("%s: two hooks are called %s: rename a cell", gv.Pos, g.Methods[i].Name)
+		}
+	}
+	return g, nil
+}
+
+func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalogSubresource {
+	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
+	s.Group, s.Version = groupOfType(gv, sub.Type)
+	if sub.SpecReplicas != "" {
+		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " + pathLiteral(sub.Selector) + "}"
+	}
+	return s
+}
+
+// groupOfType gives the group and version of a type's kind. A directory without
+// a served document is named like its group, "authentication" for
+// authentication.k8s.io.
+func groupOfType(gv *model.GroupVersion, t *model.Type) (group, version string) {
+	if t.GV == gv {
+		return gv.Group, gv.Version
+	}
+	return t.GV.Group, t.GV.Version
+}
+
+func pathLiteral(path string) string {
+	if path == "" {
+		return "nil"
+	}
+	return fmt.Sprintf("%#v", strings.Split(strings.TrimPrefix(path, "."), "."))
+}
+
+func verbSet(verbs []string) string {
+	if len(verbs) == 0 {
+		return "0"
+	}
+	names := map[string]string{"create": "Create", "delete": "Delete", "deletecollection": "DeleteCollection", "get": "Get",
+		"list": "List", "patch": "Patch", "update": "Update", "watch": "Watch"}
+	var out []string
+	for _, v := range verbs {
+		out = append(out, "api.Verb"+names[v])
+	}
+	return strings.Join(out, " | ")
+}
+
+// Watches and SubresourceNames are what the routes need to know.
+func (r catalogResource) Watches() bool { return slices.Contains(r.Verbs, "watch") }
+
+func (r catalogResource) SubresourceNames() string {
+	if len(r.Subresources) == 0 {
+		return "nil"
+	}
+	var names []string
+	for _, s := range r.Subresources {
+		names = append(names, s.Name)
+	}
+	return fmt.Sprintf("%#v", names)
+}
