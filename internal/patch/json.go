@@ -1,0 +1,187 @@
+package patch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+const (
+	// MaxOperations is the largest number of operations in a JSON patch.
+	MaxOperations = 10_000
+	// maxShifted bounds the work of operations on lists: an insertion or a
+	// removal moves what stands behind it. It is the number of such operations
+	// times the size of the object, in bytes.
+	maxShifted = 256 << 20
+	// maxCopied is the number of bytes that the copy operations of one JSON
+	// patch may add: a few dozen of them could double the object each.
+	maxCopied = 3 << 20
+)
+
+// JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, replace of a
+// member that does not exist adds it (unless its name could be an index of a
+// list: then it must exist, as the RFC says), and negative indices count from
+// the end of a list.
+func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
+	operations, shifts, err := readOperations(patch, limits)
+	if err != nil {
+		return nil, err
+	}
+	if size := len(current) + len(patch); shifts > 0 && size > maxShifted/shifts {
+		return nil, tooMuch("the JSON patch has %d operations on lists, at most %d are allowed for an object of %d bytes; replace the lists as a whole", shifts, maxShifted/size, size)
+	}
+	if len(current) == 0 || current[0] != '{' {
+		return nil, api.Internal("the object to patch is not a JSON object")
+	}
+	options := jsonpatch.NewApplyOptions()
+	options.SupportNegativeIndices = true
+	options.AccumulatedCopySizeLimit = maxCopied
+	options.EscapeHTML = false
+	result, err := apply(operations, current, options)
+	if err != nil {
+		return nil, inapplicable("%v", err)
+	}
+	return result, nil
+}
+
+// apply runs the operations. The library compares null elements of arrays by
+// dereferencing them; such a patch is refused like any other that cannot be
+// applied.
+func apply(operations jsonpatch.Patch, current []byte, options *jsonpatch.ApplyOptions) (result []byte, err error) {
+	defer func() {
+		if recover() != nil {
+			result, err = nil, errors.New("an operation meets a null where it needs a value")
+		}
+	}()
+	return operations.ApplyWithOptions(current, options)
+}
+
+// readOperations decodes and checks a patch. shifts is the number of
+// insertions into and removals from what may be a list.
+func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.Patch, shifts int, err error) {
+	doc, err := document.DecodeAny(patch, limits)
+	if err != nil {
+		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
+	}
+	defer doc.Release()
+	if doc.Root().Kind() != document.Array {
+		return nil, 0, api.BadRequest("a JSON patch must be an array of operations")
+	}
+	if n := doc.Root().Len(); n > MaxOperations {
+		return nil, 0, tooMuch("the JSON patch has %d operations, at most %d are allowed", n, MaxOperations)
+	}
+	for i, v := range doc.Root().Elements() {
+		if v.Kind() != document.Object {
+			return nil, 0, api.BadRequest("operation %d of the JSON patch must be an object with op and path", i)
+		}
+	}
+	if err := json.Unmarshal(patch, &operations); err != nil {
+		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
+	}
+	for i, operation := range operations {
+		if err := prepare(operation); err != nil {
+			return nil, 0, inapplicable("operation %d: %v", i, err)
+		}
+		shifts += countShifts(operation)
+	}
+	return operations, shifts, nil
+}
+
+// prepare checks one operation and brings it into a form that the library
+// applies as the reference does.
+func prepare(o jsonpatch.Operation) error {
+	kind := o.Kind()
+	switch kind {
+	case "add", "copy", "move", "remove", "replace", "test":
+	default:
+		return fmt.Errorf("op %q is not known, use add, copy, move, remove, replace or test", kind)
+	}
+	path, err := o.Path()
+	if err != nil {
+		return fmt.Errorf("%s needs a path, a JSON pointer such as \"/metadata/labels/app\"", kind)
+	}
+	if err := checkPointer("path", path); err != nil {
+		return err
+	}
+	switch kind {
+	case "copy", "move":
+		from, err := o.From()
+		if err != nil {
+			return fmt.Errorf("%s needs from, a JSON pointer such as \"/metadata/labels/app\"", kind)
+		}
+		if path == "" || from == "" {
+			return fmt.Errorf("%s cannot have the whole object as its path or from", kind)
+		}
+		return checkPointer("from", from)
+	case "add", "replace":
+		value, ok := o["value"]
+		if !ok {
+			return fmt.Errorf("%s of %q needs a value", kind, path)
+		}
+		if path == "" {
+			if value == nil || len(*value) == 0 || bytes.TrimLeft(*value, " \t\r\n")[0] != '{' {
+				return fmt.Errorf("%s of the whole object needs a value that is an object", kind)
+			}
+			return nil
+		}
+		if kind == "replace" && !maybeIndex(path) {
+			word := json.RawMessage(`"add"`) // the same for objects, and a member that is missing is added
+			o["op"] = &word
+		}
+	case "test":
+		if o["value"] == nil {
+			value := json.RawMessage("null")
+			o["value"] = &value
+		}
+	}
+	return nil
+}
+
+// maybeIndex reports whether the last token of a pointer could mean an element
+// of an array. For such tokens replace must stay replace, since add inserts.
+func maybeIndex(pointer string) bool {
+	token := pointer[strings.LastIndexByte(pointer, '/')+1:]
+	_, err := strconv.Atoi(token)
+	return err == nil || token == "-"
+}
+
+// countShifts is the number of insertions and removals of an operation.
+func countShifts(o jsonpatch.Operation) int {
+	n := 0
+	kind := o.Kind()
+	if path, err := o.Path(); err == nil && kind != "test" && kind != "replace" && maybeIndex(path) {
+		n++
+	}
+	if from, err := o.From(); err == nil && kind == "move" && maybeIndex(from) {
+		n++
+	}
+	return n
+}
+
+func checkPointer(what, pointer string) error {
+	if pointer != "" && pointer[0] != '/' {
+		return fmt.Errorf("%s %q is not a JSON pointer, it must start with \"/\"", what, pointer)
+	}
+	return nil
+}
+
+// inapplicable is the 422 of operations that do not fit the object.
+func inapplicable(format string, args ...any) error {
+	return &api.Error{Code: http.StatusUnprocessableEntity, Reason: api.ReasonInvalid,
+		Message: "the JSON patch cannot be applied: " + fmt.Sprintf(format, args...)}
+}
+
+// tooMuch is the 413 of a patch that would take too long.
+func tooMuch(format string, args ...any) error {
+	return &api.Error{Code: http.StatusRequestEntityTooLarge, Reason: api.ReasonRequestEntityTooLarge,
+		Message: "Request entity too large: " + fmt.Sprintf(format, args...)}
+}

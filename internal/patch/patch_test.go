@@ -1,0 +1,303 @@
+package patch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// refusal checks that err is an *api.Error with the code and a message with
+// the text.
+func refusal(t *testing.T, what string, err error, code int, text string) {
+	t.Helper()
+	var refused *api.Error
+	if !errors.As(err, &refused) {
+		t.Errorf("%s: error %v is not an *api.Error", what, err)
+		return
+	}
+	reason := map[int]api.Reason{400: api.ReasonBadRequest, 413: api.ReasonRequestEntityTooLarge, 422: api.ReasonInvalid, 500: api.ReasonInternalError}[code]
+	if refused.Code != code || refused.Reason != reason || !strings.Contains(refused.Message, text) {
+		t.Errorf("%s: %d %s %q, want a %d with %q", what, refused.Code, refused.Reason, refused.Message, code, text)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	for _, test := range []struct{ current, patch, want string }{
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`{"e":null}`, `{"a":1}`, `{"a":1,"e":null}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+		{`{"a":1}`, `{"a":{"b":null,"c":[null]}}`, `{"a":{"c":[null]}}`},
+		{`{"a":{"b":1}}`, `{}`, `{"a":{"b":1}}`},
+		{`{"n":1234567890123456789,"f":1.50}`, `{"g":9007199254740993}`, `{"n":1234567890123456789,"f":1.50,"g":9007199254740993}`},
+		{`{"é\n\"":1}`, `{"é\n\"":2,"\u0001":3}`, `{"é\n\"":2,"\u0001":3}`},
+		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10}`,
+			`{"a":null,"b":3,"c":null,"d":5,"e":null,"f":7,"g":null,"h":9,"i":null,"j":11,"k":12}`,
+			`{"b":3,"d":5,"f":7,"h":9,"j":11,"k":12}`},
+	} {
+		got, err := Merge([]byte(test.current), []byte(test.patch), document.Limits{})
+		if err != nil {
+			t.Errorf("%s with %s: %v", test.current, test.patch, err)
+			continue
+		}
+		if string(sortedJSON(t, got)) != string(sortedJSON(t, []byte(test.want))) {
+			t.Errorf("%s with %s: %s, want %s", test.current, test.patch, got, test.want)
+		}
+	}
+}
+
+func sortedJSON(t testing.TB, text []byte) []byte {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestWrongDocuments: what is no patch at all.
+func TestWrongDocuments(t *testing.T) {
+	table := testTable()
+	for what, apply := range map[string]func(current, patch string) error{
+		"merge": func(current, patch string) error {
+			_, err := Merge([]byte(current), []byte(patch), document.Limits{})
+			return err
+		},
+		"strategic": func(current, patch string) error {
+			_, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{})
+			return err
+		},
+	} {
+		for _, patch := range []string{``, `{`, `{"data":`, `{"a":1}x`, `{"a":1}{}`, "\xff"} {
+			refusal(t, what+" "+patch, apply(`{}`, patch), 400, "cannot be read")
+		}
+		for _, patch := range []string{`[1,2]`, `null`, `"x"`, `5`} {
+			refusal(t, what+" "+patch, apply(`{}`, patch), 400, "must be a JSON object")
+		}
+		refusal(t, what, apply(`[]`, `{}`), 500, "not a JSON object")
+		refusal(t, what, apply(`{`, `{}`), 500, "cannot be read")
+	}
+	for _, patch := range []string{``, `[{`, `[]]`} {
+		_, err := JSON([]byte(`{}`), []byte(patch), document.Limits{})
+		refusal(t, "json "+patch, err, 400, "cannot be read")
+	}
+	for patch, text := range map[string]string{
+		`{"op":"add","path":"/x","value":1}`: "array of operations",
+		`null`:                               "array of operations",
+		`[{"op":"test","path":"/a"},5]`:      "operation 1",
+		`[null]`:                             "operation 0",
+		`[[]]`:                               "operation 0",
+	} {
+		_, err := JSON([]byte(`{}`), []byte(patch), document.Limits{})
+		refusal(t, "json "+patch, err, 400, text)
+	}
+	_, err := JSON(nil, []byte(`[]`), document.Limits{})
+	refusal(t, "json", err, 500, "not a JSON object")
+}
+
+const jsonObject = `{"data":{"k":"v","a/b":"s","m~n":"t"},"list":["a","b","c"],"nulls":[null,1],"n":null,"deep":{"er":{"x":1}}}`
+
+func TestJSON(t *testing.T) {
+	for _, test := range []struct{ patch, path, want string }{
+		{`[]`, "data", `{"k":"v","a/b":"s","m~n":"t"}`},
+		{`[{"op":"add","path":"/data/n","value":"1"}]`, "data", `{"k":"v","a/b":"s","m~n":"t","n":"1"}`},
+		{`[{"op":"replace","path":"/data/k","value":{"x":null}}]`, "data", `{"k":{"x":null},"a/b":"s","m~n":"t"}`},
+		{`[{"op":"replace","path":"/data/zz","value":"1"}]`, "data", `{"k":"v","a/b":"s","m~n":"t","zz":"1"}`},
+		{`[{"op":"replace","path":"/data/a~1b","value":1},{"op":"remove","path":"/data/m~0n"}]`, "data", `{"k":"v","a/b":1}`},
+		{`[{"op":"copy","from":"/data/k","path":"/data/c"},{"op":"move","from":"/data/a~1b","path":"/data/d"},{"op":"remove","path":"/data/k"}]`, "data", `{"m~n":"t","c":"v","d":"s"}`},
+		{`[{"op":"test","path":"/data/k","value":"v"},{"op":"test","path":"/n"},{"op":"test","path":"/nosuch","value":null},{"op":"remove","path":"/data"}]`, "data", ``},
+		{`[{"op":"add","path":"/list/-","value":"d"},{"op":"add","path":"/list/0","value":"z"}]`, "list", `["z","a","b","c","d"]`},
+		{`[{"op":"replace","path":"/list/1","value":"x"},{"op":"replace","path":"/list/-1","value":"y"}]`, "list", `["a","x","y"]`},
+		{`[{"op":"remove","path":"/list/0"},{"op":"add","path":"/list/1","value":null}]`, "list", `["b",null,"c"]`},
+		{`[{"op":"move","from":"/list/0","path":"/list/2"}]`, "list", `["b","c","a"]`},
+		{`[{"op":"add","path":"/deep/er/list","value":[1,{"a":[]}]},{"op":"add","path":"/deep/er/list/1/a/0","value":"x"}]`, "deep", `{"er":{"x":1,"list":[1,{"a":["x"]}]}}`},
+		{`[{"op":"replace","path":"","value":{"deep":1}}]`, "deep", `1`},
+		{`[{"op":"add","path":"","value":{"deep":"<&>"}},{"op":"add","path":"/x","value":2}]`, "deep", `"<&>"`},
+		{`[{"op":"test","path":"/list","value":["a","b","c"]},{"op":"test","path":"/deep","value":{"er":{"x":1}}}]`, "list", `["a","b","c"]`},
+	} {
+		got, err := JSON([]byte(jsonObject), []byte(test.patch), document.Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", test.patch, err)
+			continue
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(got, &members); err != nil {
+			t.Errorf("%s: %s: %v", test.patch, got, err)
+			continue
+		}
+		switch part := members[test.path]; {
+		case test.want == "" && part == nil:
+		case test.want == "" || part == nil || string(sortedJSON(t, part)) != string(sortedJSON(t, []byte(test.want))):
+			t.Errorf("%s: %s is %s, want %s", test.patch, test.path, part, test.want)
+		}
+	}
+}
+
+func TestJSONErrors(t *testing.T) {
+	for patch, text := range map[string]string{
+		`[{"op":"test","path":"/data/k","value":"x"}]`:                          "/data/k",
+		`[{"op":"test","path":"/data/k"}]`:                                      "/data/k",
+		`[{"op":"test","path":""}]`:                                             "test",
+		`[{"op":"test","path":"/nulls","value":[null,1]}]`:                      "null",
+		`[{"op":"remove","path":"/data/zz"}]`:                                   "/data/zz",
+		`[{"op":"add","path":"/none/zz","value":1}]`:                            "/none/zz",
+		`[{"op":"add","path":"/n/zz","value":1}]`:                               "/n/zz",
+		`[{"op":"add","path":"/m","value":null},{"op":"remove","path":"/m/m"}]`: "/m/m",
+		`[{"op":"remove","path":"/list/9"}]`:                                    "/list/9",
+		`[{"op":"replace","path":"/list/9","value":1}]`:                         "/list/9",
+		`[{"op":"replace","path":"/list/-","value":1}]`:                         "/list/-",
+		`[{"op":"replace","path":"/list/x","value":1}]`:                         "/list/x",
+		`[{"op":"add","path":"/list/9","value":1}]`:                             "/list/9",
+		`[{"op":"frob","path":"/a"}]`:                                           `operation 0: op "frob" is not known`,
+		`[{"path":"/a"}]`:                                                       `is not known`,
+		`[{"op":5,"path":"/a"}]`:                                                `is not known`,
+		`[{"op":"remove"}]`:                                                     `operation 0: remove needs a path`,
+		`[{"op":"remove","path":7}]`:                                            `needs a path`,
+		`[{"op":"remove","path":"data"}]`:                                       `must start with "/"`,
+		`[{"op":"remove","path":""}]`:                                           `cannot be applied`,
+		`[{"op":"add","path":"/a"}]`:                                            `needs a value`,
+		`[{"op":"add","path":"","value":5}]`:                                    `that is an object`,
+		`[{"op":"replace","path":"","value":null}]`:                             `that is an object`,
+		`[{"op":"copy","path":"/a"}]`:                                           `needs from`,
+		`[{"op":"copy","path":"","from":"/data"}]`:                              `whole object`,
+		`[{"op":"move","path":"/a","from":""}]`:                                 `whole object`,
+		`[{"op":"move","path":"/a","from":"b"}]`:                                `must start with "/"`,
+	} {
+		got, err := JSON([]byte(jsonObject), []byte(patch), document.Limits{})
+		if err == nil {
+			t.Errorf("%s: accepted, %s", patch, got)
+			continue
+		}
+		refusal(t, patch, err, 422, text)
+	}
+}
+
+func TestJSONLimits(t *testing.T) {
+	operation := `{"op":"add","path":"/x","value":1}`
+	all := "[" + strings.Repeat(operation+",", MaxOperations-1) + operation
+	if _, err := JSON([]byte(`{}`), []byte(all+"]"), document.Limits{}); err != nil {
+		t.Errorf("%d operations: %v", MaxOperations, err)
+	}
+	_, err := JSON([]byte(`{}`), []byte(all+","+operation+"]"), document.Limits{})
+	refusal(t, "one more", err, http.StatusRequestEntityTooLarge, "10001 operations")
+
+	large := fmt.Sprintf(`{"data":%q,"list":[0]}`, strings.Repeat("x", 1<<20))
+	move := strings.TrimSuffix(strings.Repeat(`{"op":"move","from":"/list/0","path":"/list/-"},`, 200), ",")
+	_, err = JSON([]byte(large), []byte("["+move+"]"), document.Limits{})
+	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "400 operations on lists, at most 25")
+	if _, err := JSON([]byte(large), []byte("["+move[:len(move)/4]+"]"), document.Limits{}); err != nil {
+		t.Errorf("50 moves: %v", err)
+	}
+
+	double := strings.Repeat(`{"op":"copy","from":"/a","path":"/a/b"},{"op":"copy","from":"/a","path":"/a/c"},`, 40)
+	_, err = JSON([]byte(fmt.Sprintf(`{"a":{"x":%q}}`, strings.Repeat("x", 1000))), []byte("["+strings.TrimSuffix(double, ",")+"]"), document.Limits{})
+	refusal(t, "copies", err, 422, "cannot be applied")
+}
+
+// reference is RFC 7386 in its own words.
+func reference(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if o, ok := target.(map[string]any); ok {
+		for k, v := range o {
+			out[k] = v
+		}
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(out, k)
+		} else {
+			out[k] = reference(out[k], v)
+		}
+	}
+	return out
+}
+
+func seeds(f *testing.F) {
+	f.Add(`{"a":{"b":1},"c":[1]}`, `{"a":{"b":null,"d":[{"x":null}]},"c":"x"}`)
+	f.Add(`{"items":[{"name":"a"},{"name":"b","value":"x"}],"set":["a"]}`,
+		`{"items":[{"name":"b","$patch":"delete"},{"name":"c"}],"$setElementOrder/items":[{"name":"c"}],"$deleteFromPrimitiveList/set":["a"],"item":{"$retainKeys":["name"],"name":"x"}}`)
+	f.Add(`{"ports":[{"port":1},{"port":1}]}`, `{"ports":[{"port":1,"protocol":"x"},{"port":1,"$patch":"merge"},{"$patch":"replace"}]}`)
+	f.Add(jsonObject, `[{"op":"copy","from":"/list","path":"/data/x"},{"op":"move","from":"/list/0","path":"/list/-"},{"op":"test","path":"/nulls","value":[1]}]`)
+	f.Add(`{}`, `{"$patch":"x"}`)
+}
+
+func FuzzMerge(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, current, patch string) {
+		got, err := Merge([]byte(current), []byte(patch), document.Limits{})
+		checkOutcome(t, got, err)
+		if err != nil {
+			return
+		}
+		decode := func(text string) (v any, err error) {
+			d := json.NewDecoder(strings.NewReader(text))
+			d.UseNumber()
+			err = d.Decode(&v)
+			return v, err
+		}
+		c, err1 := decode(current)
+		p, err2 := decode(patch)
+		if err1 != nil || err2 != nil {
+			return // the decoders may differ about strange documents
+		}
+		want, err := json.Marshal(reference(c, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(sortedJSON(t, got)) != string(want) {
+			t.Errorf("%s with %s: %s, want %s", current, patch, got, want)
+		}
+	})
+}
+
+func FuzzStrategic(f *testing.F) {
+	seeds(f)
+	table := testTable()
+	f.Fuzz(func(t *testing.T, current, patch string) {
+		got, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{})
+		checkOutcome(t, got, err)
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, current, patch string) {
+		got, err := JSON([]byte(current), []byte(patch), document.Limits{})
+		checkOutcome(t, got, err)
+	})
+}
+
+func checkOutcome(t *testing.T, got []byte, err error) {
+	t.Helper()
+	var refused *api.Error
+	switch {
+	case err != nil && !errors.As(err, &refused):
+		t.Errorf("not an *api.Error: %v", err)
+	case err == nil && !json.Valid(got):
+		t.Errorf("not JSON: %s", got)
+	case err == nil && got[0] != '{':
+		t.Errorf("not an object: %s", got)
+	}
+}

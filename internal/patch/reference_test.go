@@ -1,0 +1,376 @@
+package patch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// lookup shows a table to the reference implementation.
+type lookup struct {
+	table *schema.Table
+	typ   schema.Ref
+}
+
+func (l lookup) Name() string { return "table" }
+
+func (l lookup) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+	m := merger{table: l.table}
+	r := m.field(l.typ, key)
+	var meta strategicpatch.PatchMeta
+	var strategies []string
+	if r.strategy&schema.PatchRetainKeys != 0 {
+		strategies = append(strategies, "retainKeys")
+	}
+	if r.strategy&schema.PatchMerge != 0 {
+		strategies = append(strategies, "merge")
+	}
+	if r.strategy&schema.PatchReplace != 0 {
+		strategies = append(strategies, "replace")
+	}
+	meta.SetPatchStrategies(strategies)
+	meta.SetPatchMergeKey(r.key)
+	return lookup{l.table, r.typ}, meta, nil
+}
+
+func (l lookup) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPatchMeta, strategicpatch.PatchMeta, error) {
+	sub, meta, err := l.LookupPatchMetadataForStruct(key)
+	m := merger{table: l.table}
+	return lookup{l.table, m.element(sub.(lookup).typ)}, meta, err
+}
+
+// TestAgainstReference compares Strategic with the reference implementation on
+// random objects and patches. The generator leaves out where the two differ on
+// purpose (see Strategic) and where the reference depends on the order of a Go
+// map; nulls that the reference leaves in new parts are ignored, decoding
+// drops them.
+func TestAgainstReference(t *testing.T) {
+	table := testTable()
+	merged := 0
+	for seed := range uint64(1000) {
+		g := generator{rand.New(rand.NewPCG(seed, 0)), table}
+		object := g.object(rootType, 0, false)
+		patch := g.patch(rootType, object, 0)
+		current, err := json.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, text, lookup{table, rootType})
+		if err != nil {
+			t.Fatalf("seed %d: the reference fails, the generator should not make this:\n%s\n%s\n%v", seed, current, text, err)
+		}
+		got, err := Strategic(current, text, table, rootType, document.Limits{})
+		if err != nil {
+			t.Fatalf("seed %d:\ncurrent %s\npatch   %s\nwant    %s\n%v", seed, current, text, want, err)
+		}
+		got, want = normal(t, got), normal(t, want)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("seed %d:\ncurrent %s\npatch   %s\ngot  %s\nwant %s", seed, current, text, got, want)
+		}
+		if !bytes.Equal(got, normal(t, current)) {
+			merged++
+		}
+	}
+	if merged < 800 {
+		t.Errorf("only %d patches changed something", merged)
+	}
+}
+
+// normal sorts members and drops null ones.
+func normal(t *testing.T, text []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	out, err := json.Marshal(withoutNulls(v))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return out
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if e == nil {
+				delete(v, k)
+			} else {
+				v[k] = withoutNulls(e)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return v
+}
+
+// generator makes random objects of a type, and patches that fit them.
+type generator struct {
+	random *rand.Rand
+	table  *schema.Table
+}
+
+func (g generator) pick(n int) int   { return g.random.IntN(n) }
+func (g generator) often(n int) bool { return g.pick(n) > 0 } // all but one of n
+func (g generator) rare(n int) bool  { return g.pick(n) == n-1 }
+func (g generator) text() string     { return string(rune('a' + g.pick(6))) }
+
+// distinct is a list of up to n different small numbers, in any order.
+func (g generator) distinct(n int) []int {
+	return g.random.Perm(6)[:g.pick(n+1)]
+}
+
+// value is a random value of a type. nulls puts some where a patch may have
+// them.
+func (g generator) value(typ schema.Ref, depth int, nulls bool) any {
+	if typ == schema.None {
+		return g.anything(depth)
+	}
+	switch t := &g.table.Types[typ]; t.Kind {
+	case schema.String:
+		return g.text()
+	case schema.Integer:
+		return g.pick(5)
+	case schema.Map:
+		m := map[string]any{}
+		for _, n := range g.distinct(3) {
+			m[string(rune('a'+n))] = g.value(t.Elem, depth+1, nulls)
+		}
+		return m
+	case schema.Object:
+		return g.object(typ, depth, nulls)
+	case schema.List:
+		return g.list(t.Elem, depth, nulls, true)
+	}
+	return g.anything(depth)
+}
+
+func (g generator) anything(depth int) any {
+	switch n := g.pick(5); {
+	case n == 0 && depth < 4:
+		return map[string]any{g.text(): g.anything(depth + 1), g.text(): g.anything(depth + 1)}
+	case n == 1 && depth < 4:
+		return []any{g.anything(depth + 1)}
+	case n == 2:
+		return g.pick(3)
+	case n == 3:
+		return true
+	}
+	return g.text()
+}
+
+func (g generator) object(typ schema.Ref, depth int, nulls bool) map[string]any {
+	m := map[string]any{}
+	for _, f := range g.table.Types[typ].Fields {
+		switch {
+		case f.Name == "keyless":
+		case f.Name == "name" || f.Name == "port":
+			m[f.Name] = g.value(f.Type, depth, false)
+		case depth > 2 || g.rare(3):
+		case nulls && g.rare(4):
+			m[f.Name] = nil
+		default:
+			m[f.Name] = g.value(f.Type, depth+1, nulls)
+		}
+	}
+	return m
+}
+
+// list makes a list whose elements differ in their keys; ports may be twice.
+func (g generator) list(elem schema.Ref, depth int, nulls, twice bool) []any {
+	list := []any{}
+	for _, n := range g.distinct(4) {
+		list = append(list, g.element(elem, n, depth, nulls))
+		if twice && elem == portType && g.rare(4) {
+			list = append(list, g.element(elem, n, depth, nulls))
+		}
+	}
+	return list
+}
+
+func (g generator) element(elem schema.Ref, key, depth int, nulls bool) any {
+	switch elem {
+	case textType:
+		return string(rune('a' + key))
+	case numberType:
+		return key
+	}
+	o := g.object(elem, depth+1, nulls)
+	if elem == portType {
+		o["port"] = key
+	} else {
+		o["name"] = string(rune('a' + key))
+	}
+	return o
+}
+
+// patch makes a patch for an object that exists.
+func (g generator) patch(typ schema.Ref, cur map[string]any, depth int) map[string]any {
+	p := map[string]any{}
+	t := &g.table.Types[typ]
+	if depth > 0 && g.rare(12) {
+		if g.rare(2) {
+			return map[string]any{"$patch": "delete"}
+		}
+		p, _ = g.value(typ, 2, false).(map[string]any)
+		p["$patch"] = "replace"
+		return p
+	}
+	if t.Kind == schema.Map {
+		for _, n := range g.distinct(3) {
+			name := string(rune('a' + n))
+			p[name] = g.change(rule{typ: t.Elem}, cur[name], depth)
+		}
+		return p
+	}
+	for _, f := range t.Fields {
+		if f.Name == "name" || f.Name == "port" || f.Name == "keyless" || g.rare(2) {
+			continue
+		}
+		r := rule{f.Type, f.Patch, f.PatchKey}
+		if f.Patch&schema.PatchMerge != 0 {
+			g.listChange(p, f.Name, r, cur[f.Name], depth)
+		} else {
+			p[f.Name] = g.change(r, cur[f.Name], depth)
+		}
+	}
+	if depth > 0 && g.rare(5) {
+		retain := []any{}
+		for name, v := range p {
+			if v != nil && name[0] != '$' {
+				retain = append(retain, name)
+			}
+		}
+		for _, f := range t.Fields {
+			if g.rare(2) {
+				retain = append(retain, f.Name)
+			}
+		}
+		retain = append(retain, "name", "port")
+		p["$retainKeys"] = retain
+	}
+	return p
+}
+
+// change makes a patch for one value.
+func (g generator) change(r rule, cur any, depth int) any {
+	if g.rare(6) {
+		return nil
+	}
+	old, isMap := cur.(map[string]any)
+	if isMap && r.typ != schema.None && r.strategy&schema.PatchReplace == 0 {
+		switch g.table.Types[r.typ].Kind {
+		case schema.Object, schema.Map:
+			return g.patch(r.typ, old, depth+1)
+		}
+	}
+	return g.value(r.typ, depth+1, !isMap)
+}
+
+// listChange puts what a patch says about a list that merges into p.
+func (g generator) listChange(p map[string]any, name string, r rule, cur any, depth int) {
+	if g.rare(8) {
+		p[name] = nil
+		return
+	}
+	elem := g.table.Types[r.typ].Elem
+	old, _ := cur.([]any)
+	keys := g.distinct(5)
+	ordered := g.rare(2)
+	if len(keys) == 0 && len(old) == 0 {
+		return // the reference refuses to compare nothing with nothing
+	}
+	list := []any{}
+	if g.often(4) {
+		replace := cur != nil && r.key != "" && g.rare(10)
+		for _, key := range keys {
+			if replace {
+				list = append(list, g.element(elem, key, depth+2, true))
+				continue
+			}
+			list = append(list, g.listElement(elem, r.key, key, old, depth))
+			if elem == portType && !ordered && g.rare(6) {
+				list = append(list, g.element(elem, key, depth+2, false))
+			}
+		}
+		if replace {
+			list = slices.Insert(list, 0, any(map[string]any{"$patch": "replace"})) // the reference refuses it after the last ordered one
+		}
+		p[name] = list
+	}
+	if ordered && len(keys) > 0 && len(list)+len(old) > 0 {
+		order := []any{}
+		others := g.distinct(3)
+		for _, key := range keys {
+			for len(others) > 0 && g.rare(2) {
+				if !slices.Contains(keys, others[0]) {
+					order = append(order, keyElement(elem, others[0]))
+				}
+				others = others[1:]
+			}
+			order = append(order, keyElement(elem, key))
+		}
+		p["$setElementOrder/"+name] = order
+	}
+	if r.key == "" && cur != nil && (p[name] == nil || ordered) && len(old) > 0 && g.rare(3) {
+		gone := []any{}
+		for _, key := range g.distinct(3) {
+			gone = append(gone, keyElement(elem, key))
+		}
+		p["$deleteFromPrimitiveList/"+name] = gone
+	}
+}
+
+// listElement is an element of a patch with that key: a change of the element
+// in the current list, its deletion, or a new element.
+func (g generator) listElement(elem schema.Ref, key string, n int, old []any, depth int) any {
+	if key == "" {
+		return keyElement(elem, n)
+	}
+	id := keyElement(elem, n).(map[string]any)
+	for _, v := range old {
+		o := v.(map[string]any)
+		if fmt.Sprint(o[key]) != fmt.Sprint(id[key]) {
+			continue
+		}
+		if g.rare(5) {
+			return map[string]any{"$patch": "delete", key: id[key]}
+		}
+		p := g.patch(elem, o, depth+1)
+		if p["$patch"] != nil { // means the list here, see $patch: replace above
+			return id
+		}
+		p[key] = id[key]
+		return p
+	}
+	return g.element(elem, n, depth+1, true)
+}
+
+func keyElement(elem schema.Ref, n int) any {
+	switch elem {
+	case textType:
+		return string(rune('a' + n))
+	case numberType:
+		return n
+	case portType:
+		return map[string]any{"port": n}
+	}
+	return map[string]any{"name": string(rune('a' + n))}
+}

@@ -1,0 +1,170 @@
+// Package selector decides which objects a list or a watch is about. A
+// Selector is made once per request from the texts of labelSelector and
+// fieldSelector; it looks only at an object's key and the header stored beside
+// the object (AppendMeta), never at the object.
+package selector
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// Selector chooses objects of one resource. It does not change after New and
+// is safe for concurrent use.
+//
+// Invariants: labels is sorted by key and fields by slot, which is the order of
+// labels and fields in a header, so one walk over the header answers.
+type Selector struct {
+	labels     []labelRule
+	fields     []fieldRule
+	namespaced bool
+}
+
+// New reads the two selectors of a request for a resource; empty texts choose
+// everything. The error is an *api.Error, 400, that names what is wrong: the
+// text cannot be parsed or is over MaxText, or a field is not one of r's
+// selectable fields.
+func New(labelText, fieldText string, r *api.Resource) (*Selector, error) {
+	s := &Selector{namespaced: r.Namespaced}
+	var err error
+	if labelText != "" {
+		if s.labels, err = parseLabels(labelText); err != nil {
+			return nil, err
+		}
+	}
+	if fieldText != "" {
+		if s.fields, err = parseFields(fieldText, r.Selectable); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Everything reports whether the selector chooses every object.
+func (s *Selector) Everything() bool { return len(s.labels) == 0 && len(s.fields) == 0 }
+
+// Name returns the only name that can match, when the fields require one. The
+// caller then reads one object and still asks Matches.
+func (s *Selector) Name() (string, bool) {
+	for i := range s.fields {
+		if f := &s.fields[i]; f.slot == inName && !f.negate {
+			return f.value, true
+		}
+	}
+	return "", false
+}
+
+// Matches reports whether the selector chooses the object with this key
+// (<group>/<plural>/<namespace>/<name>, without the namespace where the
+// resource is cluster-scoped) and header. A damaged header matches nothing but
+// Everything; CheckMeta says what is wrong with it. It does not allocate.
+func (s *Selector) Matches(key string, meta []byte) bool {
+	n := 0
+	for ; n < len(s.fields) && s.fields[n].slot < 0; n++ {
+		if f := &s.fields[n]; !f.accepts(s.keyPart(key, f.slot)) {
+			return false
+		}
+	}
+	if len(s.labels) == 0 && n == len(s.fields) {
+		return true
+	}
+	if len(meta) == 0 {
+		return s.matchesAbsent(n)
+	}
+	r := reader{rest: meta}
+	if r.number() != metaVersion {
+		return false
+	}
+	labels := reader{rest: r.block()}
+	return !r.bad && s.matchLabels(&labels) && s.matchFields(&r, s.fields[n:])
+}
+
+// matchLabels walks labels and rules together, both sorted by key.
+func (s *Selector) matchLabels(r *reader) bool {
+	if len(s.labels) == 0 {
+		return true
+	}
+	rule := 0
+	for len(r.rest) > 0 && rule < len(s.labels) {
+		key := r.text()
+		value := r.text()
+		if r.bad {
+			return false
+		}
+		for ; rule < len(s.labels) && s.labels[rule].key < string(key); rule++ {
+			if !s.labels[rule].acceptsAbsent() {
+				return false
+			}
+		}
+		for ; rule < len(s.labels) && s.labels[rule].key == string(key); rule++ {
+			if !s.labels[rule].accepts(value) {
+				return false
+			}
+		}
+	}
+	for ; rule < len(s.labels); rule++ {
+		if !s.labels[rule].acceptsAbsent() {
+			return false
+		}
+	}
+	return !r.bad
+}
+
+// matchFields walks the header's fields and the rules together.
+func (s *Selector) matchFields(r *reader, rules []fieldRule) bool {
+	if len(rules) == 0 {
+		return true
+	}
+	count := r.number()
+	rule := 0
+	for slot := 0; uint64(slot) < count && rule < len(rules); slot++ {
+		value := r.text()
+		if r.bad {
+			return false
+		}
+		for ; rule < len(rules) && rules[rule].slot == slot; rule++ {
+			if !rules[rule].acceptsBytes(value) {
+				return false
+			}
+		}
+	}
+	for ; rule < len(rules); rule++ {
+		if !rules[rule].accepts(rules[rule].absent) {
+			return false
+		}
+	}
+	return !r.bad
+}
+
+// matchesAbsent is the answer for an object without a header: no labels, and
+// the defaults of all fields.
+func (s *Selector) matchesAbsent(firstField int) bool {
+	for i := range s.labels {
+		if !s.labels[i].acceptsAbsent() {
+			return false
+		}
+	}
+	for i := range s.fields[firstField:] {
+		if f := &s.fields[firstField+i]; !f.accepts(f.absent) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyPart cuts a name or a namespace out of a key.
+func (s *Selector) keyPart(key string, part int) string {
+	if part == inNothing {
+		return ""
+	}
+	last := strings.LastIndexByte(key, '/')
+	if part == inName {
+		return key[last+1:]
+	}
+	if !s.namespaced || last < 0 {
+		return ""
+	}
+	before := key[:last]
+	return before[strings.LastIndexByte(before, '/')+1:]
+}

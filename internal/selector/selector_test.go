@@ -1,0 +1,418 @@
+package selector
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// pods has every flavour of selectable field.
+func pods() *api.Resource {
+	return &api.Resource{
+		GV: &api.GroupVersion{Version: "v1"}, Plural: "pods", Kind: "Pod", Namespaced: true,
+		Selectable: []api.Selectable{
+			{Name: "metadata.name"},
+			{Name: "metadata.namespace"},
+			{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}},
+			{Name: "spec.host", AliasOf: "spec.nodeName"},
+			{Name: "status.podIPs", Path: []string{"status", "podIPs"}, Never: true},
+			{Name: "status.phase", Path: []string{"status", "phase"}},
+			{Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"},
+			{Name: "status.replicas", Path: []string{"status", "replicas"}, Default: "0"},
+		},
+	}
+}
+
+func nodes() *api.Resource {
+	return &api.Resource{
+		GV: &api.GroupVersion{Version: "v1"}, Plural: "nodes", Kind: "Node",
+		Selectable: []api.Selectable{{Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"}},
+	}
+}
+
+func header(t testing.TB, object string, r *api.Resource) []byte {
+	t.Helper()
+	d, err := document.DecodeAny([]byte(object), document.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Release()
+	meta := AppendMeta(nil, d.Root(), r.Selectable)
+	if err := CheckMeta(meta); err != nil {
+		t.Fatalf("header of %s: %v", object, err)
+	}
+	return meta
+}
+
+func TestMatchesLabels(t *testing.T) {
+	r := pods()
+	objects := map[string]string{
+		"a": `{"metadata":{"labels":{"env":"prod","tier":"1","example.com/x":"y"}}}`,
+		"b": `{"metadata":{"labels":{"tier":"2","env":"dev"}}}`,
+		"c": `{"metadata":{"labels":{"env":"prod","tier":"x"}}}`,
+		"d": `{"metadata":{"labels":{"env":""}}}`,
+		"e": `{"metadata":{}}`,
+	}
+	for _, test := range []struct{ selector, want string }{
+		{"", "abcde"},
+		{"env=prod", "ac"},
+		{"env==prod", "ac"},
+		{"env!=prod", "bde"},
+		{"env in (prod,dev)", "abc"},
+		{"env in ()", "d"},
+		{"env in (prod, ,dev)", "abcd"},
+		{"env notin (prod,dev)", "de"},
+		{"env", "abcd"},
+		{"!env", "e"},
+		{"env,tier", "abc"},
+		{"env=prod,tier!=1", "c"},
+		{"tier>1", "b"},
+		{"tier<3", "ab"},
+		{"tier>0,tier<2", "a"},
+		{"env=", "d"},
+		{" env = prod ", "ac"},
+		{"env!=prod,env!=dev,!tier", "de"},
+		{"example.com/x=y", "a"},
+		{"zzz", ""},
+		{"!zzz", "abcde"},
+		{"aaa=1", ""},
+		{"env=prod,env=dev", ""},
+		{"example.com/x,env in (prod),tier notin (9),!zone", "a"},
+	} {
+		s, err := New(test.selector, "", r)
+		if err != nil {
+			t.Errorf("%q: %v", test.selector, err)
+			continue
+		}
+		got := ""
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			if s.Matches("core/pods/ns/"+name, header(t, objects[name], r)) {
+				got += name
+			}
+		}
+		if got != test.want {
+			t.Errorf("%q chose %q, want %q", test.selector, got, test.want)
+		}
+	}
+}
+
+func TestMatchesFields(t *testing.T) {
+	objects := []struct {
+		key    string
+		r      *api.Resource
+		object string
+	}{
+		{"core/pods/n1/a", pods(), `{"spec":{"nodeName":"x"},"status":{"phase":"Running","podIPs":[{"ip":"1.1.1.1"}],"replicas":3}}`},
+		{"core/pods/n2/b", pods(), `{"spec":{"nodeName":"x,y=\\","unschedulable":true},"status":{"phase":"","replicas":null}}`},
+		{"core/pods/n2/c", pods(), `{"metadata":{"labels":{"l":"1"}},"spec":{"unschedulable":false}}`},
+		{"core/nodes/d", nodes(), `{}`},
+	}
+	for _, test := range []struct {
+		selector, want string
+		label          string
+	}{
+		{selector: "metadata.name=a", want: "a"},
+		{selector: "metadata.name==a", want: "a"},
+		{selector: "metadata.name!=a", want: "bcd"},
+		{selector: "metadata.name=a,metadata.name=b", want: ""},
+		{selector: "metadata.name=d,metadata.namespace=", want: "d"},
+		{selector: "metadata.namespace=n2", want: "bc"},
+		{selector: "metadata.namespace!=n2", want: "ad"},
+		{selector: "metadata.namespace=core", want: ""},
+		{selector: "spec.unschedulable=false", want: "acd"},
+		{selector: "spec.unschedulable=true", want: "b"},
+		{selector: "spec.unschedulable!=true,metadata.name!=c", want: "ad"},
+		{selector: "spec.nodeName=x", want: "a"},
+		{selector: "spec.host=x", want: "a"},
+		{selector: "spec.nodeName=", want: "c"},
+		{selector: `spec.nodeName=x\,y\=\\`, want: "b"},
+		{selector: "status.podIPs=1.1.1.1", want: ""},
+		{selector: "status.podIPs!=1.1.1.1", want: "abc"},
+		{selector: "status.phase=Running,spec.nodeName=x", want: "a"},
+		{selector: "status.phase!=Running", want: "bc"},
+		{selector: "status.replicas=3", want: "a"},
+		{selector: "status.replicas=0", want: "bc"},
+		{selector: "status.replicas=0", label: "l", want: "c"},
+		{selector: "metadata.name=b", label: "!l", want: "b"},
+		{selector: "spec.nodeName=", label: "l=2", want: ""},
+	} {
+		got := ""
+		for _, o := range objects {
+			s, err := New(test.label, test.selector, o.r)
+			if err != nil {
+				if o.r.Plural == "nodes" && strings.Contains(err.Error(), "not supported") {
+					continue
+				}
+				t.Errorf("%q: %v", test.selector, err)
+				break
+			}
+			if s.Matches(o.key, header(t, o.object, o.r)) {
+				got += o.key[len(o.key)-1:]
+			}
+		}
+		if got != test.want {
+			t.Errorf("%q and labels %q chose %q, want %q", test.selector, test.label, got, test.want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	r := pods()
+	for _, test := range []struct{ labels, fields, want string }{
+		{labels: "env===prod", want: "unable to parse requirement: "},
+		{labels: "=prod", want: "unable to parse requirement: "},
+		{labels: "env in prod", want: "unable to parse requirement: "},
+		{labels: "env=prod,", want: "unable to parse requirement: "},
+		{labels: "(env)", want: "unable to parse requirement: "},
+		{labels: "env=a b", want: "unable to parse requirement: "},
+		{labels: "a>x", want: "unable to parse requirement: "},
+		{labels: "env=" + strings.Repeat("a", 64), want: "unable to parse requirement: "},
+		{labels: strings.Repeat("a", 1<<20), want: "at most 65536"},
+		{fields: strings.Repeat("a", 1<<20), want: "at most 65536"},
+		{fields: "nosuch=1", want: "field label not supported: nosuch (supported: metadata.name, metadata.namespace, spec.host, "},
+		{fields: "=", want: "field label not supported: "},
+		{fields: "metadata.name", want: "can't understand 'metadata.name'"},
+		{fields: `metadata.name=a\b`, want: `invalid escape sequence`},
+		{fields: `metadata.name=a=b`, want: `invalid field selector`},
+	} {
+		_, err := New(test.labels, test.fields, r)
+		var refused *api.Error
+		if !errors.As(err, &refused) || refused.Code != 400 || refused.Reason != api.ReasonBadRequest || !strings.Contains(refused.Message, test.want) {
+			t.Errorf("labels %.40q fields %.40q: %.200v, want a 400 with %q", test.labels, test.fields, err, test.want)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for _, test := range []struct {
+		fields, name string
+		ok, all      bool
+	}{
+		{fields: "", all: true},
+		{fields: "metadata.name=a", name: "a", ok: true},
+		{fields: "status.phase=x,metadata.name==b,spec.host!=c", name: "b", ok: true},
+		{fields: "metadata.name!=a"},
+		{fields: "metadata.namespace=a"},
+	} {
+		s, err := New("", test.fields, pods())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := s.Name(); name != test.name || ok != test.ok || s.Everything() != test.all {
+			t.Errorf("%q: Name %q %v, Everything %v", test.fields, name, ok, s.Everything())
+		}
+	}
+	if s, _ := New("a", "", pods()); s.Everything() {
+		t.Error("a label selector is not Everything")
+	}
+}
+
+// TestOldHeader: a header written before fields were added reads as if the
+// fields had their defaults.
+func TestOldHeader(t *testing.T) {
+	now := pods()
+	old := pods()
+	old.Selectable = old.Selectable[:4]
+	meta := header(t, `{"spec":{"nodeName":"x","unschedulable":true}}`, old)
+	for fields, want := range map[string]bool{
+		"spec.nodeName=x":                           true,
+		"spec.unschedulable=false":                  true,
+		"spec.unschedulable=true":                   false,
+		"spec.nodeName=x,status.replicas=0":         true,
+		"spec.nodeName!=x,spec.unschedulable=false": false,
+	} {
+		s, err := New("", fields, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Matches("core/pods/n/a", meta) != want {
+			t.Errorf("%s: %v", fields, !want)
+		}
+		if fields == "spec.unschedulable=false" && !s.Matches("core/pods/n/a", nil) {
+			t.Error("no header at all reads as defaults")
+		}
+	}
+}
+
+func TestCheckMeta(t *testing.T) {
+	good := header(t, `{"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"nodeName":"x"}}`, pods())
+	for n := 1; n < len(good); n++ {
+		if CheckMeta(good[:n]) == nil {
+			t.Errorf("a header cut after %d bytes is accepted", n)
+		}
+	}
+	for what, bad := range map[string][]byte{
+		"tail":     append(good[:len(good):len(good)], 0),
+		"version":  {2, 0, 0, 0, 0, 0},
+		"order":    {1, 6, 0, 0, 0, 1, 'b', 0, 1, 'a', 0, 0},
+		"twice":    {1, 6, 0, 0, 0, 1, 'a', 0, 1, 'a', 0, 0},
+		"length":   {1, 3, 0, 0, 0, 20, 'a', 0, 0},
+		"half":     {1, 2, 0, 0, 0, 1, 'a', 0},
+		"block":    {1, 1, 0, 0, 1, 0, 0},
+		"overlong": {1, 0x80},
+	} {
+		if CheckMeta(bad) == nil {
+			t.Errorf("%s: accepted", what)
+		}
+	}
+}
+
+// TestAgainstReference compares with the selectors of the client library on
+// random labels, fields and selectors.
+func TestAgainstReference(t *testing.T) {
+	r := pods()
+	keys := []string{"a", "aa", "b", "c.d/e", "z"}
+	values := []string{"", "0", "1", "2", "10", "x", "a-b"}
+	names := []string{"spec.nodeName", "status.phase", "spec.unschedulable"}
+	rapid.Check(t, func(t *rapid.T) {
+		set := rapid.MapOfN(rapid.SampledFrom(keys), rapid.SampledFrom(values), 0, 5).Draw(t, "labels")
+		values2 := rapid.SliceOfN(rapid.SampledFrom(values), 3, 3).Draw(t, "fields")
+		term := rapid.Custom(func(t *rapid.T) string {
+			key, one := rapid.SampledFrom(keys).Draw(t, "key"), rapid.SampledFrom(values).Draw(t, "value")
+			some := strings.Join(rapid.SliceOfN(rapid.SampledFrom(values), 1, 3).Draw(t, "values"), ",")
+			number := rapid.SampledFrom([]string{"0", "1", "5", "10"}).Draw(t, "number")
+			return rapid.SampledFrom([]string{key, "!" + key, key + "=" + one, key + "!=" + one, key + " in (" + some + ")",
+				key + " notin (" + some + ")", key + ">" + number, key + "<" + number}).Draw(t, "term")
+		})
+		labelText := strings.Join(rapid.SliceOfN(term, 0, 4).Draw(t, "terms"), ",")
+		fieldTerm := rapid.Custom(func(t *rapid.T) string {
+			return rapid.SampledFrom(names).Draw(t, "name") + rapid.SampledFrom([]string{"=", "==", "!="}).Draw(t, "op") + rapid.SampledFrom(values).Draw(t, "value")
+		})
+		fieldText := strings.Join(rapid.SliceOfN(fieldTerm, 0, 3).Draw(t, "fieldTerms"), ",")
+
+		object := strings.Builder{}
+		object.WriteString(`{"metadata":{"labels":{`)
+		n := 0
+		for k, v := range set {
+			if n++; n > 1 {
+				object.WriteByte(',')
+			}
+			fmt.Fprintf(&object, "%q:%q", k, v)
+		}
+		fmt.Fprintf(&object, `}},"spec":{"nodeName":%q,"unschedulable":%q},"status":{"phase":%q}}`, values2[0], values2[2], values2[1])
+		d, err := document.DecodeAny([]byte(object.String()), document.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta := AppendMeta(nil, d.Root(), r.Selectable)
+		d.Release()
+
+		wantLabels, err := labels.Parse(labelText)
+		if err != nil { // such as "a in (,,)"
+			if _, err := New(labelText, "", r); err == nil {
+				t.Fatalf("%q is accepted", labelText)
+			}
+			return
+		}
+		wantFields, err := fields.ParseSelector(fieldText)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(labelText, fieldText, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fieldSet := fields.Set{names[0]: values2[0], names[1]: values2[1], names[2]: values2[2]}
+		want := wantLabels.Matches(labels.Set(set)) && wantFields.Matches(fieldSet)
+		if got := s.Matches("core/pods/n/x", meta); got != want {
+			t.Fatalf("labels %q fields %q on %s: %v, want %v", labelText, fieldText, object.String(), got, want)
+		}
+	})
+}
+
+func FuzzMatches(f *testing.F) {
+	f.Add("core/pods/n/a", header(f, `{"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"nodeName":"x"}}`, pods()))
+	f.Add("", []byte{})
+	f.Add("a", []byte{1, 4, 0, 0, 0, 200, 1, 'a', 0})
+	f.Add("/", []byte{1, 10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	s, err := New("a=1,b!=3,!c,d>3", "metadata.name!=x,spec.nodeName!=y,status.replicas!=7", pods())
+	if err != nil {
+		f.Fatal(err)
+	}
+	negative, err := New("!zzz", "spec.nodeName!=zzz", pods())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, key string, meta []byte) {
+		s.Matches(key, meta)
+		if len(meta) > 0 && meta[0] != metaVersion && negative.Matches(key, meta) {
+			t.Errorf("a header of version %d matches", meta[0])
+		}
+		_ = CheckMeta(meta)
+	})
+}
+
+func FuzzNew(f *testing.F) {
+	f.Add("a=1,b in (2,3),!c", `metadata.name=a\,b,spec.nodeName!=x`)
+	f.Add("a>1", "=")
+	f.Add("\x00", "\\")
+	meta := header(f, `{"metadata":{"labels":{"a":"1"}}}`, pods())
+	f.Fuzz(func(t *testing.T, labelText, fieldText string) {
+		s, err := New(labelText, fieldText, pods())
+		if err != nil {
+			var refused *api.Error
+			if !errors.As(err, &refused) || refused.Code != 400 {
+				t.Errorf("not a 400: %v", err)
+			}
+			return
+		}
+		matched := s.Matches("core/pods/n/a", meta)
+		if s.Everything() && !matched {
+			t.Error("Everything does not match")
+		}
+	})
+}
+
+func BenchmarkMatches(b *testing.B) {
+	r := pods()
+	keys := make([]string, 5000)
+	headers := make([][]byte, len(keys))
+	for i := range headers {
+		keys[i] = fmt.Sprintf("core/pods/default/pod-%05d", i)
+		headers[i] = header(b, fmt.Sprintf(`{"metadata":{"labels":{"app":"web-%d","app.kubernetes.io/name":"web","pod-template-hash":"5d4f8c7b9","tier":"front"}},
+			"spec":{"nodeName":"node-%d"},"status":{"phase":"Running"}}`, i%50, i%100), r)
+	}
+	for _, bench := range []struct{ name, labels, fields string }{
+		{"equal", "app=web-7", ""},
+		{"three", "app in (web-1,web-2,web-7),tier!=back,!canary", ""},
+		{"field", "", "spec.nodeName=node-7"},
+		{"both", "app=web-7,tier", "spec.nodeName=node-7,status.phase!=Failed"},
+	} {
+		s, err := New(bench.labels, bench.fields, r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range headers {
+					s.Matches(keys[i], headers[i])
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(headers)), "ns/object")
+		})
+	}
+}
+
+func TestMatchesDoesNotAllocate(t *testing.T) {
+	meta := header(t, `{"metadata":{"labels":{"a":"1","b":"x"}},"spec":{"nodeName":"x"}}`, pods())
+	s, err := New("a>0,b in (x,y),!c", "metadata.namespace=n,spec.nodeName=x", pods())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if !s.Matches("core/pods/n/a", meta) {
+			t.Fatal("no match")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
