@@ -179,11 +179,19 @@ func compareNumbers(a, b number) int {
 
 // find returns the number's entry, or nil.
 func (p *plan) find(outer, inner uint32) *number {
-	i, ok := slices.BinarySearchFunc(p.numbers, number{outer: outer, inner: inner}, compareNumbers)
-	if !ok {
-		return nil
+	lo, hi := 0, len(p.numbers)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if n := &p.numbers[mid]; n.outer < outer || n.outer == outer && n.inner < inner {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
 	}
-	return &p.numbers[i]
+	if lo < len(p.numbers) && p.numbers[lo].outer == outer && p.numbers[lo].inner == inner {
+		return &p.numbers[lo]
+	}
+	return nil
 }
 
 // wireType is how values of a type are framed, for lists their elements. It is

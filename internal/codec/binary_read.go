@@ -40,7 +40,7 @@ func (b *BinaryCodec) Decode(typ schema.Ref, data []byte) ([]byte, error) {
 	if t := b.typeOf(typ); t == nil || t.Kind != schema.Object {
 		return nil, fmt.Errorf("type %d of the table has no message of its own: only objects have", typ)
 	}
-	r := reader{BinaryCodec: b, data: data, max: len(data)*growth + growthGrace, out: make([]byte, 0, len(data)*2+64)}
+	r := reader{BinaryCodec: b, data: data, max: len(data)*growth + growthGrace, out: make([]byte, 0, len(data)*2+64), fields: make([]memberAt, 0, 64)}
 	if err := r.object(typ, []wireField{{end: len(data)}}, 0); err != nil {
 		return nil, err
 	}
@@ -96,8 +96,7 @@ func (r *reader) object(ref schema.Ref, parts []wireField, depth int) error {
 		if !first {
 			r.out = append(r.out, ',')
 		}
-		r.out = appendQuoted(r.out, f.Name)
-		r.out = append(r.out, ':')
+		r.out = append(r.out, p.keys[found[0].member]...)
 		written, err := r.member(f, r.pieces[pieces:], depth)
 		if err != nil {
 			return within("."+f.Name, err)
