@@ -14,7 +14,7 @@ import (
 
 // bodyKind is what a body is expected to hold.
 type bodyKind struct {
-	gv         *api.GroupVersion // whose defaults and schema apply
+	gv         *api.GroupVersion // whose default hooks apply; nil for none
 	table      *schema.Table
 	typ        schema.Ref
 	apiVersion string
@@ -23,6 +23,13 @@ type bodyKind struct {
 
 func kindOf(res *api.Resource) bodyKind {
 	return bodyKind{gv: res.GV, table: res.GV.Table, typ: res.Type, apiVersion: res.GV.APIVersion(), kind: res.Kind}
+}
+
+func (want bodyKind) defaults() []func(document.Value) {
+	if want.gv == nil {
+		return nil
+	}
+	return want.gv.Defaults
 }
 
 // read reads the whole body, up to the limit of bytes a request may have.
@@ -71,7 +78,7 @@ func (s *Server) readObject(r *request, want bodyKind, validation string) (*docu
 
 // toJSON turns a body of any accepted media type into JSON text.
 func (s *Server) toJSON(contentType string, body []byte, want bodyKind) ([]byte, []document.Problem, error) {
-	media, err := codec.ParseContentType(contentType)
+	media, err := codec.ParseContentType(contentType, binaryMedia)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +109,7 @@ func (s *Server) fromBinary(body []byte, want bodyKind) ([]byte, error) {
 	if err := want.check(apiVersion, kind); err != nil {
 		return nil, err
 	}
-	text, err := codec.NewBinary(want.table).Decode(want.typ, raw)
+	text, err := s.codecs[want.table].Decode(want.typ, raw)
 	if err != nil {
 		return nil, api.BadRequest("the binary body is wrong: %v", err)
 	}
@@ -126,13 +133,13 @@ func (s *Server) decode(r *request, text []byte, problems []document.Problem, wa
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
-	decoder := document.Decoder{Table: want.table, Defaults: want.gv.Defaults, Limits: s.decodeLimits}
+	decoder := document.Decoder{Table: want.table, Defaults: want.defaults(), Limits: s.decodeLimits}
 	doc, found, err := decoder.Decode(want.typ, text)
 	if err != nil {
 		if mismatch := s.otherKind(text, want); mismatch != nil {
 			return nil, mismatch
 		}
-		return nil, api.BadRequest("%s in version %q cannot be handled as a %s: %v", want.kind, want.gv.Version, want.kind, err)
+		return nil, api.BadRequest("%s in version %q cannot be handled as a %s: %v", want.kind, want.apiVersion, want.kind, err)
 	}
 	root := doc.Root()
 	if err := want.check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
@@ -184,5 +191,5 @@ func report(r *request, problems []document.Problem, want bodyKind, validation s
 		}
 		return nil
 	}
-	return api.BadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s", want.kind, want.gv.Version, want.kind, strings.Join(texts, ", "))
+	return api.BadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s", want.kind, want.apiVersion, want.kind, strings.Join(texts, ", "))
 }

@@ -143,7 +143,8 @@ func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace 
 		meta.SetInt("generation", 1)
 	}
 	if res.HasStatus && !res.StatusOnCreate {
-		obj.Reset("status")
+		obj.Remove("status")
+		obj.SetObject("status")
 	}
 	if res.Hooks != nil && res.Hooks.Create != nil {
 		res.Hooks.Create(obj)

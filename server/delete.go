@@ -286,7 +286,7 @@ func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
 
 // deleteOptionsFrom reads DeleteOptions from a body.
 func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([]schema.Cause, error) {
-	want := s.metaKind("DeleteOptions", r.target.resource)
+	want := metaKind("DeleteOptions")
 	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err

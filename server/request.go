@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -149,4 +150,13 @@ func lower(method string) string {
 		}
 	}
 	return string(b)
+}
+
+// splitKey takes the names out of a store's key.
+func splitKey(res *api.Resource, key string) (namespace, name string) {
+	rest := key[len(prefixOf(res, "")):]
+	if i := strings.IndexByte(rest, '/'); res.Namespaced && i >= 0 {
+		return rest[:i], rest[i+1:]
+	}
+	return "", rest
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -22,12 +23,24 @@ func (r *request) negotiate() error {
 		return nil
 	}
 	var err error
-	r.accept, err = codec.Negotiate(r.http.Header.Get("Accept"), r.target.representations())
-	if err != nil {
-		return err
-	}
+	r.accept, err = codec.Negotiate(r.http.Header.Get("Accept"), r.offer())
 	r.accept.Pretty = r.accept.Pretty || r.pretty()
-	return nil
+	return err
+}
+
+// offer says which representations the target has.
+func (r *request) offer() codec.Offer {
+	o := codec.Offer{Binary: binaryMedia, MetaGroup: metaGroup}
+	t := r.target
+	if r.longRunning() {
+		o.Watch, o.Table, o.Partial = true, true, true
+		return o
+	}
+	read := r.method() == http.MethodGet
+	o.Table = t.sub == nil || t.sub.Scale == nil
+	o.Partial = o.Table && !(t.collection() && (read || r.method() == http.MethodDelete))
+	o.PartialList = o.Table && t.collection() && !o.Partial
+	return o
 }
 
 // pretty reports whether a person reads the answer: by the parameter, or else
@@ -51,11 +64,11 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 		}
 		return s.respondText(r, code, body)
 	case codec.AsPartial:
-		body, err := codec.AppendPartial(nil, e.Body, r.accept.Version, true)
+		body, err := codec.AppendPartial(nil, e.Body, r.accept.APIVersion)
 		if err != nil {
 			return err
 		}
-		return s.respondBytes(r, code, s.metaKind("PartialObjectMetadata", res), body)
+		return s.respondBytes(r, code, metaKind("PartialObjectMetadata").of(r.accept.APIVersion), body)
 	}
 	return s.respondBytes(r, code, kindOf(res), e.Body)
 }
@@ -63,7 +76,7 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 // respondBytes answers with an object given as canonical JSON.
 func (s *Server) respondBytes(r *request, code int, kind bodyKind, body []byte) error {
 	if r.accept.Format == codec.Binary {
-		raw, err := s.binary(kind.table).Append(nil, kind.typ, body)
+		raw, err := s.codecs[kind.table].Append(nil, kind.typ, body)
 		if err != nil {
 			return err
 		}
@@ -91,13 +104,17 @@ var newline = []byte("\n")
 
 // respondStatus answers with a Status.
 func (s *Server) respondStatus(r *request, code int, status codec.StatusBody) error {
-	kind := s.metaKind("Status", nil)
-	return s.respondBytes(r, code, kind, status.JSON())
+	return s.respondBytes(r, code, metaKind("Status"), status.JSON())
 }
 
 // deletedStatus is the answer of a delete that removed the object.
 func deletedStatus(t target, e store.Entry) codec.StatusBody {
 	return codec.Deleted(t.resource.GV.Group, t.resource.Plural, t.name, uidOf(e.Body))
+}
+
+func uidOf(body []byte) string {
+	uid, _ := document.Find(body, "metadata", "uid")
+	return strings.Trim(string(uid), `"`)
 }
 
 // fail answers with the Status of an error. It is the only place where errors
@@ -128,8 +145,8 @@ func (s *Server) fail(r *request, err error) {
 	if len(known.Allow) > 0 {
 		r.w.Header().Set("Allow", strings.Join(known.Allow, ", "))
 	}
-	if r.accept.Format == 0 || r.accept.As != codec.AsObject {
-		r.accept = codec.MediaType{Format: codec.JSON, Pretty: r.accept.Pretty}
+	if r.accept.Format == 0 {
+		r.accept.Format = codec.JSON
 	}
 	if err := s.respondStatus(r, known.Code, codec.Status(known)); err != nil {
 		s.log.Debug("answer not written", "error", err)

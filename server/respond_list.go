@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -79,9 +80,9 @@ func writeItems(r *request, l *list, out io.Writer, head []byte, item func([]byt
 }
 
 func (s *Server) writePartialList(r *request, l *list, out io.Writer) error {
-	head := codec.AppendListHead(nil, "meta.k8s.io/"+r.accept.Version, "PartialObjectMetadataList", l.meta())
+	head := codec.AppendListHead(nil, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, head, func(dst []byte, e *store.Entry) ([]byte, error) {
-		return codec.AppendPartial(dst, e.Body, r.accept.Version, false)
+		return codec.AppendPartial(dst, e.Body, r.accept.APIVersion)
 	})
 }
 
@@ -89,15 +90,15 @@ func (s *Server) writePartialList(r *request, l *list, out io.Writer) error {
 // envelope.
 func (s *Server) respondBinaryList(r *request, l *list) error {
 	res := r.target.resource
-	enc := s.binary(res.GV.Table)
+	enc := s.codecs[res.GV.Table]
 	typ, apiVersion, kind := res.Type, res.GV.APIVersion(), res.ListKind
 	item := func(dst []byte, body []byte) ([]byte, error) { return enc.Append(dst, typ, body) }
 	if r.accept.As == codec.AsPartial {
-		meta := s.metaKind("PartialObjectMetadata", res)
-		enc, typ = s.binary(meta.table), meta.typ
-		apiVersion, kind = "meta.k8s.io/"+r.accept.Version, "PartialObjectMetadataList"
+		meta := metaKind("PartialObjectMetadata")
+		enc, typ = s.codecs[meta.table], meta.typ
+		apiVersion, kind = r.accept.APIVersion, "PartialObjectMetadataList"
 		item = func(dst []byte, body []byte) ([]byte, error) {
-			text, err := codec.AppendPartial(nil, body, r.accept.Version, false)
+			text, err := codec.AppendPartial(nil, body, r.accept.APIVersion)
 			if err != nil {
 				return dst, err
 			}
@@ -113,7 +114,7 @@ func (s *Server) respondBinaryList(r *request, l *list) error {
 	if err != nil {
 		return err
 	}
-	return r.send(http.StatusOK, r.accept.ContentType(), codec.EnvelopeHead(apiVersion, kind, len(body)), body, codec.EnvelopeTail)
+	return r.send(http.StatusOK, r.accept.ContentType(), codec.EnvelopeHead(apiVersion, kind, len(body)), body, codec.EnvelopeTail())
 }
 
 // meta is the list's metadata.
@@ -182,9 +183,12 @@ func (w *streamWriter) close() error {
 // tableOf gives the table of one object.
 func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
 	rev, _ := document.Find(e.Body, "metadata", "resourceVersion")
-	t := s.newTable(r)
+	t, err := s.newTable(r)
+	if err != nil {
+		return nil, err
+	}
 	body := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
-	body, err := s.appendRow(r, t, body, e.Body)
+	body, err = appendRow(r.target.resource, t, body, e.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -192,19 +196,21 @@ func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
 }
 
 func (s *Server) writeTable(r *request, l *list, out io.Writer) error {
-	t := s.newTable(r)
+	t, err := s.newTable(r)
+	if err != nil {
+		return err
+	}
 	return writeItems(r, l, out, t.AppendHead(nil, l.meta()), func(dst []byte, e *store.Entry) ([]byte, error) {
-		return s.appendRow(r, t, dst, e.Body)
+		return appendRow(r.target.resource, t, dst, e.Body)
 	})
 }
 
-func (s *Server) newTable(r *request) *codec.Table {
-	return codec.NewTable(r.target.resource.Columns, codec.TableOptions{Version: r.accept.Version, IncludeObject: r.query.get("includeObject"), Now: s.cfg.now()})
+func (s *Server) newTable(r *request) (*codec.Table, error) {
+	return codec.NewTable(r.target.resource, codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), Now: s.cfg.now()})
 }
 
 // appendRow reads an object and appends its row.
-func (s *Server) appendRow(r *request, t *codec.Table, dst, body []byte) ([]byte, error) {
-	res := r.target.resource
+func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
 	doc, err := document.ReadStored(res.GV.Table, res.Type, body)
 	if err != nil {
 		return dst, err

@@ -35,8 +35,8 @@ func (s *Server) routes() http.Handler {
 	endpoint("/version/", true, s.version)
 	endpoint("/openapi/v2", false, s.openAPI2)
 	endpoint("/openapi/v3", false, s.openAPI3Index)
-	for name := range openapi.V3 {
-		endpoint("/openapi/v3/"+name, false, s.openAPI3(name))
+	for _, doc := range openapi.V3() {
+		endpoint("/openapi/v3/"+doc.Path, false, s.openAPI3(doc))
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		endpoint("/"+name, true, s.health(name, ""))
@@ -61,15 +61,27 @@ func (h resourceHandler) Collection(c echo.Context, res *api.Resource) error {
 }
 
 func (h resourceHandler) Object(c echo.Context, res *api.Resource) error {
-	return h.serve(c, target{resource: res, namespace: c.Param("namespace"), name: c.Param("name")})
+	t := target{resource: res, namespace: c.Param("namespace"), name: c.Param("name")}
+	return h.serve(c, t.ofCluster())
 }
 
 func (h resourceHandler) Subresource(c echo.Context, res *api.Resource, sub *api.Subresource) error {
-	return h.serve(c, target{resource: res, sub: sub, namespace: c.Param("namespace"), name: c.Param("name")})
+	t := target{resource: res, sub: sub, namespace: c.Param("namespace"), name: c.Param("name")}
+	return h.serve(c, t.ofCluster())
 }
 
 func (h resourceHandler) Watch(c echo.Context, res *api.Resource) error {
-	return h.serve(c, target{resource: res, namespace: c.Param("namespace"), name: c.Param("name"), watchPath: true})
+	t := target{resource: res, namespace: c.Param("namespace"), name: c.Param("name"), watchPath: true}
+	return h.serve(c, t.ofCluster())
+}
+
+// ofCluster puts a namespace's own name in its place: the router knows it as the
+// parameter namespace (gen/routes).
+func (t target) ofCluster() target {
+	if !t.resource.Namespaced && t.name == "" {
+		t.name, t.namespace = t.namespace, ""
+	}
+	return t
 }
 
 // serve checks the names that came with the path. A name that could not be an

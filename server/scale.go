@@ -123,7 +123,7 @@ func (s *Server) respondScale(r *request, entry store.Entry) error {
 
 func scaleKind(t target) bodyKind {
 	apiVersion := t.sub.Group + "/" + t.sub.Version
-	return bodyKind{gv: t.resource.GV, table: t.sub.Table, typ: t.sub.Type, apiVersion: apiVersion, kind: t.sub.Kind}
+	return bodyKind{table: t.sub.Table, typ: t.sub.Type, apiVersion: apiVersion, kind: t.sub.Kind}
 }
 
 func matchScale(t target, scale document.Value) error {

@@ -44,6 +44,7 @@ type Server struct {
 	store        store.Store
 	hub          *watch.Hub
 	pages        pages
+	codecs       codecs
 	authn        authn.Authenticator
 	authz        authz.Authorizer
 	decodeLimits document.Limits
@@ -85,7 +86,8 @@ func (s *Server) open(ctx context.Context) error {
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 	s.limits.maxReading, s.limits.maxMutating = int64(cfg.MaxRequestsInflight), int64(cfg.MaxMutatingRequestsInflight)
 
-	s.groups = catalog.New(policy.New())
+	s.groups = catalog.New(policy.New(cfg.now))
+	s.codecs = newCodecs(s.groups)
 	s.namespaces = findResource(s.groups, "", "namespaces")
 	if s.namespaces == nil {
 		return errors.New("the catalog has no namespaces: regenerate from documents that do")

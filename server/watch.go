@@ -44,14 +44,15 @@ type watchOptions struct {
 
 // watch is GET on a collection with watch=true.
 func (s *Server) watch(r *request) error {
-	if err := r.negotiateStream(); err != nil {
-		return err
-	}
 	opts, err := s.watchOptions(r)
 	if err != nil {
 		return err
 	}
-	w := &watcher{s: s, r: r, opts: opts, form: s.streamForm(r)}
+	form, err := s.streamForm(r)
+	if err != nil {
+		return err
+	}
+	w := &watcher{s: s, r: r, opts: opts, form: form}
 	return w.run()
 }
 
@@ -101,7 +102,7 @@ type watcher struct {
 	s    *Server
 	r    *request
 	opts watchOptions
-	form streamForm
+	form *streamForm
 	buf  []byte
 }
 
@@ -160,7 +161,7 @@ func (w *watcher) reached(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-func (w *watcher) begin() { w.r.startStream(w.form.contentType()) }
+func (w *watcher) begin() { w.r.startStream() }
 
 // initial writes the state as synthetic ADDED events.
 func (w *watcher) initial(ctx context.Context, reader store.Reader, prefix string) error {
@@ -263,7 +264,7 @@ func (w *watcher) event(e *watch.Event) error {
 		return nil
 	}
 	key.Form += w.form.name()
-	frame, err := e.Frame(key, func() ([]byte, error) {
+	make := func() ([]byte, error) {
 		if body == nil {
 			var err error
 			if body, err = atRevision(e.Prev.Body, e.Entry.Revision); err != nil {
@@ -271,7 +272,14 @@ func (w *watcher) event(e *watch.Event) error {
 			}
 		}
 		return w.form.frame(key.Type, body)
-	})
+	}
+	var frame []byte
+	var err error
+	if w.form.shared() {
+		frame, err = e.Frame(key, make)
+	} else {
+		frame, err = make()
+	}
 	if err != nil {
 		return err
 	}
@@ -290,6 +298,14 @@ func atRevision(body []byte, revision uint64) ([]byte, error) {
 	out = strconv.AppendUint(out, revision, 10)
 	out = append(out, '"')
 	return append(out, body[at+len(old):]...), nil
+}
+
+func revisionOf(body []byte) (string, error) {
+	text, ok := document.Find(body, "metadata", "resourceVersion")
+	if !ok || len(text) < 2 {
+		return "", errors.New("a stored object has no resourceVersion")
+	}
+	return string(text[1 : len(text)-1]), nil
 }
 
 func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
