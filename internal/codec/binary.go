@@ -126,10 +126,12 @@ func (b *BinaryCodec) newForm(t *schema.Type) form {
 }
 
 func (b *BinaryCodec) newPlan(t *schema.Type) plan {
-	p := plan{members: make([]memberPlan, len(t.Fields)), inOrder: true}
+	p := plan{keys: make([]string, len(t.Fields)), members: make([]memberPlan, len(t.Fields)), inOrder: true}
+	var key []byte
 	for i := range t.Fields {
 		f := &t.Fields[i]
-		p.keys = append(p.keys, string(append(appendQuoted(nil, f.Name), ':')))
+		key = append(appendQuoted(key[:0], f.Name), ':')
+		p.keys[i] = string(key)
 		if f.Number == 0 {
 			continue
 		}
