@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -40,87 +41,119 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Compile turns parsed schemas into the table of one group version. It reports
-// every mistake it meets, joined (errors.Join of *Error).
+// Compile turns parsed schemas into the table of one group version, or of one
+// custom resource. It reports every mistake it meets, joined (errors.Join of
+// *Error), and never panics, whatever the schemas say.
 //
 // The same documents give the same table, wherever it runs: the generator
 // writes its result as Go source, the server compiles custom resources with it.
 func Compile(src Source) (*Table, error) {
-	c := &compiler{types: src.Types, table: &Table{Group: src.Group, Version: src.Version}, named: map[string]Ref{}, anonymous: map[string]Ref{}}
+	c := &compiler{types: src.Types, named: map[string]Ref{}, anonymous: map[string]Ref{}}
+	roots := make([]Root, 0, len(src.Roots))
 	for _, root := range src.Roots {
 		n := src.Types[root.ID]
 		if n == nil {
-			c.fail(Position{}, fmt.Sprintf("root %s names the type %s, which does not exist", root.Name, root.ID), "declare it")
+			c.fail(Position{}, "declare it", "root %s names the type %s, which does not exist", root.Name, root.ID)
 			continue
 		}
-		c.table.Roots = append(c.table.Roots, Root{Name: root.Name, Type: c.typeOf(n)})
+		roots = append(roots, Root{Name: root.Name, Type: c.namedType(n, n.Schema.MapType)})
 	}
-	c.numberHooks()
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
-	return c.table, nil
+	t := ordered(&Table{Group: src.Group, Version: src.Version, Types: c.out, Roots: roots})
+	numberHooks(t)
+	return t, nil
 }
 
+// maxDepth bounds the nesting of anonymous schemas, which documents from the
+// network may choose.
+const maxDepth = 1000
+
+// compiler holds the types in the order in which they were finished; ordered
+// brings them into the order of the table.
 type compiler struct {
 	types     map[string]*Named
-	table     *Table
-	named     map[string]Ref
-	anonymous map[string]Ref
-	hooks     []Ref
+	out       []Type
+	named     map[string]Ref // by ID and map type
+	anonymous map[string]Ref // by content
+	depth     int
 	errs      []error
 }
 
-func (c *compiler) fail(pos Position, what, mend string) {
-	c.errs = append(c.errs, &Error{Pos: pos, What: what, Mend: mend})
+func (c *compiler) fail(pos Position, mend, format string, args ...any) {
+	c.errs = append(c.errs, &Error{Pos: pos, What: fmt.Sprintf(format, args...), Mend: mend})
 }
 
-// typeOf compiles a named type once. It has its place in the table before its
-// members are looked at, so that types may refer to each other in circles.
-func (c *compiler) typeOf(n *Named) Ref {
-	if ref, ok := c.named[n.ID]; ok {
+// namedType compiles a named type once for every map type that its users ask
+// of it (nearly always one). It has its place before its members are looked
+// at, so that types may refer to each other in circles.
+func (c *compiler) namedType(n *Named, mapType string) Ref {
+	key := n.ID
+	if (mapType == "atomic") != (n.Schema.MapType == "atomic") {
+		key += " " + mapType
+	}
+	if ref, ok := c.named[key]; ok {
 		return ref
 	}
-	if n.Schema.Type != "object" || n.Schema.Additional != nil {
-		ref := c.anonymousType(n.Schema, n, n.ID)
-		c.named[n.ID] = ref
-		return ref
+	if n.Schema.Ref != "" {
+		c.fail(n.Schema.Pos, "refer to that type where this one is used", "the type %s is nothing but a $ref", n.ID)
+		return 0
 	}
-	ref := Ref(len(c.table.Types))
-	c.table.Types = append(c.table.Types, Type{})
-	c.named[n.ID] = ref
-	t := c.object(n.Schema, n, n.ID)
+	ref := Ref(len(c.out))
+	c.out = append(c.out, Type{Name: n.ID, Elem: None})
+	c.named[key] = ref
+	t := c.shape(n.Schema, n)
+	t.Name = n.ID
+	t.AtomicMap = mapType == "atomic" && (t.Kind == Object || t.Kind == Map)
+	if n.Schema.DefaultHook {
+		if t.Hook = 1; t.Kind != Object {
+			c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a default hook on %s, which is not an object", n.ID)
+		}
+	}
 	if n.Kind {
-		str := c.intern(Type{Kind: String, Elem: None})
-		t.Fields = append([]Field{{Name: "kind", Type: str}, {Name: "apiVersion", Type: str}}, t.Fields...)
+		if t.Kind != Object {
+			c.fail(n.Schema.Pos, "write type: object", "the kind %s is not an object", n.ID)
+		}
+		text := c.intern(Type{Kind: String, Elem: None})
+		t.Fields = append([]Field{{Name: "kind", Type: text}, {Name: "apiVersion", Type: text}}, t.Fields...)
 		t.Sorted = sortedFields(t.Fields)
 	}
-	if n.Schema.DefaultHook {
-		c.hooks = append(c.hooks, ref)
-	}
-	c.table.Types[ref] = t
+	c.out[ref] = t
 	return ref
 }
 
-// refTo compiles whatever a schema describes.
+// refTo compiles whatever a schema inside a named type describes.
 func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	if s.Ref == "" {
-		if s.Type == "object" && s.Additional == nil && !s.PreserveAny && len(s.Properties) > 0 {
-			return c.intern(c.object(s, in, ""))
+		if s.DefaultHook {
+			c.fail(s.Pos, "give the type a name in $defs", "a default hook on a type without a name")
 		}
-		return c.anonymousType(s, in, "")
+		if c.depth++; c.depth > maxDepth {
+			c.fail(s.Pos, "give inner types names in $defs", "schemas are nested more than %d deep", maxDepth)
+			return 0
+		}
+		defer func() { c.depth-- }()
+		return c.intern(c.shape(s, in))
 	}
 	id, ok := ResolveRef(in.Dir, s.Ref)
 	if !ok {
-		c.fail(s.Pos, fmt.Sprintf("$ref %q has a form that is not understood", s.Ref), `write "#/$defs/Name" or "/group/version/Name"`)
+		c.fail(s.Pos, `write "#/$defs/Name" or "/group/version/Name"`, "$ref %q has a form that is not understood", s.Ref)
 		return 0
 	}
 	n := c.types[id]
 	if n == nil {
-		c.fail(s.Pos, fmt.Sprintf("$ref %q points at nothing", s.Ref), "declare the type "+id+" or mend the reference")
+		c.fail(s.Pos, "declare the type "+id+" or mend the reference", "$ref %q points at nothing", s.Ref)
 		return 0
 	}
-	return c.typeOf(n)
+	if rulesOf(s) != nil {
+		c.fail(s.Pos, "write them in the type "+id, "rules beside $ref have no effect")
+	}
+	if s.MapType != "" {
+		c.atomicMap(s)
+		return c.namedType(n, s.MapType)
+	}
+	return c.namedType(n, n.Schema.MapType)
 }
 
 // ResolveRef gives the ID that a $ref means in a document of a directory.
@@ -147,103 +180,22 @@ func (c *compiler) intern(t Type) Ref {
 	if ref, ok := c.anonymous[key]; ok {
 		return ref
 	}
-	ref := Ref(len(c.table.Types))
-	c.table.Types = append(c.table.Types, t)
+	ref := Ref(len(c.out))
+	c.out = append(c.out, t)
 	c.anonymous[key] = ref
 	return ref
 }
 
-// anonymousType compiles a scalar, a list, a map, or a value of any kind.
-func (c *compiler) anonymousType(s *Schema, in *Named, name string) Ref {
-	t := Type{Name: name, Elem: None, Rules: rulesOf(s)}
-	switch s.BinaryForm {
-	case "":
-	case "raw":
-		t.Binary = BinaryRaw
-	case "string-list":
-		t.Binary = BinaryStringList
-	default:
-		c.fail(s.Pos, fmt.Sprintf("unknown x-cluster-binary-form %q", s.BinaryForm), "write raw or string-list")
-	}
-	switch {
-	case s.PreserveAny && len(s.Properties) == 0:
-		t.Kind, t.Rules = Any, nil
-	case s.Format == "quantity":
-		t.Kind = Quantity
-	case s.Format == "int-or-string":
-		t.Kind = IntOrString
-	case s.Type == "array":
-		c.list(&t, s, in)
-	case s.Type == "object":
-		t.Kind, t.AtomicMap = Map, s.MapType == "atomic"
-		if s.Additional == nil {
-			t.Kind = Object
-			t.Fields, t.Sorted = nil, nil
-			break
-		}
-		t.Elem = c.refTo(s.Additional, in)
-	case s.Type == "boolean":
-		t.Kind = Boolean
-	case s.Type == "integer":
-		t.Kind, t.Bits = Integer, 64
-		if s.Format == "int32" {
-			t.Bits = 32
-		}
-	case s.Type == "number":
-		t.Kind = Number
-	case s.Type == "string":
-		t.Kind = stringKind(s.Format)
-	case s.Type == "" && len(s.Properties) == 0:
-		t.Kind, t.Rules = Any, nil
-	default:
-		c.fail(s.Pos, fmt.Sprintf("unknown type %q", s.Type), "write object, array, string, integer, number or boolean")
-	}
-	return c.intern(t)
-}
-
-func stringKind(format string) Kind {
-	switch format {
-	case "byte":
-		return Bytes
-	case "date-time":
-		return Time
-	case "micro-time":
-		return MicroTime
-	case "duration":
-		return Duration
-	}
-	return String
-}
-
-func (c *compiler) list(t *Type, s *Schema, in *Named) {
-	t.Kind = List
-	switch s.ListType {
-	case "", "atomic":
-	case "set":
-		t.ListType = ListSet
-	case "map":
-		t.ListType, t.ListKeys = ListMap, s.ListMapKeys
-		if len(s.ListMapKeys) == 0 {
-			c.fail(s.Pos, "a list of type map has no keys", "add x-cluster-list-map-keys")
-		}
-	default:
-		c.fail(s.Pos, fmt.Sprintf("unknown x-cluster-list-type %q", s.ListType), "write atomic, set or map")
-	}
-	if s.Items == nil {
-		c.fail(s.Pos, "an array does not say what it holds", "add items")
+// object compiles the members of an object.
+func (c *compiler) object(t *Type, s *Schema, in *Named) {
+	if len(s.Properties) > 1<<15 {
+		c.fail(s.Pos, "split the type", "an object with %d fields", len(s.Properties))
 		return
 	}
-	t.Elem = c.refTo(s.Items, in)
-}
-
-// object compiles the members of an object.
-func (c *compiler) object(s *Schema, in *Named, name string) Type {
-	t := Type{Name: name, Kind: Object, Elem: None, AtomicMap: s.MapType == "atomic"}
 	for _, p := range s.Properties {
 		t.Fields = append(t.Fields, c.field(p, slices.Contains(s.Required, p.Name), in))
 	}
 	t.Sorted = sortedFields(t.Fields)
-	return t
 }
 
 func sortedFields(fields []Field) []uint16 {
@@ -260,7 +212,8 @@ func sortedFields(fields []Field) []uint16 {
 
 func (c *compiler) field(p Property, required bool, in *Named) Field {
 	s := p.Schema
-	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter), Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default)}
+	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter),
+		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default)}
 	if s.EnforceRequired != nil {
 		f.Required = *s.EnforceRequired
 	}
@@ -272,9 +225,9 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	case "always":
 		f.Presence = Always
 	case "":
-		f.Presence = c.defaultPresence(f.Type, required)
+		f.Presence = c.defaultPresence(s, in, required)
 	default:
-		c.fail(s.Pos, fmt.Sprintf("unknown x-cluster-presence %q", s.Presence), "write implicit, explicit or always")
+		c.fail(s.Pos, "write implicit, explicit or always", "unknown x-cluster-presence %q", s.Presence)
 	}
 	for _, strategy := range s.PatchStrategy {
 		switch strategy {
@@ -283,63 +236,55 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 		case "retainKeys":
 			f.Patch |= PatchRetainKeys
 		case "replace":
+			f.Patch |= PatchReplace
 		default:
-			c.fail(s.Pos, fmt.Sprintf("unknown x-cluster-patch-strategy %q", strategy), "write merge, retainKeys or replace")
+			c.fail(s.Pos, "write merge, retainKeys or replace", "unknown x-cluster-patch-strategy %q", strategy)
 		}
 	}
 	return f
 }
 
-func (c *compiler) defaultPresence(ref Ref, required bool) Presence {
-	switch {
-	case required:
+// defaultPresence looks at the schema, not at the compiled type, which may
+// still be on its way.
+func (c *compiler) defaultPresence(s *Schema, in *Named, required bool) Presence {
+	if required {
 		return Always
-	case int(ref) < len(c.table.Types) && c.isObject(ref):
+	}
+	if s.Ref != "" {
+		id, _ := ResolveRef(in.Dir, s.Ref)
+		if n := c.types[id]; n != nil {
+			s = n.Schema
+		}
+	}
+	if s.Type == "object" && s.Additional == nil && !s.PreserveAny {
 		return Explicit
 	}
 	return Implicit
 }
 
-// isObject holds for objects still being compiled too: their place is empty.
-func (c *compiler) isObject(ref Ref) bool {
-	kind := c.table.Types[ref].Kind
-	return kind == Object || kind == 0
-}
-
-// numberHooks gives the types with a default hook their numbers, in the order
-// of their names.
-func (c *compiler) numberHooks() {
-	sort.Slice(c.hooks, func(i, j int) bool { return c.table.Types[c.hooks[i]].Name < c.table.Types[c.hooks[j]].Name })
-	for i, ref := range c.hooks {
-		c.table.Types[ref].Hook = uint16(i + 1)
-	}
-}
-
 // rulesOf gathers the constraints of a schema; nil when it has none.
 func rulesOf(s *Schema) *Rules {
 	r := Rules{Enum: s.Enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems}
-	if s.Minimum != nil {
-		r.HasMin, r.Min = true, *s.Minimum
-	}
-	if s.Maximum != nil {
-		r.HasMax, r.Max = true, *s.Maximum
-	}
-	if s.ExclusiveMinimum != nil {
-		r.HasMin, r.Min, r.ExclusiveMin = true, *s.ExclusiveMinimum, true
-	}
-	if s.ExclusiveMaximum != nil {
-		r.HasMax, r.Max, r.ExclusiveMax = true, *s.ExclusiveMaximum, true
-	}
-	set := func(to *uint32, from *int) {
-		if from != nil && *from >= 0 {
-			*to = uint32(*from)
+	limit := func(has, exclusive *bool, to *float64, inclusiveAt, exclusiveAt *float64) {
+		if inclusiveAt != nil {
+			*has, *to = true, *inclusiveAt
+		}
+		if exclusiveAt != nil {
+			*has, *to, *exclusive = true, *exclusiveAt, true
 		}
 	}
-	set(&r.MinLength, s.MinLength)
-	set(&r.MaxLength, s.MaxLength)
-	set(&r.MinItems, s.MinItems)
-	set(&r.MaxItems, s.MaxItems)
-	if key := fmt.Sprintf("%#v", r); key == fmt.Sprintf("%#v", Rules{}) {
+	limit(&r.HasMin, &r.ExclusiveMin, &r.Min, s.Minimum, s.ExclusiveMinimum)
+	limit(&r.HasMax, &r.ExclusiveMax, &r.Max, s.Maximum, s.ExclusiveMaximum)
+	count := func(to *uint32, from *int) {
+		if from != nil && *from > 0 {
+			*to = uint32(min(*from, 1<<32-1))
+		}
+	}
+	count(&r.MinLength, s.MinLength)
+	count(&r.MaxLength, s.MaxLength)
+	count(&r.MinItems, s.MinItems)
+	count(&r.MaxItems, s.MaxItems)
+	if reflect.DeepEqual(r, Rules{}) {
 		return nil
 	}
 	return &r

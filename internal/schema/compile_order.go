@@ -1,0 +1,65 @@
+package schema
+
+import "sort"
+
+// ordered puts the types of a table in the order of a depth-first walk from its
+// roots, and leaves out those that no root reaches.
+func ordered(t *Table) *Table {
+	place := make([]Ref, len(t.Types))
+	for i := range place {
+		place[i] = None
+	}
+	var types []Type
+	// A stack instead of recursion: chains of types may be long.
+	var todo []Ref
+	for _, root := range t.Roots {
+		todo = append(todo, root.Type)
+		for len(todo) > 0 {
+			ref := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			if ref == None || place[ref] != None {
+				continue
+			}
+			place[ref] = Ref(len(types))
+			from := &t.Types[ref]
+			types = append(types, *from)
+			for i := len(from.Fields) - 1; i >= 0; i-- {
+				todo = append(todo, from.Fields[i].Type)
+			}
+			todo = append(todo, from.Elem)
+		}
+	}
+	out := &Table{Group: t.Group, Version: t.Version, Types: types}
+	for i := range types {
+		if elem := types[i].Elem; elem != None {
+			types[i].Elem = place[elem]
+		}
+		for j := range types[i].Fields {
+			f := &types[i].Fields[j]
+			f.Type = place[f.Type]
+		}
+	}
+	for _, root := range t.Roots {
+		out.Roots = append(out.Roots, Root{Name: root.Name, Type: place[root.Type]})
+	}
+	return out
+}
+
+// numberHooks gives the types with a default hook their numbers, in the order
+// of their names. Two forms of one type share its hook.
+func numberHooks(t *Table) {
+	var hooked []*Type
+	for i := range t.Types {
+		if t.Types[i].Hook != 0 {
+			hooked = append(hooked, &t.Types[i])
+		}
+	}
+	sort.SliceStable(hooked, func(i, j int) bool { return hooked[i].Name < hooked[j].Name })
+	number := uint16(0)
+	for i, typ := range hooked {
+		if i == 0 || typ.Name != hooked[i-1].Name {
+			number++
+		}
+		typ.Hook = number
+	}
+}
