@@ -156,12 +156,12 @@ func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, 
 	case IncludeNone:
 		return append(dst, "null}"...), nil
 	}
-	metadata, ok := document.Find(body, "metadata")
-	if !ok {
+	metadata := obj.Get("metadata")
+	if !metadata.Exists() {
 		return dst, errSyntax
 	}
 	dst = append(dst, t.object...)
-	dst = append(dst, metadata...)
+	dst = metadata.AppendJSON(dst)
 	return append(dst, "}}"...), nil
 }
 
