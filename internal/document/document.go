@@ -81,9 +81,11 @@ type Document struct {
 	src   []byte
 	side  []byte // begins with constants
 	nodes []node // nodes[0] is absent, nodes[1] the root
-	sort  []int32
-	dirt  uint32 // counts what makes text differ from its canonical form
-	dead  bool   // released
+	// Space for one step of the walk; nothing in it outlives the step.
+	sort    []int32
+	scratch []byte
+	dirt    uint32 // counts what makes text differ from its canonical form
+	dead    bool   // released
 }
 
 // Where the constants are in side.
@@ -128,7 +130,7 @@ func (d *Document) Release() {
 	}
 	d.dead, d.table, d.src = true, nil, nil
 	d.nodes, d.side, d.sort = d.nodes[:0], d.side[:0], d.sort[:0]
-	if cap(d.nodes) > maxPooledNodes || cap(d.side) > maxPooledSide || cap(d.sort) > maxPooledNodes {
+	if cap(d.nodes) > maxPooledNodes || cap(d.side) > maxPooledSide || cap(d.sort) > maxPooledNodes || cap(d.scratch) > maxPooledSide {
 		return
 	}
 	pool.Put(d)

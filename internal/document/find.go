@@ -1,7 +1,5 @@
 package document
 
-import "bytes"
-
 // Find returns the text of the value at a path of member names in canonical
 // JSON, without building a tree; false when there is none. The result is a part
 // of data and keeps data's capacity, so cap(data)-cap(result) is its offset.
@@ -77,7 +75,7 @@ func containerEnd(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
 		case '"':
-			end := stringEnd(b, i)
+			end, _ := quotedEnd(b, i)
 			if end < 0 {
 				return -1
 			}
@@ -93,22 +91,4 @@ func containerEnd(b []byte, i int) int {
 		i++
 	}
 	return -1
-}
-
-// stringEnd is quotedEnd for text that is only skipped.
-func stringEnd(b []byte, i int) int {
-	for i++; ; i++ {
-		step := bytes.IndexByte(b[i:], '"')
-		if step < 0 {
-			return -1
-		}
-		i += step
-		slashes := 0
-		for b[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i + 1
-		}
-	}
 }

@@ -15,7 +15,7 @@ func (p *parser) object(n int32, typ schema.Ref) error {
 	if done {
 		p.pos++
 	}
-	for hint := 0; !done; {
+	for hint := (fieldHint{}); !done; {
 		off, size, hasEscapes, err := p.key()
 		if err != nil {
 			return err
@@ -24,9 +24,8 @@ func (p *parser) object(n int32, typ schema.Ref) error {
 		if hasEscapes {
 			name = appendUnescaped(nil, name)
 		}
-		if i := fieldOf(t, name, hint); i >= 0 {
+		if i := hint.find(t, name); i >= 0 {
 			err = p.member(n, t, i)
-			hint = i + 1
 		} else {
 			p.unknown(n, name)
 			d.dirt++
@@ -57,14 +56,30 @@ func (p *parser) finish(n int32, start int, dirt uint32) {
 	}
 }
 
-// nearby is how many fields are tried from the hint on before searching. Most
-// senders write in schema order, or in order of names.
+// fieldHint is where the next member of an object is likely to be found: most
+// senders write in schema order or in order of names.
+type fieldHint struct {
+	field int  // index in Type.Fields
+	name  int  // index in Type.Sorted
+	named bool // the last one was found by name
+}
+
+// nearby is how many fields are tried from the hint on before searching.
 const nearby = 6
 
-// fieldOf returns the index of the field with that name, or -1.
-func fieldOf(t *schema.Type, name []byte, hint int) int {
-	for i := hint; i < len(t.Fields) && i < hint+nearby; i++ {
+// find returns the index of the field with that name, or -1.
+func (h *fieldHint) find(t *schema.Type, name []byte) int {
+	if h.named {
+		for i := h.name; i < len(t.Sorted) && i < h.name+nearby; i++ {
+			if f := int(t.Sorted[i]); t.Fields[f].Name == string(name) {
+				h.name, h.field = i+1, f+1
+				return f
+			}
+		}
+	}
+	for i := h.field; i < len(t.Fields) && i < h.field+nearby; i++ {
 		if t.Fields[i].Name == string(name) {
+			h.field, h.named = i+1, false
 			return i
 		}
 	}
@@ -79,6 +94,7 @@ func fieldOf(t *schema.Type, name []byte, hint int) int {
 	}
 	if lo < len(t.Sorted) {
 		if i := int(t.Sorted[lo]); t.Fields[i].Name == string(name) {
+			h.name, h.field, h.named = lo+1, i+1, true
 			return i
 		}
 	}

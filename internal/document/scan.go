@@ -178,7 +178,8 @@ func (p *parser) canonicalText(off, size uint32, hasEscapes bool) (uint32, uint3
 	}
 	plain := raw
 	if hasEscapes {
-		plain = appendUnescaped(make([]byte, 0, len(raw)), raw)
+		d.scratch = appendUnescaped(d.scratch[:0], raw)
+		plain = d.scratch
 	}
 	at := len(d.side)
 	d.side = appendEscaped(d.side, plain)
