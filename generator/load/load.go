@@ -1,18 +1,18 @@
 // Package load reads the documents: openapi/ and schemas/, with positions, into
 // a model. A mistake is reported as file:line: what is wrong; the mend. All
-// mistakes are reported, not only the first.
+// mistakes that can be seen together are reported, not only the first.
+//
+// The steps are: read every file (unknown and repeated keys, wrong words),
+// resolve what names something else, check what needs several places to see,
+// compile the tables, check what needs the tables. A step runs only when those
+// before it found nothing, because its reports would be echoes of theirs.
 package load
 
 import (
-	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/capstan-dev/capstan/generator/model"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -21,182 +21,163 @@ import (
 // Load reads the documents below root and compiles the table of every group
 // version. The error joins one *schema.Error per mistake.
 func Load(root string) (*model.Model, error) {
-	r := &reader{root: root}
-	m := &model.Model{Profile: r.profile(filepath.Join(root, "openapi", "profile.yaml"))}
-	gvs := map[string]*model.GroupVersion{}
-	types := map[string]*model.Type{}
-	for _, name := range r.list("schemas", "examples") {
-		r.types(name, gvs, types)
+	d := &documents{
+		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}},
+		groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
 	}
-	for _, name := range r.list("openapi", "released") {
+	d.readAll()
+	for _, step := range []func(){d.resolve, d.check, d.compile, d.checkCompiled} {
+		if err := d.err(); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	return d.model, d.err()
+}
+
+// documents is everything below openapi/ and schemas/ on its way into a model.
+type documents struct {
+	reader
+	model  *model.Model
+	groups map[string]*model.GroupVersion // by directory
+	types  map[string]*model.Type         // by ID
+	links  []link
+}
+
+// link is a reference from a group version's document to a schema.
+type link struct {
+	pos  schema.Position
+	gv   *model.GroupVersion
+	path string // "/core/v1/Pod"
+	to   **model.Type
+}
+
+func (d *documents) readAll() {
+	d.model = &model.Model{Profile: d.profile("openapi/profile.yaml")}
+	p := d.model.Profile
+	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord)
+	for _, name := range d.list("schemas", "schemas/examples") {
+		d.schemaFile(name)
+	}
+	for _, name := range d.list("openapi", "openapi/released") {
 		if name != "openapi/profile.yaml" {
-			r.groupVersion(name, gvs, types)
+			d.groupFile(name)
 		}
 	}
-	for _, dir := range sortedKeys(gvs) {
-		gv := gvs[dir]
-		sort.Slice(gv.Types, func(i, j int) bool { return gv.Types[i].Name < gv.Types[j].Name })
-		sort.Slice(gv.Resources, func(i, j int) bool { return gv.Resources[i].Plural < gv.Resources[j].Plural })
-		m.GroupVersions = append(m.GroupVersions, gv)
+	for _, dir := range sortedKeys(d.groups) {
+		gv := d.groups[dir]
+		slices.SortFunc(gv.Types, func(a, b *model.Type) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(gv.Resources, func(a, b *model.Resource) int { return strings.Compare(a.Plural, b.Plural) })
+		d.model.GroupVersions = append(d.model.GroupVersions, gv)
 	}
-	r.check(m, types)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	if err := Compile(m); err != nil {
-		return nil, err
-	}
-	r.checkCompiled(m)
-	return m, r.err()
 }
 
 // list names the YAML files below a folder, sorted, relative to the root and
-// with slashes; the folder below it named skip is left out.
-func (r *reader) list(folder, skip string) []string {
+// with slashes; the folder skip is left out.
+func (d *documents) list(folder, skip string) []string {
 	var names []string
-	top := filepath.Join(r.root, folder)
-	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(d.root, folder), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path == filepath.Join(top, skip) {
-			return filepath.SkipDir
+		name, err := filepath.Rel(d.root, path)
+		if err != nil {
+			return err
 		}
-		if !d.IsDir() && strings.HasSuffix(path, ".yaml") {
-			rel, err := filepath.Rel(r.root, path)
-			if err != nil {
-				return err
-			}
-			names = append(names, filepath.ToSlash(rel))
+		name = filepath.ToSlash(name)
+		switch {
+		case entry.IsDir() && name == skip:
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(name, ".yaml"):
+			names = append(names, name)
+		case !entry.IsDir() && strings.HasSuffix(name, ".yml"):
+			d.fail(schema.Position{File: name, Line: 1}, "rename it to .yaml", "the file would be overlooked")
 		}
 		return nil
 	})
 	if err != nil {
-		r.fail(schema.Position{File: folder}, "run the generator at the root of the project", "the documents cannot be read: %v", err)
+		d.fail(schema.Position{File: folder, Line: 1}, "run the generator at the root of the project", "the documents cannot be read: %v", err)
 	}
 	slices.Sort(names)
 	return names
 }
 
-func (r *reader) profile(path string) model.Profile {
-	var p model.Profile
-	n, ok := r.file(path, "openapi/profile.yaml")
-	if !ok {
-		return p
-	}
-	fields := map[string]*string{"groupSuffix": &p.GroupSuffix, "labelDomain": &p.LabelDomain, "mediaTypeWord": &p.MediaTypeWord, "extensionPrefix": &p.ExtensionPrefix}
-	set := map[string]func(node){}
-	for name, to := range fields {
-		set[name] = r.text(to)
-	}
-	r.object(n, "the profile", set)
-	for _, name := range sortedKeys(fields) {
-		if *fields[name] == "" {
-			r.fail(n.pos(), "add it", "the profile does not say %s", name)
-		}
-	}
-	if p.ExtensionPrefix != "" && (!strings.HasPrefix(p.ExtensionPrefix, "x-") || !strings.HasSuffix(p.ExtensionPrefix, "-")) {
-		r.fail(n.pos(), `write something like "x-kubernetes-"`, "extensionPrefix %q does not begin with x- and end with -", p.ExtensionPrefix)
-	}
-	return p
-}
-
-// groupOf gives the group version of a directory, made on first sight.
-func groupOf(gvs map[string]*model.GroupVersion, dir string) *model.GroupVersion {
-	gv := gvs[dir]
+// group gives the group version of a directory, made on first sight.
+func (d *documents) group(dir string) *model.GroupVersion {
+	gv := d.groups[dir]
 	if gv == nil {
 		group, version, _ := strings.Cut(dir, "/")
 		gv = &model.GroupVersion{Dir: dir, Group: group, Version: version}
-		gvs[dir] = gv
+		d.groups[dir] = gv
 	}
 	return gv
 }
 
-// types reads one file below schemas/: its root and its $defs.
-func (r *reader) types(name string, gvs map[string]*model.GroupVersion, types map[string]*model.Type) {
-	n, ok := r.file(filepath.Join(r.root, filepath.FromSlash(name)), name)
+// schemaFile reads one file below schemas/: its root and its $defs.
+func (d *documents) schemaFile(name string) {
+	id := strings.TrimSuffix(strings.TrimPrefix(name, "schemas/"), ".yaml")
+	if strings.Count(id, "/") != 2 {
+		d.fail(schema.Position{File: name, Line: 1}, "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
+		return
+	}
+	n, _, ok := d.file(name)
 	if !ok {
 		return
 	}
-	d := r.schemaDocument(n)
-	id := strings.TrimSuffix(strings.TrimPrefix(name, "schemas/"), ".yaml")
-	if d.root.ID != id {
-		r.fail(n.pos(), "write $id: "+id, "$id %q does not match the file's path", d.root.ID)
+	doc := d.schemaDocument(n)
+	if doc.root.ID != id {
+		d.fail(d.at(doc.root, "$id"), "write $id: "+id, "$id %q does not match the file's path", doc.root.ID)
 	}
 	slash := strings.LastIndexByte(id, '/')
-	if strings.Count(id, "/") != 2 {
-		r.fail(n.pos(), "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
+	gv := d.group(id[:slash])
+	if doc.group != "" {
+		gv.Group = doc.group
+	}
+	kind := slices.ContainsFunc(doc.root.Properties, func(p schema.Property) bool { return p.Name == "metadata" })
+	if doc.kind != nil {
+		kind = *doc.kind
+	}
+	d.addType(n.pos(), &model.Type{GV: gv, Name: id[slash+1:], Root: true, Kind: kind, Schema: doc.root})
+	for _, def := range doc.root.Defs {
+		d.addType(def.Pos, &model.Type{GV: gv, Name: def.Name, Schema: def.Schema})
+	}
+}
+
+func (d *documents) addType(pos schema.Position, t *model.Type) {
+	t.ID = t.GV.Dir + "." + t.Name
+	if !typeName.MatchString(t.Name) {
+		d.fail(pos, "write CamelCase letters and digits", "%q cannot be the name of a type", t.Name)
+	}
+	if other := d.types[t.ID]; other != nil {
+		d.fail(pos, "rename one of them, or move it to a file of its own", "the type %s is declared twice, first at %s", t.Name, other.Schema.Pos)
 		return
 	}
-	gv := groupOf(gvs, id[:slash])
-	if d.group != "" {
-		gv.Group = d.group
-	}
-	hasMeta := slices.ContainsFunc(d.root.Properties, func(p schema.Property) bool { return p.Name == "metadata" })
-	kind := hasMeta
-	if d.kind != nil {
-		kind = *d.kind
-	}
-	r.addType(gv, types, &model.Type{GV: gv, Name: id[slash+1:], Root: true, Kind: kind, Schema: d.root})
-	for _, def := range d.root.Defs {
-		r.addType(gv, types, &model.Type{GV: gv, Name: def.Name, Schema: def.Schema})
-	}
+	d.types[t.ID] = t
+	t.GV.Types = append(t.GV.Types, t)
 }
 
-func (r *reader) addType(gv *model.GroupVersion, types map[string]*model.Type, t *model.Type) {
-	t.ID = gv.Dir + "." + t.Name
-	if other := types[t.ID]; other != nil {
-		r.fail(t.Schema.Pos, "rename one of them, or move it to a file of its own", "the type %s is declared twice, first at %s", t.Name, other.Schema.Pos)
-		return
-	}
-	types[t.ID] = t
-	gv.Types = append(gv.Types, t)
-}
-
-// validOpenAPI checks that the document is OpenAPI, whatever else it says.
-func (r *reader) validOpenAPI(name string) {
-	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
-	if err == nil {
-		loader := openapi3.NewLoader()
-		var doc *openapi3.T
-		if doc, err = loader.LoadFromData(text); err == nil {
-			err = doc.Validate(loader.Context)
+// resolve finds the types that group versions' documents name.
+func (d *documents) resolve() {
+	for _, l := range d.links {
+		id, ok := schema.ResolveRef(l.gv.Dir, l.path)
+		t := d.types[id]
+		switch {
+		case !ok || t == nil:
+			d.fail(l.pos, "write schemas/"+strings.TrimPrefix(l.path, "/")+".yaml", "no schema document for %s", l.path)
+		case !t.Kind:
+			d.fail(l.pos, "name a kind, or give it x-cluster-kind: true", "%s is not a kind: it has no metadata", l.path)
 		}
+		*l.to = t
 	}
-	if err != nil {
-		r.fail(schema.Position{File: name, Line: 1}, "mend it; the x-cluster- blocks are not meant", "not a valid OpenAPI 3 document: %v", err)
-	}
-}
-
-// Compile makes the table of every group version of a model.
-func Compile(m *model.Model) error {
-	named := map[string]*schema.Named{}
-	for _, gv := range m.GroupVersions {
-		for _, t := range gv.Types {
-			named[t.ID] = &schema.Named{ID: t.ID, Dir: gv.Dir, Kind: t.Kind, Schema: t.Schema}
-		}
-	}
-	for _, gv := range m.GroupVersions {
-		roots := map[string]string{}
-		for _, t := range gv.Types {
-			roots[t.Name] = t.ID
-		}
+	for _, gv := range d.model.GroupVersions {
 		for _, res := range gv.Resources {
-			roots[res.Type.Name] = res.Type.ID
-			for _, sub := range res.Subresources {
-				roots[sub.Type.Name] = sub.Type.ID
+			for i := range res.Subresources {
+				if sub := &res.Subresources[i]; sub.Type == nil {
+					sub.Type = res.Type
+				}
 			}
 		}
-		src := schema.Source{Group: gv.Group, Version: gv.Version, Types: named}
-		for _, name := range sortedKeys(roots) {
-			src.Roots = append(src.Roots, schema.RootName{Name: name, ID: roots[name]})
-		}
-		var err error
-		if gv.Table, err = schema.Compile(src); err != nil {
-			return fmt.Errorf("%s: %w", gv.Dir, err)
-		}
 	}
-	return nil
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -1,11 +1,17 @@
 package load
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -14,15 +20,39 @@ import (
 
 // reader reads YAML documents and gathers what is wrong with them.
 type reader struct {
-	root string
-	errs []error
+	root   string
+	names  *strings.Replacer // of the profile: <groupSuffix> and so on
+	places map[*schema.Schema]map[string]schema.Position
+	errs   []*schema.Error
 }
 
 func (r *reader) fail(pos schema.Position, mend, format string, args ...any) {
 	r.errs = append(r.errs, &schema.Error{Pos: pos, What: fmt.Sprintf(format, args...), Mend: mend})
 }
 
-func (r *reader) err() error { return errors.Join(r.errs...) }
+// err joins what was found, once each, in the order of files and lines.
+func (r *reader) err() error {
+	slices.SortStableFunc(r.errs, func(a, b *schema.Error) int {
+		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))
+	})
+	var errs []error
+	said := map[string]bool{}
+	for _, e := range r.errs {
+		if text := e.Error(); !said[text] {
+			said[text] = true
+			errs = append(errs, e)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// at is the line of a key of a schema, or of the schema when it lacks the key.
+func (r *reader) at(s *schema.Schema, key string) schema.Position {
+	if pos, ok := r.places[s][key]; ok {
+		return pos
+	}
+	return s.Pos
+}
 
 // node is a place in a YAML document.
 type node struct {
@@ -34,23 +64,36 @@ func (n node) pos() schema.Position { return schema.Position{File: n.file, Line:
 
 func (n node) with(y *yaml.Node) node { return node{y, n.file} }
 
-// file parses one document. name is relative to the project's root.
-func (r *reader) file(path, name string) (node, bool) {
-	text, err := os.ReadFile(path)
+// file parses one document, named relative to the project's root. The names of
+// the profile are filled in before.
+func (r *reader) file(name string) (n node, text []byte, ok bool) {
+	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(name)))
 	if err != nil {
-		r.fail(schema.Position{File: name}, "make the file readable", "%v", err)
-		return node{}, false
+		r.fail(schema.Position{File: name, Line: 1}, "make it a readable file", "the document cannot be read")
+		return node{}, nil, false
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if r.names != nil {
+		text = []byte(r.names.Replace(string(text)))
+	}
+	n, ok = r.parse(name, text)
+	return n, text, ok
+}
+
+func (r *reader) parse(name string, text []byte) (node, bool) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	if err := decoder.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		line := 1
 		_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &line) // stays 1 when the parser names none
-		r.fail(schema.Position{File: name, Line: line}, "mend the YAML", "not valid YAML: %v", err)
+		r.fail(schema.Position{File: name, Line: line}, "mend the YAML", "not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 		return node{}, false
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		r.fail(schema.Position{File: name, Line: 1}, "write a document with keys", "the document is not a mapping")
 		return node{}, false
+	}
+	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+		r.fail(schema.Position{File: name, Line: max(more.Line, 1)}, "write one document per file", "the file holds more than one document")
 	}
 	return node{doc.Content[0], name}, true
 }
@@ -82,6 +125,19 @@ func (r *reader) entries(n node) []entry {
 	return out
 }
 
+// items lists the elements of a sequence.
+func (r *reader) items(n node) []node {
+	if n.Kind != yaml.SequenceNode {
+		r.fail(n.pos(), "write a list", "a list is expected here")
+		return nil
+	}
+	var out []node
+	for _, y := range n.Content {
+		out = append(out, n.with(y))
+	}
+	return out
+}
+
 // object reads a mapping whose keys are known.
 func (r *reader) object(n node, what string, fields map[string]func(node)) {
 	for _, e := range r.entries(n) {
@@ -89,25 +145,47 @@ func (r *reader) object(n node, what string, fields map[string]func(node)) {
 			set(e.value)
 			continue
 		}
-		known := make([]string, 0, len(fields))
-		for name := range fields {
-			known = append(known, name)
-		}
-		mend := "remove it"
-		if near := nearest(e.key, known); near != "" {
-			mend = fmt.Sprintf("did you mean %q?", near)
-		}
-		r.fail(e.at.pos(), mend, "%s has no key %q", what, e.key)
+		r.fail(e.at.pos(), mend(e.key, sortedKeys(fields)), "%s has no key %q", what, e.key)
 	}
 }
 
 func (r *reader) text(to *string) func(node) {
 	return func(n node) {
-		if n.Kind != yaml.ScalarNode {
+		if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 			r.fail(n.pos(), "write one value", "a text is expected here")
 			return
 		}
 		*to = n.Value
+	}
+}
+
+// word reads a text that has to be one of a few.
+func (r *reader) word(to *string, what string, words ...string) func(node) {
+	return func(n node) {
+		if r.text(to)(n); n.Kind == yaml.ScalarNode && !slices.Contains(words, n.Value) {
+			r.fail(n.pos(), mend(n.Value, words), "unknown %s %q", what, n.Value)
+		}
+	}
+}
+
+// words reads a list of them.
+func (r *reader) words(to *[]string, what string, words ...string) func(node) {
+	return func(n node) {
+		for _, item := range r.items(n) {
+			var text string
+			r.word(&text, what, words...)(item)
+			*to = append(*to, text)
+		}
+	}
+}
+
+func (r *reader) texts(to *[]string) func(node) {
+	return func(n node) {
+		for _, item := range r.items(n) {
+			var text string
+			r.text(&text)(item)
+			*to = append(*to, text)
+		}
 	}
 }
 
@@ -137,17 +215,21 @@ func (r *reader) integer(to *int) func(node) {
 	}
 }
 
-func (r *reader) optionalInt(to **int) func(node) {
+// count reads a whole number that cannot be negative.
+func (r *reader) count(to **int) func(node) {
 	return func(n node) {
-		*to = new(int)
-		r.integer(*to)(n)
+		v := 0
+		if r.integer(&v)(n); v < 0 {
+			r.fail(n.pos(), "write 0 or more", "%d is less than nothing", v)
+		}
+		*to = &v
 	}
 }
 
 func (r *reader) number(to **float64) func(node) {
 	return func(n node) {
 		v, err := strconv.ParseFloat(n.Value, 64)
-		if err != nil || n.Kind != yaml.ScalarNode {
+		if err != nil || n.Kind != yaml.ScalarNode || v-v != 0 { // v-v: not for NaN and infinities
 			r.fail(n.pos(), "write a number", "%q is not a number", n.Value)
 			return
 		}
@@ -155,60 +237,21 @@ func (r *reader) number(to **float64) func(node) {
 	}
 }
 
-func (r *reader) texts(to *[]string) func(node) {
-	return func(n node) {
-		if n.Kind != yaml.SequenceNode {
-			r.fail(n.pos(), "write a list: [a, b]", "a list is expected here")
-			return
-		}
-		for _, y := range n.Content {
-			var text string
-			r.text(&text)(n.with(y))
-			*to = append(*to, text)
-		}
-	}
-}
-
-// json reads any value as canonical JSON text.
+// json reads any value as JSON text, the shortest that says it.
 func (r *reader) json(to *[]byte) func(node) {
 	return func(n node) {
 		var v any
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
 		err := n.Decode(&v)
 		if err == nil {
-			*to, err = json.Marshal(v)
+			err = e.Encode(v)
 		}
 		if err != nil {
 			r.fail(n.pos(), "write a value that JSON can hold", "not a JSON value: %v", err)
+			return
 		}
+		*to = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	}
-}
-
-// nearest finds the known word that a misspelt one probably means.
-func nearest(word string, known []string) string {
-	best, distance := "", len(word)/3+2
-	for _, k := range known {
-		if d := editDistance(word, k); d < distance || d == distance && best != "" && k < best {
-			best, distance = k, d
-		}
-	}
-	return best
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

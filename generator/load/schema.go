@@ -1,21 +1,27 @@
 package load
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// document is one file below schemas/.
-type document struct {
+// schemaDoc is one file below schemas/.
+type schemaDoc struct {
 	root  *schema.Schema
 	kind  *bool  // x-cluster-kind
 	group string // x-cluster-group, where no group version document says it
 }
 
 // schemaDocument reads the root of a file below schemas/.
-func (r *reader) schemaDocument(n node) document {
-	d := document{root: &schema.Schema{}}
+func (r *reader) schemaDocument(n node) schemaDoc {
+	d := schemaDoc{root: &schema.Schema{}}
+	r.validSchema(n)
 	fields := r.schemaFields(n, d.root)
 	fields["$id"] = r.text(&d.root.ID)
 	fields["$schema"] = func(node) {}
@@ -23,7 +29,7 @@ func (r *reader) schemaDocument(n node) document {
 	fields["x-cluster-kind"] = r.optionalBool(&d.kind)
 	fields["x-cluster-group"] = r.text(&d.group)
 	r.object(n, "a schema document", fields)
-	r.finish(n, d.root)
+	r.finish(d.root)
 	return d
 }
 
@@ -31,7 +37,7 @@ func (r *reader) schemaDocument(n node) document {
 func (r *reader) schema(n node) *schema.Schema {
 	s := &schema.Schema{}
 	r.object(n, "a schema", r.schemaFields(n, s))
-	r.finish(n, s)
+	r.finish(s)
 	return s
 }
 
@@ -43,62 +49,95 @@ func (r *reader) properties(n node) []schema.Property {
 	return out
 }
 
-// schemaFields says how each key of a schema is read.
+// schemaFields says how each key of a schema is read, and notes their lines.
 func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 	s.Pos = n.pos()
+	places := map[string]schema.Position{}
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			places[n.Content[i].Value] = n.with(n.Content[i]).pos()
+		}
+	}
+	r.places[s] = places
 	return map[string]func(node){
 		"$ref":                 r.text(&s.Ref),
 		"description":          r.text(&s.Description),
-		"type":                 r.text(&s.Type),
-		"format":               r.text(&s.Format),
+		"type":                 r.word(&s.Type, "type", "object", "array", "string", "integer", "number", "boolean"),
+		"format":               r.word(&s.Format, "format", "int32", "int64", "double", "byte", "date-time", "micro-time", "duration", "quantity", "int-or-string"),
 		"properties":           func(n node) { s.Properties = r.properties(n) },
 		"required":             r.texts(&s.Required),
 		"items":                func(n node) { s.Items = r.schema(n) },
 		"additionalProperties": func(n node) { s.Additional = r.schema(n) },
 		"enum":                 r.texts(&s.Enum),
 		"default":              r.json(&s.Default),
-		"pattern":              r.text(&s.Pattern),
+		"pattern":              r.pattern(&s.Pattern),
 		"minimum":              r.number(&s.Minimum),
 		"maximum":              r.number(&s.Maximum),
 		"exclusiveMinimum":     r.number(&s.ExclusiveMinimum),
 		"exclusiveMaximum":     r.number(&s.ExclusiveMaximum),
-		"minLength":            r.optionalInt(&s.MinLength),
-		"maxLength":            r.optionalInt(&s.MaxLength),
-		"minItems":             r.optionalInt(&s.MinItems),
-		"maxItems":             r.optionalInt(&s.MaxItems),
+		"minLength":            r.count(&s.MinLength),
+		"maxLength":            r.count(&s.MaxLength),
+		"minItems":             r.count(&s.MinItems),
+		"maxItems":             r.count(&s.MaxItems),
 		"uniqueItems":          r.boolean(&s.UniqueItems),
 
-		"x-cluster-binary":                  r.integer(&s.Binary),
-		"x-cluster-binary-outer":            r.integer(&s.BinaryOuter),
-		"x-cluster-presence":                r.text(&s.Presence),
-		"x-cluster-list-type":               r.text(&s.ListType),
+		"x-cluster-binary":                  r.binaryNumber(&s.Binary),
+		"x-cluster-binary-outer":            r.binaryNumber(&s.BinaryOuter),
+		"x-cluster-presence":                r.word(&s.Presence, "presence", "implicit", "explicit", "always"),
+		"x-cluster-list-type":               r.word(&s.ListType, "list type", "atomic", "set", "map"),
 		"x-cluster-list-map-keys":           r.texts(&s.ListMapKeys),
-		"x-cluster-map-type":                r.text(&s.MapType),
-		"x-cluster-patch-strategy":          r.texts(&s.PatchStrategy),
+		"x-cluster-map-type":                r.word(&s.MapType, "map type", "atomic", "granular"),
+		"x-cluster-patch-strategy":          r.words(&s.PatchStrategy, "patch strategy", "merge", "retainKeys", "replace"),
 		"x-cluster-patch-merge-key":         r.text(&s.PatchMergeKey),
 		"x-cluster-immutable":               r.boolean(&s.Immutable),
 		"x-cluster-preserve-unknown-fields": r.boolean(&s.PreserveAny),
-		"x-cluster-hooks":                   func(n node) { r.hooks(n, s) },
+		"x-cluster-hooks":                   func(n node) { r.typeHooks(n, s) },
 		"x-cluster-go-name":                 r.text(&s.Goname),
-		"x-cluster-binary-form":             r.text(&s.BinaryForm),
-		"x-cluster-format":                  r.text(&s.FormatCheck),
+		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list"),
+		"x-cluster-format":                  r.word(&s.FormatCheck, "named check", document.Formats()...),
 		"x-cluster-validate-required":       r.optionalBool(&s.EnforceRequired),
 	}
 }
 
-func (r *reader) hooks(n node, s *schema.Schema) {
-	var names []string
-	r.texts(&names)(n)
-	for _, name := range names {
-		if name != "default" {
-			r.fail(n.pos(), "types know the hook default; create, update and validate belong to a resource", "unknown hook %q", name)
+func (r *reader) typeHooks(n node, s *schema.Schema) {
+	for _, item := range r.items(n) {
+		if item.Value != "default" {
+			r.fail(item.pos(), "types know the hook default; create, update and validate belong to a resource", "unknown hook %q", item.Value)
 			continue
 		}
 		s.DefaultHook = true
 	}
 }
 
-// formats are the values of format, by type.
+func (r *reader) pattern(to *string) func(node) {
+	return func(n node) {
+		r.text(to)(n)
+		if _, err := regexp.Compile(*to); err != nil {
+			r.fail(n.pos(), "write RE2 syntax", "the pattern does not compile: %v", err)
+		}
+	}
+}
+
+// The numbers that the binary form can use: 1 to 2^29-1 without the range that
+// its inventors reserved.
+const (
+	lastNumber    = 1<<29 - 1
+	firstReserved = 19000
+	lastReserved  = 19999
+)
+
+func (r *reader) binaryNumber(to *int) func(node) {
+	return func(n node) {
+		v, err := strconv.Atoi(n.Value)
+		if err != nil || v < 1 || v > lastNumber || v >= firstReserved && v <= lastReserved {
+			r.fail(n.pos(), "use 1 to "+strconv.Itoa(lastNumber)+", without 19000 to 19999", "the binary number %q is out of range", n.Value)
+			return
+		}
+		*to = v
+	}
+}
+
+// formats are the formats that each type may have.
 var formats = map[string][]string{
 	"integer": {"int32", "int64"},
 	"number":  {"double"},
@@ -107,14 +146,40 @@ var formats = map[string][]string{
 }
 
 // finish checks what can be seen in one schema alone.
-func (r *reader) finish(n node, s *schema.Schema) {
-	if s.Format != "" && !slices.Contains(formats[s.Type], s.Format) {
-		r.fail(n.pos(), "see the formats in CONTRIBUTING.md", "unknown format %q for the type %q", s.Format, s.Type)
+func (r *reader) finish(s *schema.Schema) {
+	pairs := []struct {
+		key   string
+		wrong bool
+		what  string
+		mend  string
+	}{
+		{"format", s.Format != "" && slices.Contains(sortedKeys(r.places[s]), "type") && s.Type != "" && !slices.Contains(formats[s.Type], s.Format), "a " + s.Type + " cannot have the format " + s.Format, "see the formats in CONTRIBUTING.md"},
+		{"minimum", s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum, "the minimum is above the maximum", "swap them"},
+		{"minLength", s.MinLength != nil && s.MaxLength != nil && *s.MinLength > *s.MaxLength, "minLength is above maxLength", "swap them"},
+		{"minItems", s.MinItems != nil && s.MaxItems != nil && *s.MinItems > *s.MaxItems, "minItems is above maxItems", "swap them"},
+		{"enum", len(s.Enum) > 0 && s.Type != "string", "enum on something that is not a string", "write type: string, or drop enum"},
+		{"pattern", s.Pattern != "" && s.Type != "string", "pattern on something that is not a string", "write type: string, or drop pattern"},
+		{"x-cluster-format", s.FormatCheck != "" && s.Type != "string", "a named check on something that is not a string", "write type: string, or drop it"},
+		{"x-cluster-list-type", s.ListType != "" && s.Type != "array", "x-cluster-list-type on something that is not a list", "put it beside type: array"},
+		{"x-cluster-list-map-keys", len(s.ListMapKeys) > 0 && s.ListType != "map", "list keys on a list that is not of type map", "write x-cluster-list-type: map"},
+		{"x-cluster-list-type", s.ListType == "map" && len(s.ListMapKeys) == 0, "a list of type map has no keys", "add x-cluster-list-map-keys"},
+		{"x-cluster-patch-merge-key", s.PatchMergeKey != "" && !slices.Contains(s.PatchStrategy, "merge"), "a merge key without the merge strategy", "add x-cluster-patch-strategy: [merge]"},
+		{"x-cluster-map-type", s.MapType != "" && s.Type != "object" && s.Ref == "", "x-cluster-map-type on something that is neither an object nor a map", "put it beside type: object"},
+		{"items", s.Items != nil && s.Type != "array", "items on something that is not a list", "write type: array"},
+		{"properties", len(s.Properties) > 0 && s.Type != "object", "properties on something that is not an object", "write type: object"},
+		{"additionalProperties", s.Additional != nil && s.Type != "object", "additionalProperties on something that is not a map", "write type: object"},
 	}
-	if s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum {
-		r.fail(n.pos(), "swap them", "minimum %v is above maximum %v", *s.Minimum, *s.Maximum)
+	for _, p := range pairs {
+		if p.wrong {
+			r.fail(r.at(s, p.key), p.mend, "%s", p.what)
+		}
 	}
-	if len(s.Enum) > 0 && s.Type != "string" && s.Ref == "" {
-		r.fail(n.pos(), "give it type: string, or drop enum", "enum on something that is not a string")
+	for i, name := range s.Required {
+		switch {
+		case !slices.ContainsFunc(s.Properties, func(p schema.Property) bool { return p.Name == name }):
+			r.fail(r.at(s, "required"), "declare the property or drop it from required", "required names %q, which is not a property", name)
+		case slices.Contains(s.Required[:i], name):
+			r.fail(r.at(s, "required"), "write it once", "required names %q twice", name)
+		}
 	}
 }

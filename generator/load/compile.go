@@ -1,0 +1,56 @@
+package load
+
+import (
+	"errors"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// compile makes the table of every group version.
+func (d *documents) compile() {
+	named := map[string]*schema.Named{}
+	for id, t := range d.types {
+		named[id] = &schema.Named{ID: id, Dir: t.GV.Dir, Kind: t.Kind, Schema: t.Schema}
+	}
+	for _, gv := range d.model.GroupVersions {
+		// Everything that is declared here can be asked for, and the bodies
+		// of this version's endpoints that are declared elsewhere.
+		roots := map[string]string{}
+		add := func(pos schema.Position, name, id string) {
+			if other := roots[name]; other != "" && other != id {
+				d.fail(pos, "rename one of them", "%s would need both %s and %s under one name", gv.Dir, other, id)
+			}
+			roots[name] = id
+		}
+		for _, t := range gv.Types {
+			add(t.Schema.Pos, t.Name, t.ID)
+		}
+		for _, res := range gv.Resources {
+			add(res.Pos, res.Type.Name, res.Type.ID)
+			for _, sub := range res.Subresources {
+				add(sub.Pos, sub.Type.Name, sub.Type.ID)
+			}
+		}
+		src := schema.Source{Group: gv.Group, Version: gv.Version, Types: named}
+		for _, name := range sortedKeys(roots) {
+			src.Roots = append(src.Roots, schema.RootName{Name: name, ID: roots[name]})
+		}
+		table, err := schema.Compile(src)
+		gv.Table = table
+		d.take(err)
+	}
+}
+
+// take adds the mistakes that an error joins.
+func (r *reader) take(err error) {
+	var one *schema.Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			r.take(e)
+		}
+	} else if errors.As(err, &one) {
+		r.errs = append(r.errs, one)
+	} else if err != nil {
+		r.fail(schema.Position{}, "", "%v", err)
+	}
+}

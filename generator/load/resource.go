@@ -1,0 +1,177 @@
+package load
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// allVerbs are the verbs of a resource that does not say.
+var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+// resource reads one entry of x-cluster-resources.
+func (d *documents) resource(e entry, gv *model.GroupVersion) {
+	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
+	var scope, ref string
+	kindAt := res.Pos
+	d.object(e.value, "a resource", map[string]func(node){
+		"kind": func(n node) {
+			kindAt = n.pos()
+			d.text(&res.Kind)(n)
+		},
+		"singular": d.text(&res.Singular), "listKind": d.text(&res.ListKind),
+		"scope":      d.word(&scope, "scope", "Namespaced", "Cluster"),
+		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
+		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
+		"storage": d.boolean(&res.Stored), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
+		"schema":     d.text(&ref),
+		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
+		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
+		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
+		"hooks":        d.words(&res.Hooks, "hook", "create", "update", "validate"),
+		"subresources": func(n node) { d.subresources(n, res) },
+		"columns":      func(n node) { d.columns(n, res) },
+		"selectable":   func(n node) { d.selectable(n, res) },
+		"deprecated": func(n node) {
+			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})
+		},
+	})
+	if !domainName.MatchString(res.Plural) || strings.Contains(res.Plural, ".") {
+		d.fail(res.Pos, "write small letters and digits", "%q cannot be the name of a resource", res.Plural)
+	}
+	if scope == "" {
+		d.fail(res.Pos, "write scope: Namespaced or scope: Cluster", "the resource %s does not say its scope", res.Plural)
+	}
+	res.Namespaced = scope == "Namespaced"
+	if res.Kind == "" {
+		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
+		return
+	}
+	if res.ListKind == "" {
+		res.ListKind = res.Kind + "List"
+	}
+	if len(res.Verbs) == 0 {
+		res.Verbs = allVerbs
+	}
+	res.Verbs = sortedWords(res.Verbs)
+	if ref == "" {
+		ref = "/" + gv.Dir + "/" + res.Kind
+	}
+	d.links = append(d.links, link{kindAt, gv, ref, &res.Type})
+	for i := range res.Subresources {
+		res.HasStatus = res.HasStatus || res.Subresources[i].Name == "status"
+	}
+	gv.Resources = append(gv.Resources, res)
+}
+
+func sortedWords(words []string) []string {
+	sorted := slices.Clone(words)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+func (d *documents) subresources(n node, res *model.Resource) {
+	entries := d.entries(n)
+	res.Subresources = make([]model.Subresource, len(entries)) // links point into it
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	for i, e := range entries {
+		sub := &res.Subresources[i]
+		sub.Pos, sub.Name = e.at.pos(), e.key
+		ref := ""
+		d.object(e.value, "a subresource", map[string]func(node){
+			"verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref),
+			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
+		})
+		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
+		switch {
+		case sub.Name == "scale":
+			if ref == "" {
+				ref = "/autoscaling/v1/Scale"
+			}
+			if sub.SpecReplicas == "" || sub.StatusReplicas == "" {
+				d.fail(sub.Pos, "add specReplicas and statusReplicas, like .spec.replicas", "the scale of %s does not say where its replicas are", res.Plural)
+			}
+		case scale:
+			d.fail(sub.Pos, "drop them", "the subresource %s of %s has paths that only scale has", sub.Name, res.Plural)
+		}
+		if len(sub.Verbs) == 0 {
+			if sub.Name != "status" && sub.Name != "scale" {
+				d.fail(sub.Pos, "add verbs", "the subresource %s of %s does not say its verbs", sub.Name, res.Plural)
+			}
+			sub.Verbs = []string{"get", "patch", "update"}
+		}
+		sub.Verbs = sortedWords(sub.Verbs)
+		if ref != "" {
+			d.links = append(d.links, link{sub.Pos, res.GV, ref, &sub.Type})
+		}
+	}
+}
+
+func (d *documents) columns(n node, res *model.Resource) {
+	for _, item := range d.items(n) {
+		c := model.Column{Pos: item.pos()}
+		d.object(item, "a column", map[string]func(node){
+			"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
+			"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
+			"path": d.text(&c.Path), "cell": d.text(&c.Cell),
+		})
+		if (c.Path == "") == (c.Cell == "") {
+			has := "neither path nor cell"
+			if c.Path != "" {
+				has = "both path and cell"
+			}
+			d.fail(c.Pos, "give it one of them", "the column %q has %s", c.Name, has)
+		}
+		if c.Name == "" || c.Type == "" || c.Description == "" {
+			d.fail(c.Pos, "add what is missing", "a column needs name, type and description")
+		}
+		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
+			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)
+		}
+		if c.Cell != "" && !fieldName.MatchString(c.Cell) {
+			d.fail(c.Pos, "write a name in camelCase", "%q cannot be the name of a cell", c.Cell)
+		}
+		res.Columns = append(res.Columns, c)
+	}
+}
+
+func (d *documents) selectable(n node, res *model.Resource) {
+	for _, item := range d.items(n) {
+		f := model.Selectable{Pos: item.pos()}
+		d.object(item, "a selectable field", map[string]func(node){
+			"name": d.text(&f.Name), "path": d.text(&f.Path), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
+		})
+		d.checkSelectable(f, res)
+		res.Selectable = append(res.Selectable, f)
+	}
+	for _, f := range res.Selectable {
+		known := f.AliasOf == "" || f.AliasOf == "metadata.name" || f.AliasOf == "metadata.namespace"
+		for _, other := range res.Selectable {
+			known = known || other.Name == f.AliasOf
+		}
+		if !known {
+			d.fail(f.Pos, "name another selectable field", "%s is an alias of %s, which is not selectable", f.Name, f.AliasOf)
+		}
+	}
+}
+
+func (d *documents) checkSelectable(f model.Selectable, res *model.Resource) {
+	given := 0
+	for _, has := range []bool{f.Path != "", f.AliasOf != "", f.Never} {
+		if has {
+			given++
+		}
+	}
+	switch {
+	case f.Name == "":
+		d.fail(f.Pos, "add name", "a selectable field of %s has no name", res.Plural)
+	case f.Name == "metadata.name" || f.Name == "metadata.namespace":
+		d.fail(f.Pos, "remove it", "%s is selectable everywhere", f.Name)
+	case given != 1:
+		d.fail(f.Pos, "write path, aliasOf or never", "the selectable field %s needs one way to its value", f.Name)
+	case slices.ContainsFunc(res.Selectable, func(o model.Selectable) bool { return o.Name == f.Name }):
+		d.fail(f.Pos, "remove one of them", "%s has two selectable fields %s", res.Plural, f.Name)
+	}
+}
