@@ -128,8 +128,21 @@ func (want bodyKind) check(apiVersion, kind string) error {
 	return nil
 }
 
-// decode makes the typed tree.
+// decode makes the typed tree and says what was unknown or given twice.
 func (s *Server) decode(r *request, text []byte, problems []document.Problem, want bodyKind, validation string) (*document.Document, error) {
+	doc, found, err := s.parse(text, want)
+	if err != nil {
+		return nil, err
+	}
+	if err := report(r, append(problems, found...), want, validation); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	return doc, nil
+}
+
+// parse makes the typed tree of an object of the wanted kind.
+func (s *Server) parse(text []byte, want bodyKind) (*document.Document, []document.Problem, error) {
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
@@ -137,22 +150,18 @@ func (s *Server) decode(r *request, text []byte, problems []document.Problem, wa
 	doc, found, err := decoder.Decode(want.typ, text)
 	if err != nil {
 		if mismatch := s.otherKind(text, want); mismatch != nil {
-			return nil, mismatch
+			return nil, nil, mismatch
 		}
-		return nil, api.BadRequest("%s in version %q cannot be handled as a %s: %v", want.kind, want.apiVersion, want.kind, err)
+		return nil, nil, api.BadRequest("%s in version %q cannot be handled as a %s: %v", want.kind, want.apiVersion, want.kind, err)
 	}
 	root := doc.Root()
 	if err := want.check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
 		doc.Release()
-		return nil, err
-	}
-	if err := report(r, append(problems, found...), want, validation); err != nil {
-		doc.Release()
-		return nil, err
+		return nil, nil, err
 	}
 	root.SetString("kind", want.kind)
 	root.SetString("apiVersion", want.apiVersion)
-	return doc, nil
+	return doc, found, nil
 }
 
 // otherKind finds the better message for a body that does not decode because it

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -33,6 +35,9 @@ func (s *Server) delete(r *request) error {
 		return err
 	}
 	t := r.target
+	if s.isNamespace(t.resource) && slices.Contains(systemNamespaces, t.name) && t.name != "kube-node-lease" {
+		return api.Forbidden(t.resource.GroupResource(), t.name, "this namespace may not be deleted")
+	}
 	entry, gone, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts)
 	if err != nil {
 		return err
@@ -111,12 +116,15 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0
 	if wait && !terminating {
 		s.markTerminating(meta, grace)
+		if s.isNamespace(res) {
+			meta.Remove("deletionGracePeriodSeconds")
+		}
 		if n, ok := meta.Get("generation").Int(); ok && n > 0 {
 			meta.SetInt("generation", n+1)
 		}
 		changed = true
 	}
-	if wait && res.Plural == "namespaces" && res.GV.Group == "" {
+	if wait && s.isNamespace(res) {
 		changed = true
 		obj.SetObject("status").SetString("phase", "Terminating")
 	}
@@ -218,7 +226,7 @@ func (s *Server) deleteCollection(r *request) error {
 	t := r.target
 	var names []struct{ namespace, name string }
 	err = list.each(r.ctx, func(e *store.Entry) error {
-		ns, name := splitKey(t.resource, e.Key)
+		ns, name := splitKey(t.resource, strings.Clone(e.Key)) // the key is valid during the visit only
 		names = append(names, struct{ namespace, name string }{ns, name})
 		return nil
 	})

@@ -14,29 +14,34 @@ import (
 // Discovery tells clients what is served. The documents are made once, from the
 // catalog.
 
-// discovery holds the JSON of every discovery document by its path.
-type discovery map[string][]byte
+// discovery holds every discovery document by its path.
+type discovery map[string]discoveryDocument
+
+type discoveryDocument struct {
+	kind string
+	json []byte
+}
 
 func newDiscovery(groups []*api.GroupVersion) (discovery, error) {
 	d := discovery{}
-	add := func(path string, v any) error {
+	add := func(path, kind string, v any) error {
 		b, err := json.Marshal(v)
-		d[path] = append(b, '\n')
+		d[path] = discoveryDocument{kind, b}
 		return err
 	}
 	list := v1.APIGroupList{TypeMeta: v1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []v1.APIGroup{}}
 	for _, group := range apiGroups(groups) {
 		list.Groups = append(list.Groups, group)
 		group.TypeMeta = v1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-		if err := add("/apis/"+group.Name, group); err != nil {
+		if err := add("/apis/"+group.Name, "APIGroup", group); err != nil {
 			return nil, err
 		}
 	}
-	if err := add("/apis", list); err != nil {
+	if err := add("/apis", "APIGroupList", list); err != nil {
 		return nil, err
 	}
 	for _, gv := range groups {
-		if err := add(gv.Prefix(), resourceList(gv)); err != nil {
+		if err := add(gv.Prefix(), "APIResourceList", resourceList(gv)); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +109,7 @@ func (d discovery) serve(s *Server, path string) func(*request) error {
 		if r.method() != http.MethodGet {
 			return api.MethodNotAllowed([]string{http.MethodGet})
 		}
-		return s.respondDocument(r, d[path])
+		return s.respondBytes(r, http.StatusOK, metaKind(d[path].kind), d[path].json)
 	}
 }
 
@@ -123,5 +128,5 @@ func (s *Server) versions(r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.respondDocument(r, append(b, '\n'))
+	return s.respondBytes(r, http.StatusOK, metaKind("APIVersions"), b)
 }

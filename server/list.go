@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -152,7 +153,7 @@ func (l *list) plan(ctx context.Context, s *Server) error {
 	seen := int64(0)
 	err := l.scan(ctx, func(e *store.Entry) bool {
 		if seen == l.limit {
-			l.next = e.Key
+			l.next = strings.Clone(e.Key) // the entry is valid during the visit only
 			return false
 		}
 		seen++

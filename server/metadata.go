@@ -112,7 +112,7 @@ func (c *causes) finalizers(meta, old document.Value) {
 		if !strings.Contains(text, "/") && !builtInFinalizers[text] {
 			c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
 		}
-		if terminating && !contains(old.Get("finalizers"), text) {
+		if terminating && !holds(old.Get("finalizers"), text) {
 			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
 		}
 	}
@@ -124,7 +124,7 @@ func (c *causes) finalizers(meta, old document.Value) {
 // builtInFinalizers are the finalizers without a domain.
 var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, "kubernetes": true}
 
-func contains(list document.Value, text string) bool {
+func holds(list document.Value, text string) bool {
 	for _, v := range list.Elements() {
 		if v.Equals(text) {
 			return true

@@ -40,7 +40,7 @@ func (s *Server) openAPI3Index(r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.respondDocument(r, body)
+	return r.send(http.StatusOK, "application/json", body)
 }
 
 // openAPI3 answers one document. A request that names its hash gets an answer

@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
+	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) patch(r *request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decode(r, patched, p.problems, want, p.opts.validation); err != nil {
+		if doc, err = s.decodePatched(r, patched, p, want); err != nil {
 			return document.Value{}, err
 		}
 		return doc.Root(), matchPatched(doc.Root(), t)
@@ -58,6 +59,20 @@ func matchPatched(obj document.Value, t target) error {
 		return err
 	}
 	return matchNamespace(t.resource, meta, t.namespace)
+}
+
+// decodePatched reads what a patch made. A result of the wrong shape is the
+// patch's fault: 422.
+func (s *Server) decodePatched(r *request, text []byte, p *patchBody, want bodyKind) (*document.Document, error) {
+	doc, problems, err := s.parse(text, want)
+	if err != nil {
+		return nil, api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + err.Error()}})
+	}
+	if err := report(r, append(p.problems, problems...), want, p.opts.validation); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	return doc, nil
 }
 
 // patchBody is a patch as it was sent.

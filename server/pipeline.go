@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -95,7 +96,7 @@ func (s *Server) dispatch(r *request) (func(*request) error, error) {
 		return t.endpoint, nil
 	}
 	if t.resource == nil {
-		return nil, api.UnknownPath()
+		return s.unknown, nil
 	}
 	allowed := s.verbsOf(t)
 	verb := allowed[r.method()]
@@ -103,6 +104,17 @@ func (s *Server) dispatch(r *request) (func(*request) error, error) {
 		return nil, api.MethodNotAllowed(allowed.methods())
 	}
 	return verb, nil
+}
+
+// unknown answers a path that nothing is at: with a Status where a client looks
+// for a resource of a group version that is served, with plain text elsewhere.
+func (s *Server) unknown(r *request) error {
+	for _, gv := range s.groups {
+		if strings.HasPrefix(r.http.URL.Path, gv.Prefix()+"/") {
+			return api.UnknownPath()
+		}
+	}
+	return s.text(r, http.StatusNotFound, "404 page not found\n")
 }
 
 // methods maps the HTTP methods that a target answers to what they do.
@@ -128,6 +140,8 @@ func (s *Server) verbsOf(t target) methods {
 	}
 	res := t.resource
 	switch {
+	case !res.Stored && res.Verbs.Has(api.VerbCreate):
+		// A virtual resource is an operation, not an object to keep.
 	case t.watchPath:
 		add(res.Verbs, api.VerbWatch, http.MethodGet, s.watch)
 	case t.sub != nil:

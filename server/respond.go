@@ -19,7 +19,7 @@ const gzipSize = 128 << 10
 
 // negotiate decides in which representation the request is answered.
 func (r *request) negotiate() error {
-	if r.target.endpoint != nil {
+	if r.target.open || r.target.resource == nil && r.target.endpoint == nil {
 		return nil
 	}
 	var err error
@@ -32,6 +32,9 @@ func (r *request) negotiate() error {
 func (r *request) offer() codec.Offer {
 	o := codec.Offer{Binary: binaryMedia, MetaGroup: metaGroup}
 	t := r.target
+	if t.endpoint != nil {
+		return o
+	}
 	if r.longRunning() {
 		o.Watch, o.Table, o.Partial = true, true, true
 		return o
@@ -157,11 +160,6 @@ func (s *Server) fail(r *request, err error) {
 func (s *Server) text(r *request, code int, body string) error {
 	r.w.Header().Set("X-Content-Type-Options", "nosniff")
 	return r.send(code, "text/plain; charset=utf-8", []byte(body))
-}
-
-// respondDocument answers with a document made beforehand.
-func (s *Server) respondDocument(r *request, body []byte) error {
-	return r.send(http.StatusOK, "application/json", body)
 }
 
 // head writes the headers that every answer has and the status.

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -46,12 +47,21 @@ func (s *Server) routes() http.Handler {
 		}
 		e.Any("/"+name+"/:check", h)
 	}
-	unknown := func(c echo.Context) error { return s.serve(c, target{}) }
+	unknown := func(c echo.Context) error {
+		if !slices.Contains(knownMethods, c.Request().Method) {
+			return s.serve(c, target{endpoint: func(*request) error { return api.MethodNotAllowed(knownMethods) }})
+		}
+		return s.serve(c, target{})
+	}
 	e.RouteNotFound("/*", unknown)
 	e.RouteNotFound("/", unknown)
 	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = unknown(c) }
 	return e
 }
+
+// knownMethods are the methods that some path answers; the router knows no path
+// for others.
+var knownMethods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
 
 // resourceHandler is what the generated routes call.
 type resourceHandler struct{ s *Server }

@@ -59,7 +59,7 @@ func (s *Server) patchScale(r *request) error {
 		if text, err = p.apply(text, want); err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decode(r, text, nil, want, p.opts.validation); err != nil {
+		if doc, err = s.decodePatched(r, text, p, want); err != nil {
 			return document.Value{}, err
 		}
 		return doc.Root(), matchScale(r.target, doc.Root())

@@ -19,6 +19,8 @@ func (s *Server) subresourceVerbs(t target, m methods) {
 		add(api.VerbGet, http.MethodGet, s.get)
 		add(api.VerbUpdate, http.MethodPut, s.update)
 		add(api.VerbPatch, http.MethodPatch, s.patch)
+	case t.sub.Name == "finalize" && s.isNamespace(t.resource):
+		add(api.VerbUpdate, http.MethodPut, s.finalizeNamespace)
 	case t.sub.Scale != nil:
 		add(api.VerbGet, http.MethodGet, s.getScale)
 		add(api.VerbUpdate, http.MethodPut, s.updateScale)

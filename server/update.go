@@ -158,6 +158,9 @@ func prepareUpdate(t target, obj, old document.Value) {
 			meta.Remove(field)
 		}
 	}
+	if t.sub != nil && t.sub.Name == "finalize" {
+		return // obj is the old object already, but for its finalizers
+	}
 	status := t.sub != nil && t.sub.Name == "status"
 	if res.HasStatus {
 		for name := range old.Members() {
