@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -44,6 +45,21 @@ func put(tb testing.TB, e *Engine, key string, v Value) Entry {
 	return entry
 }
 
+// cpu reports the processor time of a benchmark's loop, of all threads. It stays
+// meaningful on a machine that others use too.
+func cpu(b *testing.B) func() {
+	start := rusage(b)
+	return func() { b.ReportMetric(float64(rusage(b)-start)/float64(b.N), "cpu-ns/op") }
+}
+
+func rusage(b *testing.B) int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
 func podKey(i int) string { return fmt.Sprintf("core/pods/default/pod-%06d", i) }
 
 func fill(tb testing.TB, e *Engine, n, size int) {
@@ -62,6 +78,7 @@ func fill(tb testing.TB, e *Engine, n, size int) {
 func BenchmarkCreate(b *testing.B) {
 	e, v := openMem(b), object(2<<10)
 	b.ReportAllocs()
+	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		put(b, e, podKey(i), v)
 	}
@@ -71,6 +88,7 @@ func BenchmarkUpdate(b *testing.B) {
 	e, v := openMem(b), object(7<<10)
 	fill(b, e, 1000, 7<<10)
 	b.ReportAllocs()
+	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		put(b, e, podKey(i%1000), v)
 	}
@@ -79,6 +97,7 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkUpdateParallel(b *testing.B) {
 	e, v := openMem(b), object(2<<10)
 	b.ReportAllocs()
+	defer cpu(b)()
 	b.SetParallelism(16)
 	var n atomic.Int64
 	b.RunParallel(func(pb *testing.PB) {
@@ -97,6 +116,7 @@ func BenchmarkGet(b *testing.B) {
 		keys[i] = podKey(i)
 	}
 	b.ReportAllocs()
+	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		if _, err := e.Get(context.Background(), keys[i*7%5000]); err != nil {
 			b.Fatal(err)
@@ -108,6 +128,7 @@ func BenchmarkGetMissing(b *testing.B) {
 	e := openMem(b)
 	fill(b, e, 5000, 7<<10)
 	b.ReportAllocs()
+	defer cpu(b)()
 	for b.Loop() {
 		if _, err := e.Get(context.Background(), "core/pods/default/pod-000500-not"); err != ErrNotFound {
 			b.Fatal(err)
@@ -120,6 +141,7 @@ func BenchmarkScan(b *testing.B) {
 	e := openMem(b)
 	fill(b, e, 5000, 7<<10)
 	b.ReportAllocs()
+	defer cpu(b)()
 	for b.Loop() {
 		scanAll(b, e, 5000)
 	}
@@ -152,6 +174,7 @@ func BenchmarkScanUpdated(b *testing.B) {
 		fill(b, e, 5000, 7<<10)
 	}
 	b.ReportAllocs()
+	defer cpu(b)()
 	for b.Loop() {
 		scanAll(b, e, 5000)
 	}
@@ -166,6 +189,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 	defer r.Close()
 	b.ReportAllocs()
+	defer cpu(b)()
 	for b.Loop() {
 		if n, err := r.Count(context.Background(), "core/pods/", ""); n != 5000 || err != nil {
 			b.Fatal(n, err)
@@ -179,6 +203,7 @@ func BenchmarkChanges(b *testing.B) {
 		fill(b, e, 1000, 7<<10)
 	}
 	b.ReportAllocs()
+	defer cpu(b)()
 	for b.Loop() {
 		n := 0
 		_, err := e.Changes(context.Background(), "", 1000, func(*Change) bool { n++; return true })

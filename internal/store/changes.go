@@ -115,7 +115,7 @@ func readVersion(from pebble.Reader, key string, revision uint64, op Op) (Entry,
 	if err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, err)
 	}
-	value, err := decodeValue(append(make([]byte, 0, len(stored)), stored...))
+	value, err := decodeValue(append([]byte(nil), stored...))
 	if err := errors.Join(err, closer.Close()); err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, err)
 	}

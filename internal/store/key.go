@@ -128,19 +128,40 @@ func after(prefix []byte) []byte {
 }
 
 func appendLog(dst []byte, revision uint64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, logSpace), revision)
+	return appendNumber(append(dst, logSpace), revision)
 }
 
 func appendSample(dst []byte, nanoseconds int64) []byte {
-	return binary.BigEndian.AppendUint64(append(dst, sampleSpace), uint64(nanoseconds))
+	return appendNumber(append(dst, sampleSpace), uint64(nanoseconds))
+}
+
+// appendNumber appends 16 hexadecimal digits: they sort like the numbers and,
+// unlike eight bytes, never are a zero byte, which ends a prefix.
+func appendNumber(dst []byte, n uint64) []byte {
+	const digits = "0123456789abcdef"
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, digits[n>>shift&15])
+	}
+	return dst
 }
 
 // parseNumber decodes the number in a key of the log or the sample space.
 func parseNumber(space byte, b []byte) (uint64, error) {
-	if len(b) != 1+revisionBytes || b[0] != space {
+	if len(b) != 1+16 || b[0] != space {
 		return 0, fmt.Errorf("store: %q is not a key of the space %q", b, space)
 	}
-	return binary.BigEndian.Uint64(b[1:]), nil
+	var n uint64
+	for _, c := range b[1:] {
+		switch {
+		case '0' <= c && c <= '9':
+			n = n<<4 | uint64(c-'0')
+		case 'a' <= c && c <= 'f':
+			n = n<<4 | uint64(c-'a'+10)
+		default:
+			return 0, fmt.Errorf("store: the key %q has no number", b)
+		}
+	}
+	return n, nil
 }
 
 func metaKey(name string) []byte { return append([]byte{metaSpace}, name...) }
@@ -150,22 +171,33 @@ func metaKey(name string) []byte { return append([]byte{metaSpace}, name...) }
 // versions, and NextPrefix goes to the next object.
 //
 // The order of whole keys has to agree with the order of prefixes first,
-// suffixes second. It does: a prefix ends with the first zero byte and has no
-// other, so of two different prefixes none begins with the other, they differ
-// at some byte, and that byte decides both orders. Keys of other spaces are all
-// prefix.
+// suffixes second. It does: the prefix of an object's key ends with the first
+// zero byte and has no other, so of two different prefixes none begins with the
+// other, they differ at some byte, and that byte decides both orders. Keys of
+// other spaces have no zero byte and are all prefix.
 func comparer() *pebble.Comparer {
 	c := *pebble.DefaultComparer
 	c.Name = "capstan-versions-1"
 	c.Split = split
+	c.ImmediateSuccessor = appendNextPrefix
 	return &c
 }
 
 func split(b []byte) int {
-	if len(b) > 0 && b[0] == objectSpace {
-		if i := bytes.IndexByte(b, 0); i >= 0 {
-			return i + 1
-		}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return i + 1
 	}
 	return len(b)
+}
+
+// appendNextPrefix appends the smallest possible prefix after a prefix. For an
+// object that is its name and 0x01: appending a zero byte instead, as for other
+// keys, would stay before the object's own versions.
+func appendNextPrefix(dst, prefix []byte) []byte {
+	dst = append(dst, prefix...)
+	if n := len(dst); len(prefix) > 0 && dst[n-1] == 0 {
+		dst[n-1] = 1
+		return dst
+	}
+	return append(dst, 0)
 }

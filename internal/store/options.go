@@ -12,9 +12,11 @@ import (
 // with objects of some kilobytes.
 func pebbleOptions(c Config) *pebble.Options {
 	o := &pebble.Options{
-		FS:        c.FS,
-		Comparer:  comparer(),
-		CacheSize: c.CacheBytes,
+		FS:       c.FS,
+		Comparer: comparer(),
+		// Pebble takes the memory tables, one in use and one spare, out of the
+		// cache's size.
+		CacheSize: c.CacheBytes + 2*c.MemTableBytes,
 		// A fixed version, so that an upgrade of the library does not change
 		// the files of its own accord.
 		FormatMajorVersion:          pebble.FormatValueSeparation,

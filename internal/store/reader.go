@@ -122,7 +122,7 @@ func seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, e
 	if err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q: %w", key, err)
 	}
-	value, err := decodeValue(append(make([]byte, 0, len(stored)), stored...))
+	value, err := decodeValue(append([]byte(nil), stored...))
 	return Entry{Key: key, Revision: v.revision, Value: value}, err
 }
 

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+func TestComparer(t *testing.T) {
+	var prefixes [][]byte
+	for _, key := range []string{"\x01", "a", "a\x01", "ab", "b", "core/pods/default/web", "core/pods/default/web-0", "\xff", "\xff\xff"} {
+		prefixes = append(prefixes, appendObject(nil, key))
+	}
+	slices.SortFunc(prefixes, bytes.Compare)
+	var suffixes [][]byte
+	for _, revision := range []uint64{1 << 63, 300, 256, 255, 2, 1} {
+		b := appendVersion(nil, "k", revision)[3:]
+		suffixes = append(suffixes, b, append(bytes.Clone(b), tombstoneMark))
+	}
+	if err := pebble.CheckComparer(comparer(), prefixes, suffixes); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A prefix's successor must lie beyond every version of the prefix, or an
+// iterator that skips to it goes in circles.
+func TestNextPrefixIsBeyondAllVersions(t *testing.T) {
+	c := comparer()
+	for _, key := range []string{"a", "ab", "\xff", "core/pods/default/web-0"} {
+		next := c.ImmediateSuccessor(nil, appendObject(nil, key))
+		for _, revision := range []uint64{1, 77, 1 << 40, ^uint64(0)} {
+			for _, version := range [][]byte{appendVersion(nil, key, revision), appendTombstone(nil, key, revision)} {
+				if c.Compare(version, next) >= 0 {
+					t.Errorf("%q at %d is not before the next prefix %q", key, revision, next)
+				}
+			}
+		}
+		for _, longer := range []string{key + "\x01", key + "-", key + "\xff"} {
+			if c.Compare(next, appendObject(nil, longer)) > 0 {
+				t.Errorf("%q is skipped by the step from %q", longer, key)
+			}
+		}
+	}
+}
+
+func TestVersionsSortNewestFirstAndTogether(t *testing.T) {
+	want := [][]byte{
+		appendVersion(nil, "a", 9),
+		appendTombstone(nil, "a", 7),
+		appendVersion(nil, "a", 1),
+		appendVersion(nil, "a\x01", 3),
+		appendVersion(nil, "a-b", 1000),
+		appendVersion(nil, "ab", 2),
+		appendVersion(nil, "b", 1<<60),
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, comparer().Compare)
+	for i := range want {
+		if !bytes.Equal(got[i], want[i]) {
+			t.Errorf("place %d: %q, expected %q", i, got[i], want[i])
+		}
+	}
+}
+
+func TestScanBounds(t *testing.T) {
+	keys := []string{"a", "a/b", "a/b\x01", "a/b-c", "a/bc", "a/c", "a0", "b", "\xff", "\xff\xffz"}
+	for _, prefix := range append([]string{"", "a/", "a/b\x00"}, keys...) {
+		for _, from := range append([]string{"", "a/b\x00", "a/b\x00z", "zz", "a/"}, keys...) {
+			lower, upper, ok := scanBounds(prefix, from)
+			for _, key := range keys {
+				version := appendVersion(nil, key, 5)
+				got := ok && bytes.Compare(version, lower) >= 0 && bytes.Compare(version, upper) < 0
+				want := strings.HasPrefix(key, prefix) && key >= from
+				if got != want {
+					t.Errorf("prefix %q from %q: %q inside is %v, expected %v", prefix, from, key, got, want)
+				}
+			}
+			if ok && bytes.Compare(lower, upper) >= 0 {
+				t.Errorf("prefix %q from %q: the bounds %q %q are reversed", prefix, from, lower, upper)
+			}
+		}
+	}
+}
+
+func TestNumbersSortAsBytes(t *testing.T) {
+	var last []byte
+	for _, n := range []uint64{0, 1, 9, 10, 15, 16, 255, 256, 1 << 32, 1 << 63, ^uint64(0)} {
+		b := appendLog(nil, n)
+		if back, err := parseNumber(logSpace, b); back != n || err != nil {
+			t.Errorf("%d becomes %q and then %d, %v", n, b, back, err)
+		}
+		if bytes.Compare(last, b) >= 0 {
+			t.Errorf("%q is not before %q", last, b)
+		}
+		last = b
+	}
+}
+
+func FuzzParseNumber(f *testing.F) {
+	f.Add(appendLog(nil, 77))
+	f.Add([]byte("l000000000000000G"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if n, err := parseNumber(logSpace, b); err == nil && !bytes.Equal(appendLog(nil, n), b) {
+			t.Fatalf("%q decodes to %d", b, n)
+		}
+	})
+}
+
+func TestCheckKey(t *testing.T) {
+	for key, ok := range map[string]bool{"": false, "a\x00b": false, "\x00": false, "a": true, "core/pods/ns/n": true, "\xff": true} {
+		if err := checkKey(key); (err == nil) != ok {
+			t.Errorf("checkKey(%q) = %v", key, err)
+		}
+	}
+}
+
+func FuzzParseVersion(f *testing.F) {
+	f.Add(appendVersion(nil, "core/pods/default/web", 77))
+	f.Add(appendTombstone(nil, "a", 1<<40))
+	f.Add([]byte("o\x00"))
+	f.Add([]byte("ok\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, err := parseVersion(b)
+		if err != nil {
+			return
+		}
+		if err := checkKey(string(v.key)); err != nil {
+			t.Fatalf("%q: %v", b, err)
+		}
+		again := appendVersion(nil, string(v.key), v.revision)
+		if v.tombstone {
+			again = appendTombstone(nil, string(v.key), v.revision)
+		}
+		if !bytes.Equal(again, b) {
+			t.Fatalf("%q decodes to %+v, which encodes to %q", b, v, again)
+		}
+		if n := split(b); !bytes.Equal(b[:n], appendObject(nil, string(v.key))) {
+			t.Fatalf("%q splits at %d", b, n)
+		}
+	})
+}
+
+// FuzzKeyOrder checks that byte order of encoded keys is the order that the
+// store promises: keys ascending, revisions descending.
+func FuzzKeyOrder(f *testing.F) {
+	f.Add("a", uint64(1), "a\x01", uint64(2))
+	f.Add("a", uint64(5), "a", uint64(4))
+	f.Fuzz(func(t *testing.T, a string, ar uint64, b string, br uint64) {
+		if checkKey(a) != nil || checkKey(b) != nil || ar == 0 || br == 0 {
+			return
+		}
+		want := strings.Compare(a, b)
+		if want == 0 {
+			want = bytes.Compare(appendLog(nil, br), appendLog(nil, ar))
+		}
+		if got := comparer().Compare(appendVersion(nil, a, ar), appendVersion(nil, b, br)); got != want {
+			t.Fatalf("%q@%d against %q@%d: %d, expected %d", a, ar, b, br, got, want)
+		}
+	})
+}
