@@ -13,4 +13,9 @@
 // fields in schema order, keys of maps sorted, no white space, the shortest
 // escapes, one spelling of quantities, times and numbers. Equal objects are
 // equal bytes.
+//
+// The scanner is our own because it was measured: Decode of a pod, with its
+// tree, checks and defaults, takes about as long as jsontext takes for the
+// tokens alone (BenchmarkDecode, BenchmarkTokens), and ReadStored less than
+// half of that.
 package document

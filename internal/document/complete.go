@@ -1,0 +1,166 @@
+package document
+
+import "github.com/capstan-dev/capstan/internal/schema"
+
+// zeroIsNull reports whether the zero value of a kind is written as null.
+func zeroIsNull(k schema.Kind) bool {
+	switch k {
+	case schema.List, schema.Map, schema.Time, schema.MicroTime, schema.Any:
+		return true
+	}
+	return false
+}
+
+// complete makes an object whose members have been read what it must be:
+// defaults for what is absent, zero values for what is always written, no zero
+// values that mean nothing; then the type's default hook.
+func (p *parser) complete(n int32, t *schema.Type) error {
+	d := p.d
+	prev, c := int32(0), d.nodes[n].first
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		hasDefault := p.fill && f.Default != ""
+		if c != 0 && int(d.nodes[c].field) == i {
+			if !d.dropped(c, f.Presence, hasDefault) {
+				prev, c = c, d.nodes[c].next
+				continue
+			}
+			d.dirt++
+			next := d.nodes[c].next
+			d.unlink(prev, c)
+			c = next
+		}
+		if !hasDefault && f.Presence != schema.Always {
+			continue
+		}
+		d.dirt++
+		m, err := p.node(n, f.Type, uint16(i))
+		if err != nil {
+			return err
+		}
+		d.linkAfter(prev, m)
+		prev = m
+		d.nodes[m].flags |= filled
+		if hasDefault {
+			err = p.defaultValue(m, f)
+		} else {
+			err = p.zeroValue(m, f.Type)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if h := int(t.Hook); h > 0 && h <= len(p.defaults) && p.defaults[h-1] != nil {
+		before := d.dirt
+		p.defaults[h-1](Value{d, n})
+		if d.dirt != before {
+			d.dropZeros(n, t)
+		}
+	}
+	return nil
+}
+
+// dropped reports whether the value of a member counts as none.
+func (d *Document) dropped(n int32, presence schema.Presence, hasDefault bool) bool {
+	switch presence {
+	case schema.Explicit:
+		return d.nodes[n].kind == Null
+	case schema.Always:
+		return hasDefault && d.isZero(n)
+	}
+	return d.isZero(n)
+}
+
+// isZero reports whether a member has the zero value of its type.
+func (d *Document) isZero(n int32) bool {
+	nd := &d.nodes[n]
+	switch nd.kind {
+	case Null:
+		return true
+	case Bool:
+		return nd.size == 5
+	case Array, Object:
+		return nd.first == 0
+	case Number:
+		return nd.size == 1 && d.text(nd.off, 1)[0] == '0'
+	case String:
+		if nd.size == 2 {
+			return true
+		}
+		if nd.typ >= 0 && nd.size <= 4 {
+			text := string(d.text(nd.off, nd.size))
+			switch d.table.Types[nd.typ].Kind {
+			case schema.Quantity:
+				return text == `"0"`
+			case schema.Duration:
+				return text == `"0s"`
+			}
+		}
+	}
+	return false
+}
+
+// dropZeros removes the members whose zero value means nothing.
+func (d *Document) dropZeros(n int32, t *schema.Type) {
+	prev := int32(0)
+	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
+		if f := d.nodes[c].field; f != noField && t.Fields[f].Presence == schema.Implicit && d.isZero(c) {
+			d.unlink(prev, c)
+			continue
+		}
+		prev = c
+	}
+}
+
+// zeroValue makes n the zero value of its type. An object gets what a sent {}
+// would get.
+func (p *parser) zeroValue(n int32, typ schema.Ref) error {
+	nd := &p.d.nodes[n]
+	text := constNull
+	switch t := &p.table.Types[typ]; t.Kind {
+	case schema.Object:
+		nd.kind = Object
+		if err := p.enter(); err != nil {
+			return err
+		}
+		if err := p.complete(n, t); err != nil {
+			return err
+		}
+		p.leave()
+		return nil
+	case schema.String, schema.Bytes:
+		nd.kind, text = String, constEmpty
+	case schema.Boolean:
+		nd.kind, text = Bool, constFalse
+	case schema.Integer, schema.Number, schema.IntOrString:
+		nd.kind, text = Number, constZero
+	case schema.Quantity:
+		nd.kind, text = String, constQuantity
+	case schema.Duration:
+		nd.kind, text = String, constDuration
+	default:
+		nd.kind = Null
+	}
+	nd.off, nd.size = text.off, text.size
+	return nil
+}
+
+// defaultValue makes n the default of its field.
+func (p *parser) defaultValue(n int32, f *schema.Field) error {
+	if f.Default == "{}" && p.table.Types[f.Type].Kind == schema.Object {
+		return p.zeroValue(n, f.Type)
+	}
+	return p.inside(f.Default, func(q *parser) error { return q.value(n, f.Type) })
+}
+
+// inside runs a part of the walk on other text, which it copies.
+func (p *parser) inside(text string, walk func(*parser) error) error {
+	d := p.d
+	q := *p
+	q.pos, q.bit = len(d.side), sideBit
+	d.side = append(d.side, text...)
+	q.buf = d.side[:len(d.side):len(d.side)]
+	err := walk(&q)
+	p.problems = q.problems
+	return err
+}
