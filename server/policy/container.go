@@ -8,75 +8,115 @@ import (
 
 // DefaultContainer sets the pull policy: an image that can change under its
 // name is always pulled.
-func (Policy) DefaultContainer(c document.Value) { defaultPullPolicy(c) }
+func (Policy) DefaultContainer(container document.Value) { defaultPullPolicy(container) }
 
 // DefaultEphemeralContainer is DefaultContainer for ephemeral containers.
-func (Policy) DefaultEphemeralContainer(c document.Value) { defaultPullPolicy(c) }
+func (Policy) DefaultEphemeralContainer(container document.Value) { defaultPullPolicy(container) }
 
-func defaultPullPolicy(c document.Value) {
-	if c.Get("imagePullPolicy").Text() != "" {
+func defaultPullPolicy(container document.Value) {
+	if !isEmpty(container.Get("imagePullPolicy")) {
 		return
 	}
 	policy := "IfNotPresent"
-	if tag, pinned := imageTag(c.Get("image").Text()); !pinned && (tag == "" || tag == "latest") {
+	if tag := imageTag(container.Get("image").Text()); tag == "latest" {
 		policy = "Always"
 	}
-	c.SetString("imagePullPolicy", policy)
+	container.SetString("imagePullPolicy", policy)
 }
 
-// imageTag finds the tag of an image reference; pinned says that a digest fixes
-// it. "host:5000/app" has no tag, "app:1" has.
-func imageTag(image string) (tag string, pinned bool) {
-	name, _, pinned := strings.Cut(image, "@")
+// imageTag finds the tag of an image reference: "latest" when it has neither a
+// tag nor a digest, "" when it has a digest only. "host:5000/app" has no tag,
+// "app:1" has.
+func imageTag(image string) string {
+	name, _, hasDigest := strings.Cut(image, "@")
 	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		tag = name[i+1:]
+		return name[i+1:]
 	}
-	return tag, pinned
+	if hasDigest {
+		return ""
+	}
+	return "latest"
 }
 
-// DefaultPodSpec gives the containers of a pod in the host's network the host
-// ports that they have anyway.
-func (Policy) DefaultPodSpec(spec document.Value) {
-	if !spec.Get("hostNetwork").Bool() {
-		return
+// container checks what all containers have. taken are the names of containers
+// before this one, volumes those of the pod by name.
+func (c *causes) container(container document.Value, taken *names, volumes map[string]document.Value) {
+	name := container.Get("name")
+	if !taken.add(name.Text()) && name.Text() != "" {
+		c.duplicate(name)
 	}
-	for _, list := range []string{"containers", "initContainers"} {
-		for _, c := range spec.Get(list).Elements() {
-			for _, port := range c.Get("ports").Elements() {
-				if n, _ := port.Get("hostPort").Int(); n != 0 {
-					continue
-				}
-				if n, ok := port.Get("containerPort").Int(); ok {
-					port.SetInt("hostPort", n)
-				}
+	c.containerPorts(container.Get("ports"))
+	for _, env := range container.Get("env").Elements() {
+		c.env(env)
+	}
+	envFrom := container.Get("envFrom")
+	for _, source := range envFrom.Elements() {
+		switch fromMap, fromSecret := source.Get("configMapRef").Exists(), source.Get("secretRef").Exists(); {
+		case !fromMap && !fromSecret:
+			c.invalidText(envFrom.Path(), "", "must specify one of: `configMapRef` or `secretRef`")
+		case fromMap && fromSecret:
+			c.invalidText(envFrom.Path(), "", "may not have more than one field specified at a time")
+		}
+	}
+	c.mounts(container, volumes)
+	c.requirements(container.Get("resources"))
+	c.containerSecurity(container.Get("securityContext"))
+}
+
+// containerPorts checks that named ports can be told apart.
+func (c *causes) containerPorts(ports document.Value) {
+	var taken names
+	for _, port := range ports.Elements() {
+		if name := port.Get("name"); name.Text() != "" && !taken.add(name.Text()) {
+			c.duplicate(name)
+		}
+	}
+}
+
+// notForInit are members that make no sense for a container that runs to its
+// end.
+var notForInit = [...]string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}
+
+func (c *causes) initContainer(container document.Value) {
+	for _, name := range notForInit {
+		if v := container.Get(name); isSet(v) {
+			c.forbidden(v.Path(), "may not be set for init containers")
+		}
+	}
+}
+
+// notForEphemeral are members that a container added for a look around cannot
+// have.
+var notForEphemeral = [...]string{"ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
+
+func (c *causes) ephemeralContainer(spec, container document.Value) {
+	for _, name := range notForEphemeral {
+		if v := container.Get(name); !isEmpty(v) {
+			c.forbidden(v.Path(), "cannot be set for an Ephemeral Container")
+		}
+	}
+	for _, mount := range container.Get("volumeMounts").Elements() {
+		for _, name := range [...]string{"subPath", "subPathExpr"} {
+			if v := mount.Get(name); v.Text() != "" {
+				c.forbidden(v.Path(), "cannot be set for an Ephemeral Container")
 			}
 		}
 	}
+	target := container.Get("targetContainerName")
+	if target.Text() != "" && !hasContainer(spec, target.Text()) {
+		c.notFound(target)
+	}
 }
 
-// volumeSourceFields are the members of a volume that are not its source.
-var volumeSourceFields = map[string]bool{"name": true}
-
-// DefaultVolume makes a volume without a source an empty directory.
-func (Policy) DefaultVolume(v document.Value) {
-	for name := range v.Members() {
-		if !volumeSourceFields[name] {
-			return
+// hasContainer reports whether a pod has a container or init container of that
+// name.
+func hasContainer(spec document.Value, name string) bool {
+	for _, list := range podContainers[:2] {
+		for _, container := range spec.Get(list).Elements() {
+			if container.Get("name").Equals(name) {
+				return true
+			}
 		}
 	}
-	v.SetObject("emptyDir")
-}
-
-// requestsFromLimits requests what is limited and not requested.
-func requestsFromLimits(c document.Value) {
-	limits := c.At("resources", "limits")
-	if limits.Len() == 0 {
-		return
-	}
-	requests := c.SetObject("resources").SetObject("requests")
-	for name, amount := range limits.Members() {
-		if !requests.Get(name).Exists() {
-			requests.Put(name, amount)
-		}
-	}
+	return false
 }

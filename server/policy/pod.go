@@ -1,41 +1,95 @@
 package policy
 
 import (
-	"k8s.io/apimachinery/pkg/api/resource"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// podContainers are the lists of containers of a pod.
-var podContainers = []string{"initContainers", "containers", "ephemeralContainers"}
+// podContainers are the lists of containers of a pod, in the order in which
+// their names are claimed.
+var podContainers = [...]string{"containers", "initContainers", "ephemeralContainers"}
 
-// DefaultPod sets what depends on the pod as a whole.
+// DefaultPod sets what templates leave open, because it is decided when a pod is
+// made.
 func (Policy) DefaultPod(pod document.Value) {
 	spec := pod.Get("spec")
-	if !spec.Get("enableServiceLinks").Exists() {
+	if !isSet(spec.Get("enableServiceLinks")) {
 		spec.SetBool("enableServiceLinks", true)
 	}
 	for _, list := range podContainers[:2] {
-		for _, c := range spec.Get(list).Elements() {
-			requestsFromLimits(c)
+		for _, container := range spec.Get(list).Elements() {
+			requestLimits(container)
 		}
 	}
 }
 
-// CreatePod begins the pod's life.
-func (Policy) CreatePod(pod document.Value) {
-	spec := pod.Get("spec")
-	if name := spec.Get("serviceAccountName").Text(); name != "" {
-		spec.SetString("serviceAccount", name)
+// requestLimits requests what is limited and not requested.
+func requestLimits(container document.Value) {
+	limits := container.At("resources", "limits")
+	if isEmpty(limits) {
+		return
 	}
-	spec.Remove("ephemeralContainers")
-	status := pod.SetObject("status")
-	status.SetString("phase", "Pending")
-	status.SetString("qosClass", qosClass(spec))
+	requests := container.Get("resources").SetObject("requests")
+	for name, amount := range limits.Members() {
+		if !requests.Get(name).Exists() {
+			requests.Put(name, amount)
+		}
+	}
 }
 
-// UpdatePod keeps what only the server may change.
+// DefaultPodSpec keeps the two names of the service account equal, and gives
+// containers in the host's network the host ports that they have anyway.
+func (Policy) DefaultPodSpec(spec document.Value) {
+	account := spec.Get("serviceAccountName")
+	if isEmpty(account) {
+		account = spec.Get("serviceAccount")
+	}
+	if isEmpty(account) {
+		spec.Remove("serviceAccount")
+	} else {
+		name := account.Text()
+		spec.SetString("serviceAccountName", name)
+		spec.SetString("serviceAccount", name)
+	}
+	roundUp(spec.Get("overhead"))
+	if !spec.Get("hostNetwork").Bool() {
+		return
+	}
+	for _, list := range podContainers[:2] {
+		for _, container := range spec.Get(list).Elements() {
+			for _, port := range container.Get("ports").Elements() {
+				if n := number(port.Get("containerPort")); n != 0 && number(port.Get("hostPort")) == 0 {
+					port.SetInt("hostPort", n)
+				}
+			}
+		}
+	}
+}
+
+// DefaultPodStatus keeps the address and the list of addresses of a pod in step.
+// Where they differ the single one wins: old agents know no other.
+func (Policy) DefaultPodStatus(status document.Value) {
+	ip, first := status.Get("podIP"), status.Get("podIPs").Index(0).Get("ip")
+	switch {
+	case isEmpty(ip) && !isEmpty(first):
+		status.SetString("podIP", first.Text())
+	case !isEmpty(ip) && !first.Equals(ip.Text()):
+		text := ip.Text()
+		status.Remove("podIPs")
+		status.SetArray("podIPs").AppendObject().SetString("ip", text)
+	}
+}
+
+// CreatePod begins a pod's life.
+func (Policy) CreatePod(pod document.Value) {
+	status := pod.SetObject("status")
+	status.SetString("phase", "Pending")
+	status.SetString("qosClass", qosClass(pod.Get("spec")))
+}
+
+// UpdatePod keeps what is decided once.
 func (Policy) UpdatePod(pod, old document.Value) {
 	keep(pod.Get("spec"), old.Get("spec"), "serviceAccount")
 	if class := old.At("status", "qosClass"); class.Exists() {
@@ -49,12 +103,13 @@ func (Policy) UpdatePod(pod, old document.Value) {
 func qosClass(spec document.Value) string {
 	guaranteed, any := true, false
 	for _, list := range podContainers[:2] {
-		for _, c := range spec.Get(list).Elements() {
-			requests, limits := c.At("resources", "requests"), c.At("resources", "limits")
-			for _, name := range []string{"cpu", "memory"} {
-				request, limit := amount(requests.Get(name)), amount(limits.Get(name))
-				any = any || !request.IsZero() || !limit.IsZero()
-				if limit.IsZero() || !request.IsZero() && request.Cmp(limit) != 0 {
+		for _, container := range spec.Get(list).Elements() {
+			requests, limits := container.At("resources", "requests"), container.At("resources", "limits")
+			for _, name := range [...]string{"cpu", "memory"} {
+				request, limit := requests.Get(name), limits.Get(name)
+				limited := !isZero(limit)
+				any = any || limited || !isZero(request)
+				if !limited || request.Exists() && compare(request, limit) != 0 {
 					guaranteed = false
 				}
 			}
@@ -69,157 +124,47 @@ func qosClass(spec document.Value) string {
 	return "Burstable"
 }
 
-func amount(v document.Value) resource.Quantity {
-	q, err := resource.ParseQuantity(v.Text())
-	if err != nil {
-		return resource.Quantity{}
-	}
-	return q
-}
-
 // ValidatePod checks what spans several fields of a pod, and that an update
 // changes only what may change.
 func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	var c causes
 	spec := pod.Get("spec")
-	c.podSpec("spec", spec)
+	c.podSpec(spec)
+	c.podOnly(pod, spec)
 	if old.Exists() {
 		c.podUpdate(spec, old.Get("spec"))
+	} else if !isEmpty(spec.Get("ephemeralContainers")) {
+		c.forbidden(member(spec, "ephemeralContainers"), "cannot be set on create")
 	}
 	return c
 }
 
-// podSpec checks the spec of a pod, or of a template.
-func (c *causes) podSpec(path string, spec document.Value) {
-	if spec.Get("containers").Len() == 0 {
-		c.required(path+".containers", "")
-	}
-	volumes := map[string]bool{}
-	for i, v := range spec.Get("volumes").Elements() {
-		name := v.Get("name").Text()
-		field := index(path+".volumes", i)
-		if volumes[name] {
-			c.add(schema.CauseDuplicate, field+".name", "Duplicate value: "+show(v.Get("name")))
-		}
-		volumes[name] = true
-		if v.Len() > 2 {
-			c.forbidden(field, "may not specify more than 1 volume type")
-		}
-	}
-	names := map[string]bool{}
+// podOnly checks what holds for pods but not for templates of pods.
+func (c *causes) podOnly(pod, spec document.Value) {
 	for _, list := range podContainers {
-		for i, container := range spec.Get(list).Elements() {
-			c.container(index(path+"."+list, i), container, names, volumes)
-		}
-	}
-}
-
-func (c *causes) container(field string, container document.Value, names, volumes map[string]bool) {
-	name := container.Get("name").Text()
-	if names[name] && name != "" {
-		c.add(schema.CauseDuplicate, field+".name", "Duplicate value: "+show(container.Get("name")))
-	}
-	names[name] = true
-	if container.Get("image").Text() == "" {
-		c.required(field+".image", "")
-	}
-	mounts := map[string]bool{}
-	for i, m := range container.Get("volumeMounts").Elements() {
-		mount := index(field+".volumeMounts", i)
-		if v := m.Get("name"); v.Text() != "" && !volumes[v.Text()] {
-			c.add(schema.CauseNotFound, mount+".name", "Not found: "+show(v))
-		}
-		path := m.Get("mountPath")
-		if mounts[path.Text()] && path.Text() != "" {
-			c.invalid(mount+".mountPath", path, "must be unique")
-		}
-		mounts[path.Text()] = true
-	}
-	requests, limits := container.At("resources", "requests"), container.At("resources", "limits")
-	for name, request := range requests.Members() {
-		limit := limits.Get(name)
-		if a, b := amount(request), amount(limit); limit.Exists() && a.Cmp(b) > 0 {
-			c.invalid(field+".resources.requests", request, "must be less than or equal to "+name+" limit of "+limit.Text())
-		}
-	}
-}
-
-// podMutable are the members of a pod's spec that an update may change, each in
-// its own way.
-var podMutable = map[string]bool{"containers": true, "initContainers": true, "activeDeadlineSeconds": true,
-	"tolerations": true, "terminationGracePeriodSeconds": true}
-
-// podUpdate checks that only images, deadlines and tolerations change.
-func (c *causes) podUpdate(spec, old document.Value) {
-	for _, list := range podContainers[:2] {
-		if a, b := spec.Get(list).Len(), old.Get(list).Len(); a != b {
-			c.forbidden("spec."+list, "pod updates may not add or remove containers")
-			return
-		}
-	}
-	if !sameButMutable(spec, old) || !sameContainers(spec, old) {
-		c.forbidden("spec", "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)")
-	}
-	was, had := old.Get("activeDeadlineSeconds").Int()
-	is, has := spec.Get("activeDeadlineSeconds").Int()
-	if had && (!has || is > was) {
-		c.invalid("spec.activeDeadlineSeconds", spec.Get("activeDeadlineSeconds"), "must be less than or equal to previous value, and may not be unset")
-	}
-	for _, t := range old.Get("tolerations").Elements() {
-		if !tolerated(spec.Get("tolerations"), t) {
-			c.forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")
-			break
-		}
-	}
-	grace, _ := spec.Get("terminationGracePeriodSeconds").Int()
-	before, _ := old.Get("terminationGracePeriodSeconds").Int()
-	if grace != before && !(before < 0 && grace == 1) {
-		c.forbidden("spec", "spec.terminationGracePeriodSeconds may only be set to 1 when it was negative")
-	}
-}
-
-func sameButMutable(spec, old document.Value) bool {
-	for name, v := range spec.Members() {
-		if !podMutable[name] && !same(v, old.Get(name)) {
-			return false
-		}
-	}
-	for name := range old.Members() {
-		if !podMutable[name] && !spec.Get(name).Exists() {
-			return false
-		}
-	}
-	return true
-}
-
-// sameContainers reports whether containers differ in their images only.
-func sameContainers(spec, old document.Value) bool {
-	for _, list := range podContainers[:2] {
-		for i, c := range spec.Get(list).Elements() {
-			before := old.Get(list).Index(i)
-			for name, v := range c.Members() {
-				if name != "image" && !same(v, before.Get(name)) {
-					return false
-				}
-			}
-			if c.Len() != before.Len() {
-				return false
+		for _, container := range spec.Get(list).Elements() {
+			image := container.Get("image")
+			if text := image.Text(); strings.TrimSpace(text) != text {
+				c.invalid(image, "must not have leading or trailing whitespace")
 			}
 		}
 	}
-	return true
-}
-
-// tolerated reports whether a toleration is in the list, its seconds aside.
-func tolerated(list, want document.Value) bool {
-	for _, t := range list.Elements() {
-		equal := true
-		for _, name := range []string{"key", "operator", "value", "effect"} {
-			equal = equal && same(t.Get(name), want.Get(name))
+	name := pod.At("metadata", "name")
+	withoutAccount := isEmpty(spec.Get("serviceAccountName"))
+	for _, volume := range spec.Get("volumes").Elements() {
+		if volume.Get("ephemeral").Exists() && !isEmpty(name) {
+			claim := name.Text() + "-" + volume.Get("name").Text()
+			for _, problem := range document.CheckFormat("dns1123-subdomain", claim) {
+				c.invalid(volume.Get("name"), "claim name \""+claim+"\": "+problem)
+			}
 		}
-		if equal {
-			return true
+		if !withoutAccount {
+			continue
+		}
+		for _, source := range volume.At("projected", "sources").Elements() {
+			if token := source.Get("serviceAccountToken"); isSet(token) {
+				c.forbidden(token.Path(), "must not be specified when serviceAccountName is not set")
+			}
 		}
 	}
-	return false
 }

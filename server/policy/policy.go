@@ -3,69 +3,31 @@
 // rules across fields, and table cells that are computed.
 //
 // The documents name each rule; the generator turns the names into the Hooks
-// interfaces of gen/, which Policy has to satisfy.
+// interfaces of gen/, which Policy has to satisfy. A file holds the rules of one
+// noun. What a schema can say (required, enum, bounds, formats of one field) is
+// in the documents and not repeated here.
 package policy
 
 import (
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Policy satisfies the Hooks of every group version. It holds no state.
-type Policy struct{}
+// labelDomain is the domain of well-known labels and annotations. It is that of
+// the default profile.
+const labelDomain = "kubernetes.io"
+
+// Policy satisfies the Hooks of every group version.
+type Policy struct {
+	// Now is the current time, from which the ages in tables are counted.
+	Now func() time.Time
+}
 
 // New returns the rules of all kinds.
-func New() Policy { return Policy{} }
+func New(now func() time.Time) Policy { return Policy{Now: now} }
 
-// causes gathers what is wrong with an object.
-type causes []schema.Cause
-
-func (c *causes) add(reason, field, message string) {
-	*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
-}
-
-func (c *causes) required(field, why string) {
-	message := "Required value"
-	if why != "" {
-		message += ": " + why
-	}
-	c.add(schema.CauseRequired, field, message)
-}
-
-func (c *causes) invalid(field string, value document.Value, why string) {
-	c.add(schema.CauseInvalid, field, "Invalid value: "+show(value)+": "+why)
-}
-
-func (c *causes) forbidden(field, why string) {
-	c.add(schema.CauseForbidden, field, "Forbidden: "+why)
-}
-
-func (c *causes) notSupported(field string, value document.Value, supported ...string) {
-	for i, s := range supported {
-		supported[i] = strconv.Quote(s)
-	}
-	c.add(schema.CauseNotSupported, field, "Unsupported value: "+show(value)+": supported values: "+strings.Join(supported, ", "))
-}
-
-// shownLength bounds how much of a value an error repeats, in bytes.
-const shownLength = 200
-
-// show writes a value for an error message.
-func show(v document.Value) string {
-	if !v.Exists() {
-		return "null"
-	}
-	text := v.AppendJSON(nil)
-	if len(text) > shownLength {
-		return string(text[:shownLength]) + "…"
-	}
-	return string(text)
-}
-
-// same reports whether two values are equal, absent ones included.
+// same reports whether two values are equal. Two absent values are.
 func same(a, b document.Value) bool {
 	if !a.Exists() || !b.Exists() {
 		return a.Exists() == b.Exists()
@@ -73,13 +35,68 @@ func same(a, b document.Value) bool {
 	return document.Equal(a, b)
 }
 
-// keep gives obj the member that old has, or none.
-func keep(obj, old document.Value, name string) {
-	if v := old.Get(name); v.Exists() {
-		obj.Put(name, v)
-	} else {
-		obj.Remove(name)
-	}
+// sameBut reports whether two objects are equal, the named members aside.
+func sameBut(a, b document.Value, mutable ...string) bool {
+	return covers(a, b, mutable) && covers(b, a, mutable)
 }
 
-func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+// covers reports whether b has all that a has, the named members aside.
+func covers(a, b document.Value, mutable []string) bool {
+	for name, v := range a.Members() {
+		if !contains(mutable, name) && !same(v, b.Get(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a list of strings has s.
+func has(list document.Value, s string) bool {
+	for _, v := range list.Elements() {
+		if v.Equals(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// isEmpty reports whether nothing was said: absent, null, "", [] or {}.
+func isEmpty(v document.Value) bool {
+	switch v.Kind() {
+	case document.Absent, document.Null:
+		return true
+	case document.String:
+		return v.Equals("")
+	case document.Array, document.Object:
+		return v.Len() == 0
+	}
+	return false
+}
+
+// isSet reports whether a member was sent with a value, be it empty.
+func isSet(v document.Value) bool { return v.Exists() && !v.IsNull() }
+
+// number is a whole number, 0 when there is none.
+func number(v document.Value) int64 {
+	n, _ := v.Int()
+	return n
+}
+
+// keep gives obj the member that old has, or none.
+func keep(obj, old document.Value, name string) { obj.Put(name, old.Get(name)) }
+
+// defaultString sets a member that is absent or empty.
+func defaultString(obj document.Value, name, value string) {
+	if isEmpty(obj.Get(name)) {
+		obj.SetString(name, value)
+	}
+}

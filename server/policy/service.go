@@ -2,98 +2,200 @@ package policy
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// defaultAffinitySeconds is how long a client stays with its pod.
-const defaultAffinitySeconds = 10800
+const (
+	// defaultAffinitySeconds is how long a client stays with its pod.
+	defaultAffinitySeconds = 10800
+	// headless is the cluster IP of a service that has none.
+	headless = "None"
+)
+
+// What the types of services need.
+func needsClusterIP(kind string) bool { return kind != "ExternalName" }
+func needsNodePort(kind string) bool  { return kind == "NodePort" || kind == "LoadBalancer" }
+
+// needsHealthCheck reports whether a load balancer has to ask each node whether
+// it has pods.
+func needsHealthCheck(spec document.Value) bool {
+	return spec.Get("type").Equals("LoadBalancer") && spec.Get("externalTrafficPolicy").Equals("Local")
+}
 
 // DefaultServicePort sends traffic to the port that it came to.
 func (Policy) DefaultServicePort(port document.Value) {
 	target := port.Get("targetPort")
-	if n, _ := target.Int(); n != 0 || target.Text() != "" {
-		return
-	}
-	if n, ok := port.Get("port").Int(); ok {
-		port.SetInt("targetPort", n)
+	if number(target) == 0 && target.Text() == "" {
+		port.SetInt("targetPort", number(port.Get("port")))
 	}
 }
 
 // DefaultServiceSpec sets what depends on the type of the service.
 func (Policy) DefaultServiceSpec(spec document.Value) {
 	kind := spec.Get("type").Text()
-	if spec.Get("sessionAffinity").Equals("ClientIP") {
+	switch affinity := spec.Get("sessionAffinity"); {
+	case affinity.Equals("ClientIP"):
 		client := spec.SetObject("sessionAffinityConfig").SetObject("clientIP")
-		if !client.Get("timeoutSeconds").Exists() {
+		if !isSet(client.Get("timeoutSeconds")) {
 			client.SetInt("timeoutSeconds", defaultAffinitySeconds)
 		}
-	} else {
+	case affinity.Equals(headless):
 		spec.Remove("sessionAffinityConfig")
 	}
-	setDefault := func(name, value string) {
-		if spec.Get(name).Text() == "" {
-			spec.SetString(name, value)
-		}
+	if needsNodePort(kind) {
+		defaultString(spec, "externalTrafficPolicy", "Cluster")
 	}
-	if kind == "NodePort" || kind == "LoadBalancer" {
-		setDefault("externalTrafficPolicy", "Cluster")
+	if needsClusterIP(kind) {
+		defaultString(spec, "internalTrafficPolicy", "Cluster")
 	}
-	if kind != "ExternalName" {
-		setDefault("internalTrafficPolicy", "Cluster")
-	}
-	if kind == "LoadBalancer" && !spec.Get("allocateLoadBalancerNodePorts").Exists() {
+	if kind == "LoadBalancer" && !isSet(spec.Get("allocateLoadBalancerNodePorts")) {
 		spec.SetBool("allocateLoadBalancerNodePorts", true)
 	}
 }
 
-// UpdateService keeps the addresses that the service has.
-func (Policy) UpdateService(service, old document.Value) {
-	spec, before := service.Get("spec"), old.Get("spec")
-	if !same(spec.Get("type"), before.Get("type")) {
-		return
+// CreateService begins a service's life. An address that was sent is told in all
+// its forms; addresses and node ports that were not are not chosen here.
+func (Policy) CreateService(obj document.Value) {
+	obj.SetObject("status").SetObject("loadBalancer")
+	spec := obj.Get("spec")
+	if ip := spec.Get("clusterIP").Text(); ip != "" && isEmpty(spec.Get("clusterIPs")) {
+		setClusterIP(spec, ip)
 	}
-	for _, name := range []string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
-		if v := spec.Get(name); (v.Len() == 0 && v.Text() == "") && before.Get(name).Exists() {
-			spec.Put(name, before.Get(name))
+	if needsClusterIP(spec.Get("type").Text()) && !isEmpty(spec.Get("clusterIPs")) {
+		defaultFamilies(spec)
+	}
+}
+
+func setClusterIP(spec document.Value, ip string) {
+	spec.Remove("clusterIPs")
+	spec.SetArray("clusterIPs").AppendString(ip)
+}
+
+// defaultFamilies says which address families a service with addresses has.
+func defaultFamilies(spec document.Value) {
+	ips := spec.Get("clusterIPs")
+	if isEmpty(spec.Get("ipFamilies")) {
+		var families []string
+		for _, ip := range ips.Elements() {
+			family := ipFamily(ip.Text())
+			if ip.Equals(headless) {
+				family = "IPv4"
+			}
+			if family == "" {
+				return // reported by ValidateService
+			}
+			families = append(families, family)
+		}
+		list := spec.SetArray("ipFamilies")
+		for _, family := range families {
+			list.AppendString(family)
+		}
+	}
+	policy := "SingleStack"
+	if ips.Len() > 1 || spec.Get("ipFamilies").Len() > 1 {
+		policy = "RequireDualStack"
+	}
+	defaultString(spec, "ipFamilyPolicy", policy)
+}
+
+// UpdateService keeps the addresses and ports that the service has while its
+// type still needs them, and drops those that it does not need any more.
+func (Policy) UpdateService(obj, old document.Value) {
+	spec, before := obj.Get("spec"), old.Get("spec")
+	kind, was := spec.Get("type").Text(), before.Get("type").Text()
+	switch {
+	case needsClusterIP(kind) && needsClusterIP(was):
+		keepClusterIPs(spec, before)
+	case needsClusterIP(was) && same(spec.Get("clusterIP"), before.Get("clusterIP")):
+		for _, name := range [...]string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
+			spec.Remove(name)
+		}
+	}
+	switch {
+	case needsNodePort(kind) && needsNodePort(was):
+		keepNodePorts(spec.Get("ports"), before.Get("ports"))
+	case needsNodePort(was):
+		dropNodePorts(spec.Get("ports"), before.Get("ports"))
+		dropUnchanged(spec, before, "externalTrafficPolicy")
+	}
+	if !needsClusterIP(kind) && needsClusterIP(was) {
+		dropUnchanged(spec, before, "internalTrafficPolicy")
+	}
+	switch {
+	case needsHealthCheck(spec) && needsHealthCheck(before):
+		if port := before.Get("healthCheckNodePort"); port.Exists() && number(spec.Get("healthCheckNodePort")) == 0 {
+			spec.Put("healthCheckNodePort", port)
+		}
+	case needsHealthCheck(before):
+		dropUnchanged(spec, before, "healthCheckNodePort")
+	}
+	if was == "LoadBalancer" && kind != was {
+		dropUnchanged(spec, before, "allocateLoadBalancerNodePorts")
+		dropUnchanged(spec, before, "loadBalancerClass")
+	}
+}
+
+// dropUnchanged removes a member that the new type has no use for, unless it was
+// just changed, which is an error for ValidateService.
+func dropUnchanged(spec, before document.Value, name string) {
+	if same(spec.Get(name), before.Get(name)) {
+		spec.Remove(name)
+	}
+}
+
+// keepClusterIPs keeps addresses that were not sent, and the single one and the
+// list in step when only one of them was changed.
+func keepClusterIPs(spec, before document.Value) {
+	sameList := same(spec.Get("clusterIPs"), before.Get("clusterIPs"))
+	switch ip := spec.Get("clusterIP").Text(); {
+	case ip == "" && (sameList || isEmpty(spec.Get("clusterIPs"))):
+		keep(spec, before, "clusterIP")
+		keep(spec, before, "clusterIPs")
+	case ip == "" && !isEmpty(before.Get("clusterIP")):
+		keep(spec, before, "clusterIP")
+	case isEmpty(spec.Get("clusterIPs")) && before.Get("clusterIP").Equals(ip):
+		keep(spec, before, "clusterIPs")
+	case isEmpty(spec.Get("clusterIPs")), sameList && !before.Get("clusterIP").Equals(ip):
+		setClusterIP(spec, ip)
+	}
+	for _, name := range [...]string{"ipFamilies", "ipFamilyPolicy"} {
+		if isEmpty(spec.Get(name)) {
+			keep(spec, before, name)
 		}
 	}
 }
 
-// ValidateService checks what spans several fields of a service.
-func (Policy) ValidateService(service, old document.Value) []schema.Cause {
-	var c causes
-	spec := service.Get("spec")
-	kind := spec.Get("type").Text()
-	ports := spec.Get("ports")
-	headless := spec.Get("clusterIP").Equals("None")
-	if kind == "ExternalName" {
-		if spec.Get("externalName").Text() == "" {
-			c.required("spec.externalName", "")
-		}
-	} else if ports.Len() == 0 && !headless {
-		c.required("spec.ports", "")
-	}
-	names, numbers := map[string]bool{}, map[string]bool{}
-	for i, port := range ports.Elements() {
-		field := index("spec.ports", i)
-		name := port.Get("name")
-		if name.Text() == "" && ports.Len() > 1 {
-			c.required(field+".name", "")
-		}
-		if names[name.Text()] && name.Text() != "" {
-			c.add(schema.CauseDuplicate, field+".name", "Duplicate value: "+show(name))
-		}
-		names[name.Text()] = true
-		key := show(port.Get("protocol")) + show(port.Get("port"))
-		if numbers[key] {
-			c.add(schema.CauseDuplicate, field, "Duplicate value: "+show(port))
-		}
-		numbers[key] = true
-	}
-	if before := old.At("spec", "clusterIPs").Index(0); before.Exists() && same(spec.Get("type"), old.At("spec", "type")) {
-		if now := spec.Get("clusterIPs").Index(0); !same(now, before) {
-			c.invalid("spec.clusterIPs[0]", now, "may not change once set")
+// keepNodePorts gives ports that were sent without a node port the one they had,
+// by name, unless another port took it.
+func keepNodePorts(ports, before document.Value) {
+	var sent names
+	for _, port := range ports.Elements() {
+		if v := port.Get("nodePort"); number(v) != 0 {
+			sent.add(show(v))
 		}
 	}
-	return c
+	for _, port := range ports.Elements() {
+		if number(port.Get("nodePort")) != 0 {
+			continue
+		}
+		for _, old := range before.Elements() {
+			v := old.Get("nodePort")
+			if number(v) != 0 && old.Get("name").Text() == port.Get("name").Text() && sent.add(show(v)) {
+				port.Put("nodePort", v)
+				break
+			}
+		}
+	}
+}
+
+// dropNodePorts removes the node ports that the service had.
+func dropNodePorts(ports, before document.Value) {
+	var had names
+	for _, port := range before.Elements() {
+		had.add(show(port.Get("nodePort")))
+	}
+	for _, port := range ports.Elements() {
+		if had.has(show(port.Get("nodePort"))) {
+			port.Remove("nodePort")
+		}
+	}
 }

@@ -1,0 +1,133 @@
+package policy
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+const (
+	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
+	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
+)
+
+// affinity checks which nodes and which other pods a pod is drawn to.
+func (c *causes) affinity(affinity document.Value) {
+	if !isSet(affinity) {
+		return
+	}
+	nodes := affinity.Get("nodeAffinity")
+	c.nodeSelector(nodes.Get(requiredTerms))
+	for _, term := range nodes.Get(preferredTerms).Elements() {
+		c.nodeSelectorTerm(term.Get("preference"))
+	}
+	for _, name := range [...]string{"podAffinity", "podAntiAffinity"} {
+		pods := affinity.Get(name)
+		for _, term := range pods.Get(requiredTerms).Elements() {
+			c.podAffinityTerm(term)
+		}
+		for _, term := range pods.Get(preferredTerms).Elements() {
+			c.podAffinityTerm(term.Get("podAffinityTerm"))
+		}
+	}
+}
+
+func (c *causes) podAffinityTerm(term document.Value) {
+	c.labelSelector(term.Get("labelSelector"))
+	c.labelSelector(term.Get("namespaceSelector"))
+}
+
+// nodeSelector checks a selector of nodes.
+func (c *causes) nodeSelector(selector document.Value) {
+	for _, term := range selector.Get("nodeSelectorTerms").Elements() {
+		c.nodeSelectorTerm(term)
+	}
+}
+
+func (c *causes) nodeSelectorTerm(term document.Value) {
+	for _, e := range term.Get("matchExpressions").Elements() {
+		c.operatorValues(e)
+	}
+	for _, e := range term.Get("matchFields").Elements() {
+		c.fieldRequirement(e)
+	}
+}
+
+// operatorValues checks that a requirement has as many values as its operator
+// works with.
+func (c *causes) operatorValues(e document.Value) {
+	values := e.Get("values")
+	count := values.Len()
+	switch e.Get("operator").Text() {
+	case "In", "NotIn":
+		if count == 0 {
+			c.required(member(e, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
+		}
+	case "Exists", "DoesNotExist":
+		if count > 0 {
+			c.forbidden(values.Path(), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+		}
+	case "Gt", "Lt":
+		if count != 1 {
+			c.required(member(e, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
+		}
+	}
+}
+
+// fieldRequirement checks a requirement on a field of a node: its name is the
+// only one.
+func (c *causes) fieldRequirement(e document.Value) {
+	operator, values, name := e.Get("operator"), e.Get("values"), e.Get("key")
+	switch operator.Text() {
+	case "In", "NotIn":
+		if values.Len() != 1 {
+			c.required(member(e, "values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
+		}
+	case "Exists", "DoesNotExist", "Gt", "Lt":
+		c.invalid(operator, "not a valid selector operator")
+	}
+	if !name.Equals("metadata.name") {
+		if name.Text() != "" {
+			c.invalid(name, "not a valid field selector key")
+		}
+		return
+	}
+	for _, v := range values.Elements() {
+		c.format(v, "dns1123-subdomain")
+	}
+}
+
+// tolerations checks which taints a pod bears.
+func (c *causes) tolerations(list document.Value) {
+	for _, t := range list.Elements() {
+		operator, value, effect := t.Get("operator"), t.Get("value"), t.Get("effect")
+		if isEmpty(t.Get("key")) && !operator.Equals("Exists") {
+			c.invalidAt(member(t, "operator"), operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\"")
+		}
+		if isSet(t.Get("tolerationSeconds")) && !effect.Equals("NoExecute") {
+			c.invalidAt(member(t, "effect"), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+		}
+		switch operator.Text() {
+		case "", "Equal":
+			for _, problem := range document.CheckFormat("label-value", value.Text()) {
+				c.invalidAt(member(t, "operator"), value, problem)
+			}
+		case "Exists":
+			if value.Text() != "" {
+				c.invalid(operator, "value must be empty when `operator` is 'Exists'")
+			}
+		}
+	}
+}
+
+// spreadConstraints checks how pods are spread over a topology.
+func (c *causes) spreadConstraints(list document.Value) {
+	for _, constraint := range list.Elements() {
+		domains := constraint.Get("minDomains")
+		if !isSet(domains) {
+			continue
+		}
+		if number(domains) <= 0 {
+			c.invalid(domains, "must be greater than 0")
+		}
+		if !constraint.Get("whenUnsatisfiable").Equals("DoNotSchedule") {
+			c.invalid(domains, "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+constraint.Get("whenUnsatisfiable").Text())
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// causes gathers what is wrong with an object. A field is named by the value
+// itself where it is there (its path is only written when something is wrong),
+// and by text (member, key) where it is not.
+type causes []schema.Cause
+
+func (c *causes) add(reason, field, message string) {
+	*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
+}
+
+// required says that a field has to be set; why may be empty.
+func (c *causes) required(field, why string) {
+	message := "Required value"
+	if why != "" {
+		message += ": " + why
+	}
+	c.add(schema.CauseRequired, field, message)
+}
+
+// invalid says what is wrong with a value that was sent.
+func (c *causes) invalid(v document.Value, why string) { c.invalidAt(v.Path(), v, why) }
+
+// invalidAt is invalid for a value that is not, or not shown, at its own field.
+func (c *causes) invalidAt(field string, v document.Value, why string) {
+	c.add(schema.CauseInvalid, field, "Invalid value: "+show(v)+": "+why)
+}
+
+// invalidText is invalid for text that has no value of its own (keys, hidden
+// values).
+func (c *causes) invalidText(field, text, why string) {
+	c.add(schema.CauseInvalid, field, "Invalid value: "+strconv.Quote(text)+": "+why)
+}
+
+// format applies a named check of the document package to a string.
+func (c *causes) format(v document.Value, check string) {
+	for _, problem := range document.CheckFormat(check, v.Text()) {
+		c.invalid(v, problem)
+	}
+}
+
+// formatText applies a named check to text that has no value of its own.
+func (c *causes) formatText(field, text, check string) {
+	for _, problem := range document.CheckFormat(check, text) {
+		c.invalidText(field, text, problem)
+	}
+}
+
+func (c *causes) forbidden(field, why string) {
+	c.add(schema.CauseForbidden, field, "Forbidden: "+why)
+}
+
+func (c *causes) duplicate(v document.Value) {
+	c.add(schema.CauseDuplicate, v.Path(), "Duplicate value: "+show(v))
+}
+
+func (c *causes) notFound(v document.Value) {
+	c.add(schema.CauseNotFound, v.Path(), "Not found: "+show(v))
+}
+
+func (c *causes) notSupported(v document.Value, supported ...string) {
+	c.notSupportedAt(v.Path(), v, supported...)
+}
+
+func (c *causes) notSupportedAt(field string, v document.Value, supported ...string) {
+	quoted := make([]string, len(supported))
+	for i, s := range supported {
+		quoted[i] = strconv.Quote(s)
+	}
+	c.add(schema.CauseNotSupported, field, "Unsupported value: "+show(v)+": supported values: "+strings.Join(quoted, ", "))
+}
+
+func (c *causes) tooLong(field string, limit int) {
+	c.add(schema.CauseTooLong, field, "Too long: must have at most "+strconv.Itoa(limit)+" bytes")
+}
+
+// member is the path of a member that may not be there.
+func member(v document.Value, names ...string) string {
+	path := v.Path()
+	for _, name := range names {
+		if path != "" {
+			path += "."
+		}
+		path += name
+	}
+	return path
+}
+
+// key is the path of an entry of a map.
+func key(v document.Value, name string) string { return v.Path() + "[" + name + "]" }
+
+// shownLength bounds how much of a value an error repeats, in bytes.
+const shownLength = 256
+
+// show writes a value for an error message.
+func show(v document.Value) string {
+	if !v.Exists() {
+		return "null"
+	}
+	text := v.AppendJSON(nil)
+	if len(text) > shownLength {
+		return strings.ToValidUTF8(string(text[:shownLength]), "") + "…"
+	}
+	return string(text)
+}
+
+// names finds names that come twice.
+type names map[string]struct{}
+
+// add reports whether the name is new.
+func (n *names) add(name string) bool {
+	if *n == nil {
+		*n = names{}
+	}
+	if _, ok := (*n)[name]; ok {
+		return false
+	}
+	(*n)[name] = struct{}{}
+	return true
+}
+
+func (n names) has(name string) bool {
+	_, ok := n[name]
+	return ok
+}

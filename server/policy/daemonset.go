@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// templateGeneration is the annotation that counts the changes of a daemon set's
+// template.
+const templateGeneration = "deprecated.daemonset.template.generation"
+
+// DefaultDaemonSetUpdateStrategy replaces one node's pod at a time.
+func (Policy) DefaultDaemonSetUpdateStrategy(strategy document.Value) {
+	if !strategy.Get("type").Equals("RollingUpdate") {
+		return
+	}
+	rolling := strategy.SetObject("rollingUpdate")
+	if !isSet(rolling.Get("maxUnavailable")) {
+		rolling.SetInt("maxUnavailable", 1)
+	}
+	if !isSet(rolling.Get("maxSurge")) {
+		rolling.SetInt("maxSurge", 0)
+	}
+}
+
+// CreateDaemonSet begins to count the changes of the template.
+func (Policy) CreateDaemonSet(obj document.Value) { setTemplateGeneration(obj, 1) }
+
+// UpdateDaemonSet counts the changes of the template.
+func (Policy) UpdateDaemonSet(obj, old document.Value) {
+	before, _ := strconv.ParseInt(old.At("metadata", "annotations", templateGeneration).Text(), 10, 64)
+	if !same(obj.At("spec", "template"), old.At("spec", "template")) {
+		before++
+	}
+	setTemplateGeneration(obj, before)
+}
+
+func setTemplateGeneration(obj document.Value, n int64) {
+	obj.SetObject("metadata").SetObject("annotations").SetString(templateGeneration, strconv.FormatInt(n, 10))
+}
+
+// ValidateDaemonSet checks a daemon set.
+func (Policy) ValidateDaemonSet(obj, _ document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	template := spec.Get("template")
+	c.selected(spec.Get("selector"), template, "daemonset")
+	c.template(template)
+	c.sharedDisks(template)
+	c.alwaysRestarts(template, "DaemonSet")
+	strategy := spec.Get("updateStrategy")
+	if !strategy.Get("type").Equals("RollingUpdate") {
+		return c
+	}
+	rolling := strategy.Get("rollingUpdate")
+	if !isSet(rolling) {
+		c.required(member(strategy, "rollingUpdate"), "")
+		return c
+	}
+	unavailable, surge := rolling.Get("maxUnavailable"), rolling.Get("maxSurge")
+	for _, v := range [...]document.Value{unavailable, surge} {
+		c.intOrPercent(v)
+		c.atMostAll(v)
+	}
+	switch hasUnavailable, hasSurge := intOrPercent(unavailable) != 0, intOrPercent(surge) != 0; {
+	case hasUnavailable && hasSurge:
+		c.invalid(surge, "may not be set when maxUnavailable is non-zero")
+	case !hasUnavailable && !hasSurge:
+		c.required(member(rolling, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
+	}
+	return c
+}
+
+// CellDaemonSetNodeSelector lists the labels of nodes that it asks for.
+func (Policy) CellDaemonSetNodeSelector(obj document.Value) any {
+	return mapText(obj.At("spec", "template", "spec", "nodeSelector"))
+}
+
+// CellDaemonSetContainers lists the containers of the template.
+func (Policy) CellDaemonSetContainers(obj document.Value) any {
+	return containerNames(obj.At("spec", "template"))
+}
+
+// CellDaemonSetImages lists the images of the template.
+func (Policy) CellDaemonSetImages(obj document.Value) any {
+	return containerImages(obj.At("spec", "template"))
+}
+
+// CellDaemonSetSelector is the selector as text.
+func (Policy) CellDaemonSetSelector(obj document.Value) any {
+	return selectorText(obj.At("spec", "selector"))
+}

@@ -1,0 +1,94 @@
+package policy
+
+import (
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// DefaultDeploymentStrategy replaces a quarter of the pods at a time.
+func (Policy) DefaultDeploymentStrategy(strategy document.Value) {
+	if !strategy.Get("type").Equals("RollingUpdate") {
+		return
+	}
+	rolling := strategy.SetObject("rollingUpdate")
+	for _, name := range [...]string{"maxUnavailable", "maxSurge"} {
+		if !isSet(rolling.Get(name)) {
+			rolling.SetString(name, "25%")
+		}
+	}
+}
+
+// ValidateDeployment checks a deployment.
+func (Policy) ValidateDeployment(obj, _ document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	c.replicated(spec, "deployment")
+	deadline := spec.Get("progressDeadlineSeconds")
+	if isSet(deadline) && number(deadline) <= number(spec.Get("minReadySeconds")) {
+		c.invalid(deadline, "must be greater than minReadySeconds")
+	}
+	strategy := spec.Get("strategy")
+	rolling := strategy.Get("rollingUpdate")
+	switch {
+	case strategy.Get("type").Equals("Recreate") && isSet(rolling):
+		c.forbidden(rolling.Path(), "may not be specified when strategy `type` is 'Recreate'")
+	case strategy.Get("type").Equals("RollingUpdate") && isSet(rolling):
+		unavailable, surge := rolling.Get("maxUnavailable"), rolling.Get("maxSurge")
+		c.intOrPercent(unavailable)
+		c.intOrPercent(surge)
+		if intOrPercent(unavailable) == 0 && intOrPercent(surge) == 0 {
+			c.invalidAt(member(rolling, "maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0")
+		}
+		c.atMostAll(unavailable)
+	}
+	return c
+}
+
+// replicated checks the selector and the template of a kind that keeps a number
+// of equal pods running.
+func (c *causes) replicated(spec document.Value, kind string) {
+	template := spec.Get("template")
+	c.selected(spec.Get("selector"), template, kind)
+	c.template(template)
+	if number(spec.Get("replicas")) > 1 {
+		c.sharedDisks(template)
+	}
+	c.alwaysRestarts(template, "ReplicaSet")
+}
+
+// readyText is "ready/wanted" of a workload.
+func readyText(obj document.Value) string {
+	text := strconv.AppendInt(nil, number(obj.At("status", "readyReplicas")), 10)
+	text = append(text, '/')
+	return string(strconv.AppendInt(text, number(obj.At("spec", "replicas")), 10))
+}
+
+// CellDeploymentReady says how many of the wanted pods are ready.
+func (Policy) CellDeploymentReady(obj document.Value) any { return readyText(obj) }
+
+// CellDeploymentUpToDate says how many pods are of the current template.
+func (Policy) CellDeploymentUpToDate(obj document.Value) any {
+	return number(obj.At("status", "updatedReplicas"))
+}
+
+// CellDeploymentAvailable says how many pods have been ready long enough.
+func (Policy) CellDeploymentAvailable(obj document.Value) any {
+	return number(obj.At("status", "availableReplicas"))
+}
+
+// CellDeploymentContainers lists the containers of the template.
+func (Policy) CellDeploymentContainers(obj document.Value) any {
+	return containerNames(obj.At("spec", "template"))
+}
+
+// CellDeploymentImages lists the images of the template.
+func (Policy) CellDeploymentImages(obj document.Value) any {
+	return containerImages(obj.At("spec", "template"))
+}
+
+// CellDeploymentSelector is the selector as text.
+func (Policy) CellDeploymentSelector(obj document.Value) any {
+	return selectorText(obj.At("spec", "selector"))
+}

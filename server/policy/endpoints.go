@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// ValidateEndpoints checks that each subset has addresses that traffic can be
+// sent to, and ports that can be told apart.
+func (Policy) ValidateEndpoints(obj, _ document.Value) []schema.Cause {
+	var c causes
+	for _, subset := range obj.Get("subsets").Elements() {
+		addresses, notReady := subset.Get("addresses"), subset.Get("notReadyAddresses")
+		if isEmpty(addresses) && isEmpty(notReady) {
+			c.required(subset.Path(), "must specify `addresses` or `notReadyAddresses`")
+		}
+		for _, list := range [...]document.Value{addresses, notReady} {
+			for _, address := range list.Elements() {
+				if ip := address.Get("ip"); ip.Text() != "" {
+					c.ordinaryIP(ip)
+				}
+			}
+		}
+		ports := subset.Get("ports")
+		several := ports.Index(1).Exists()
+		for _, port := range ports.Elements() {
+			if several && port.Get("name").Text() == "" {
+				c.required(member(port, "name"), "")
+			}
+		}
+	}
+	return c
+}
+
+// shownEndpoints is the number of addresses that the table shows.
+const shownEndpoints = 3
+
+// CellEndpointsEndpoints lists the first ready addresses with all their ports.
+func (Policy) CellEndpointsEndpoints(obj document.Value) any {
+	var list []string
+	count := 0
+	show := func(ip, port document.Value) {
+		count++
+		switch {
+		case count > shownEndpoints:
+		case port.Exists():
+			list = append(list, net.JoinHostPort(ip.Text(), strconv.FormatInt(number(port), 10)))
+		default:
+			list = append(list, ip.Text())
+		}
+	}
+	subsets := obj.Get("subsets")
+	if isEmpty(subsets) {
+		return none
+	}
+	for _, subset := range subsets.Elements() {
+		addresses, ports := subset.Get("addresses"), subset.Get("ports")
+		if isEmpty(ports) {
+			for _, address := range addresses.Elements() {
+				show(address.Get("ip"), document.Value{})
+			}
+		}
+		for _, port := range ports.Elements() {
+			for _, address := range addresses.Elements() {
+				show(address.Get("ip"), port.Get("port"))
+			}
+		}
+	}
+	text := strings.Join(list, ",")
+	if more := count - shownEndpoints; more > 0 {
+		text += " + " + strconv.Itoa(more) + " more..."
+	}
+	return text
+}

@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Limits of an event's fields, in bytes.
+const (
+	maxEventField   = 128
+	maxEventMessage = 1024
+)
+
+// ValidateEvent checks that an event is where the object is that it is about.
+// An event with eventTime is of the newer kind, which says who reports it.
+func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
+	var c causes
+	own, about := obj.At("metadata", "namespace").Text(), obj.At("involvedObject", "namespace")
+	newStyle := isSet(obj.Get("eventTime"))
+	ok := about.Equals(own)
+	if isEmpty(about) {
+		ok = own == "" || own == "default" || newStyle && own == "kube-system"
+	} else if newStyle {
+		ok = true
+	}
+	if !ok {
+		c.invalidText("involvedObject.namespace", about.Text(), "does not match event.namespace")
+	}
+	if !newStyle {
+		return c
+	}
+	if reporter := obj.Get("reportingComponent"); isEmpty(reporter) {
+		c.required("reportingComponent", "")
+	} else {
+		c.format(reporter, "qualified-name")
+	}
+	for _, name := range [...]string{"reportingInstance", "action", "reason"} {
+		v := obj.Get(name)
+		if isEmpty(v) {
+			c.required(name, "")
+		} else if len(v.Text()) > maxEventField {
+			c.invalidText(name, "", "can have at most 128 characters")
+		}
+	}
+	if len(obj.Get("message").Text()) > maxEventMessage {
+		c.invalidText("message", "", "can have at most 1024 characters")
+	}
+	return c
+}
+
+// firstSeen is the time when an event happened first.
+func firstSeen(obj document.Value) string {
+	if first := obj.Get("firstTimestamp").Text(); first != "" {
+		return first
+	}
+	return obj.Get("eventTime").Text()
+}
+
+// CellEventFirstSeen is the time since the event happened first.
+func (p Policy) CellEventFirstSeen(obj document.Value) any {
+	return codec.Age(firstSeen(obj), p.Now())
+}
+
+// CellEventLastSeen is the time since the event happened last.
+func (p Policy) CellEventLastSeen(obj document.Value) any {
+	last := obj.Get("lastTimestamp").Text()
+	if series := obj.Get("series"); isSet(series) {
+		last = series.Get("lastObservedTime").Text()
+	} else if last == "" {
+		last = firstSeen(obj)
+	}
+	return codec.Age(last, p.Now())
+}
+
+// CellEventCount is how often the event happened.
+func (Policy) CellEventCount(obj document.Value) any {
+	if series := obj.Get("series"); isSet(series) {
+		return number(series.Get("count"))
+	}
+	return max(number(obj.Get("count")), 1)
+}
+
+// CellEventObject names the object that the event is about: "pod/name".
+func (Policy) CellEventObject(obj document.Value) any {
+	about := obj.Get("involvedObject")
+	kind := strings.ToLower(about.Get("kind").Text())
+	if name := about.Get("name").Text(); name != "" {
+		return kind + "/" + name
+	}
+	return kind
+}
+
+// CellEventSource names who reported the event.
+func (Policy) CellEventSource(obj document.Value) any {
+	component, instance := obj.At("source", "component").Text(), obj.At("source", "host").Text()
+	if component == "" {
+		component, instance = obj.Get("reportingComponent").Text(), obj.Get("reportingInstance").Text()
+	}
+	if instance == "" {
+		return component
+	}
+	return component + ", " + instance
+}
+
+// CellEventMessage is what happened.
+func (Policy) CellEventMessage(obj document.Value) any {
+	return strings.TrimSpace(obj.Get("message").Text())
+}

@@ -1,0 +1,142 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// DefaultLimitRangeItem completes the defaults for containers: the limit is the
+// maximum, the request is the limit, or else the minimum.
+func (Policy) DefaultLimitRangeItem(item document.Value) {
+	for _, name := range [...]string{"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"} {
+		roundUp(item.Get(name))
+	}
+	if !item.Get("type").Equals("Container") {
+		return
+	}
+	addMissing(item, "default", item.Get("max"))
+	addMissing(item, "defaultRequest", item.Get("default"))
+	addMissing(item, "defaultRequest", item.Get("min"))
+}
+
+// addMissing gives a map of an object the entries of another that it has not.
+func addMissing(of document.Value, name string, from document.Value) {
+	if isEmpty(from) {
+		return
+	}
+	to := of.SetObject(name)
+	for entry, v := range from.Members() {
+		if !to.Get(entry).Exists() {
+			to.Put(entry, v)
+		}
+	}
+}
+
+var limitTypes = []string{"Pod", "Container", "PersistentVolumeClaim"}
+
+// ValidateLimitRange checks that each type has one item, with bounds that leave
+// something between them.
+func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
+	var c causes
+	var taken names
+	for _, item := range obj.At("spec", "limits").Elements() {
+		kind := item.Get("type")
+		if name := kind.Text(); !contains(limitTypes, name) && name != "" {
+			c.format(kind, "qualified-name")
+			if !strings.Contains(name, "/") {
+				c.invalid(kind, "must be a standard limit type or fully qualified")
+			}
+		}
+		if !taken.add(kind.Text()) {
+			c.duplicate(kind)
+		}
+		c.limitItem(item, kind.Text())
+	}
+	return c
+}
+
+func (c *causes) limitItem(item document.Value, kind string) {
+	var resources []string
+	for _, name := range [...]string{"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"} {
+		amounts := item.Get(name)
+		if kind == "Pod" && (name == "default" || name == "defaultRequest") {
+			if !isEmpty(amounts) {
+				c.forbidden(amounts.Path(), "may not be specified when `type` is 'Pod'")
+			}
+			continue
+		}
+		for resource := range amounts.Members() {
+			if kind == "Pod" || kind == "Container" {
+				c.containerResourceName(amounts, resource)
+			} else {
+				c.resourceName(amounts, resource)
+			}
+			resources = append(resources, resource)
+		}
+	}
+	if kind == "PersistentVolumeClaim" && !item.At("min", "storage").Exists() && !item.At("max", "storage").Exists() {
+		c.required(member(item, "limits"), "either minimum or maximum storage value is required, but neither was provided")
+	}
+	slices.Sort(resources)
+	for _, resource := range slices.Compact(resources) {
+		c.limitBounds(item, resource, kind == "Pod")
+	}
+}
+
+// bound is one of the amounts of a resource in a limit range.
+type bound struct {
+	amounts, v document.Value
+	what       string
+}
+
+// limitBounds checks min <= defaultRequest <= default <= max, and the ratio.
+func (c *causes) limitBounds(item document.Value, resource string, isPod bool) {
+	get := func(name, what string) bound {
+		amounts := item.Get(name)
+		return bound{amounts, amounts.Get(resource), what}
+	}
+	low, high := get("min", "min"), get("max", "max")
+	limit, request := get("default", "default"), get("defaultRequest", "default request")
+	if isPod {
+		limit, request = bound{}, bound{}
+	}
+	// greater reports a at the bound that is named third.
+	greater := func(a, b, at bound) {
+		if a.v.Exists() && b.v.Exists() && compare(a.v, b.v) > 0 {
+			c.invalidAt(key(at.amounts, resource), at.v, a.what+" value "+a.v.Text()+" is greater than "+b.what+" value "+b.v.Text())
+		}
+	}
+	greater(low, high, low)
+	greater(low, request, request)
+	greater(request, high, request)
+	greater(request, bound{limit.amounts, limit.v, "default limit"}, request)
+	greater(low, limit, limit)
+	greater(limit, high, limit)
+	if !mayOvercommit(resource) && limit.v.Exists() && request.v.Exists() && compare(limit.v, request.v) != 0 {
+		c.invalidAt(key(request.amounts, resource), request.v, "default value "+limit.v.Text()+" must equal to defaultRequest value "+request.v.Text()+" in "+resource)
+	}
+	c.limitRatio(get("maxLimitRequestRatio", ""), low, high, resource)
+}
+
+// limitRatio checks how much more may be limited than requested.
+func (c *causes) limitRatio(ratio, low, high bound, resource string) {
+	if !ratio.v.Exists() {
+		return
+	}
+	q := amount(ratio.v)
+	if q.CmpInt64(1) < 0 {
+		c.invalidAt(key(ratio.amounts, resource), ratio.v, "ratio "+ratio.v.Text()+" is less than 1")
+	}
+	if !low.v.Exists() || !high.v.Exists() || isZero(low.v) {
+		return
+	}
+	least, most := amount(low.v), amount(high.v)
+	if bounds := most.AsApproximateFloat64() / least.AsApproximateFloat64(); q.AsApproximateFloat64() > bounds {
+		c.invalidAt(key(ratio.amounts, resource), ratio.v,
+			"ratio "+ratio.v.Text()+" is greater than max/min = "+strconv.FormatFloat(bounds, 'f', 6, 64))
+	}
+}

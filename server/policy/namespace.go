@@ -1,0 +1,54 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+const (
+	// namespaceFinalizer keeps a namespace until its content is gone.
+	namespaceFinalizer = "kubernetes"
+	// namespaceLabel carries a namespace's own name, for selectors.
+	namespaceLabel = labelDomain + "/metadata.name"
+)
+
+// DefaultNamespace labels a namespace with its name.
+func (Policy) DefaultNamespace(obj document.Value) {
+	meta := obj.Get("metadata")
+	if name := meta.Get("name").Text(); name != "" {
+		meta.SetObject("labels").SetString(namespaceLabel, name)
+	}
+}
+
+// CreateNamespace begins a namespace's life. The label is set here too, because
+// a generated name is not known before.
+func (p Policy) CreateNamespace(obj document.Value) {
+	p.DefaultNamespace(obj)
+	obj.SetObject("status").SetString("phase", "Active")
+	finalizers := obj.SetObject("spec").SetArray("finalizers")
+	if !has(finalizers, namespaceFinalizer) {
+		finalizers.AppendString(namespaceFinalizer)
+	}
+}
+
+// UpdateNamespace keeps the finalizers, which only the finalize subresource
+// changes, and the label.
+func (p Policy) UpdateNamespace(obj, old document.Value) {
+	keep(obj.SetObject("spec"), old.Get("spec"), "finalizers")
+	p.DefaultNamespace(obj)
+}
+
+// ValidateNamespace checks the names of the finalizers.
+func (Policy) ValidateNamespace(obj, _ document.Value) []schema.Cause {
+	var c causes
+	for _, finalizer := range obj.At("spec", "finalizers").Elements() {
+		name := finalizer.Text()
+		c.format(finalizer, "qualified-name")
+		if name != namespaceFinalizer && !strings.Contains(name, "/") {
+			c.invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified")
+		}
+	}
+	return c
+}

@@ -1,0 +1,171 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// persistentSources are the kinds of sources of a persistent volume, in the
+// order in which they are checked.
+var persistentSources = []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd",
+	"quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk",
+	"portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}
+
+// CreatePersistentVolume begins a volume's life.
+func (Policy) CreatePersistentVolume(obj document.Value) {
+	obj.SetObject("status").SetString("phase", "Pending")
+}
+
+// ValidatePersistentVolume checks a volume's size and source, and that the
+// source stays.
+func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	c.volumeCapacity(spec.Get("capacity"))
+	source := c.oneSource(spec, persistentSources)
+	if source == "" {
+		c.required(spec.Path(), "must specify a volume type")
+	}
+	c.sharedSource(spec)
+	c.persistentSource(spec, source)
+	c.nodeSelector(spec.At("nodeAffinity", "required"))
+	if !old.Exists() {
+		return c
+	}
+	before := old.Get("spec")
+	for _, name := range persistentSources {
+		if !same(spec.Get(name), before.Get(name)) {
+			c.forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
+			break
+		}
+	}
+	if affinity := before.Get("nodeAffinity"); isSet(affinity) && !same(affinity, spec.Get("nodeAffinity")) {
+		c.invalidAt("nodeAffinity", spec.Get("nodeAffinity"), "field is immutable")
+	}
+	return c
+}
+
+// volumeCapacity checks that a volume has a size, and nothing but a size.
+func (c *causes) volumeCapacity(capacity document.Value) {
+	if isEmpty(capacity) {
+		return // required by the schema
+	}
+	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
+		c.notSupported(capacity, "storage")
+	}
+	for name, v := range capacity.Members() {
+		c.resourceName(capacity, name)
+		c.positive(key(capacity, name), v)
+	}
+}
+
+// persistentSource checks what is particular to sources of persistent volumes.
+func (c *causes) persistentSource(spec document.Value, name string) {
+	v := spec.Get(name)
+	switch name {
+	case "hostPath":
+		policy := spec.Get("persistentVolumeReclaimPolicy")
+		if v.Get("path").Equals("/") && policy.Equals("Recycle") {
+			c.forbidden(policy.Path(), "may not be 'recycle' for a hostPath mount of '/'")
+		}
+	case "local":
+		c.noBacksteps(v.Get("path"))
+		if !isSet(spec.Get("nodeAffinity")) {
+			c.required(member(spec, "nodeAffinity"), "Local volume requires node affinity")
+		}
+	case "csi":
+		for _, ref := range [...]string{"controllerPublishSecretRef", "nodeStageSecretRef", "nodePublishSecretRef",
+			"controllerExpandSecretRef", "nodeExpandSecretRef"} {
+			c.secretReference(v.Get(ref))
+		}
+	case "azureFile":
+		if namespace := v.Get("secretNamespace"); isSet(namespace) && namespace.Text() == "" {
+			c.required(namespace.Path(), "")
+		}
+	case "glusterfs":
+		if namespace := v.Get("endpointsNamespace"); isSet(namespace) && namespace.Text() == "" {
+			c.invalid(namespace, "if the endpointnamespace is set, it must be a valid namespace name")
+		}
+	}
+}
+
+// secretReference checks that a secret is named with its namespace.
+func (c *causes) secretReference(ref document.Value) {
+	if !isSet(ref) {
+		return
+	}
+	for _, name := range [...]string{"name", "namespace"} {
+		if v := ref.Get(name); v.Text() == "" {
+			c.required(member(ref, name), "")
+		} else {
+			c.format(v, "dns1123-label")
+		}
+	}
+}
+
+// storagePhase is the phase of a volume or a claim, or that it is being deleted.
+func storagePhase(obj document.Value) string {
+	if isSet(obj.At("metadata", "deletionTimestamp")) {
+		return "Terminating"
+	}
+	return obj.At("status", "phase").Text()
+}
+
+// accessModesText lists access modes in their short forms.
+func accessModesText(modes document.Value) string {
+	var text []byte
+	for _, mode := range [...][2]string{{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}} {
+		if has(modes, mode[0]) {
+			if len(text) > 0 {
+				text = append(text, ',')
+			}
+			text = append(text, mode[1]...)
+		}
+	}
+	return string(text)
+}
+
+// storageClass is the class of a volume or a claim; an annotation is the older
+// way to say it.
+func storageClass(obj document.Value) string {
+	if v := obj.At("metadata", "annotations", "volume.beta."+labelDomain+"/storage-class"); v.Exists() {
+		return v.Text()
+	}
+	return obj.At("spec", "storageClassName").Text()
+}
+
+// volumeMode says whether a volume or a claim is a file system or a device.
+func volumeMode(obj document.Value) string {
+	if mode := obj.At("spec", "volumeMode"); isSet(mode) {
+		return mode.Text()
+	}
+	return "<unset>"
+}
+
+// CellPersistentVolumeStatus is the phase.
+func (Policy) CellPersistentVolumeStatus(obj document.Value) any { return storagePhase(obj) }
+
+// CellPersistentVolumeCapacity is the size.
+func (Policy) CellPersistentVolumeCapacity(obj document.Value) any {
+	return quantityText(obj.At("spec", "capacity", "storage"))
+}
+
+// CellPersistentVolumeAccessModes lists how the volume may be mounted.
+func (Policy) CellPersistentVolumeAccessModes(obj document.Value) any {
+	return accessModesText(obj.At("spec", "accessModes"))
+}
+
+// CellPersistentVolumeStorageClass is the class.
+func (Policy) CellPersistentVolumeStorageClass(obj document.Value) any { return storageClass(obj) }
+
+// CellPersistentVolumeVolumeMode is the mode.
+func (Policy) CellPersistentVolumeVolumeMode(obj document.Value) any { return volumeMode(obj) }
+
+// CellPersistentVolumeBoundClaim names the claim that the volume is bound to.
+func (Policy) CellPersistentVolumeBoundClaim(obj document.Value) any {
+	claim := obj.At("spec", "claimRef")
+	if !isSet(claim) {
+		return ""
+	}
+	return claim.Get("namespace").Text() + "/" + claim.Get("name").Text()
+}

@@ -1,0 +1,133 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// CreatePersistentVolumeClaim begins a claim's life.
+func (Policy) CreatePersistentVolumeClaim(obj document.Value) {
+	obj.SetObject("status").SetString("phase", "Pending")
+	spec := obj.Get("spec")
+	if !isKnownDataSource(spec.Get("dataSource")) {
+		spec.Remove("dataSource")
+	}
+	copyDataSource(spec)
+}
+
+// UpdatePersistentVolumeClaim keeps the two data sources equal.
+func (Policy) UpdatePersistentVolumeClaim(obj, old document.Value) {
+	spec := obj.Get("spec")
+	if !isSet(old.At("spec", "dataSource")) && !isKnownDataSource(spec.Get("dataSource")) {
+		spec.Remove("dataSource")
+	}
+	copyDataSource(spec)
+}
+
+// isKnownDataSource reports whether the older of the two fields may hold a
+// source: another claim or a snapshot.
+func isKnownDataSource(source document.Value) bool {
+	group, kind := source.Get("apiGroup").Text(), source.Get("kind").Text()
+	return group == "" && kind == "PersistentVolumeClaim" || group == "snapshot.storage.k8s.io" && kind == "VolumeSnapshot"
+}
+
+// copyDataSource gives the two fields that say where a claim's content comes
+// from the same value when only one is set.
+func copyDataSource(spec document.Value) {
+	source, ref := spec.Get("dataSource"), spec.Get("dataSourceRef")
+	switch {
+	case isSet(source) && !isSet(ref):
+		spec.Put("dataSourceRef", source)
+	case isSet(ref) && !isSet(source):
+		spec.Put("dataSource", ref)
+	}
+}
+
+// ValidatePersistentVolumeClaim checks that a claim asks for something, and that
+// only the size it asks for grows once it exists.
+func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	c.claimSpec(spec)
+	if !old.Exists() {
+		return c
+	}
+	before := old.Get("spec")
+	mutable := []string{"resources"}
+	if isEmpty(before.Get("volumeName")) {
+		mutable = append(mutable, "volumeName")
+	}
+	if !sameBut(spec, before, mutable...) || !sameResources(obj, spec.Get("resources"), before.Get("resources")) {
+		c.forbidden(spec.Path(), "spec is immutable after creation except resources.requests for bound claims")
+	}
+	size, was := spec.At("resources", "requests", "storage"), before.At("resources", "requests", "storage")
+	if size.Exists() && was.Exists() && compare(size, was) < 0 {
+		c.forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
+	}
+	return c
+}
+
+// sameResources reports whether a claim asks for the same; a bound one may ask
+// for another size.
+func sameResources(obj, now, before document.Value) bool {
+	if same(now, before) {
+		return true
+	}
+	return obj.At("status", "phase").Equals("Bound") && isSet(now.Get("requests")) &&
+		sameBut(now, before, "requests") && sameBut(now.Get("requests"), before.Get("requests"), "storage")
+}
+
+// claimSpec checks what a claim asks for; templates of claims ask the same way.
+func (c *causes) claimSpec(spec document.Value) {
+	if isEmpty(spec.Get("accessModes")) {
+		c.required(member(spec, "accessModes"), "at least 1 access mode is required")
+	}
+	c.labelSelector(spec.Get("selector"))
+	field := member(spec, "resources") + "[storage]"
+	if size := spec.At("resources", "requests", "storage"); size.Exists() {
+		c.positive(field, size)
+	} else {
+		c.required(field, "")
+	}
+	if class := spec.Get("storageClassName"); class.Text() != "" {
+		c.format(class, "dns1123-subdomain")
+	}
+	source, ref := spec.Get("dataSource"), spec.Get("dataSourceRef")
+	for _, v := range [...]document.Value{source, ref} {
+		if isSet(v) && isEmpty(v.Get("apiGroup")) && !v.Get("kind").Equals("PersistentVolumeClaim") && !isEmpty(v.Get("kind")) {
+			c.invalidAt(v.Path(), v.Get("kind"), "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+		}
+	}
+	if isSet(source) && isSet(ref) && !same(source, ref) {
+		c.invalidText(spec.Path(), source.Path(), "must match dataSourceRef")
+	}
+}
+
+// CellPersistentVolumeClaimStatus is the phase.
+func (Policy) CellPersistentVolumeClaimStatus(obj document.Value) any { return storagePhase(obj) }
+
+// isBound reports whether a claim has a volume.
+func isBound(obj document.Value) bool { return !isEmpty(obj.At("spec", "volumeName")) }
+
+// CellPersistentVolumeClaimCapacity is the size of the bound volume.
+func (Policy) CellPersistentVolumeClaimCapacity(obj document.Value) any {
+	if !isBound(obj) {
+		return ""
+	}
+	return quantityText(obj.At("status", "capacity", "storage"))
+}
+
+// CellPersistentVolumeClaimAccessModes lists how the bound volume may be
+// mounted.
+func (Policy) CellPersistentVolumeClaimAccessModes(obj document.Value) any {
+	if !isBound(obj) {
+		return ""
+	}
+	return accessModesText(obj.At("status", "accessModes"))
+}
+
+// CellPersistentVolumeClaimStorageClass is the class.
+func (Policy) CellPersistentVolumeClaimStorageClass(obj document.Value) any { return storageClass(obj) }
+
+// CellPersistentVolumeClaimVolumeMode is the mode.
+func (Policy) CellPersistentVolumeClaimVolumeMode(obj document.Value) any { return volumeMode(obj) }

@@ -1,0 +1,49 @@
+package policy
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+// Settings that mean nothing on Windows, of a pod and of a container.
+var (
+	podNotWindows              = []string{"hostPID", "hostIPC", "shareProcessNamespace"}
+	podContextNotWindows       = []string{"seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups"}
+	containerContextNotWindows = []string{"seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"}
+)
+
+// operatingSystem checks that a pod that names its system uses that system's
+// settings only.
+func (c *causes) operatingSystem(spec document.Value) {
+	system := spec.At("os", "name").Text()
+	if system == "" {
+		return
+	}
+	if system == "windows" {
+		c.notOnWindows(spec, podNotWindows)
+	}
+	c.systemContext(spec, system, podContextNotWindows)
+	for _, list := range podContainers {
+		for _, container := range spec.Get(list).Elements() {
+			c.systemContext(container, system, containerContextNotWindows)
+		}
+	}
+}
+
+// systemContext checks the security context of a pod or a container.
+func (c *causes) systemContext(of document.Value, system string, notWindows []string) {
+	context := of.Get("securityContext")
+	switch system {
+	case "windows":
+		c.notOnWindows(context, notWindows)
+	case "linux":
+		if options := context.Get("windowsOptions"); isSet(options) {
+			c.forbidden(options.Path(), "windows options cannot be set for a linux pod")
+		}
+	}
+}
+
+func (c *causes) notOnWindows(of document.Value, members []string) {
+	for _, name := range members {
+		if v := of.Get(name); isSet(v) {
+			c.forbidden(v.Path(), "cannot be set for a windows pod")
+		}
+	}
+}

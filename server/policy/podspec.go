@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// podSpec checks the spec of a pod, or of a template of pods.
+func (c *causes) podSpec(spec document.Value) {
+	volumes := c.volumes(spec.Get("volumes"))
+	var containers names
+	for _, container := range spec.Get("containers").Elements() {
+		c.container(container, &containers, volumes)
+		c.probes(container)
+	}
+	for _, container := range spec.Get("initContainers").Elements() {
+		c.container(container, &containers, volumes)
+		c.initContainer(container)
+	}
+	for _, container := range spec.Get("ephemeralContainers").Elements() {
+		c.ephemeralContainer(spec, container)
+		c.container(container, &containers, volumes)
+	}
+	c.hostPorts(spec)
+	c.dns(spec)
+	c.podSecurity(spec)
+	c.nodeNames(spec)
+	c.affinity(spec.Get("affinity"))
+	c.tolerations(spec.Get("tolerations"))
+	c.spreadConstraints(spec.Get("topologySpreadConstraints"))
+	c.operatingSystem(spec)
+}
+
+// nodeNames checks the fields by which a pod is placed and run, which name
+// other objects.
+func (c *causes) nodeNames(spec document.Value) {
+	c.labelKeys(spec.Get("nodeSelector"))
+	for _, name := range [...]string{"priorityClassName", "runtimeClassName"} {
+		if v := spec.Get(name); v.Text() != "" {
+			c.format(v, "dns1123-subdomain")
+		}
+	}
+	if v := spec.Get("preemptionPolicy"); isSet(v) && !v.Equals("Never") && !v.Equals("PreemptLowerPriority") {
+		c.notSupported(v, "Never", "PreemptLowerPriority")
+	}
+	overhead := spec.Get("overhead")
+	for name, v := range overhead.Members() {
+		c.containerResourceName(overhead, name)
+		c.resourceAmount(overhead, name, v)
+	}
+}
+
+// maxSearches is the limit of all search domains together, in characters.
+const maxSearches = 256
+
+// dns checks how a pod resolves names.
+func (c *causes) dns(spec document.Value) {
+	config := spec.Get("dnsConfig")
+	if spec.Get("dnsPolicy").Equals("None") {
+		switch {
+		case !config.Exists():
+			c.required(member(spec, "dnsConfig"), "must provide `dnsConfig` when `dnsPolicy` is None")
+		case isEmpty(config.Get("nameservers")):
+			c.required(member(config, "nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None")
+		}
+	}
+	searches := config.Get("searches")
+	total := -1
+	for _, search := range searches.Elements() {
+		text := strings.TrimSuffix(search.Text(), ".")
+		total += len(search.Text()) + 1
+		for _, problem := range document.CheckFormat("dns1123-subdomain", text) {
+			c.invalid(search, problem)
+		}
+	}
+	if total > maxSearches {
+		c.invalid(searches, "must not have more than 256 characters (including spaces) in the search list")
+	}
+}
+
+// hostPorts checks the ports that containers take on their node: each may be
+// taken once, and in the host's network they are the containers' own. Init
+// containers run one after the other, so each has the node to itself.
+func (c *causes) hostPorts(spec document.Value) {
+	var taken names
+	hostNetwork := spec.Get("hostNetwork").Bool()
+	for _, container := range spec.Get("containers").Elements() {
+		ports := container.Get("ports")
+		c.takePorts(ports, &taken)
+		if !hostNetwork {
+			continue
+		}
+		for _, port := range ports.Elements() {
+			if own := port.Get("containerPort"); number(own) != number(port.Get("hostPort")) {
+				c.invalidAt(member(port, "containerPort"), own, "must match `hostPort` when `hostNetwork` is true")
+			}
+		}
+	}
+	for _, container := range spec.Get("initContainers").Elements() {
+		c.takePorts(container.Get("ports"), new(names))
+	}
+}
+
+func (c *causes) takePorts(ports document.Value, taken *names) {
+	for _, port := range ports.Elements() {
+		host := port.Get("hostPort")
+		if number(host) == 0 {
+			continue
+		}
+		if !taken.add(port.Get("protocol").Text() + "/" + port.Get("hostIP").Text() + "/" + show(host)) {
+			c.duplicate(host)
+		}
+	}
+}

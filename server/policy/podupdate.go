@@ -1,0 +1,70 @@
+package policy
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+// podMutable are the members of a pod's spec that an update may change, each in
+// its own way.
+var podMutable = []string{"containers", "initContainers", "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"}
+
+const podImmutable = "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, " +
+	"`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or " +
+	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+// podUpdate checks that only images, deadlines and tolerations change.
+func (c *causes) podUpdate(spec, old document.Value) {
+	for _, list := range podContainers[:2] {
+		if spec.Get(list).Len() != old.Get(list).Len() {
+			c.forbidden(member(spec, list), "pod updates may not add or remove containers")
+			return
+		}
+	}
+	deadline, before := spec.Get("activeDeadlineSeconds"), old.Get("activeDeadlineSeconds")
+	switch {
+	case !isSet(before):
+	case !isSet(deadline):
+		c.invalidAt(member(spec, "activeDeadlineSeconds"), deadline, "must not update from a positive integer to nil value")
+	case number(deadline) > number(before):
+		c.invalid(deadline, "must be less than or equal to previous value")
+		return
+	}
+	for _, t := range old.Get("tolerations").Elements() {
+		if !hasToleration(spec.Get("tolerations"), t) {
+			c.forbidden(member(spec, "tolerations"), "existing toleration can not be modified except its tolerationSeconds")
+			break
+		}
+	}
+	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
+		c.forbidden(spec.Path(), podImmutable)
+	}
+}
+
+// sameContainers reports whether containers differ in their images only.
+func sameContainers(spec, old document.Value) bool {
+	for _, list := range podContainers[:2] {
+		now, before := spec.Get(list), old.Get(list)
+		if same(now, before) {
+			continue
+		}
+		for i, container := range now.Elements() {
+			if !sameBut(container, before.Index(i), "image") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func graceMayChange(spec, old document.Value) bool {
+	now, before := spec.Get("terminationGracePeriodSeconds"), old.Get("terminationGracePeriodSeconds")
+	return same(now, before) || number(before) < 0 && number(now) == 1
+}
+
+// hasToleration reports whether a toleration is in the list, its seconds aside.
+func hasToleration(list, want document.Value) bool {
+	for _, t := range list.Elements() {
+		if sameBut(t, want, "tolerationSeconds") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// DefaultReplicationController selects, and labels itself, by the labels of its
+// template when it does not say.
+func (Policy) DefaultReplicationController(obj document.Value) {
+	spec := obj.Get("spec")
+	labels := spec.At("template", "metadata", "labels")
+	if isEmpty(labels) {
+		return
+	}
+	if isEmpty(spec.Get("selector")) {
+		spec.Put("selector", labels)
+	}
+	if meta := obj.SetObject("metadata"); isEmpty(meta.Get("labels")) {
+		meta.Put("labels", labels)
+	}
+}
+
+// ValidateReplicationController checks a replication controller.
+func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	template := spec.Get("template")
+	if !isSet(template) {
+		return nil // required by the schema
+	}
+	if labels := template.At("metadata", "labels"); !selectsAll(spec.Get("selector"), labels) {
+		c.notSelected(template, labels)
+	}
+	c.template(template)
+	if number(spec.Get("replicas")) > 1 {
+		c.sharedDisks(template)
+	}
+	c.alwaysRestarts(template, "ReplicationController")
+	return c
+}
+
+// CellReplicationControllerContainers lists the containers of the template.
+func (Policy) CellReplicationControllerContainers(obj document.Value) any {
+	return containerNames(obj.At("spec", "template"))
+}
+
+// CellReplicationControllerImages lists the images of the template.
+func (Policy) CellReplicationControllerImages(obj document.Value) any {
+	return containerImages(obj.At("spec", "template"))
+}
+
+// CellReplicationControllerSelector is the selector as text.
+func (Policy) CellReplicationControllerSelector(obj document.Value) any {
+	return mapText(obj.At("spec", "selector"))
+}

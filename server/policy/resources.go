@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// Names of resources: what containers ask for, quotas count and ranges bound.
+//
+//	"cpu"                      standard: a short list, which differs by place
+//	"hugepages-2Mi"            huge pages of a size
+//	"example.com/gpu"          extended: anybody's, counted in whole numbers
+//	"x.kubernetes.io/y"        native: named, but the system's own
+
+var containerResources = []string{"cpu", "memory", "ephemeral-storage"}
+
+var quotaResources = []string{
+	"cpu", "memory", "ephemeral-storage",
+	"requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
+	"limits.cpu", "limits.memory", "limits.ephemeral-storage",
+	"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps",
+	"services.nodeports", "services.loadbalancers",
+}
+
+// countedResources are amounts of objects.
+var countedResources = []string{
+	"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps",
+	"services.nodeports", "services.loadbalancers",
+}
+
+func isHugePages(name string) bool { return strings.HasPrefix(name, "hugepages-") }
+
+func isContainerResource(name string) bool {
+	return contains(containerResources, name) || isHugePages(name)
+}
+
+func isQuotaResource(name string) bool {
+	return contains(quotaResources, name) || isHugePages(name) || strings.HasPrefix(name, "requests.hugepages-")
+}
+
+// isStandardResource reports whether a name without a domain is known anywhere.
+func isStandardResource(name string) bool {
+	return isContainerResource(name) || isQuotaResource(name) || name == "storage"
+}
+
+func isNative(name string) bool {
+	return !strings.Contains(name, "/") || strings.Contains(name, labelDomain+"/")
+}
+
+func isExtended(name string) bool {
+	return !isNative(name) && !strings.HasPrefix(name, "requests.") &&
+		len(document.CheckFormat("qualified-name", "requests."+name)) == 0
+}
+
+// mayOvercommit reports whether more may be limited than is requested.
+func mayOvercommit(name string) bool { return isNative(name) && !isHugePages(name) }
+
+// resourceName checks a key of amounts, the name of any resource.
+func (c *causes) resourceName(amounts document.Value, name string) {
+	if isStandardResource(name) {
+		return
+	}
+	field := key(amounts, name)
+	c.formatText(field, name, "qualified-name")
+	if !strings.Contains(name, "/") {
+		c.invalidText(field, name, "must be a standard resource type or fully qualified")
+	}
+}
+
+// containerResourceName checks a key of amounts that a container can ask for.
+func (c *causes) containerResourceName(amounts document.Value, name string) {
+	if isContainerResource(name) {
+		return
+	}
+	c.resourceName(amounts, name)
+	switch {
+	case !strings.Contains(name, "/"):
+		c.invalidText(key(amounts, name), name, "must be a standard resource for containers")
+	case !isNative(name) && !isExtended(name):
+		c.invalidText(key(amounts, name), name, "doesn't follow extended resource name standard")
+	}
+}
+
+// resourceAmount checks an entry of amounts: not negative, and whole where things
+// are counted.
+func (c *causes) resourceAmount(amounts document.Value, name string, v document.Value) {
+	if strings.HasPrefix(v.Text(), "-") {
+		c.invalidAt(key(amounts, name), v, "must be greater than or equal to 0")
+	}
+	if (contains(countedResources, name) || !isNative(name) && isExtended(name)) && !isWhole(v) {
+		c.invalidAt(key(amounts, name), v, "must be an integer")
+	}
+}
+
+// requirements checks what a container requests and is limited to.
+func (c *causes) requirements(resources document.Value) {
+	requests, limits := resources.Get("requests"), resources.Get("limits")
+	hugePages, others := false, false
+	for _, amounts := range []document.Value{limits, requests} {
+		for name, v := range amounts.Members() {
+			hugePages = hugePages || isHugePages(name)
+			others = others || name == "cpu" || name == "memory"
+			c.containerResourceName(amounts, name)
+			c.resourceAmount(amounts, name, v)
+		}
+	}
+	for name, request := range requests.Members() {
+		limit := limits.Get(name)
+		switch {
+		case !limit.Exists() && !mayOvercommit(name):
+			c.required(member(resources, "limits"), "Limit must be set for non overcommitable resources")
+		case !limit.Exists():
+		case !mayOvercommit(name) && compare(request, limit) != 0:
+			c.invalidAt(requests.Path(), request, "must be equal to "+name+" limit")
+		case compare(request, limit) > 0:
+			c.invalidAt(requests.Path(), request, "must be less than or equal to "+name+" limit")
+		}
+	}
+	if hugePages && !others {
+		c.forbidden(resources.Path(), "HugePages require cpu or memory")
+	}
+}
+
+// DefaultResourceRequirements rounds amounts that are too fine.
+func (Policy) DefaultResourceRequirements(resources document.Value) {
+	roundUp(resources.Get("limits"))
+	roundUp(resources.Get("requests"))
+}

@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// DefaultSecret moves the write-only texts of stringData into data.
+func (Policy) DefaultSecret(obj document.Value) {
+	if texts := obj.Get("stringData"); !isEmpty(texts) {
+		data := obj.SetObject("data")
+		for name, text := range texts.Members() {
+			data.SetString(name, base64.StdEncoding.EncodeToString([]byte(text.Text())))
+		}
+	}
+	obj.Remove("stringData")
+}
+
+// ValidateSecret checks the data of a secret, what its type needs, and that an
+// immutable one stays as it is.
+func (Policy) ValidateSecret(obj, old document.Value) []schema.Cause {
+	var c causes
+	data := obj.Get("data")
+	if c.dataKeys(data, true) > maxData {
+		c.tooLong("data", maxData)
+	}
+	c.secretType(obj, data)
+	c.immutable(obj, old, "data")
+	return c
+}
+
+// secretType checks that a secret has what is read from its type.
+func (c *causes) secretType(obj, data document.Value) {
+	switch obj.Get("type").Text() {
+	case "kubernetes.io/service-account-token":
+		const account = labelDomain + "/service-account.name"
+		if obj.At("metadata", "annotations", account).Text() == "" {
+			c.required("metadata.annotations["+account+"]", "")
+		}
+	case "kubernetes.io/dockercfg":
+		c.registryConfig(data, ".dockercfg")
+	case "kubernetes.io/dockerconfigjson":
+		c.registryConfig(data, ".dockerconfigjson")
+	case "kubernetes.io/basic-auth":
+		if !data.Get("username").Exists() && !data.Get("password").Exists() {
+			c.required("data[username]", "")
+			c.required("data[password]", "")
+		}
+	case "kubernetes.io/ssh-auth":
+		if data.Get("ssh-privatekey").Text() == "" {
+			c.required("data[ssh-privatekey]", "")
+		}
+	case "kubernetes.io/tls":
+		for _, name := range [...]string{"tls.crt", "tls.key"} {
+			if !data.Get(name).Exists() {
+				c.required("data["+name+"]", "")
+			}
+		}
+	}
+}
+
+// registryConfig checks the credentials of image registries. They are not shown.
+func (c *causes) registryConfig(data document.Value, name string) {
+	v := data.Get(name)
+	if !v.Exists() {
+		c.required("data["+name+"]", "")
+		return
+	}
+	text, err := base64.StdEncoding.DecodeString(v.Text())
+	if err != nil {
+		return // reported when it was read
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
+		c.invalidText("data["+name+"]", "<secret contents redacted>", err.Error())
+	}
+}
+
+// CellSecretData is the number of keys.
+func (Policy) CellSecretData(obj document.Value) any { return int64(obj.Get("data").Len()) }

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"sort"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// labelKeys checks the keys of labels, or of a plain selector of labels.
+func (c *causes) labelKeys(set document.Value) {
+	for name := range set.Members() {
+		for _, problem := range document.CheckFormat("qualified-name", name) {
+			c.invalidText(set.Path(), name, problem)
+		}
+	}
+}
+
+// labels checks keys and values of labels. All causes are at the map.
+func (c *causes) labels(set document.Value) {
+	c.labelKeys(set)
+	for _, v := range set.Members() {
+		for _, problem := range document.CheckFormat("label-value", v.Text()) {
+			c.invalidAt(set.Path(), v, problem)
+		}
+	}
+}
+
+// labelSelector checks a label selector beyond what its schema says.
+func (c *causes) labelSelector(selector document.Value) {
+	c.labelKeys(selector.Get("matchLabels"))
+	for _, e := range selector.Get("matchExpressions").Elements() {
+		c.operatorValues(e)
+	}
+}
+
+// canSelect reports whether the values of a label selector can be those of
+// labels.
+func canSelect(selector document.Value) bool {
+	for _, e := range selector.Get("matchExpressions").Elements() {
+		for _, v := range e.Get("values").Elements() {
+			if len(document.CheckFormat("label-value", v.Text())) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isNothing reports whether a label selector has no requirement.
+func isNothing(selector document.Value) bool {
+	return isEmpty(selector.Get("matchLabels")) && isEmpty(selector.Get("matchExpressions"))
+}
+
+// selects reports whether a label selector matches labels. A requirement whose
+// operator is unknown is not met.
+func selects(selector, set document.Value) bool {
+	if !selectsAll(selector.Get("matchLabels"), set) {
+		return false
+	}
+	for _, e := range selector.Get("matchExpressions").Elements() {
+		value := set.Get(e.Get("key").Text())
+		ok := false
+		switch e.Get("operator").Text() {
+		case "In":
+			ok = value.Exists() && has(e.Get("values"), value.Text())
+		case "NotIn":
+			ok = !value.Exists() || !has(e.Get("values"), value.Text())
+		case "Exists":
+			ok = value.Exists()
+		case "DoesNotExist":
+			ok = !value.Exists()
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// selectsAll reports whether labels have all of a plain selector.
+func selectsAll(selector, set document.Value) bool {
+	for name, v := range selector.Members() {
+		if !same(v, set.Get(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+const none = "<none>"
+
+// selectorText writes a label selector for people: "a=b,c in (d,e)".
+func selectorText(selector document.Value) string {
+	if isEmpty(selector.Get("matchExpressions")) {
+		return mapText(selector.Get("matchLabels"))
+	}
+	s := v1.LabelSelector{MatchLabels: map[string]string{}}
+	for name, v := range selector.Get("matchLabels").Members() {
+		s.MatchLabels[name] = v.Text()
+	}
+	for _, e := range selector.Get("matchExpressions").Elements() {
+		requirement := v1.LabelSelectorRequirement{Key: e.Get("key").Text(), Operator: v1.LabelSelectorOperator(e.Get("operator").Text())}
+		for _, v := range e.Get("values").Elements() {
+			requirement.Values = append(requirement.Values, v.Text())
+		}
+		s.MatchExpressions = append(s.MatchExpressions, requirement)
+	}
+	parsed, err := v1.LabelSelectorAsSelector(&s)
+	if err != nil {
+		return "<error>"
+	}
+	return parsed.String()
+}
+
+// mapText writes labels for people, in the order of their keys: "a=b,c=d".
+func mapText(set document.Value) string {
+	if isEmpty(set) {
+		return none
+	}
+	var parts []string
+	for name, v := range set.Members() {
+		parts = append(parts, name+"="+v.Text())
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// DefaultStatefulSetUpdateStrategy replaces all pods, where the strategy was not
+// named, or names rolling updates with settings of their own.
+func (Policy) DefaultStatefulSetUpdateStrategy(strategy document.Value) {
+	if isEmpty(strategy.Get("type")) {
+		strategy.SetString("type", "RollingUpdate")
+		strategy.SetObject("rollingUpdate")
+	}
+	rolling := strategy.Get("rollingUpdate")
+	if strategy.Get("type").Equals("RollingUpdate") && isSet(rolling) && !isSet(rolling.Get("partition")) {
+		rolling.SetInt("partition", 0)
+	}
+}
+
+// DefaultStatefulSetSpec completes the claim templates: they are objects of
+// their own.
+func (Policy) DefaultStatefulSetSpec(spec document.Value) {
+	for _, claim := range spec.Get("volumeClaimTemplates").Elements() {
+		defaultString(claim, "apiVersion", "v1")
+		defaultString(claim, "kind", "PersistentVolumeClaim")
+	}
+}
+
+// CreateStatefulSet drops what is not served yet.
+func (Policy) CreateStatefulSet(obj document.Value) { dropUnserved(obj.Get("spec")) }
+
+// UpdateStatefulSet drops what is not served yet.
+func (Policy) UpdateStatefulSet(obj, _ document.Value) { dropUnserved(obj.Get("spec")) }
+
+// dropUnserved removes the fields of features that are not enabled.
+func dropUnserved(spec document.Value) {
+	spec.Remove("persistentVolumeClaimRetentionPolicy")
+	spec.At("updateStrategy", "rollingUpdate").Remove("maxUnavailable")
+}
+
+// statefulMutable are the members of a stateful set's spec that may change.
+var statefulMutable = []string{"replicas", "template", "updateStrategy", "minReadySeconds", "persistentVolumeClaimRetentionPolicy"}
+
+// ValidateStatefulSet checks a stateful set. The pods of its template are not:
+// they may use volumes that the claim templates will make.
+func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	template := spec.Get("template")
+	c.selected(spec.Get("selector"), template, "statefulset")
+	c.templateMetadata(template)
+	c.alwaysRestarts(template, "StatefulSet")
+	strategy := spec.Get("updateStrategy")
+	if rolling := strategy.Get("rollingUpdate"); isSet(rolling) && !strategy.Get("type").Equals("RollingUpdate") {
+		c.invalid(rolling, "only allowed for updateStrategy 'RollingUpdate'")
+	}
+	if old.Exists() && !sameBut(spec, old.Get("spec"), statefulMutable...) {
+		c.forbidden(spec.Path(), "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "+
+			"'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
+	}
+	return c
+}
+
+// CellStatefulSetReady says how many of the wanted pods are ready.
+func (Policy) CellStatefulSetReady(obj document.Value) any { return readyText(obj) }
+
+// CellStatefulSetContainers lists the containers of the template.
+func (Policy) CellStatefulSetContainers(obj document.Value) any {
+	return containerNames(obj.At("spec", "template"))
+}
+
+// CellStatefulSetImages lists the images of the template.
+func (Policy) CellStatefulSetImages(obj document.Value) any {
+	return containerImages(obj.At("spec", "template"))
+}

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// template checks a template of pods.
+func (c *causes) template(template document.Value) {
+	c.templateMetadata(template)
+	spec := template.Get("spec")
+	c.podSpec(spec)
+	if list := spec.Get("ephemeralContainers"); !isEmpty(list) {
+		c.forbidden(list.Path(), "ephemeral containers not allowed in pod template")
+	}
+}
+
+// templateMetadata checks the labels and annotations that pods will get. The
+// causes leave metadata out of the path.
+func (c *causes) templateMetadata(template document.Value) {
+	meta := template.Get("metadata")
+	for name, v := range meta.Get("labels").Members() {
+		for _, problem := range document.CheckFormat("qualified-name", name) {
+			c.invalidText(member(template, "labels"), name, problem)
+		}
+		for _, problem := range document.CheckFormat("label-value", v.Text()) {
+			c.invalidAt(member(template, "labels"), v, problem)
+		}
+	}
+	for name := range meta.Get("annotations").Members() {
+		for _, problem := range document.CheckFormat("qualified-name", strings.ToLower(name)) {
+			c.invalidText(member(template, "annotations"), name, problem)
+		}
+	}
+}
+
+// alwaysRestarts checks what a template needs whose pods are kept running by a
+// controller of that kind.
+func (c *causes) alwaysRestarts(template document.Value, kind string) {
+	spec := template.Get("spec")
+	if policy := spec.Get("restartPolicy"); policy.Text() != "" && !policy.Equals("Always") {
+		c.notSupported(policy, "Always")
+	}
+	if deadline := spec.Get("activeDeadlineSeconds"); isSet(deadline) {
+		c.forbidden(deadline.Path(), "activeDeadlineSeconds in "+kind+" is not Supported")
+	}
+}
+
+// selected checks that a controller selects something, and the pods of its own
+// template.
+func (c *causes) selected(selector, template document.Value, kind string) {
+	if !isSet(selector) {
+		return // required by the schema
+	}
+	c.labelSelector(selector)
+	switch labels := template.At("metadata", "labels"); {
+	case isNothing(selector):
+		c.invalid(selector, "empty selector is invalid for "+kind)
+	case !canSelect(selector):
+		c.invalid(selector, "invalid label selector")
+	case !selects(selector, labels):
+		c.notSelected(template, labels)
+	}
+}
+
+func (c *causes) notSelected(template, labels document.Value) {
+	c.invalidAt(member(template, "metadata", "labels"), labels, "`selector` does not match template `labels`")
+}
+
+// sharedDisks checks that disks which can be attached once for writing are not
+// given to several pods.
+func (c *causes) sharedDisks(template document.Value) {
+	for _, volume := range template.At("spec", "volumes").Elements() {
+		disk := volume.Get("gcePersistentDisk")
+		if isSet(disk) && !disk.Get("readOnly").Bool() {
+			c.invalidAt(member(volume, "GCEPersistentDisk", "readOnly"), disk.Get("readOnly"),
+				"must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
+		}
+	}
+}
+
+// ValidatePodTemplate checks a stored template of pods.
+func (Policy) ValidatePodTemplate(obj, _ document.Value) []schema.Cause {
+	var c causes
+	c.template(obj.Get("template"))
+	return c
+}
+
+// containerTexts joins a member of the containers of a template for people.
+func containerTexts(template document.Value, member string) string {
+	var text []byte
+	for _, container := range template.At("spec", "containers").Elements() {
+		if len(text) > 0 {
+			text = append(text, ',')
+		}
+		text = container.Get(member).AppendText(text)
+	}
+	return string(text)
+}
+
+func containerNames(template document.Value) string  { return containerTexts(template, "name") }
+func containerImages(template document.Value) string { return containerTexts(template, "image") }
+
+// CellPodTemplateContainers lists the containers of the template.
+func (Policy) CellPodTemplateContainers(obj document.Value) any {
+	return containerNames(obj.Get("template"))
+}
+
+// CellPodTemplateImages lists the images of the template.
+func (Policy) CellPodTemplateImages(obj document.Value) any {
+	return containerImages(obj.Get("template"))
+}
+
+// CellPodTemplatePodLabels lists the labels of the template's pods.
+func (Policy) CellPodTemplatePodLabels(obj document.Value) any {
+	return mapText(obj.At("template", "metadata", "labels"))
+}
