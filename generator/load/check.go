@@ -153,6 +153,7 @@ func (d *documents) checkNames(gv *model.GroupVersion) {
 		for _, kind := range []string{res.Kind, res.ListKind} {
 			if other := kinds[kind]; other != "" {
 				d.fail(res.Pos, "rename one of them", "%s and %s have the same kind %s", other, res.Plural, kind)
+				break
 			}
 			kinds[kind] = res.Plural
 		}

@@ -17,9 +17,15 @@ func (d *documents) checkCompiled() {
 			ref := gv.Table.Root(t.Name)
 			if needs(gv.Table, ref, ref, map[schema.Ref]bool{}) {
 				d.fail(t.Schema.Pos, "make one of the fields on the way optional", "every %s must hold another %s, without end", t.Name, t.Name)
-				continue
 			}
-			d.checkDefaults(gv.Table, ref, t.Schema)
+		}
+	}
+	if len(d.errs) > 0 {
+		return // a default of such a type could not be read to its end
+	}
+	for _, gv := range d.model.GroupVersions {
+		for _, t := range gv.Types {
+			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
 		}
 		for _, res := range gv.Resources {
 			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
@@ -158,6 +164,8 @@ func unreachable(t *schema.Table, ref schema.Ref, path string, fits func(schema.
 			continue
 		case schema.Any:
 			return ""
+		case schema.List:
+			return "it leads through a list"
 		}
 		i := typ.Field(name)
 		if i < 0 {

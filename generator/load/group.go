@@ -14,18 +14,14 @@ import (
 var versionName = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
 
 // groupFile reads one openapi/<group>/<version>.yaml.
-func (d *documents) groupFile(name string) {
-	n, text, ok := d.file(name)
-	if !ok {
-		return
-	}
+func (d *documents) groupFile(name string, n node, text []byte) {
 	dir := strings.TrimSuffix(strings.TrimPrefix(name, "openapi/"), ".yaml")
 	_, version, _ := strings.Cut(dir, "/")
 	if strings.Count(dir, "/") != 1 || !versionName.MatchString(version) {
 		d.fail(n.pos(), "move it to openapi/<group>/<version>.yaml, with a version like v1 or v1beta2", "the file's path does not say a group and a version")
 		return
 	}
-	d.validOpenAPI(name, text)
+	found := len(d.errs)
 	gv := d.group(dir)
 	gv.Pos, gv.Served = n.pos(), true
 	skip := func(node) {}
@@ -48,6 +44,9 @@ func (d *documents) groupFile(name string) {
 	}
 	if !hasResources {
 		d.fail(n.pos(), "add x-cluster-resources", "the document serves no resources")
+	}
+	if len(d.errs) == found {
+		d.validOpenAPI(name, text)
 	}
 }
 

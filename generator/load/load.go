@@ -21,12 +21,21 @@ import (
 // Load reads the documents below root and compiles the table of every group
 // version. The error joins one *schema.Error per mistake.
 func Load(root string) (*model.Model, error) {
-	d := &documents{
-		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}},
-		groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
-	}
+	d := newDocuments(root)
 	d.readAll()
-	for _, step := range []func(){d.resolve, d.check, d.compile, d.checkCompiled} {
+	return d.finish()
+}
+
+func newDocuments(root string) *documents {
+	return &documents{
+		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}},
+		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
+	}
+}
+
+// finish takes the steps after reading.
+func (d *documents) finish() (*model.Model, error) {
+	for _, step := range []func(){d.sort, d.resolve, d.check, d.compile, d.checkCompiled} {
 		if err := d.err(); err != nil {
 			return nil, err
 		}
@@ -53,17 +62,26 @@ type link struct {
 }
 
 func (d *documents) readAll() {
-	d.model = &model.Model{Profile: d.profile("openapi/profile.yaml")}
-	p := d.model.Profile
+	p := d.profile("openapi/profile.yaml")
+	d.model.Profile = p
 	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord)
 	for _, name := range d.list("schemas", "schemas/examples") {
-		d.schemaFile(name)
-	}
-	for _, name := range d.list("openapi", "openapi/released") {
-		if name != "openapi/profile.yaml" {
-			d.groupFile(name)
+		if n, _, ok := d.file(name); ok {
+			d.schemaFile(name, n)
 		}
 	}
+	for _, name := range d.list("openapi", "openapi/released") {
+		if name == "openapi/profile.yaml" {
+			continue
+		}
+		if n, text, ok := d.file(name); ok {
+			d.groupFile(name, n, text)
+		}
+	}
+}
+
+// sort brings everything into the order that Model promises.
+func (d *documents) sort() {
 	for _, dir := range sortedKeys(d.groups) {
 		gv := d.groups[dir]
 		slices.SortFunc(gv.Types, func(a, b *model.Type) int { return strings.Compare(a.Name, b.Name) })
@@ -114,14 +132,10 @@ func (d *documents) group(dir string) *model.GroupVersion {
 }
 
 // schemaFile reads one file below schemas/: its root and its $defs.
-func (d *documents) schemaFile(name string) {
+func (d *documents) schemaFile(name string, n node) {
 	id := strings.TrimSuffix(strings.TrimPrefix(name, "schemas/"), ".yaml")
 	if strings.Count(id, "/") != 2 {
 		d.fail(schema.Position{File: name, Line: 1}, "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
-		return
-	}
-	n, _, ok := d.file(name)
-	if !ok {
 		return
 	}
 	doc := d.schemaDocument(n)

@@ -83,9 +83,11 @@ func (r *reader) parse(name string, text []byte) (node, bool) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, more yaml.Node
 	if err := decoder.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		line := 1
-		_, _ = fmt.Sscanf(err.Error(), "yaml: line %d:", &line) // stays 1 when the parser names none
-		r.fail(schema.Position{File: name, Line: line}, "mend the YAML", "not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		line, what := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+		if n, _ := fmt.Sscanf(what, "line %d:", &line); n == 1 { // else the parser names none
+			_, what, _ = strings.Cut(what, ": ")
+		}
+		r.fail(schema.Position{File: name, Line: line}, "mend the YAML", "not valid YAML: %s", what)
 		return node{}, false
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ type schemaDoc struct {
 // schemaDocument reads the root of a file below schemas/.
 func (r *reader) schemaDocument(n node) schemaDoc {
 	d := schemaDoc{root: &schema.Schema{}}
-	r.validSchema(n)
+	found := len(r.errs)
 	fields := r.schemaFields(n, d.root)
 	fields["$id"] = r.text(&d.root.ID)
 	fields["$schema"] = func(node) {}
@@ -30,6 +31,9 @@ func (r *reader) schemaDocument(n node) schemaDoc {
 	fields["x-cluster-group"] = r.text(&d.group)
 	r.object(n, "a schema document", fields)
 	r.finish(d.root)
+	if len(r.errs) == found {
+		r.validSchema(n)
+	}
 	return d
 }
 
@@ -63,7 +67,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"$ref":                 r.text(&s.Ref),
 		"description":          r.text(&s.Description),
 		"type":                 r.word(&s.Type, "type", "object", "array", "string", "integer", "number", "boolean"),
-		"format":               r.word(&s.Format, "format", "int32", "int64", "double", "byte", "date-time", "micro-time", "duration", "quantity", "int-or-string"),
+		"format":               r.word(&s.Format, "format", allFormats...),
 		"properties":           func(n node) { s.Properties = r.properties(n) },
 		"required":             r.texts(&s.Required),
 		"items":                func(n node) { s.Items = r.schema(n) },
@@ -137,12 +141,25 @@ func (r *reader) binaryNumber(to *int) func(node) {
 	}
 }
 
+// allFormats is what format may say.
+var allFormats = []string{"int32", "int64", "double", "byte", "date-time", "micro-time", "duration", "quantity", "int-or-string"}
+
 // formats are the formats that each type may have.
 var formats = map[string][]string{
 	"integer": {"int32", "int64"},
 	"number":  {"double"},
 	"string":  {"byte", "date-time", "micro-time", "duration", "int-or-string", "quantity"},
 	"":        {"int-or-string", "quantity"},
+	"boolean": {},
+	"array":   {},
+	"object":  {},
+}
+
+// fits reports whether the format belongs to the type. A word that is unknown
+// has been reported already.
+func fits(s *schema.Schema) bool {
+	known, ok := formats[s.Type]
+	return !ok || !slices.Contains(allFormats, s.Format) || slices.Contains(known, s.Format)
 }
 
 // finish checks what can be seen in one schema alone.
@@ -153,7 +170,7 @@ func (r *reader) finish(s *schema.Schema) {
 		what  string
 		mend  string
 	}{
-		{"format", s.Format != "" && slices.Contains(sortedKeys(r.places[s]), "type") && s.Type != "" && !slices.Contains(formats[s.Type], s.Format), "a " + s.Type + " cannot have the format " + s.Format, "see the formats in CONTRIBUTING.md"},
+		{"format", s.Format != "" && !fits(s), "the type " + cmp.Or(s.Type, "any") + " cannot have the format " + s.Format, "change one of them"},
 		{"minimum", s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum, "the minimum is above the maximum", "swap them"},
 		{"minLength", s.MinLength != nil && s.MaxLength != nil && *s.MinLength > *s.MaxLength, "minLength is above maxLength", "swap them"},
 		{"minItems", s.MinItems != nil && s.MaxItems != nil && *s.MinItems > *s.MaxItems, "minItems is above maxItems", "swap them"},
@@ -161,7 +178,7 @@ func (r *reader) finish(s *schema.Schema) {
 		{"pattern", s.Pattern != "" && s.Type != "string", "pattern on something that is not a string", "write type: string, or drop pattern"},
 		{"x-cluster-format", s.FormatCheck != "" && s.Type != "string", "a named check on something that is not a string", "write type: string, or drop it"},
 		{"x-cluster-list-type", s.ListType != "" && s.Type != "array", "x-cluster-list-type on something that is not a list", "put it beside type: array"},
-		{"x-cluster-list-map-keys", len(s.ListMapKeys) > 0 && s.ListType != "map", "list keys on a list that is not of type map", "write x-cluster-list-type: map"},
+		{"x-cluster-list-map-keys", len(s.ListMapKeys) > 0 && (s.ListType == "" || s.ListType == "set"), "list keys on a list that is not of type map", "write x-cluster-list-type: map"},
 		{"x-cluster-list-type", s.ListType == "map" && len(s.ListMapKeys) == 0, "a list of type map has no keys", "add x-cluster-list-map-keys"},
 		{"x-cluster-patch-merge-key", s.PatchMergeKey != "" && !slices.Contains(s.PatchStrategy, "merge"), "a merge key without the merge strategy", "add x-cluster-patch-strategy: [merge]"},
 		{"x-cluster-map-type", s.MapType != "" && s.Type != "object" && s.Ref == "", "x-cluster-map-type on something that is neither an object nor a map", "put it beside type: object"},
