@@ -294,3 +294,14 @@ func TestStartFailsWithAReason(t *testing.T) {
 		t.Errorf("error %v does not name the wrong value", err)
 	}
 }
+
+// TestProfiles: profiles are for administrators.
+func TestProfiles(t *testing.T) {
+	h := startServer(t, nil)
+	h.get("/debug/pprof/cmdline").expect(t, 200, "")
+	if r := h.send("GET", "/debug/pprof/cmdline", "", nil, "Authorization", "Bearer bob-token"); r.code != 403 {
+		t.Errorf("bob got %d", r.code)
+	}
+	off := startServer(t, func(c *server.Config) { c.DisableProfiling = true })
+	off.get("/debug/pprof/cmdline").expect(t, 404, "")
+}

@@ -26,6 +26,7 @@ type target struct {
 	namespace string // "" for cluster-scoped resources and for all namespaces
 	name      string // "" for collections
 	watchPath bool   // one of the old /watch/ paths
+	unbounded bool   // an endpoint that takes as long as it was asked to
 }
 
 func (t target) alwaysServed() bool { return t.open }
@@ -91,7 +92,7 @@ func (r *request) verb() string {
 // longRunning requests do not count against the limit of requests in flight.
 func (r *request) longRunning() bool {
 	t := r.target
-	return t.resource != nil && r.method() == http.MethodGet && (t.watchPath || t.collection() && r.query.isWatch())
+	return t.unbounded || t.resource != nil && r.method() == http.MethodGet && (t.watchPath || t.collection() && r.query.isWatch())
 }
 
 // mutating reports whether the request may write.

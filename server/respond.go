@@ -35,7 +35,7 @@ func (r *request) offer() codec.Offer {
 	if t.endpoint != nil {
 		return o
 	}
-	if r.longRunning() {
+	if t.resource != nil && r.longRunning() {
 		o.Watch, o.Table, o.Partial = true, true, true
 		return o
 	}

@@ -47,6 +47,7 @@ func (s *Server) routes() http.Handler {
 		}
 		e.Any("/"+name+"/:check", h)
 	}
+	s.profiling(e)
 	unknown := func(c echo.Context) error {
 		if !slices.Contains(knownMethods, c.Request().Method) {
 			return s.serve(c, target{endpoint: func(*request) error { return api.MethodNotAllowed(knownMethods) }})
