@@ -248,11 +248,23 @@ func TestNothingChanged(t *testing.T) {
 // TestDryRun answers like a real write and stores nothing.
 func TestDryRun(t *testing.T) {
 	h := startServer(t, nil)
-	h.post(configMaps+"?dryRun=All", configMap("a", "{}")).expect(t, 201, "")
+	dry := h.post(configMaps+"?dryRun=All", configMap("a", "{}"))
+	dry.expect(t, 201, "")
+	if bytes.Contains(dry.body, []byte("resourceVersion")) {
+		t.Errorf("what does not exist has no revision: %s", dry.body)
+	}
 	h.get(configMaps+"/a").expect(t, 404, "NotFound")
-	h.post(configMaps, configMap("a", "{}")).expect(t, 201, "")
+	created := h.post(configMaps, configMap("a", "{}"))
+	created.expect(t, 201, "")
 	h.send("DELETE", configMaps+"/a?dryRun=All", "", nil).expect(t, 200, "")
 	h.get(configMaps+"/a").expect(t, 200, "")
+
+	rv := created.field(t, "metadata.resourceVersion")
+	changed := h.send("PUT", configMaps+"/a?dryRun=All", "", []byte(configMap("a", `{"k":"v"}`)))
+	changed.expect(t, 200, "")
+	if got := changed.field(t, "metadata.resourceVersion"); got != rv || changed.field(t, "data.k") != "v" {
+		t.Errorf("dry update at revision %v, want the stored one %v: %s", got, rv, changed.body)
+	}
 }
 
 // TestPages walks a collection in pages while it changes, and finds the state

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -85,7 +86,7 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 		return store.Write{Op: store.OpCreate, Value: value}, nil
 	})
 	if errors.Is(err, errDryRun) {
-		return dryEntry(keyOf(res, namespace, name), obj), nil
+		return dryEntry(keyOf(res, namespace, name), obj, nil), nil
 	}
 	return entry, err
 }
@@ -93,9 +94,19 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 // errDryRun leaves a transaction that must not write.
 var errDryRun = errors.New("dry run")
 
-// dryEntry is the answer of a write that was not made.
-func dryEntry(key string, obj document.Value) store.Entry {
-	return store.Entry{Key: key, Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}}
+// dryEntry is the answer of a write that was not made: the object, at the
+// revision of the one that it would have replaced (nil where there is none).
+func dryEntry(key string, obj document.Value, current *store.Entry) store.Entry {
+	entry := store.Entry{Key: key}
+	meta := obj.Get("metadata")
+	if current == nil {
+		meta.Remove("resourceVersion")
+	} else {
+		entry.Revision = current.Revision
+		meta.SetString("resourceVersion", strconv.FormatUint(current.Revision, 10))
+	}
+	entry.Value = store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}
+	return entry
 }
 
 // matchNamespace makes the object's namespace that of the path, or refuses it.

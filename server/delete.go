@@ -69,7 +69,7 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		write, err := s.deletion(res, obj, current, opts)
 		gone = write.Op == store.OpDelete
 		if err == nil && opts.dryRun {
-			dry, err = dryEntry(key, obj), errDryRun
+			dry, err = dryEntry(key, obj, current), errDryRun
 		}
 		return write, err
 	})

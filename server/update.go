@@ -81,7 +81,7 @@ func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(
 		}
 		write, err := s.replacement(t, current, obj)
 		if err == nil && dryRun {
-			dry = dryEntry(key, obj)
+			dry = dryEntry(key, obj, current)
 			err = errDryRun
 		}
 		return write, err
