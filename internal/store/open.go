@@ -81,7 +81,7 @@ func openError(dir string, err error) error {
 // load reads the settings of an existing store or writes those of a new one,
 // and finds the next revision.
 func (e *Engine) load() error {
-	format, err := e.setting(metaFormat)
+	format, err := readSetting(e.db, metaFormat)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (e *Engine) load() error {
 	} else if string(format) != formatVersion {
 		return &FormatError{Found: string(format), Supported: formatVersion}
 	}
-	id, err := e.setting(metaCluster)
+	id, err := readSetting(e.db, metaCluster)
 	if err != nil {
 		return err
 	}
@@ -135,9 +135,9 @@ func (e *Engine) initialize() error {
 	return e.applySynced(b)
 }
 
-// setting returns a value of the meta space, nil when there is none.
-func (e *Engine) setting(name string) ([]byte, error) {
-	v, closer, err := e.db.Get(metaKey(name))
+// readSetting returns a value of the meta space, nil when there is none.
+func readSetting(from pebble.Reader, name string) ([]byte, error) {
+	v, closer, err := from.Get(metaKey(name))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -148,9 +148,10 @@ func (e *Engine) setting(name string) ([]byte, error) {
 	return v, closer.Close()
 }
 
-// revisionSetting returns a revision of the meta space, 0 when there is none.
-func (e *Engine) revisionSetting(name string) (uint64, error) {
-	v, err := e.setting(name)
+// readRevisionSetting returns a revision of the meta space, 0 when there is
+// none.
+func readRevisionSetting(from pebble.Reader, name string) (uint64, error) {
+	v, err := readSetting(from, name)
 	if err != nil || v == nil {
 		return 0, err
 	}

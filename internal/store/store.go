@@ -4,6 +4,31 @@
 // The interface is split by power: Reader is a snapshot, Store adds writing
 // and the change feed. The engine in this package keeps everything in Pebble;
 // internal/storetest holds the acceptance suite that every engine passes.
+//
+// # What is in the tree
+//
+// After a was created (revision 1), b created (2), a updated (3) and b deleted
+// (4), the engine's tree holds, in its order,
+//
+//	l 0000000000000001             create, before 0, a
+//	l 0000000000000002             create, before 0, b
+//	l 0000000000000003             update, before 1, a
+//	l 0000000000000004             delete, before 2, b
+//	m cluster                      the store's identity
+//	m format                       capstan-store-1
+//	o a 0x00 fffffffffffffffc      a's value of revision 3
+//	o a 0x00 fffffffffffffffe      a's value of revision 1
+//	o b 0x00 fffffffffffffffb t    b's final state, written by its deletion
+//	o b 0x00 fffffffffffffffd      b's value of revision 2
+//	s 183f2a6c00000000             at that time the newest revision was 4
+//
+// A version's key is the object's key, a zero byte and the revision with its
+// bits inverted (eight bytes, shown in hexadecimal), so that the newest version
+// comes first and a view at r begins at the first version at or after ^r. A
+// letter t marks what a deletion wrote. A value is uvarint(len(Meta)) Meta Body.
+// Log records name the revision before, which is all that the feed needs to show
+// the state before a change, and all that trimming needs to delete it: see
+// trimmer for how history shrinks, publisher for how writes become visible.
 package store
 
 import (

@@ -55,12 +55,12 @@ const (
 
 func (e *Engine) loadTrimmer() error {
 	t := &e.trim
-	oldest, err := e.revisionSetting(metaOldest)
+	oldest, err := readRevisionSetting(e.db, metaOldest)
 	if err != nil {
 		return err
 	}
 	t.oldest.Store(oldest)
-	if t.swept, err = e.revisionSetting(metaSwept); err != nil {
+	if t.swept, err = readRevisionSetting(e.db, metaSwept); err != nil {
 		return err
 	}
 	it, err := e.db.NewIter(&pebble.IterOptions{LowerBound: []byte{sampleSpace}, UpperBound: []byte{sampleSpace + 1}})
@@ -68,14 +68,26 @@ func (e *Engine) loadTrimmer() error {
 		return err
 	}
 	for valid := it.First(); valid && err == nil; valid = it.Next() {
-		var nanoseconds, revision uint64
-		if nanoseconds, err = parseNumber(sampleSpace, it.Key()); err == nil {
-			if revision, err = decodeRevision(it.Value()); err == nil {
-				t.samples = append(t.samples, sample{int64(nanoseconds), revision})
-			}
+		var s sample
+		if s, err = readSample(it); err == nil {
+			t.samples = append(t.samples, s)
 		}
 	}
 	return errors.Join(err, it.Close())
+}
+
+// readSample decodes the sample that the iterator is at.
+func readSample(it *pebble.Iterator) (sample, error) {
+	nanoseconds, err := parseNumber(sampleSpace, it.Key())
+	if err != nil {
+		return sample{}, err
+	}
+	stored, err := it.ValueAndErr()
+	if err != nil {
+		return sample{}, err
+	}
+	revision, err := decodeRevision(stored)
+	return sample{int64(nanoseconds), revision}, err
 }
 
 // keepHistory samples and trims until ctx ends.

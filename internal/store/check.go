@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// checker looks for violations of the layout in a snapshot. See Check.
+type checker struct {
+	ctx     context.Context
+	from    *pebble.Snapshot
+	report  func(problem string)
+	current uint64 // later revisions are in flight and not looked at
+	oldest  uint64
+	swept   uint64
+}
+
+// Check reads the whole store and reports every violation of the layout's
+// invariants, one line each, as it finds them:
+//
+//	C1. Every key in the tree decodes, and every value.
+//	C2. The log has a record for every revision after swept, up to Current.
+//	C3. Every log record names a version that exists, and as the state before
+//	    it the version just before, or none if that is a tombstone.
+//	C4. Every version after swept has its log record.
+//	C5. Of the versions up to swept a key has one at most, and no tombstone.
+//	C6. swept <= oldest <= Current, and samples rise in time and revision.
+//
+// It may run while the store is in use. The error is ctx's, ErrClosed or one of
+// reading; violations are no error.
+func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
+	if !e.gate.enter() {
+		return ErrClosed
+	}
+	defer e.gate.leave()
+	c := &checker{ctx: ctx, report: report, current: e.Current()}
+	c.from = e.db.NewSnapshot()
+	defer func() { _ = c.from.Close() }()
+	for _, step := range []func() error{c.settings, c.log, c.versions, c.samples} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) reportf(format string, args ...any) { c.report(fmt.Sprintf(format, args...)) }
+
+func (c *checker) settings() (err error) {
+	if c.oldest, err = readRevisionSetting(c.from, metaOldest); err != nil {
+		return err
+	}
+	if c.swept, err = readRevisionSetting(c.from, metaSwept); err != nil {
+		return err
+	}
+	if c.swept > c.oldest {
+		c.reportf("history is deleted up to %d but refused only before %d", c.swept, c.oldest)
+	}
+	// Trimming may have gone past what was current a moment ago.
+	c.current = max(c.current, c.oldest)
+	return nil
+}
+
+// each visits the keys of a space.
+func (c *checker) each(space byte, visit func(it *pebble.Iterator) error) error {
+	it, err := c.from.NewIter(&pebble.IterOptions{LowerBound: []byte{space}, UpperBound: []byte{space + 1}})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for valid := it.First(); valid && err == nil; valid = it.Next() {
+		if n++; n%checkEvery == 0 {
+			err = c.ctx.Err()
+		}
+		if err == nil {
+			err = visit(it)
+		}
+	}
+	return errors.Join(err, it.Error(), it.Close())
+}
+
+func (c *checker) log() error {
+	next := c.swept + 1
+	err := c.each(logSpace, func(it *pebble.Iterator) error {
+		revision, record, err := readRecord(it)
+		if err != nil {
+			c.reportf("%v", err)
+			return nil
+		}
+		if revision > c.current {
+			return nil
+		}
+		switch {
+		case revision < next:
+			c.reportf("the log still has revision %d, which is trimmed", revision)
+			return nil
+		case revision > next:
+			c.reportf("the log misses the revisions from %d to %d", next, revision-1)
+		}
+		next = revision + 1
+		if record.prev >= revision {
+			c.reportf("revision %d names a later one, %d, as the state before", revision, record.prev)
+		}
+		key := string(record.key)
+		if _, err := readVersion(c.from, key, revision, record.op); err != nil {
+			c.reportf("%v", err)
+		}
+		if record.prev != 0 {
+			if _, err := readVersion(c.from, key, record.prev, OpUpdate); err != nil {
+				c.reportf("%v", err)
+			}
+		}
+		return nil
+	})
+	if err == nil && next <= c.current {
+		c.reportf("the log misses the revisions from %d to %d", next, c.current)
+	}
+	return err
+}
+
+func (c *checker) versions() error {
+	var newer version // of the key being visited, if any; revision 0 for none
+	var key []byte
+	closeKey := func(older version) {
+		// newer is the version just after older (or the key's first one).
+		if newer.revision > c.swept {
+			c.checkRecord(newer, older)
+		}
+	}
+	err := c.each(objectSpace, func(it *pebble.Iterator) error {
+		v, err := parseVersion(it.Key())
+		if err != nil {
+			c.reportf("%v", err)
+			return nil
+		}
+		stored, err := it.ValueAndErr()
+		if err == nil {
+			_, err = decodeValue(stored)
+		}
+		if err != nil {
+			c.reportf("%q at %d: %v", v.key, v.revision, err)
+		}
+		if v.revision > c.current {
+			return nil
+		}
+		if newer.revision != 0 && string(key) == string(v.key) {
+			closeKey(v)
+			if newer.revision <= c.swept {
+				c.reportf("%q still has revision %d, which %d replaced and trimming deletes", v.key, v.revision, newer.revision)
+			}
+		} else {
+			closeKey(version{})
+			key = append(key[:0], v.key...)
+		}
+		if v.tombstone && v.revision <= c.swept {
+			c.reportf("%q still has the tombstone of %d, which trimming deletes", v.key, v.revision)
+		}
+		newer = version{key: key, revision: v.revision, tombstone: v.tombstone}
+		return nil
+	})
+	closeKey(version{})
+	return err
+}
+
+// checkRecord compares a version and the one before it with the log.
+func (c *checker) checkRecord(v, older version) {
+	stored, closer, err := c.from.Get(appendLog(nil, v.revision))
+	if err != nil {
+		c.reportf("%q at %d has no log record: %v", v.key, v.revision, err)
+		return
+	}
+	defer func() { _ = closer.Close() }()
+	record, err := decodeRecord(stored)
+	if err != nil {
+		return // the pass over the log has reported it
+	}
+	prev := older.revision
+	if older.tombstone {
+		prev = 0
+	}
+	switch {
+	case string(record.key) != string(v.key):
+		c.reportf("%q at %d: the log says that this revision is of %q", v.key, v.revision, record.key)
+	case (record.op == OpDelete) != v.tombstone:
+		c.reportf("%q at %d: the log says operation %d, the key tombstone %v", v.key, v.revision, record.op, v.tombstone)
+	case record.prev != prev:
+		c.reportf("%q at %d: the log says that the state before is of %d, found %d", v.key, v.revision, record.prev, prev)
+	}
+}
+
+func (c *checker) samples() error {
+	var last sample
+	return c.each(sampleSpace, func(it *pebble.Iterator) error {
+		s, err := readSample(it)
+		if err != nil {
+			c.reportf("%v", err)
+			return nil
+		}
+		if s.nanoseconds <= last.nanoseconds || s.revision <= last.revision {
+			c.reportf("the sample %+v follows %+v", s, last)
+		}
+		last = s
+		return nil
+	})
+}
