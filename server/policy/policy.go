@@ -11,12 +11,12 @@ package policy
 import (
 	"time"
 
+	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// labelDomain is the domain of well-known labels and annotations. It is that of
-// the default profile.
-const labelDomain = "kubernetes.io"
+// labelDomain is the domain of well-known labels and annotations.
+const labelDomain = catalog.LabelDomain
 
 // Policy satisfies the Hooks of every group version.
 type Policy struct {

@@ -35,25 +35,25 @@ func (Policy) ValidateSecret(obj, old document.Value) []schema.Cause {
 // secretType checks that a secret has what is read from its type.
 func (c *causes) secretType(obj, data document.Value) {
 	switch obj.Get("type").Text() {
-	case "kubernetes.io/service-account-token":
+	case labelDomain + "/service-account-token":
 		const account = labelDomain + "/service-account.name"
 		if obj.At("metadata", "annotations", account).Text() == "" {
 			c.required("metadata.annotations["+account+"]", "")
 		}
-	case "kubernetes.io/dockercfg":
+	case labelDomain + "/dockercfg":
 		c.registryConfig(data, ".dockercfg")
-	case "kubernetes.io/dockerconfigjson":
+	case labelDomain + "/dockerconfigjson":
 		c.registryConfig(data, ".dockerconfigjson")
-	case "kubernetes.io/basic-auth":
+	case labelDomain + "/basic-auth":
 		if !data.Get("username").Exists() && !data.Get("password").Exists() {
 			c.required("data[username]", "")
 			c.required("data[password]", "")
 		}
-	case "kubernetes.io/ssh-auth":
+	case labelDomain + "/ssh-auth":
 		if data.Get("ssh-privatekey").Text() == "" {
 			c.required("data[ssh-privatekey]", "")
 		}
-	case "kubernetes.io/tls":
+	case labelDomain + "/tls":
 		for _, name := range [...]string{"tls.crt", "tls.key"} {
 			if !data.Get(name).Exists() {
 				c.required("data["+name+"]", "")

@@ -125,12 +125,13 @@ func (c *causes) clusterIPs(spec document.Value, kind string) {
 		c.invalid(ips, "first element of list must match `clusterIP`")
 	}
 	var taken names
-	for i, ip := range spec.Get("ipFamilies").Elements() {
-		if !taken.add(ip.Text()) {
-			c.duplicate(ip)
+	wanted := spec.Get("ipFamilies")
+	for i, family := range wanted.Elements() {
+		if !taken.add(family.Text()) {
+			c.duplicate(family)
 		}
 		if i == 2 {
-			c.invalid(spec.Get("ipFamilies"), "may only hold up to 2 values")
+			c.invalid(wanted, "may only hold up to 2 values")
 		}
 	}
 	count := ips.Len()
@@ -150,8 +151,8 @@ func (c *causes) clusterIPs(spec document.Value, kind string) {
 		if i < len(families) {
 			families[i] = family
 		}
-		if wanted := spec.Get("ipFamilies").Index(i); wanted.Exists() && !wanted.Equals(family) {
-			c.invalid(v, "expected an "+wanted.Text()+" value as indicated by `ipFamilies`")
+		if want := wanted.Index(i); want.Exists() && !want.Equals(family) {
+			c.invalid(v, "expected an "+want.Text()+" value as indicated by `ipFamilies`")
 		}
 	}
 	if families[0] != "" && families[0] == families[1] {
