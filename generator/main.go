@@ -1,78 +1,107 @@
 // Command generator turns the documents (openapi/, schemas/) into gen/.
 //
 //	generator generate    wipes gen/ and writes it anew (the default)
+//	generator compat      lists what breaks clients of the last release
+//
+// It runs at the root of the project. It exits with 1 when the documents are
+// wrong or, for compat, when something breaks.
 package main
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/capstan-dev/capstan/generator/compat"
 	"github.com/capstan-dev/capstan/generator/emit"
 	"github.com/capstan-dev/capstan/generator/load"
 	"github.com/capstan-dev/capstan/generator/model"
 )
 
 func main() {
-	command := "generate"
-	if len(os.Args) > 1 {
-		command = os.Args[1]
-	}
-	var err error
-	switch command {
-	case "generate":
-		err = generate(".")
-	default:
-		err = fmt.Errorf("unknown command %q; the commands are: generate", command)
-	}
-	if err != nil {
+	if err := run(".", os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// emitters make the files of gen/, each from the model alone.
-var emitters = []func(*model.Model) ([]emit.File, error){emit.Tables, emit.Catalog, emit.OpenAPI, emit.Types, emit.Client}
+// run is the program, for the documents below root.
+func run(root string, args []string, out io.Writer) error {
+	command := "generate"
+	if len(args) > 0 {
+		command = args[0]
+	}
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes no arguments: remove %q", command, args[1:])
+	}
+	switch command {
+	case "generate":
+		return generate(root, out)
+	case "compat":
+		breaking, err := compat.Run(root, out)
+		if err == nil && breaking {
+			err = errors.New("the documents break what was released: take the changes back, or make them in a new version")
+		}
+		return err
+	}
+	return fmt.Errorf("unknown command %q: the commands are generate and compat", command)
+}
 
 // generate writes gen/ below root. A mistake anywhere leaves the old gen/ as it
 // was: the new one is complete before it takes its place.
-func generate(root string) error {
+func generate(root string, out io.Writer) error {
 	start := time.Now()
 	m, err := load.Load(root)
 	if err != nil {
 		return err
 	}
-	var files []emit.File
-	for _, e := range emitters {
-		made, err := e(m)
-		if err != nil {
-			return err
-		}
-		files = append(files, made...)
+	files, err := emitAll(m)
+	if err != nil {
+		return err
 	}
 	size, err := write(filepath.Join(root, "gen"), files)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("gen/: %d files, %d KiB, in %s\n", len(files), size>>10, time.Since(start).Round(time.Millisecond))
-	return nil
+	_, err = fmt.Fprintf(out, "gen/: %d files, %d KiB, in %s\n", len(files), size>>10, time.Since(start).Round(time.Millisecond))
+	return err
+}
+
+// emitAll makes all files of gen/ from the model alone.
+func emitAll(m *model.Model) ([]emit.File, error) {
+	var files []emit.File
+	by := map[string]bool{}
+	for _, e := range []func(*model.Model) ([]emit.File, error){emit.Tables, emit.Catalog, emit.OpenAPI, emit.Types, emit.Client} {
+		made, err := e(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range made {
+			if by[f.Path] {
+				return nil, fmt.Errorf("two emitters write %s", f.Path)
+			}
+			by[f.Path] = true
+		}
+		files = append(files, made...)
+	}
+	return files, nil
 }
 
 // write replaces a folder by the files and returns their size in bytes.
 func write(dir string, files []emit.File) (size int, err error) {
-	scratch, err := os.MkdirTemp(filepath.Dir(dir), ".gen-")
+	scratch := filepath.Join(filepath.Dir(dir), ".tmp") // not under version control, on the same disk
+	if err := os.MkdirAll(scratch, 0o755); err != nil {
+		return 0, err
+	}
+	scratch, err = os.MkdirTemp(scratch, "gen-")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	seen := map[string]bool{}
 	for _, f := range files {
-		if seen[f.Path] {
-			return 0, fmt.Errorf("two emitters write %s", f.Path)
-		}
-		seen[f.Path] = true
 		path := filepath.Join(scratch, "new", filepath.FromSlash(f.Path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return 0, err
@@ -82,8 +111,12 @@ func write(dir string, files []emit.File) (size int, err error) {
 		}
 		size += len(f.Data)
 	}
-	if err := os.Rename(dir, filepath.Join(scratch, "old")); err != nil && !errors.Is(err, os.ErrNotExist) {
+	old := filepath.Join(scratch, "old")
+	if err := os.Rename(dir, old); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
 	}
-	return size, os.Rename(filepath.Join(scratch, "new"), dir)
+	if err := os.Rename(filepath.Join(scratch, "new"), dir); err != nil {
+		return 0, errors.Join(err, os.Rename(old, dir))
+	}
+	return size, nil
 }

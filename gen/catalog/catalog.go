@@ -14,15 +14,16 @@ import (
 
 // Hooks are the hand-written rules of all group versions.
 type Hooks interface {
-	appsv1.Hooks
 	corev1.Hooks
+	appsv1.Hooks
 }
 
-// New makes the catalog.
+// New makes the catalog, in the order of discovery: the first version of a
+// group is its preferred one.
 func New(h Hooks) []*api.GroupVersion {
 	return []*api.GroupVersion{
-		appsv1.New(h),
 		corev1.New(h),
+		appsv1.New(h),
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Handler serves what the router finds. Every HTTP method arrives: whether the
-// target answers it is decided after authentication.
+// Handler serves what the router finds. Every method that the router knows
+// arrives: whether the target answers it is decided after authentication. Other
+// methods end where unknown paths do.
 type Handler interface {
 	Collection(c echo.Context, r *api.Resource) error
 	Object(c echo.Context, r *api.Resource) error
@@ -27,11 +28,6 @@ type row struct {
 }
 
 var rows = []row{
-	{"/apis/apps/v1", "apps", "v1", "controllerrevisions", true, true, nil},
-	{"/apis/apps/v1", "apps", "v1", "daemonsets", true, true, []string{"status"}},
-	{"/apis/apps/v1", "apps", "v1", "deployments", true, true, []string{"scale", "status"}},
-	{"/apis/apps/v1", "apps", "v1", "replicasets", true, true, []string{"scale", "status"}},
-	{"/apis/apps/v1", "apps", "v1", "statefulsets", true, true, []string{"scale", "status"}},
 	{"/api/v1", "", "v1", "bindings", true, false, nil},
 	{"/api/v1", "", "v1", "componentstatuses", false, false, nil},
 	{"/api/v1", "", "v1", "configmaps", true, true, nil},
@@ -49,12 +45,16 @@ var rows = []row{
 	{"/api/v1", "", "v1", "secrets", true, true, nil},
 	{"/api/v1", "", "v1", "serviceaccounts", true, true, []string{"token"}},
 	{"/api/v1", "", "v1", "services", true, true, []string{"proxy", "status"}},
+	{"/apis/apps/v1", "apps", "v1", "controllerrevisions", true, true, nil},
+	{"/apis/apps/v1", "apps", "v1", "daemonsets", true, true, []string{"status"}},
+	{"/apis/apps/v1", "apps", "v1", "deployments", true, true, []string{"scale", "status"}},
+	{"/apis/apps/v1", "apps", "v1", "replicasets", true, true, []string{"scale", "status"}},
+	{"/apis/apps/v1", "apps", "v1", "statefulsets", true, true, []string{"scale", "status"}},
 }
 
 // Register adds the routes of every row to the router. Paths hold the parameters
-// namespace and name; those of a namespace itself are registered with the
-// parameter namespace too, because the router wants one name per place, and are
-// given to the handler under name by Param.
+// namespace and name; the path of a namespace itself holds name. Rows whose
+// resource is not in groups are left out.
 func Register(e *echo.Echo, groups []*api.GroupVersion, h Handler) {
 	for _, row := range rows {
 		if res := find(groups, row); res != nil {
@@ -78,40 +78,33 @@ func find(groups []*api.GroupVersion, row row) *api.Resource {
 }
 
 func (row row) register(e *echo.Echo, res *api.Resource, h Handler) {
-	any := func(path string, serve echo.HandlerFunc) {
-		e.Any(path, serve)
-		e.RouteNotFound(path, serve)
-	}
 	collection := func(c echo.Context) error { return h.Collection(c, res) }
 	object := func(c echo.Context) error { return h.Object(c, res) }
 	watch := func(c echo.Context) error { return h.Watch(c, res) }
-	top, name := row.prefix+"/"+row.plural, "/:name"
-	if row.plural == "namespaces" && row.group == "" {
-		name = "/:namespace"
-	}
-	any(top, collection)
+	top := row.prefix + "/" + row.plural
+	e.Any(top, collection)
 	below := top
 	if row.namespaced {
 		below = row.prefix + "/namespaces/:namespace/" + row.plural
-		any(below, collection)
+		e.Any(below, collection)
 	}
-	any(below+name, object)
+	e.Any(below+"/:name", object)
 	for _, n := range row.subresources {
 		sub := res.Subresource(n)
 		serve := func(c echo.Context) error { return h.Subresource(c, res, sub) }
-		any(below+name+"/"+n, serve)
+		e.Any(below+"/:name/"+n, serve)
 		if n == "proxy" {
-			any(below+name+"/"+n+"/*", serve)
+			e.Any(below+"/:name/"+n+"/*", serve)
 		}
 	}
 	if row.watch {
 		old := row.prefix + "/watch/"
-		any(old+row.plural, watch)
+		e.Any(old+row.plural, watch)
 		if row.namespaced {
-			any(old+"namespaces/:namespace/"+row.plural, watch)
-			any(old+"namespaces/:namespace/"+row.plural+"/:name", watch)
+			e.Any(old+"namespaces/:namespace/"+row.plural, watch)
+			e.Any(old+"namespaces/:namespace/"+row.plural+"/:name", watch)
 		} else {
-			any(old+row.plural+name, watch)
+			e.Any(old+row.plural+"/:name", watch)
 		}
 	}
 }

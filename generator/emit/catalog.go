@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,10 +34,14 @@ func Catalog(m *model.Model) ([]File, error) {
 			return nil, err
 		}
 		all.Groups = append(all.Groups, g)
-		if err := add(gv.Dir+"/hooks.go", "hooks.go.tmpl", g); err != nil {
+	}
+	preferVersions(all.Groups)
+	slices.SortStableFunc(all.Groups, discoveryOrder)
+	for _, g := range all.Groups {
+		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", g); err != nil {
 			return nil, err
 		}
-		if err := add(gv.Dir+"/catalog.go", "catalog.go.tmpl", g); err != nil {
+		if err := add(g.Dir+"/catalog.go", "catalog.go.tmpl", g); err != nil {
 			return nil, err
 		}
 	}
@@ -48,10 +53,31 @@ func Catalog(m *model.Model) ([]File, error) {
 	return files, add("routes/routes.go", "routes.go.tmpl", all)
 }
 
+// preferVersions marks the version with the highest priority of each group.
+func preferVersions(groups []catalogGroup) {
+	best := map[string]int{}
+	for i, g := range groups {
+		if j, ok := best[g.Group]; !ok || g.VersionPriority > groups[j].VersionPriority {
+			best[g.Group] = i
+		}
+	}
+	for _, i := range best {
+		groups[i].Preferred = true
+	}
+}
+
+// discoveryOrder puts groups of higher priority first, and in a group versions
+// of higher priority.
+func discoveryOrder(a, b catalogGroup) int {
+	return cmp.Or(cmp.Compare(b.GroupPriority, a.GroupPriority), strings.Compare(a.Group, b.Group), cmp.Compare(b.VersionPriority, a.VersionPriority))
+}
+
 // catalogGroup is a group version as the templates see it.
 type catalogGroup struct {
 	*model.GroupVersion
 	Package   string
+	Preferred bool
+	Validates bool     // some resource has a validate hook
 	Defaults  []string // type names with a default hook, in the order of their numbers
 	Methods   []hookMethod
 	Resources []catalogResource
@@ -104,6 +130,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 	}
 	for i, res := range gv.Resources {
 		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs)}
+		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
 		r.Create, r.Update, r.Validate = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update"), slices.Contains(res.Hooks, "validate")
 		for _, h := range []struct {
 			on             bool
@@ -145,21 +172,11 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 
 func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalogSubresource {
 	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
-	s.Group, s.Version = groupOfType(gv, sub.Type)
+	s.Group, s.Version = sub.Type.GV.Group, sub.Type.GV.Version
 	if sub.SpecReplicas != "" {
 		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " + pathLiteral(sub.Selector) + "}"
 	}
 	return s
-}
-
-// groupOfType gives the group and version of a type's kind. A directory without
-// a served document is named like its group, "authentication" for
-// authentication.k8s.io.
-func groupOfType(gv *model.GroupVersion, t *model.Type) (group, version string) {
-	if t.GV == gv {
-		return gv.Group, gv.Version
-	}
-	return t.GV.Group, t.GV.Version
 }
 
 func pathLiteral(path string) string {

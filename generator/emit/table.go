@@ -31,7 +31,7 @@ func tableSource(gv *model.GroupVersion) ([]byte, error) {
 	fmt.Fprintf(&b, "// Table describes every type that %s reaches.\n", gv.Dir)
 	fmt.Fprintf(&b, "var Table = schema.Table{Group: %q, Version: %q,\nRoots: []schema.Root{\n", gv.Table.Group, gv.Table.Version)
 	for _, r := range gv.Table.Roots {
-		fmt.Fprintf(&b, "{%q, %d},\n", r.Name, r.Type)
+		fmt.Fprintf(&b, "{Name: %q, Type: %d},\n", r.Name, r.Type)
 	}
 	b.WriteString("},\nTypes: []schema.Type{\n")
 	for i := range gv.Table.Types {
@@ -121,6 +121,9 @@ func patchNames(p schema.PatchStrategy) string {
 	if p&schema.PatchRetainKeys != 0 {
 		names = append(names, "schema.PatchRetainKeys")
 	}
+	if p&schema.PatchReplace != 0 {
+		names = append(names, "schema.PatchReplace")
+	}
 	return strings.Join(names, " | ")
 }
 
@@ -132,7 +135,7 @@ func rulesLiteral(r *schema.Rules) string {
 	l.add("Pattern", strconv.Quote(r.Pattern), r.Pattern == "")
 	l.add("Format", strconv.Quote(r.Format), r.Format == "")
 	l.add("HasMin", "true", !r.HasMin)
-	l.add("Min", fmt.Sprint(r.Min), r.Min == 0)
+	l.add("Min", strconv.FormatFloat(r.Min, 'f', -1, 64), r.Min == 0)
 	l.add("HasMax", "true", !r.HasMax)
 	l.add("Max", strconv.FormatFloat(r.Max, 'f', -1, 64), r.Max == 0)
 	l.add("ExclusiveMin", "true", !r.ExclusiveMin)

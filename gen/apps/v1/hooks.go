@@ -93,5 +93,3 @@ func defaults(h Hooks) []func(document.Value) {
 		h.DefaultVolume,
 	}
 }
-
-var _ api.FieldError // imported also where no hook validates

@@ -7,10 +7,10 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that authentication/v1 reaches.
 var Table = schema.Table{Group: "authentication.k8s.io", Version: "v1",
 	Roots: []schema.Root{
-		{"BoundObjectReference", 0},
-		{"TokenRequest", 2},
-		{"TokenRequestSpec", 18},
-		{"TokenRequestStatus", 20},
+		{Name: "BoundObjectReference", Type: 0},
+		{Name: "TokenRequest", Type: 2},
+		{Name: "TokenRequestSpec", Type: 18},
+		{Name: "TokenRequestStatus", Type: 20},
 	},
 	Types: []schema.Type{
 		0: {Name: "authentication/v1.BoundObjectReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{

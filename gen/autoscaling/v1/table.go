@@ -7,9 +7,9 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that autoscaling/v1 reaches.
 var Table = schema.Table{Group: "autoscaling", Version: "v1",
 	Roots: []schema.Root{
-		{"Scale", 0},
-		{"ScaleSpec", 17},
-		{"ScaleStatus", 19},
+		{Name: "Scale", Type: 0},
+		{Name: "ScaleSpec", Type: 17},
+		{Name: "ScaleStatus", Type: 19},
 	},
 	Types: []schema.Type{
 		0: {Name: "autoscaling/v1.Scale", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{

@@ -213,5 +213,3 @@ func defaults(h Hooks) []func(document.Value) {
 		h.DefaultVolume,
 	}
 }
-
-var _ api.FieldError // imported also where no hook validates

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/schema"
 // Table describes every type that policy/v1 reaches.
 var Table = schema.Table{Group: "policy", Version: "v1",
 	Roots: []schema.Root{
-		{"Eviction", 0},
+		{Name: "Eviction", Type: 0},
 	},
 	Types: []schema.Type{
 		0: {Name: "policy/v1.Eviction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
+	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
+	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
+	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
+	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
+	"github.com/capstan-dev/capstan/generator/emit"
+	"github.com/capstan-dev/capstan/generator/load"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// tables are the generated tables, by the folder of their documents.
+var tables = map[string]*schema.Table{
+	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table,
+	"core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,
+}
+
+// The compiler gives the same tables at run time that the generator wrote as
+// Go data, so what is tested of one holds for the other.
+func TestGeneratedTablesAreTheCompiledOnes(t *testing.T) {
+	m, err := load.Load("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gv := range m.GroupVersions {
+		generated := tables[gv.Dir]
+		if generated == nil {
+			t.Errorf("no generated table of %s is compared: add it to tables", gv.Dir)
+			continue
+		}
+		if reflect.DeepEqual(generated, gv.Table) {
+			continue
+		}
+		t.Errorf("the generated table of %s differs: run make generate", gv.Dir)
+		for i := range min(len(generated.Types), len(gv.Table.Types)) {
+			if !reflect.DeepEqual(generated.Types[i], gv.Table.Types[i]) {
+				t.Errorf("type %d is\n%+v, generated is\n%+v", i, gv.Table.Types[i], generated.Types[i])
+				break
+			}
+		}
+	}
+	if len(m.GroupVersions) != len(tables) {
+		t.Errorf("%d group versions, %d tables", len(m.GroupVersions), len(tables))
+	}
+}
+
+func TestEqualDocumentsGiveEqualBytes(t *testing.T) {
+	var first []emit.File
+	for i := range 2 {
+		m, err := load.Load("..")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := emitAll(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = files
+			continue
+		}
+		if len(files) != len(first) {
+			t.Fatalf("%d files, then %d", len(first), len(files))
+		}
+		for j, f := range files {
+			if f.Path != first[j].Path || !bytes.Equal(f.Data, first[j].Data) {
+				t.Errorf("%s differs the second time", f.Path)
+			}
+		}
+	}
+}
+
+func TestWriteReplacesTheFolder(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "gen")
+	for _, files := range [][]emit.File{
+		{{Path: "a/one.go", Data: []byte("one")}, {Path: "stale.go", Data: []byte("stale")}},
+		{{Path: "a/one.go", Data: []byte("two")}, {Path: "b/c/new.go", Data: []byte("new")}},
+	} {
+		if size, err := write(dir, files); err != nil || size == 0 {
+			t.Fatal(size, err)
+		}
+	}
+	got := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(root, path)
+		got[filepath.ToSlash(rel)] = string(text)
+		return err
+	})
+	want := map[string]string{"gen/a/one.go": "two", "gen/b/c/new.go": "new"}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, error %v", got, err)
+	}
+}
+
+func TestAMistakeLeavesGenAlone(t *testing.T) {
+	root := t.TempDir()
+	if _, err := write(filepath.Join(root, "gen"), []emit.File{{Path: "kept.go", Data: []byte("kept")}}); err != nil {
+		t.Fatal(err)
+	}
+	// Not a folder where one has to be made: the write fails half way.
+	_, err := write(filepath.Join(root, "gen"), []emit.File{{Path: "x", Data: []byte("1")}, {Path: "x/y", Data: []byte("2")}})
+	if err == nil {
+		t.Error("a file below a file was written")
+	}
+	if err := run(root, nil, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "openapi/profile.yaml:1: ") {
+		t.Errorf("error %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "gen", "kept.go")); err != nil || string(text) != "kept" {
+		t.Errorf("gen/ holds %q, error %v", text, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(root, ".tmp", "*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left behind, error %v", left, err)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"generat"}, `unknown command "generat": the commands are generate and compat`},
+		{[]string{"compat", "x"}, `compat takes no arguments: remove ["x"]`},
+	} {
+		if err := run(t.TempDir(), c.args, &bytes.Buffer{}); err == nil || err.Error() != c.want {
+			t.Errorf("%v: error %v, want %s", c.args, err, c.want)
+		}
+	}
+	if err := run("..", []string{"compat"}, &bytes.Buffer{}); err != nil {
+		t.Error(err)
+	}
+}
