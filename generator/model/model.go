@@ -19,7 +19,6 @@ type Profile struct {
 type Model struct {
 	Profile       Profile
 	GroupVersions []*GroupVersion
-	types         map[string]*Type
 }
 
 // GroupVersion is one openapi/<dir>.yaml with the schemas of schemas/<dir>/.
