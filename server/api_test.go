@@ -173,7 +173,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown media type", "POST", configMaps, "text/csv", "a,b", 415, "UnsupportedMediaType"},
 		{"unknown patch type", "PATCH", configMaps + "/there", "application/json", "{}", 415, "UnsupportedMediaType"},
 		{"unknown resource", "GET", "/api/v1/namespaces/default/nosuch", "", "", 404, "NotFound"},
-		{"unknown group", "GET", "/apis/nosuch/v1/things", "", "", 404, ""},
+		{"unknown group", "GET", "/apis/nosuch/v1/things", "", "", 404, "NotFound"},
 		{"unknown path", "GET", "/nosuch", "", "", 404, ""},
 		{"missing object", "GET", configMaps + "/nosuch", "", "", 404, "NotFound"},
 		{"missing namespace", "POST", "/api/v1/namespaces/nosuch/configmaps", "application/json", configMap("x", "{}"), 404, "NotFound"},

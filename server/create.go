@@ -86,7 +86,7 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 		return store.Write{Op: store.OpCreate, Value: value}, nil
 	})
 	if errors.Is(err, errDryRun) {
-		return dryEntry(keyOf(res, namespace, name), obj, nil), nil
+		return notStored(keyOf(res, namespace, name), obj, nil), nil
 	}
 	return entry, err
 }
@@ -94,9 +94,10 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 // errDryRun leaves a transaction that must not write.
 var errDryRun = errors.New("dry run")
 
-// dryEntry is the answer of a write that was not made: the object, at the
-// revision of the one that it would have replaced (nil where there is none).
-func dryEntry(key string, obj document.Value, current *store.Entry) store.Entry {
+// notStored is an object as an answer that is not what the store holds: that of a
+// dry run, or of an update that ended in a deletion. It is at the revision of
+// the object that it replaces (nil where there is none).
+func notStored(key string, obj document.Value, current *store.Entry) store.Entry {
 	entry := store.Entry{Key: key}
 	meta := obj.Get("metadata")
 	if current == nil {

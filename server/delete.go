@@ -69,7 +69,7 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		write, err := s.deletion(res, obj, current, opts)
 		gone = write.Op == store.OpDelete
 		if err == nil && opts.dryRun {
-			dry, err = dryEntry(key, obj, current), errDryRun
+			dry, err = notStored(key, obj, current), errDryRun
 		}
 		return write, err
 	})
@@ -130,6 +130,9 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 	}
 	if wait && !changed {
 		return store.Write{}, nil
+	}
+	if !wait && res.Graceful && !terminating {
+		s.markTerminating(meta, grace) // it had its time, which was none
 	}
 	value, err := s.seal(res, obj)
 	if err != nil {

@@ -107,12 +107,10 @@ func (s *Server) dispatch(r *request) (func(*request) error, error) {
 }
 
 // unknown answers a path that nothing is at: with a Status where a client looks
-// for a resource of a group version that is served, with plain text elsewhere.
+// for a group, a version or a resource, with plain text elsewhere.
 func (s *Server) unknown(r *request) error {
-	for _, gv := range s.groups {
-		if strings.HasPrefix(r.http.URL.Path, gv.Prefix()+"/") {
-			return api.UnknownPath()
-		}
+	if path := r.http.URL.Path; strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
+		return api.UnknownPath()
 	}
 	return s.text(r, http.StatusNotFound, "404 page not found\n")
 }

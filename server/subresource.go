@@ -20,7 +20,7 @@ func (s *Server) subresourceVerbs(t target, m methods) {
 		add(api.VerbUpdate, http.MethodPut, s.update)
 		add(api.VerbPatch, http.MethodPatch, s.patch)
 	case t.sub.Name == "finalize" && s.isNamespace(t.resource):
-		add(api.VerbUpdate, http.MethodPut, s.finalizeNamespace)
+		add(api.VerbUpdate, http.MethodPut, s.update) // the one way to change spec.finalizers
 	case t.sub.Scale != nil:
 		add(api.VerbGet, http.MethodGet, s.getScale)
 		add(api.VerbUpdate, http.MethodPut, s.updateScale)

@@ -72,7 +72,7 @@ func matchName(meta document.Value, name string) error {
 // the object to store, from the current one (nil where there is none); it runs
 // once, under the key's lock.
 func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(current *store.Entry) (document.Value, error)) (store.Entry, error) {
-	var dry store.Entry
+	var answer store.Entry // when it is not what the store holds afterwards
 	key := keyOf(t.resource, t.namespace, t.name)
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		obj, err := next(current)
@@ -80,14 +80,16 @@ func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(
 			return store.Write{}, err
 		}
 		write, err := s.replacement(t, current, obj)
+		if err == nil && (dryRun || write.Op == store.OpDelete) {
+			answer = notStored(key, obj, current)
+		}
 		if err == nil && dryRun {
-			dry = dryEntry(key, obj, current)
 			err = errDryRun
 		}
 		return write, err
 	})
-	if errors.Is(err, errDryRun) {
-		return dry, nil
+	if errors.Is(err, errDryRun) || err == nil && answer.Key != "" {
+		return answer, nil
 	}
 	return entry, err
 }
@@ -116,12 +118,14 @@ func (s *Server) replacement(t target, current *store.Entry, obj document.Value)
 	if causes := validate(res, obj, old); len(causes) > 0 {
 		return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
 	}
+	if finished(obj) {
+		// What watchers see last is what was there last.
+		value, err := s.seal(res, old)
+		return store.Write{Op: store.OpDelete, Value: value}, err
+	}
 	value, err := s.seal(res, obj)
 	if err != nil {
 		return store.Write{}, err
-	}
-	if finished(obj) {
-		return store.Write{Op: store.OpDelete, Value: value}, nil
 	}
 	if unchanged(value, current) {
 		return store.Write{}, nil
@@ -158,10 +162,8 @@ func prepareUpdate(t target, obj, old document.Value) {
 			meta.Remove(field)
 		}
 	}
-	if t.sub != nil && t.sub.Name == "finalize" {
-		return // obj is the old object already, but for its finalizers
-	}
 	status := t.sub != nil && t.sub.Name == "status"
+	finalize := t.sub != nil && t.sub.Name == "finalize"
 	if res.HasStatus {
 		for name := range old.Members() {
 			if !kept(name) && (name == "status") != status {
@@ -175,7 +177,7 @@ func prepareUpdate(t target, obj, old document.Value) {
 			obj.Remove("status")
 		}
 	}
-	if res.Hooks != nil && res.Hooks.Update != nil && !status {
+	if res.Hooks != nil && res.Hooks.Update != nil && !status && !finalize {
 		res.Hooks.Update(obj, old)
 	}
 	if res.HasGeneration && !status && specChanged(obj, old) {
