@@ -16,8 +16,8 @@ func TestNamespace(t *testing.T) {
 		{"own finalizer", "spec: {finalizers: [a/b]}", "spec/finalizers", `["a/b","kubernetes"]`},
 	})
 	runCreate(t, head, []createCase{
-		{"plain", "spec: {finalizers: [a]}", "spec.finalizers[0]: Invalid"},
-		{"bad", "spec: {finalizers: ['a b']}", "spec.finalizers[0]: Invalid"},
+		{"plain", "spec: {finalizers: [a]}", "spec.finalizers: Invalid"},
+		{"bad", "spec: {finalizers: ['a b']}", "spec.finalizers: Invalid"},
 	})
 	old, r := create(t, head)
 	obj, _ := decode(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: n1, labels: {a: b}}\nspec: {finalizers: [x/z]}\n")

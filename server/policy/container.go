@@ -89,7 +89,9 @@ func (c *causes) initContainer(container document.Value) {
 // have.
 var notForEphemeral = [...]string{"ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
 
-func (c *causes) ephemeralContainer(spec, container document.Value) {
+// ephemeralContainer checks such a container; others are the names of those that
+// it can look at.
+func (c *causes) ephemeralContainer(container document.Value, others names) {
 	for _, name := range notForEphemeral {
 		if v := container.Get(name); !isEmpty(v) {
 			c.forbidden(v.Path(), "cannot be set for an Ephemeral Container")
@@ -102,21 +104,7 @@ func (c *causes) ephemeralContainer(spec, container document.Value) {
 			}
 		}
 	}
-	target := container.Get("targetContainerName")
-	if target.Text() != "" && !hasContainer(spec, target.Text()) {
+	if target := container.Get("targetContainerName"); target.Text() != "" && !others.has(target.Text()) {
 		c.notFound(target)
 	}
-}
-
-// hasContainer reports whether a pod has a container or init container of that
-// name.
-func hasContainer(spec document.Value, name string) bool {
-	for _, list := range podContainers[:2] {
-		for _, container := range spec.Get(list).Elements() {
-			if container.Get("name").Equals(name) {
-				return true
-			}
-		}
-	}
-	return false
 }

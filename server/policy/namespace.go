@@ -40,14 +40,19 @@ func (p Policy) UpdateNamespace(obj, old document.Value) {
 	p.DefaultNamespace(obj)
 }
 
-// ValidateNamespace checks the names of the finalizers.
+// ValidateNamespace checks the names of the finalizers, which are all reported
+// at the list.
 func (Policy) ValidateNamespace(obj, _ document.Value) []schema.Cause {
 	var c causes
-	for _, finalizer := range obj.At("spec", "finalizers").Elements() {
+	list := obj.At("spec", "finalizers")
+	for _, finalizer := range list.Elements() {
 		name := finalizer.Text()
-		c.format(finalizer, "qualified-name")
-		if name != namespaceFinalizer && !strings.Contains(name, "/") {
-			c.invalid(finalizer, "name is neither a standard finalizer name nor is it fully qualified")
+		if name == namespaceFinalizer {
+			continue
+		}
+		c.formatText(list.Path(), name, "qualified-name")
+		if !strings.Contains(name, "/") {
+			c.invalidAt(list.Path(), finalizer, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
 	return c

@@ -150,21 +150,16 @@ func (c *causes) podOnly(pod, spec document.Value) {
 		}
 	}
 	name := pod.At("metadata", "name")
-	withoutAccount := isEmpty(spec.Get("serviceAccountName"))
+	if isEmpty(name) {
+		return
+	}
 	for _, volume := range spec.Get("volumes").Elements() {
-		if volume.Get("ephemeral").Exists() && !isEmpty(name) {
-			claim := name.Text() + "-" + volume.Get("name").Text()
-			for _, problem := range document.CheckFormat("dns1123-subdomain", claim) {
-				c.invalid(volume.Get("name"), "claim name \""+claim+"\": "+problem)
-			}
-		}
-		if !withoutAccount {
+		if !volume.Get("ephemeral").Exists() {
 			continue
 		}
-		for _, source := range volume.At("projected", "sources").Elements() {
-			if token := source.Get("serviceAccountToken"); isSet(token) {
-				c.forbidden(token.Path(), "must not be specified when serviceAccountName is not set")
-			}
+		claim := name.Text() + "-" + volume.Get("name").Text()
+		for _, problem := range document.CheckFormat("dns1123-subdomain", claim) {
+			c.invalid(volume.Get("name"), "claim name \""+claim+"\": "+problem)
 		}
 	}
 }

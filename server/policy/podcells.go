@@ -7,95 +7,85 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// podState is what a table says of a pod.
-type podState struct {
-	reason      string
-	ready       int
-	restarts    int64
-	lastRestart document.Value // the end of the last run that was followed by another
+// A pod that starts runs its init containers one by one, and then all others. A
+// table shows the state of those that are at work. The three cells below look at
+// no more than they need: lists of pods are long.
+
+// atInit finds the first init container that has not done its work, and its
+// place. There is none when the pod's other containers may run.
+func atInit(status document.Value) (int, document.Value) {
+	for i, container := range status.Get("initContainerStatuses").Elements() {
+		terminated := container.At("state", "terminated")
+		if !isSet(terminated) || number(terminated.Get("exitCode")) != 0 {
+			return i, container
+		}
+	}
+	return 0, document.Value{}
 }
 
-// look finds the state of a pod. While init containers are at work it is
-// theirs; then it is that of the first container that says something.
-func look(pod document.Value) podState {
-	status := pod.Get("status")
-	s := podState{reason: statusWord(status.Get("phase"))}
-	if reason := status.Get("reason"); !isEmpty(reason) {
-		s.reason = reason.Text()
-	}
-	if !s.initializing(pod, status.Get("initContainerStatuses")) {
-		s.containers(status)
-	}
-	if isSet(pod.At("metadata", "deletionTimestamp")) {
-		s.reason = "Terminating"
+// CellPodStatus is the phase, or the reason that says more.
+func (Policy) CellPodStatus(obj document.Value) any {
+	status := obj.Get("status")
+	if isSet(obj.At("metadata", "deletionTimestamp")) {
 		if status.Get("reason").Equals("NodeLost") {
-			s.reason = "Unknown"
+			return "Unknown"
 		}
+		return "Terminating"
 	}
-	return s
+	if i, container := atInit(status); container.Exists() {
+		return initReason(container, i, obj)
+	}
+	return containersReason(status)
 }
 
-// initializing looks at the init containers up to the first that has not done
-// its work, and reports whether there is one.
-func (s *podState) initializing(pod, statuses document.Value) bool {
-	for i, container := range statuses.Elements() {
-		s.count(container)
-		waiting, terminated := container.At("state", "waiting"), container.At("state", "terminated")
-		reason := waiting.Get("reason")
-		switch {
-		case isSet(terminated) && number(terminated.Get("exitCode")) == 0:
-			continue
-		case isSet(terminated):
-			s.reason = "Init:" + endReason(terminated)
-		case !isEmpty(reason) && !reason.Equals("PodInitializing"):
-			s.reason = "Init:" + reason.Text()
-		default:
-			s.reason = "Init:" + strconv.Itoa(i) + "/" + strconv.Itoa(pod.At("spec", "initContainers").Len())
-		}
-		return true
+// initReason says how far a pod's init containers are; container is at work.
+func initReason(container document.Value, i int, pod document.Value) string {
+	if terminated := container.At("state", "terminated"); isSet(terminated) {
+		return "Init:" + endReason(terminated)
 	}
-	return false
+	reason := container.At("state", "waiting", "reason")
+	if !isEmpty(reason) && !reason.Equals("PodInitializing") {
+		return "Init:" + reason.Text()
+	}
+	return "Init:" + ofAll(i, pod.At("spec", "initContainers").Len())
 }
 
-func (s *podState) containers(status document.Value) {
-	s.restarts = 0
-	said, running := false, false
+// containersReason is the reason of the first container that has one, else that
+// of the pod.
+func containersReason(status document.Value) string {
+	word, running := "", false
 	for _, container := range status.Get("containerStatuses").Elements() {
-		s.count(container)
 		state := container.Get("state")
-		terminated := state.Get("terminated")
-		reason := state.At("waiting", "reason")
+		reason, terminated := state.At("waiting", "reason"), state.Get("terminated")
 		switch {
-		case !isEmpty(reason):
-			if !said {
-				s.reason = reason.Text()
-			}
-			said = true
-		case isSet(terminated):
-			if !said {
-				s.reason = endReason(terminated)
-			}
-			said = true
-		case container.Get("ready").Bool() && isSet(state.Get("running")):
+		case isReady(container):
 			running = true
-			s.ready++
+		case word != "":
+		case !isEmpty(reason):
+			word = reason.Text()
+		case isSet(terminated):
+			word = endReason(terminated)
 		}
 	}
-	if running && s.reason == "Completed" {
-		s.reason = "NotReady"
+	if word == "" {
+		if word = statusWord(status.Get("reason")); word == "" {
+			word = statusWord(status.Get("phase"))
+		}
+	}
+	if word == "Completed" && running {
 		if hasCondition(status, "Ready") {
-			s.reason = "Running"
+			return "Running"
 		}
+		return "NotReady"
 	}
+	return word
 }
 
-// count adds the restarts of a container.
-func (s *podState) count(container document.Value) {
-	s.restarts += number(container.Get("restartCount"))
-	end := container.At("lastState", "terminated", "finishedAt")
-	if !isEmpty(end) && (!s.lastRestart.Exists() || end.Text() > s.lastRestart.Text()) {
-		s.lastRestart = end
-	}
+// isReady reports whether a container runs and is ready.
+func isReady(container document.Value) bool {
+	state := container.Get("state")
+	return container.Get("ready").Bool() && isSet(state.Get("running")) &&
+		!isSet(state.Get("terminated")) && isEmpty(state.At("waiting", "reason"))
 }
 
 // endReason says why a container ended.
@@ -129,12 +119,17 @@ func hasCondition(status document.Value, kind string) bool {
 	return false
 }
 
-// CellPodStatus is the phase, or the reason that says more.
-func (Policy) CellPodStatus(obj document.Value) any { return look(obj).reason }
-
 // CellPodReady says how many containers are ready: "1/2".
 func (Policy) CellPodReady(obj document.Value) any {
-	return ofAll(look(obj).ready, obj.At("spec", "containers").Len())
+	status, ready := obj.Get("status"), 0
+	if _, container := atInit(status); !container.Exists() {
+		for _, container := range status.Get("containerStatuses").Elements() {
+			if isReady(container) {
+				ready++
+			}
+		}
+	}
+	return ofAll(ready, obj.At("spec", "containers").Len())
 }
 
 // ofAll is "ready/all".
@@ -147,12 +142,33 @@ func ofAll(part, all int) string {
 }
 
 // CellPodRestarts says how often containers were restarted, and when last:
-// "5 (3m ago)".
+// "5 (3m ago)". While init containers are at work it is they that count.
 func (p Policy) CellPodRestarts(obj document.Value) any {
-	s := look(obj)
-	text := strconv.FormatInt(s.restarts, 10)
-	if s.lastRestart.Exists() {
-		text += " (" + codec.Age(s.lastRestart.Text(), p.Now()) + " ago)"
+	status := obj.Get("status")
+	restarts, last := int64(0), document.Value{}
+	count := func(container document.Value) {
+		restarts += number(container.Get("restartCount"))
+		end := container.At("lastState", "terminated", "finishedAt")
+		if !isEmpty(end) && (!last.Exists() || end.Text() > last.Text()) {
+			last = end
+		}
+	}
+	at, container := atInit(status)
+	for i, early := range status.Get("initContainerStatuses").Elements() {
+		if container.Exists() && i > at {
+			break
+		}
+		count(early)
+	}
+	if !container.Exists() {
+		restarts = 0
+		for _, container := range status.Get("containerStatuses").Elements() {
+			count(container)
+		}
+	}
+	text := strconv.FormatInt(restarts, 10)
+	if last.Exists() {
+		text += " (" + codec.Age(last.Text(), p.Now()) + " ago)"
 	}
 	return text
 }

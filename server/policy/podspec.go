@@ -19,7 +19,9 @@ func (c *causes) podSpec(spec document.Value) {
 		c.initContainer(container)
 	}
 	for _, container := range spec.Get("ephemeralContainers").Elements() {
-		c.ephemeralContainer(spec, container)
+		c.ephemeralContainer(container, containers)
+	}
+	for _, container := range spec.Get("ephemeralContainers").Elements() {
 		c.container(container, &containers, volumes)
 	}
 	c.hostPorts(spec)

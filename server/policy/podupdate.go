@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/capstan-dev/capstan/internal/document"
+import (
+	"iter"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
 
 // podMutable are the members of a pod's spec that an update may change, each in
 // its own way.
@@ -27,8 +31,12 @@ func (c *causes) podUpdate(spec, old document.Value) {
 		c.invalid(deadline, "must be less than or equal to previous value")
 		return
 	}
+	var borne names
+	for _, t := range spec.Get("tolerations").Elements() {
+		borne.add(toleration(t))
+	}
 	for _, t := range old.Get("tolerations").Elements() {
-		if !hasToleration(spec.Get("tolerations"), t) {
+		if !borne.has(toleration(t)) {
 			c.forbidden(member(spec, "tolerations"), "existing toleration can not be modified except its tolerationSeconds")
 			break
 		}
@@ -45,8 +53,10 @@ func sameContainers(spec, old document.Value) bool {
 		if same(now, before) {
 			continue
 		}
-		for i, container := range now.Elements() {
-			if !sameBut(container, before.Index(i), "image") {
+		next, stop := iter.Pull2(before.Elements())
+		defer stop()
+		for _, container := range now.Elements() {
+			if _, was, _ := next(); !sameBut(container, was, "image") {
 				return false
 			}
 		}
@@ -59,12 +69,11 @@ func graceMayChange(spec, old document.Value) bool {
 	return same(now, before) || number(before) < 0 && number(now) == 1
 }
 
-// hasToleration reports whether a toleration is in the list, its seconds aside.
-func hasToleration(list, want document.Value) bool {
-	for _, t := range list.Elements() {
-		if sameBut(t, want, "tolerationSeconds") {
-			return true
-		}
+// toleration is what a toleration bears, as text; for how long is left out.
+func toleration(t document.Value) string {
+	text := ""
+	for _, name := range [...]string{"key", "operator", "value", "effect"} {
+		text += t.Get(name).Text() + "\x00"
 	}
-	return false
+	return text
 }

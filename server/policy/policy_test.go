@@ -241,46 +241,67 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// No rule may fail on an object of its kind that has nothing in it, nor on one
-// in which everything is null.
-func TestEmptyObjects(t *testing.T) {
+// runAll runs every rule and every cell on copies of an object, of whatever kind
+// it is.
+func runAll(t testing.TB, text []byte) {
+	t.Helper()
+	open := func() document.Value {
+		doc, err := document.DecodeAny(text, document.Limits{})
+		if err != nil {
+			t.Skip("not JSON")
+		}
+		return doc.Root()
+	}
+	old := open()
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			r := &gv.Resources[i]
-			for _, text := range []string{`{}`, `{"metadata":null,"spec":null,"status":null}`, `{"metadata":{},"spec":{},"status":{}}`} {
-				doc, err := document.DecodeAny([]byte(text), document.Limits{})
-				if err != nil {
-					t.Fatal(err)
+			obj := open()
+			if r.Hooks != nil {
+				if r.Hooks.Create != nil {
+					r.Hooks.Create(obj)
 				}
-				obj := doc.Root()
-				if r.Hooks != nil {
-					if r.Hooks.Create != nil {
-						r.Hooks.Create(obj)
-					}
-					if r.Hooks.Update != nil {
-						r.Hooks.Update(obj, obj)
-					}
-					if r.Hooks.Validate != nil {
-						r.Hooks.Validate(obj, document.Value{})
-						r.Hooks.Validate(obj, obj)
-					}
+				if r.Hooks.Update != nil {
+					r.Hooks.Update(obj, old)
 				}
-				for j := range r.Columns {
-					if c := &r.Columns[j]; c.Cell != nil {
-						c.Cell(obj)
-					}
+				if r.Hooks.Validate != nil {
+					r.Hooks.Validate(obj, document.Value{})
+					r.Hooks.Validate(obj, old)
+				}
+			}
+			for j := range r.Columns {
+				if c := &r.Columns[j]; c.Cell != nil {
+					c.Cell(obj)
 				}
 			}
 		}
-		for i, hook := range gv.Defaults {
-			doc, err := document.DecodeAny([]byte(`{}`), document.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if hook == nil {
-				t.Errorf("%s: default hook %d is nil", gv.APIVersion(), i)
-			}
-			hook(doc.Root())
+		for _, hook := range gv.Defaults {
+			hook(open())
 		}
 	}
+}
+
+// No rule may fail on an object that is not of its kind, or of no kind.
+func FuzzRules(f *testing.F) {
+	for _, text := range []string{`{}`, `[]`, `null`, `{"metadata":null,"spec":null,"status":null}`,
+		`{"metadata":{},"spec":{},"status":{}}`, `{"metadata":1,"spec":[1],"status":"x"}`,
+		`{"spec":{"containers":[null,1,{"ports":[{}],"env":[{"valueFrom":{"fieldRef":{"apiVersion":"v1","fieldPath":"a['b']"}}}]}],"ports":[{}]}}`} {
+		f.Add([]byte(text))
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "schemas", "examples", "valid", "*", "v1", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		f.Fatal("there are no examples", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		json, _, err := document.FromYAML(data)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(json)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) { runAll(t, text) })
 }

@@ -173,16 +173,16 @@ func keepNodePorts(ports, before document.Value) {
 			sent.add(show(v))
 		}
 	}
+	had := map[string]document.Value{}
+	for _, port := range before.Elements() {
+		had[port.Get("name").Text()] = port.Get("nodePort")
+	}
 	for _, port := range ports.Elements() {
 		if number(port.Get("nodePort")) != 0 {
 			continue
 		}
-		for _, old := range before.Elements() {
-			v := old.Get("nodePort")
-			if number(v) != 0 && old.Get("name").Text() == port.Get("name").Text() && sent.add(show(v)) {
-				port.Put("nodePort", v)
-				break
-			}
+		if v := had[port.Get("name").Text()]; number(v) != 0 && sent.add(show(v)) {
+			port.Put("nodePort", v)
 		}
 	}
 }

@@ -114,7 +114,8 @@ func isBlock(volume document.Value) bool {
 	return isSet(volume.Get("persistentVolumeClaim")) || isSet(volume.Get("ephemeral"))
 }
 
-// mounts checks the volumes and devices that a container uses.
+// mounts checks the volumes and devices that a container uses. Some causes do not
+// say which mount is wrong.
 func (c *causes) mounts(container document.Value, volumes map[string]document.Value) {
 	mounts, devices := container.Get("volumeMounts"), container.Get("volumeDevices")
 	var mounted, paths, deviceNames, devicePaths names
@@ -143,13 +144,17 @@ func (c *causes) mounts(container document.Value, volumes map[string]document.Va
 			}
 		}
 		sub, expr := mount.Get("subPath"), mount.Get("subPathExpr")
-		c.descending(sub)
-		c.descending(expr)
+		if sub.Text() != "" {
+			c.descendingAt(member(mounts, "subPath"), sub)
+		}
+		if expr.Text() != "" {
+			c.descendingAt(member(mounts, "subPathExpr"), expr)
+		}
 		if sub.Text() != "" && expr.Text() != "" {
 			c.invalid(expr, "subPathExpr and subPath are mutually exclusive")
 		}
 		if propagation := mount.Get("mountPropagation"); propagation.Equals("Bidirectional") && !privileged {
-			c.forbidden(propagation.Path(), "Bidirectional mount propagation is available only to privileged containers")
+			c.forbidden(member(mounts, "mountPropagation"), "Bidirectional mount propagation is available only to privileged containers")
 		}
 	}
 	c.devices(devices, volumes, mounted, paths)
