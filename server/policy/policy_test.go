@@ -33,12 +33,16 @@ func resource(t testing.TB, apiVersion, kind string) *api.Resource {
 	return nil
 }
 
-// decode reads an object in YAML with all defaults.
+// decode reads an object in YAML or, which is quicker for long ones, in JSON, with
+// all defaults.
 func decode(t testing.TB, text string) (document.Value, *api.Resource) {
 	t.Helper()
-	json, _, err := document.FromYAML([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+	json := []byte(text)
+	if !strings.HasPrefix(text, "{") {
+		var err error
+		if json, _, err = document.FromYAML(json); err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
 	}
 	plain, err := document.DecodeAny(json, document.Limits{})
 	if err != nil {
