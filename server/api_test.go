@@ -221,6 +221,23 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
+// TestOpenAPIForms asks for the documents as clients of several ages do.
+func TestOpenAPIForms(t *testing.T) {
+	h := startServer(t, nil)
+	for _, test := range []struct{ path, accept, want, begins string }{
+		{"/openapi/v2", "", "application/json", "{"},
+		{"/openapi/v2", "application/json", "application/json", "{"},
+		{"/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "\n\x032.0"},
+		{"/openapi/v3", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf", "application/json", "{"},
+		{"/openapi/v3/apis/apps/v1", "application/json", "application/json", "{"},
+	} {
+		r := h.send("GET", test.path, "", nil, "Accept", test.accept)
+		if got := r.header.Get("Content-Type"); r.code != 200 || got != test.want || !bytes.HasPrefix(r.body, []byte(test.begins)) {
+			t.Errorf("%s as %q: %d %s %.40q, want 200 %s %q", test.path, test.accept, r.code, got, r.body, test.want, test.begins)
+		}
+	}
+}
+
 // TestManyServersInOneProcess starts several and checks that they share nothing.
 func TestManyServersInOneProcess(t *testing.T) {
 	a, b := startServer(t, nil), startServer(t, nil)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -128,6 +129,12 @@ func (want bodyKind) check(apiVersion, kind string) error {
 	return nil
 }
 
+// refuse is the error of a body that is not what the kind says. Clients show the
+// version in it without the group.
+func (want bodyKind) refuse(why string) error {
+	return api.BadRequest("%s in version %q cannot be handled as a %s: %s", want.kind, path.Base(want.apiVersion), want.kind, why)
+}
+
 // decode makes the typed tree and says what was unknown or given twice.
 func (s *Server) decode(r *request, text []byte, problems []document.Problem, want bodyKind, validation string) (*document.Document, error) {
 	doc, found, err := s.parse(text, want)
@@ -152,7 +159,7 @@ func (s *Server) parse(text []byte, want bodyKind) (*document.Document, []docume
 		if mismatch := s.otherKind(text, want); mismatch != nil {
 			return nil, nil, mismatch
 		}
-		return nil, nil, api.BadRequest("%s in version %q cannot be handled as a %s: %v", want.kind, want.apiVersion, want.kind, err)
+		return nil, nil, want.refuse(err.Error())
 	}
 	root := doc.Root()
 	if err := want.check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
@@ -200,5 +207,5 @@ func report(r *request, problems []document.Problem, want bodyKind, validation s
 		}
 		return nil
 	}
-	return api.BadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s", want.kind, want.apiVersion, want.kind, strings.Join(texts, ", "))
+	return want.refuse("strict decoding error: " + strings.Join(texts, ", "))
 }

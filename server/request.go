@@ -26,6 +26,7 @@ type target struct {
 	namespace string // "" for cluster-scoped resources and for all namespaces
 	name      string // "" for collections
 	watchPath bool   // one of the old /watch/ paths
+	ownForm   bool   // an endpoint whose forms are not those of objects
 	unbounded bool   // an endpoint that takes as long as it was asked to
 }
 

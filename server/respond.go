@@ -19,7 +19,7 @@ const gzipSize = 128 << 10
 
 // negotiate decides in which representation the request is answered.
 func (r *request) negotiate() error {
-	if r.target.open || r.target.resource == nil && r.target.endpoint == nil {
+	if r.target.open || r.target.ownForm || r.target.resource == nil && r.target.endpoint == nil {
 		return nil
 	}
 	var err error

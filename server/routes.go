@@ -21,27 +21,27 @@ func (s *Server) routes() http.Handler {
 	e.HideBanner, e.HidePort = true, true
 	routes.Register(e, s.groups, resourceHandler{s})
 
-	endpoint := func(path string, open bool, do func(*request) error) {
-		h := func(c echo.Context) error { return s.serve(c, target{endpoint: do, open: open}) }
+	endpoint := func(path string, t target) {
+		h := func(c echo.Context) error { return s.serve(c, t) }
 		e.Any(path, h)
 		e.RouteNotFound(path, h)
 	}
-	endpoint("/api", false, s.versions)
-	endpoint("/api/", false, s.versions)
+	endpoint("/api", target{endpoint: s.versions})
+	endpoint("/api/", target{endpoint: s.versions})
 	for path := range s.discovery {
-		endpoint(path, false, s.discovery.serve(s, path))
-		endpoint(path+"/", false, s.discovery.serve(s, path))
+		endpoint(path, target{endpoint: s.discovery.serve(s, path)})
+		endpoint(path+"/", target{endpoint: s.discovery.serve(s, path)})
 	}
-	endpoint("/version", true, s.version)
-	endpoint("/version/", true, s.version)
-	endpoint("/openapi/v2", false, s.openAPI2)
-	endpoint("/openapi/v3", false, s.openAPI3Index)
+	endpoint("/version", target{endpoint: s.version, open: true})
+	endpoint("/version/", target{endpoint: s.version, open: true})
+	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
+	endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
 	for _, doc := range openapi.V3() {
-		endpoint("/openapi/v3/"+doc.Path, false, s.openAPI3(doc))
+		endpoint("/openapi/v3/"+doc.Path, target{endpoint: s.openAPI3(doc), ownForm: true})
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
-		endpoint("/"+name, true, s.health(name, ""))
-		endpoint("/"+name+"/", true, s.health(name, ""))
+		endpoint("/"+name, target{endpoint: s.health(name, ""), open: true})
+		endpoint("/"+name+"/", target{endpoint: s.health(name, ""), open: true})
 		h := func(c echo.Context) error {
 			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), open: true})
 		}
