@@ -11,7 +11,7 @@ import (
 
 func TestComparer(t *testing.T) {
 	var prefixes [][]byte
-	for _, key := range []string{"\x01", "a", "a\x01", "ab", "b", "core/pods/default/web", "core/pods/default/web-0", "\xff", "\xff\xff"} {
+	for _, key := range []string{"\x01", "a", "a\x01", "ab", "b", "pods/web", "pods/web-0", "\xff", "\xff\xff"} {
 		prefixes = append(prefixes, appendObject(nil, key))
 	}
 	slices.SortFunc(prefixes, bytes.Compare)

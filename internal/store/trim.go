@@ -47,10 +47,10 @@ type sample struct {
 }
 
 const (
-	sweepStep       = 256 // log records per batch: a fraction of a millisecond
-	samplesPerSpan  = 60  // samples kept of one span of history
-	minSampleSpacer = 100 * time.Millisecond
-	maxSampleSpacer = 10 * time.Second
+	sweepStep      = 256 // log records per batch: a fraction of a millisecond
+	samplesPerSpan = 60  // samples kept of one span of history
+	minSampleGap   = 100 * time.Millisecond
+	maxSampleGap   = 10 * time.Second
 )
 
 func (e *Engine) loadTrimmer() error {
@@ -93,17 +93,17 @@ func readSample(it *pebble.Iterator) (sample, error) {
 // keepHistory samples and trims until ctx ends.
 func (e *Engine) keepHistory(ctx context.Context) {
 	defer close(e.stopped)
-	every := min(max(e.cfg.History/samplesPerSpan, minSampleSpacer), maxSampleSpacer)
+	every := min(max(e.cfg.History/samplesPerSpan, minSampleGap), maxSampleGap)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		if err := e.tick(ctx); err != nil && ctx.Err() == nil && e.Healthy() == nil {
-			e.cfg.Logger.Error("store: history could not be trimmed", "error", err)
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		if err := e.tick(ctx); err != nil && ctx.Err() == nil && e.Healthy() == nil {
+			e.cfg.Logger.Error("store: history could not be trimmed", "error", err)
 		}
 	}
 }

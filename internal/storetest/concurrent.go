@@ -68,11 +68,11 @@ func testConcurrent(t *testing.T, h Harness) {
 	for range readers {
 		reading.Go(func() {
 			for {
+				log.look(t, s)
 				select {
 				case <-stop:
 					return
 				default:
-					log.look(t, s)
 				}
 			}
 		})

@@ -19,7 +19,8 @@ type machine struct {
 	model *Model
 	views []pair // open views at the same revision
 	n     int    // makes every body different
-	heard []string
+	heard []*store.Change
+	known int // of heard, how many have been compared
 }
 
 type pair struct{ got, want store.Reader }
@@ -49,9 +50,7 @@ var keys = rapid.SampledFrom([]string{"a", "a/b", "a/b/c", "a/bc", "a0", "b", "b
 
 func (m *machine) subscribe() {
 	m.s.Subscribe(func(changes []*store.Change) {
-		for _, c := range changes {
-			m.heard = append(m.heard, ChangeText(c))
-		}
+		m.heard = append(m.heard, changes...)
 	})
 }
 
@@ -163,10 +162,12 @@ func (m *machine) check(t *rapid.T) {
 	if uint64(len(m.heard)) != m.model.Current() {
 		t.Fatalf("%d changes were announced, the newest revision is %d", len(m.heard), m.model.Current())
 	}
-	for _, c := range m.model.changes {
-		if got := m.heard[c.Entry.Revision-1]; got != ChangeText(c) {
-			t.Fatalf("announced: %s, expected %s", got, ChangeText(c))
+	for _, c := range m.heard[m.known:] {
+		want := m.model.changes[c.Entry.Revision-m.model.oldest-1]
+		if ChangeText(c) != ChangeText(want) || c.Entry.Revision != uint64(m.known+1) {
+			t.Fatalf("announced: %s, expected %s", ChangeText(c), ChangeText(want))
 		}
+		m.known++
 	}
 }
 

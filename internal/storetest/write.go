@@ -200,7 +200,7 @@ func testPanic(t *testing.T, h Harness) {
 
 func testLargeValues(t *testing.T, h Harness) {
 	s, ctx := h.open(t), context.Background()
-	sizes := map[string]int{"a": 3 << 20, "b": 20 << 20, "c": 0}
+	sizes := map[string]int{"a": 3 << 20, "b": 9 << 20, "c": 0}
 	for key, size := range sizes {
 		_, err := s.Update(ctx, key, func(*store.Entry) (store.Write, error) {
 			return store.Write{Op: store.OpCreate, Value: store.Value{Body: bytes.Repeat([]byte(key), size), RevisionAt: -1}}, nil
