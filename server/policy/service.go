@@ -56,7 +56,11 @@ func (Policy) DefaultServiceSpec(spec document.Value) {
 // its forms; addresses and node ports that were not are not chosen here.
 func (Policy) CreateService(obj document.Value) {
 	obj.SetObject("status").SetObject("loadBalancer")
-	spec := obj.Get("spec")
+	tellClusterIP(obj.Get("spec"))
+}
+
+// tellClusterIP tells an address that was sent in all its forms.
+func tellClusterIP(spec document.Value) {
 	if ip := spec.Get("clusterIP").Text(); ip != "" && isEmpty(spec.Get("clusterIPs")) {
 		setClusterIP(spec, ip)
 	}
@@ -110,6 +114,7 @@ func (Policy) UpdateService(obj, old document.Value) {
 			spec.Remove(name)
 		}
 	}
+	tellClusterIP(spec)
 	switch {
 	case needsNodePort(kind) && needsNodePort(was):
 		keepNodePorts(spec.Get("ports"), before.Get("ports"))

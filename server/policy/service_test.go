@@ -95,6 +95,11 @@ func TestServiceUpdate(t *testing.T) {
 	for _, name := range []string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"} {
 		expectAt(t, obj, "spec/"+name, "")
 	}
+
+	again, _ := decode(t, serviceHead+spec("clusterIP: 10.0.0.9, ports: [{port: 80}]"))
+	r.Hooks.Update(again, obj)
+	expectAt(t, again, "spec/clusterIPs", `["10.0.0.9"]`)
+	expectAt(t, again, "spec/ipFamilies", `["IPv4"]`)
 }
 
 func TestServiceCells(t *testing.T) {
