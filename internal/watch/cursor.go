@@ -30,8 +30,37 @@ func (h *Hub) Watch(prefix string, after uint64) *Cursor {
 	return &Cursor{hub: h, ring: h.ringFor(resourcePrefix(prefix)), prefix: prefix, rev: after}
 }
 
-// Revision is the newest revision up to which everything has been returned.
-func (c *Cursor) Revision() uint64 { return c.rev }
+// Revision is the newest revision up to which everything has been returned. As
+// long as there is nothing to return it grows with the writes of others, which
+// do not wake the cursor: what a bookmark says is always up to date.
+func (c *Cursor) Revision() uint64 {
+	c.hub.mu.RLock()
+	defer c.hub.mu.RUnlock()
+	if c.inside() {
+		c.take(0)
+	}
+	return c.rev
+}
+
+// inside reports whether the ring has all that the cursor has not seen. The
+// hub's lock is held.
+func (c *Cursor) inside() bool { return c.rev >= c.ring.floor }
+
+// take moves over the ring, to its end or until it would return more than limit
+// events, and returns those. The hub's lock is held and the cursor inside.
+func (c *Cursor) take(limit int) (events []*Event) {
+	for _, e := range c.ring.after(c.rev) {
+		if strings.HasPrefix(e.Entry.Key, c.prefix) {
+			if len(events) == limit {
+				return events
+			}
+			events = append(events, e)
+		}
+		c.rev = e.Entry.Revision
+	}
+	c.rev = max(c.rev, c.hub.latest)
+	return events
+}
 
 // Poll returns the next events, at most batchSize, without waiting. No events
 // and no error means that the cursor has caught up: Revision has moved to the
@@ -42,21 +71,9 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 	for {
 		h := c.hub
 		h.mu.RLock()
-		closed, inside := h.closed, c.rev >= c.ring.floor
+		closed, inside := h.closed, c.inside()
 		if inside {
-			for _, e := range c.ring.after(c.rev) {
-				c.rev = e.Entry.Revision
-				if strings.HasPrefix(e.Entry.Key, c.prefix) {
-					events = append(events, e)
-					if len(events) == batchSize {
-						break
-					}
-				}
-			}
-			if len(events) == 0 && c.rev < h.latest {
-				c.rev = h.latest
-			}
-			wake = c.ring.wake
+			events, wake = c.take(batchSize), c.ring.wake
 		}
 		h.mu.RUnlock()
 		if closed {
@@ -74,19 +91,14 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 // catchUp reads from the log. It may return no events although it moved on.
 func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
 	var events []*Event
-	full := false
 	read, err := c.hub.store.Changes(ctx, c.prefix, c.rev, func(ch *store.Change) bool {
 		events = append(events, &Event{Change: *ch})
-		full = len(events) == batchSize
-		return !full
+		return len(events) < batchSize
 	})
 	if err != nil {
 		return nil, err
 	}
-	if full {
-		read = events[len(events)-1].Entry.Revision
-	}
-	c.rev = max(c.rev, read)
+	c.rev = read
 	return events, nil
 }
 

@@ -107,9 +107,6 @@ func (h *Hub) ringFor(prefix string) *ring {
 	defer h.mu.Unlock()
 	if r = h.rings[prefix]; r == nil {
 		r = &ring{floor: h.latest, wake: make(chan struct{})}
-		if h.closed {
-			close(r.wake)
-		}
 		h.rings[prefix] = r
 	}
 	return r
