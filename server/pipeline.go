@@ -37,7 +37,9 @@ func (s *Server) serve(c echo.Context, t target) error {
 	defer s.inflight.Done()
 	defer s.access(r)
 	defer func() {
-		if v := recover(); v != nil {
+		if v := recover(); v == http.ErrAbortHandler {
+			panic(v) // the answer is broken off on purpose (fail)
+		} else if v != nil {
 			s.log.Error("request panicked", "path", r.http.URL.Path, "panic", v, "stack", string(debug.Stack()))
 			s.fail(r, api.Internal("the server failed while it handled the request; its log says more"))
 		}

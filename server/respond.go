@@ -124,9 +124,10 @@ func uidOf(body []byte) string {
 // become answers.
 func (s *Server) fail(r *request, err error) {
 	var known *api.Error
+	var gone *goneError
 	switch {
 	case errors.As(err, &known):
-	case r.http.Context().Err() != nil:
+	case errors.As(err, &gone), r.http.Context().Err() != nil:
 		return // nobody is there to read it
 	case errors.Is(err, context.DeadlineExceeded):
 		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the request did not finish in time; it may have taken effect"}

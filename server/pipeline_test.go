@@ -1,0 +1,49 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+// TestPanicIsAnswered: a panic becomes a 500 with a Status, is logged, and the
+// server lives on.
+func TestPanicIsAnswered(t *testing.T) {
+	var log bytes.Buffer
+	s, err := Start(context.Background(), Config{InMemory: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	send := func(do func(*request) error) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/version", nil), w)
+		if err := s.serve(c, target{endpoint: do, open: true}); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w := send(func(*request) error { panic("a bug") })
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"kind":"Status"`) {
+		t.Errorf("answered %d %s", w.Code, w.Body)
+	}
+	if strings.Contains(w.Body.String(), "a bug") {
+		t.Error("the client was told of the panic's inside")
+	}
+	if text := log.String(); !strings.Contains(text, "a bug") || !strings.Contains(text, "pipeline_test.go") {
+		t.Errorf("the log does not say what panicked and where: %s", text)
+	}
+	if w := send(s.version); w.Code != http.StatusOK {
+		t.Errorf("after the panic: %d %s", w.Code, w.Body)
+	}
+}
