@@ -75,6 +75,9 @@ func openError(dir string, err error) error {
 	if strings.Contains(err.Error(), "comparer") {
 		return &FormatError{Found: "an unknown key order", Supported: formatVersion}
 	}
+	if strings.Contains(err.Error(), "unknown format major version") {
+		return &FormatError{Found: "that of a later Pebble", Supported: formatVersion}
+	}
 	return fmt.Errorf("store: cannot open the data directory %s: %w", dir, err)
 }
 
