@@ -3,10 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/url"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,48 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 )
-
-// serve starts a server for one test.
-func serve(t *testing.T, args ...string) *instance {
-	t.Helper()
-	i, err := start(t.TempDir(), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := i.stop(); err != nil {
-			t.Errorf("capstan: %v\n%s", err, i.log.String())
-		}
-	})
-	return i
-}
-
-func connect(t *testing.T, i *instance, change func(*rest.Config)) *kubernetes.Clientset {
-	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", i.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.QPS = -1
-	if change != nil {
-		change(config)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
-func testContext(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 func configMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}
@@ -63,14 +20,17 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 
 // TestTypedClient runs the same steps over JSON and over the binary form.
 func TestTypedClient(t *testing.T) {
-	server := serve(t)
+	server := serve(t, "")
 	for name, contentType := range map[string]string{"json": "application/json", "binary": "application/vnd.kubernetes.protobuf"} {
 		t.Run(name, func(t *testing.T) {
 			ctx := testContext(t)
-			client := connect(t, server, func(c *rest.Config) {
-				c.ContentType = contentType
-				c.AcceptContentTypes = contentType + ",application/json"
-			}).CoreV1().ConfigMaps("default")
+			config := server.config(t)
+			config.ContentType, config.AcceptContentTypes = contentType, contentType
+			clients, err := kubernetes.NewForConfig(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := clients.CoreV1().ConfigMaps("default")
 
 			created, err := client.Create(ctx, configMap(name, map[string]string{"a": "1"}), metav1.CreateOptions{})
 			if err != nil {
@@ -115,9 +75,8 @@ func TestTypedClient(t *testing.T) {
 // TestInformerSeesEveryEvent writes while an informer watches, and compares
 // what the informer was told with what was written.
 func TestInformerSeesEveryEvent(t *testing.T) {
-	server := serve(t)
+	client := serve(t, "").client(t)
 	ctx := testContext(t)
-	client := connect(t, server, nil)
 	maps := client.CoreV1().ConfigMaps("default")
 	const objects, updates = 20, 5
 
@@ -190,20 +149,23 @@ func missing(want map[string]int) []string {
 	return names
 }
 
-// TestWatchResumesAfterRestart takes the last resourceVersion a watch gave,
+// TestWatchResumesAfterRestart takes the last resourceVersion that a watch gave,
 // restarts the server, and goes on from there without a gap.
 func TestWatchResumesAfterRestart(t *testing.T) {
 	dir := t.TempDir()
-	first, err := start(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := serve(t, dir)
 	ctx := testContext(t)
-	maps := connect(t, first, nil).CoreV1().ConfigMaps("default")
-	seen, err := maps.Create(ctx, configMap("seen", nil), metav1.CreateOptions{})
+	maps := first.client(t).CoreV1().ConfigMaps("default")
+	w, err := maps.Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := maps.Create(ctx, configMap("seen", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	revision := expectEvent(t, ctx, w, watch.Added, "seen").ResourceVersion
+	w.Stop()
+
 	missed, err := maps.Create(ctx, configMap("missed", nil), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -219,64 +181,38 @@ func TestWatchResumesAfterRestart(t *testing.T) {
 		t.Fatalf("%v\n%s", err, first.log.String())
 	}
 
-	second, err := start(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := second.stop(); err != nil {
-			t.Errorf("%v\n%s", err, second.log.String())
-		}
-	}()
-	maps = connect(t, second, nil).CoreV1().ConfigMaps("default")
-	w, err := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: seen.ResourceVersion})
-	if err != nil {
+	maps = serve(t, dir).client(t).CoreV1().ConfigMaps("default")
+	if w, err = maps.Watch(ctx, metav1.ListOptions{ResourceVersion: revision}); err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
 	if _, err := maps.Create(ctx, configMap("after", nil), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []struct {
-		event watch.EventType
-		name  string
-	}{{watch.Added, "missed"}, {watch.Modified, "missed"}, {watch.Deleted, "missed"}, {watch.Added, "after"}} {
-		select {
-		case got, open := <-w.ResultChan():
-			if !open {
-				t.Fatal("the watch ended")
-			}
-			object, ok := got.Object.(*corev1.ConfigMap)
-			if !ok || got.Type != want.event || object.Name != want.name {
-				t.Fatalf("event %s %v, want %s %s", got.Type, got.Object, want.event, want.name)
-			}
-		case <-ctx.Done():
-			t.Fatalf("no event, want %s %s", want.event, want.name)
-		}
+	expectEvent(t, ctx, w, watch.Added, "missed")
+	expectEvent(t, ctx, w, watch.Modified, "missed")
+	gone := expectEvent(t, ctx, w, watch.Deleted, "missed")
+	if gone.Data["n"] != "1" {
+		t.Errorf("the last state of the deleted object is %v, want n=1", gone.Data)
 	}
+	expectEvent(t, ctx, w, watch.Added, "after")
 }
 
-// TestSecondServerIsRefused starts a second server on a directory in use.
-func TestSecondServerIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	first, err := start(dir)
-	if err != nil {
-		t.Fatal(err)
+// expectEvent reads the next event of a watch.
+func expectEvent(t *testing.T, ctx context.Context, w watch.Interface, event watch.EventType, name string) *corev1.ConfigMap {
+	t.Helper()
+	select {
+	case got, open := <-w.ResultChan():
+		if !open {
+			t.Fatalf("the watch ended, want %s %s", event, name)
+		}
+		object, ok := got.Object.(*corev1.ConfigMap)
+		if !ok || got.Type != event || object.Name != name {
+			t.Fatalf("event %s %v, want %s %s", got.Type, got.Object, event, name)
+		}
+		return object
+	case <-ctx.Done():
+		t.Fatalf("no event, want %s %s", event, name)
 	}
-	defer first.stop()
-	second, err := start(dir)
-	if err == nil {
-		_ = second.stop()
-		t.Fatal("a second server started on the same data directory")
-	}
-	t.Log(err)
-	u, err := url.Parse(first.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatalf("the first server does not listen any more: %v", err)
-	}
-	_ = conn.Close()
+	return nil
 }

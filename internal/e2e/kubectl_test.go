@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,8 @@ import (
 // own. Besides testscript's commands a script has:
 //
 //	kubectl ARG...              the real kubectl, pointed at the server
-//	background NAME ARG...      kubectl in the background, output to NAME
-//	until FILE TEXT             waits until the file holds the text
+//	background FILE ARG...      kubectl in the background, all output to FILE
+//	until FILE REGEXP           waits until the file matches
 func TestKubectl(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   filepath.Join("testdata", "kubectl"),
@@ -47,7 +48,6 @@ func setup(env *testscript.Env) error {
 	env.Setenv("KUBECONFIG", server.kubeconfig)
 	env.Setenv("MANIFESTS", manifests)
 	env.Setenv("HOME", env.WorkDir)
-	env.Setenv("PATH", binaries.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return nil
 }
 
@@ -61,8 +61,10 @@ func kubectl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func background(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 2 {
+// background appends "exit status N" to the file when kubectl ends by itself, so
+// that a script can wait for it.
+func background(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
 		ts.Fatalf("usage: background FILE ARG...")
 	}
 	out, err := os.Create(ts.MkAbs(args[0]))
@@ -72,28 +74,37 @@ func background(ts *testscript.TestScript, _ bool, args []string) {
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+ts.Getenv("KUBECONFIG"), "HOME="+ts.Getenv("HOME"))
 	cmd.Stdout, cmd.Stderr = out, out
 	ts.Check(cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		fmt.Fprintf(out, "exit status %d\n", cmd.ProcessState.ExitCode())
+		_ = out.Close()
+		close(ended)
+	}()
 	ts.Defer(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		_ = out.Close()
+		<-ended
 	})
 }
 
 // untilLimit is how long until waits.
 const untilLimit = 20 * time.Second
 
-func until(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: until FILE TEXT")
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until FILE REGEXP")
 	}
+	re, err := regexp.Compile(args[1])
+	ts.Check(err)
 	deadline := time.Now().Add(untilLimit)
 	for {
 		b, err := os.ReadFile(ts.MkAbs(args[0]))
-		if err == nil && strings.Contains(string(b), args[1]) {
+		ts.Check(err)
+		if re.Match(b) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s does not hold %q after %s:\n%s", args[0], args[1], untilLimit, fmt.Sprint(string(b), err))
+			ts.Fatalf("%s does not match %q after %s:\n%s", args[0], args[1], untilLimit, b)
 		}
 		time.Sleep(20 * time.Millisecond) // polling a file that another process writes
 	}

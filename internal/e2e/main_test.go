@@ -1,5 +1,6 @@
 // Package e2e drives the real capstan binary with the clients that people use:
-// kubectl and client-go, unmodified.
+// kubectl and client-go, unmodified. CAPSTAN and KUBECTL in the environment name
+// binaries to test instead of the ones that the tests build.
 package e2e
 
 import (
@@ -10,8 +11,8 @@ import (
 	"testing"
 )
 
-// binaries holds what TestMain builds.
-var binaries struct{ dir, capstan, kubectl string }
+// binaries holds the absolute paths of what is tested.
+var binaries struct{ capstan, kubectl string }
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -22,13 +23,19 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binaries.dir = dir
-	binaries.capstan, binaries.kubectl = filepath.Join(dir, "capstan"), filepath.Join(dir, "kubectl")
-	for _, build := range []struct{ from, pkg, to string }{
-		{filepath.Join("..", ".."), "./server/cmd/capstan", binaries.capstan},
-		{".", "./kubectl", binaries.kubectl},
+	for _, build := range []struct {
+		given, from, pkg, flags string
+		to                      *string
+	}{
+		{os.Getenv("CAPSTAN"), filepath.Join("..", ".."), "./server/cmd/capstan", "", &binaries.capstan},
+		// kubectl derives the version skew from the version that it was linked with.
+		{os.Getenv("KUBECTL"), ".", "./kubectl", "-X k8s.io/component-base/version.gitVersion=v1.34.2", &binaries.kubectl},
 	} {
-		cmd := exec.Command("go", "build", "-o", build.to, build.pkg)
+		if *build.to = build.given; build.given != "" {
+			continue
+		}
+		*build.to = filepath.Join(dir, filepath.Base(build.pkg))
+		cmd := exec.Command("go", "build", "-ldflags", build.flags, "-o", *build.to, build.pkg)
 		cmd.Dir = build.from
 		if out, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", build.pkg, err, out)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,12 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // instance is a running capstan process.
@@ -42,13 +48,14 @@ func start(dir string, args ...string) (*instance, error) {
 	}
 	ready := make(chan string, 1)
 	go func() {
+		var url string
 		lines := bufio.NewScanner(stdout)
 		for lines.Scan() {
-			if url, ok := strings.CutPrefix(lines.Text(), "capstan listens on "); ok {
-				i.url = url
+			if text, ok := strings.CutPrefix(lines.Text(), "capstan listens on "); ok {
+				url = text
 			}
 			if strings.HasPrefix(lines.Text(), "export KUBECONFIG=") {
-				ready <- i.url
+				ready <- url
 			}
 		}
 		_, _ = io.Copy(io.Discard, stdout)
@@ -56,9 +63,12 @@ func start(dir string, args ...string) (*instance, error) {
 		close(i.exited)
 	}()
 	select {
-	case <-ready:
+	case i.url = <-ready:
 		return i, nil
 	case err := <-i.exited:
+		if err == nil {
+			err = errors.New("exit status 0")
+		}
 		return nil, fmt.Errorf("capstan ended at once: %w\n%s", err, i.log.String())
 	case <-time.After(startLimit):
 		_ = i.cmd.Process.Kill()
@@ -66,9 +76,58 @@ func start(dir string, args ...string) (*instance, error) {
 	}
 }
 
-// stop ends the server as an operator would, and reports how it went.
-func (i *instance) stop() error {
-	if err := i.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+// serve starts a server for one test, on dir or, when that is empty, on a
+// directory of its own. The test fails when it does not end well.
+func serve(t *testing.T, dir string, args ...string) *instance {
+	t.Helper()
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	i, err := start(dir, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.stop(); err != nil {
+			t.Errorf("capstan: %v\n%s", err, i.log.String())
+		}
+	})
+	return i
+}
+
+// config is how client-go reaches the server.
+func (i *instance) config(t *testing.T) *rest.Config {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", i.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	return config
+}
+
+func (i *instance) client(t *testing.T) *kubernetes.Clientset {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(i.config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func testContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// stop ends the server as an operator would, and reports how it went. A second
+// call does nothing.
+func (i *instance) stop() error { return i.end(syscall.SIGTERM) }
+
+// end sends a signal and waits until the process is gone.
+func (i *instance) end(signal os.Signal) error {
+	if err := i.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	select {
@@ -76,7 +135,7 @@ func (i *instance) stop() error {
 		return err
 	case <-time.After(startLimit):
 		_ = i.cmd.Process.Kill()
-		return errors.New("capstan did not stop after SIGTERM")
+		return errors.New("capstan did not stop in time after " + signal.String())
 	}
 }
 
