@@ -1,0 +1,421 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// stream is an open watch.
+type stream struct {
+	t    *testing.T
+	resp *http.Response
+	json *json.Decoder
+}
+
+// watch opens a stream. One that hangs ends with an error after a minute.
+func (h *harness) watch(path string, header ...string) *stream {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	h.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.server.URL()+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+adminToken)
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := h.client.Transport.RoundTrip(req) // not Do, which has a limit for short requests
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		h.t.Fatalf("%s answered %d: %s", path, resp.StatusCode, text)
+	}
+	return &stream{h.t, resp, json.NewDecoder(resp.Body)}
+}
+
+// event is one event with what tests look at of its object.
+type event struct {
+	Type   string
+	Object json.RawMessage
+	meta   struct {
+		Kind, APIVersion, Message, Reason string
+		Code                              int
+		Metadata                          struct {
+			Name, ResourceVersion string
+			Labels, Annotations   map[string]string
+		}
+	}
+}
+
+func (e *event) revision(t *testing.T) uint64 {
+	t.Helper()
+	rev, err := strconv.ParseUint(e.meta.Metadata.ResourceVersion, 10, 64)
+	if err != nil {
+		t.Fatalf("%s %s: %v", e.Type, e.Object, err)
+	}
+	return rev
+}
+
+func (s *stream) next() *event {
+	s.t.Helper()
+	e := &event{}
+	if err := s.json.Decode(e); err != nil {
+		s.t.Fatalf("no event: %v", err)
+	}
+	if err := json.Unmarshal(e.Object, &e.meta); err != nil {
+		s.t.Fatalf("%v: %s", err, e.Object)
+	}
+	return e
+}
+
+// expect reads events "ADDED a" and so on, and returns the last.
+func (s *stream) expect(want ...string) *event {
+	s.t.Helper()
+	var e *event
+	for _, w := range want {
+		e = s.next()
+		if got := e.Type + " " + e.meta.Metadata.Name; got != w {
+			s.t.Fatalf("got %s, want %s: %s", got, w, e.Object)
+		}
+	}
+	return e
+}
+
+// ends reads to the end, which must be clean and come without more events.
+func (s *stream) ends() {
+	s.t.Helper()
+	var more json.RawMessage
+	if err := s.json.Decode(&more); !errors.Is(err, io.EOF) {
+		s.t.Fatalf("the stream goes on with %s, or ends badly: %v", more, err)
+	}
+}
+
+func (h *harness) patch(path, body string) reply {
+	h.t.Helper()
+	r := h.send(http.MethodPatch, path, "application/merge-patch+json", []byte(body))
+	r.expect(h.t, 200, "")
+	return r
+}
+
+func (h *harness) create(path, body string) reply {
+	h.t.Helper()
+	r := h.post(path, body)
+	r.expect(h.t, 201, "")
+	return r
+}
+
+func (h *harness) delete(path string) {
+	h.t.Helper()
+	h.send(http.MethodDelete, path, "", nil).expect(h.t, 200, "")
+}
+
+// http2 makes the harness speak HTTP/2, which its transport does not by itself.
+func (h *harness) http2() *harness {
+	h.client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	return h
+}
+
+// TestWatch follows objects from their creation to their deletion.
+func TestWatch(t *testing.T) {
+	for major, h := range map[int]*harness{1: startServer(t, nil), 2: startServer(t, nil).http2()} {
+		t.Run(fmt.Sprintf("HTTP %d", major), func(t *testing.T) {
+			h.create(configMaps, configMap("a", "{}"))
+			s := h.watch(configMaps + "?watch=1")
+			if s.resp.ProtoMajor != major || s.resp.Header.Get("Content-Type") != "application/json" || s.resp.ContentLength != -1 {
+				t.Fatalf("%s %v", s.resp.Proto, s.resp.Header)
+			}
+			last := s.expect("ADDED a").revision(t)
+			steps := []struct {
+				do   func()
+				want string
+			}{
+				{func() { h.create(configMaps, configMap("b", `{"k":"v"}`)) }, "ADDED b"},
+				{func() { h.patch(configMaps+"/a", `{"data":{"k":"2"}}`) }, "MODIFIED a"},
+				{func() { h.patch(configMaps+"/a", `{"data":{"k":"2"}}`) }, ""}, // changes nothing
+				{func() { h.create(strings.Replace(configMaps, "default", "kube-system", 1), configMap("c", "{}")) }, ""},
+				{func() { h.delete(configMaps + "/b") }, "DELETED b"},
+				{func() { h.create(configMaps, configMap("b", "{}")) }, "ADDED b"},
+			}
+			for _, step := range steps {
+				step.do()
+				if step.want == "" {
+					continue
+				}
+				e := s.expect(step.want)
+				if rev := e.revision(t); rev <= last {
+					t.Errorf("%s has revision %d after %d", step.want, rev, last)
+				} else {
+					last = rev
+				}
+				if e.Type != "DELETED" {
+					if now := h.get(configMaps + "/" + e.meta.Metadata.Name); string(e.Object)+"\n" != string(now.body) {
+						t.Errorf("the event has\n%s, GET answers\n%s", e.Object, now.body)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestWatchSelectors: objects that begin to match are ADDED, those that cease to
+// are DELETED with the last state that matched, at the revision of the change.
+func TestWatchSelectors(t *testing.T) {
+	h := startServer(t, nil)
+	labelled := func(name, app string) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"app":%q}}}`, name, app)
+	}
+	h.create(configMaps, labelled("a", "web"))
+	h.create(configMaps, labelled("b", "db"))
+	web := h.watch(configMaps + "?watch=1&labelSelector=app%3Dweb")
+	onlyB := h.watch(configMaps + "?watch=1&fieldSelector=metadata.name%3Db")
+	all := h.watch("/api/v1/configmaps?watch=1&labelSelector=app")
+
+	h.patch(configMaps+"/b", `{"metadata":{"labels":{"app":"web"}}}`)
+	h.patch(configMaps+"/b", `{"data":{"k":"1"}}`)
+	h.patch(configMaps+"/b", `{"data":{"k":"2"},"metadata":{"labels":{"app":"db"}}}`)
+	h.patch(configMaps+"/b", `{"data":{"k":"3"}}`)
+	h.delete(configMaps + "/b")
+	h.delete(configMaps + "/a")
+
+	web.expect("ADDED a", "ADDED b", "MODIFIED b")
+	left := web.expect("DELETED b")
+	if left.meta.Metadata.Labels["app"] != "web" || !strings.Contains(string(left.Object), `"k":"1"`) {
+		t.Errorf("the object left with %s, want the last state that matched", left.Object)
+	}
+	web.expect("DELETED a")
+
+	onlyB.expect("ADDED b", "MODIFIED b", "MODIFIED b")
+	moved := onlyB.expect("MODIFIED b")
+	if moved.revision(t) != left.revision(t) {
+		t.Errorf("it left at revision %d, the change was %d", left.revision(t), moved.revision(t))
+	}
+	onlyB.expect("MODIFIED b")
+	gone := onlyB.expect("DELETED b")
+	if !strings.Contains(string(gone.Object), `"k":"3"`) || gone.revision(t) <= moved.revision(t) {
+		t.Errorf("deleted as %s", gone.Object)
+	}
+	all.expect("ADDED a", "ADDED b", "MODIFIED b", "MODIFIED b", "MODIFIED b", "MODIFIED b", "DELETED b", "DELETED a")
+}
+
+// TestWatchResumes starts after every revision that a watch has shown.
+func TestWatchResumes(t *testing.T) {
+	h := startServer(t, nil)
+	s := h.watch(configMaps + "?watch=1")
+	for _, name := range []string{"a", "b", "c"} {
+		h.create(configMaps, configMap(name, "{}"))
+		h.patch(configMaps+"/"+name, `{"data":{"k":"v"}}`)
+	}
+	h.delete(configMaps + "/b")
+	var seen []string
+	var after []string
+	for range 7 {
+		e := s.next()
+		seen = append(seen, e.Type+" "+e.meta.Metadata.Name)
+		after = append(after, e.meta.Metadata.ResourceVersion)
+	}
+	for i := range after {
+		h.watch(configMaps + "?watch=1&resourceVersion=" + after[i]).expect(seen[i+1:]...)
+	}
+	// From the start there is the state, not the history.
+	for _, version := range []string{"", "&resourceVersion=0"} {
+		h.watch(configMaps+"?watch=1"+version).expect("ADDED a", "ADDED c")
+	}
+	// A revision that does not exist yet is waited for.
+	current := h.get(configMaps).field(t, "metadata.resourceVersion").(string)
+	rev, err := strconv.Atoi(current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	future := h.watch(fmt.Sprintf("%s?watch=1&resourceVersion=%d", configMaps, rev+2))
+	for _, name := range []string{"x", "y", "z"} {
+		h.create(configMaps, configMap(name, "{}"))
+	}
+	future.expect("ADDED z")
+}
+
+// clock is a time of day that a test moves.
+type clock struct {
+	start  time.Time
+	passed atomic.Int64
+}
+
+func (c *clock) now() time.Time       { return c.start.Add(time.Duration(c.passed.Load())) }
+func (c *clock) pass(d time.Duration) { c.passed.Add(int64(d)) }
+
+// trimmed lets history pass until a revision is not kept any more. Trimming
+// happens now and then in the background, by the clock.
+func (h *harness) trimmed(c *clock, revision string) {
+	h.t.Helper()
+	h.patch(configMaps+"/a", `{"data":{"trimmed":"soon"}}`)
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); {
+		c.pass(2 * time.Minute)
+		r := h.get(configMaps + "?resourceVersionMatch=Exact&resourceVersion=" + revision)
+		if r.code == 410 {
+			return
+		}
+		r.expect(h.t, 200, "")
+	}
+	h.t.Fatal("history is never trimmed")
+}
+
+// TestWatchOfTrimmedHistory gets a 410 as the one event of its stream.
+func TestWatchOfTrimmedHistory(t *testing.T) {
+	c := &clock{start: time.Now()}
+	h := startServer(t, func(cfg *server.Config) { cfg.History, cfg.Clock = time.Second, c.now })
+	old := h.create(configMaps, configMap("a", "{}")).field(t, "metadata.resourceVersion").(string)
+	h.trimmed(c, old)
+	s := h.watch(configMaps + "?watch=1&resourceVersion=" + old)
+	e := s.next()
+	if e.Type != "ERROR" || e.meta.Kind != "Status" || e.meta.Code != 410 || e.meta.Reason != "Expired" || !strings.HasPrefix(e.meta.Message, "too old resource version: "+old+" (") {
+		t.Errorf("got %s %s", e.Type, e.Object)
+	}
+	s.ends()
+	h.watch(configMaps + "?watch=1").expect("ADDED a") // what the client does next
+}
+
+// TestWatchBookmarks: the one that closes the initial events, and the one that
+// a server that stops sends, which is up to date though the watched resource
+// was quiet.
+func TestWatchBookmarks(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(configMaps, configMap("a", "{}"))
+	newest := h.create(configMaps, configMap("b", "{}")).field(t, "metadata.resourceVersion").(string)
+	s := h.watch(configMaps + "?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&resourceVersion=" + newest)
+	end := s.expect("ADDED a", "ADDED b", "BOOKMARK ")
+	if end.meta.Metadata.Annotations["k8s.io/initial-events-end"] != "true" || end.revision(t) < 1 || end.meta.Metadata.ResourceVersion != newest || end.meta.Kind != "ConfigMap" {
+		t.Errorf("the initial events end with %s", end.Object)
+	}
+	h.create(configMaps, configMap("c", "{}"))
+	s.expect("ADDED c")
+
+	plain := h.watch(configMaps + "?watch=1&resourceVersion=" + newest) // asks for no bookmarks
+	plain.expect("ADDED c")
+	other := h.create("/api/v1/namespaces/default/secrets", `{"metadata":{"name":"other"}}`).field(t, "metadata.resourceVersion").(string)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(ctx) }()
+	last := s.expect("BOOKMARK ")
+	if last.meta.Metadata.ResourceVersion != other || len(last.meta.Metadata.Annotations) > 0 {
+		t.Errorf("the last bookmark is %s, the newest revision %s", last.Object, other)
+	}
+	s.ends()
+	plain.ends()
+	if err := <-stopped; err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+}
+
+func TestWatchTimeout(t *testing.T) {
+	for major, h := range map[int]*harness{1: startServer(t, nil), 2: startServer(t, nil).http2()} {
+		h.create(configMaps, configMap("a", "{}"))
+		start := time.Now()
+		s := h.watch(configMaps + "?watch=1&timeoutSeconds=1")
+		s.expect("ADDED a")
+		s.ends()
+		if took := time.Since(start); took < time.Second {
+			t.Errorf("HTTP %d: it ended after %v", major, took)
+		}
+	}
+}
+
+// TestSlowWatcher: a client that reads nothing for long slows nobody down, and
+// finds every change, once and in order, when it reads at last. What it missed
+// is more than connections buffer and than the server keeps in memory for it.
+func TestSlowWatcher(t *testing.T) {
+	h := startServer(t, nil)
+	first := h.create(configMaps, configMap("a", "{}"))
+	s := h.watch(configMaps + "?watch=1&resourceVersion=" + revisionIn(t, first.body))
+	large := strings.Repeat("x", 200<<10)
+	var want []string
+	for i := range 50 { // the server counts the state before as well: 20 MB
+		want = append(want, revisionIn(t, h.patch(configMaps+"/a", fmt.Sprintf(`{"data":{"k":"%d %s"}}`, i, large)).body))
+	}
+	lines := bufio.NewReaderSize(s.resp.Body, 1<<20)
+	for i := range want {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			t.Fatalf("event %d: %v", i, err)
+		}
+		if got := revisionIn(t, line); !bytes.HasPrefix(line, []byte(`{"type":"MODIFIED"`)) || got != want[i] {
+			t.Fatalf("event %d is at %s, want %s: %.200s", i, got, want[i], line)
+		}
+	}
+}
+
+// revisionIn finds the resourceVersion in a text, without reading the rest.
+func revisionIn(t *testing.T, text []byte) string {
+	t.Helper()
+	_, after, found := bytes.Cut(text, []byte(`"resourceVersion":"`))
+	revision, _, ended := bytes.Cut(after, []byte(`"`))
+	if !found || !ended {
+		t.Fatalf("no resourceVersion in %.200s", text)
+	}
+	return string(revision)
+}
+
+// TestOldWatchPaths: /watch/ in the path is a watch, also of one object.
+func TestOldWatchPaths(t *testing.T) {
+	h := startServer(t, nil)
+	system := strings.Replace(configMaps, "default", "kube-system", 1)
+	h.create(configMaps, configMap("a", "{}"))
+	h.create(configMaps, configMap("b", "{}"))
+	h.create(system, configMap("c", "{}"))
+	streams := map[*stream][]string{
+		h.watch("/api/v1/watch/configmaps"):                                    {"ADDED a", "ADDED b", "ADDED c", "ADDED d", "MODIFIED b"},
+		h.watch("/api/v1/watch/namespaces/default/configmaps"):                 {"ADDED a", "ADDED b", "MODIFIED b"},
+		h.watch("/api/v1/watch/namespaces/default/configmaps?watch=false"):     {"ADDED a", "ADDED b", "MODIFIED b"},
+		h.watch("/api/v1/watch/namespaces/default/configmaps/b"):               {"ADDED b", "MODIFIED b"},
+		h.watch("/api/v1/watch/namespaces/kube-system/configmaps"):             {"ADDED c", "ADDED d"},
+		h.watch("/api/v1/watch/namespaces/default"):                            {"ADDED default"},
+		h.watch("/api/v1/configmaps?watch=true&fieldSelector=metadata.name=b"): {"ADDED b", "MODIFIED b"},
+	}
+	h.create(system, configMap("d", "{}"))
+	h.patch(configMaps+"/b", `{"data":{"k":"v"}}`)
+	for s, want := range streams {
+		s.expect(want...)
+	}
+}
+
+// TestWatchRefused: what is wrong is said before a stream begins.
+func TestWatchRefused(t *testing.T) {
+	h := startServer(t, nil)
+	for _, test := range []struct {
+		path, accept string
+		code         int
+	}{
+		{"?watch=1&resourceVersion=abc", "", 400},
+		{"?watch=1&resourceVersion=-1", "", 400},
+		{"?watch=1&labelSelector=%21%21", "", 400},
+		{"?watch=1&fieldSelector=data.k%3Dv", "", 400},
+		{"?watch=1&timeoutSeconds=soon", "", 400},
+		{"?watch=1&resourceVersionMatch=Exact&resourceVersion=1", "", 422},
+		{"?watch=1", "text/csv", 406},
+		{"?watch=1", "application/yaml", 406},
+	} {
+		r := h.send("GET", configMaps+test.path, "", nil, "Accept", test.accept)
+		if r.code != test.code || !strings.Contains(string(r.body), "Failure") {
+			t.Errorf("%s %s: %d, want %d: %s", test.path, test.accept, r.code, test.code, r.body)
+		}
+	}
+	if r := h.send("GET", configMaps+"?watch=1", "", nil, "Authorization", "Bearer bob-token"); r.code != 403 || !strings.Contains(string(r.body), `cannot watch resource`) {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+}
