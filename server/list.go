@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -27,17 +28,20 @@ func (s *Server) listOrWatch(r *request) error {
 // list is one page of a collection at one revision.
 //
 // Invariant: each can be called again and visits the same entries; nothing is
-// held in memory but the entry being visited.
+// held in memory but the entry being visited, and the keys of a page that the
+// header index has found.
 type list struct {
 	reader    store.Reader
 	selector  *selector.Selector
 	prefix    string
-	single    bool   // a name is one key: not a namespaced resource in all namespaces
-	from      string // first key of the page; "" for the beginning
-	limit     int64  // 0 for no limit
-	next      string // first key after the page; "" on the last one
-	remaining *int64 // entries after the page; nil when not known or none
-	token     string // for the next page
+	single    bool     // a name is one key: not a namespaced resource in all namespaces
+	found     bool     // keys is the page; otherwise it is found by scanning
+	keys      []string // in order
+	from      string   // first key of the page; "" for the beginning
+	limit     int64    // 0 for no limit
+	next      string   // first key after the page; "" on the last one
+	remaining *int64   // entries after the page; nil when not known or none
+	token     string   // for the next page
 }
 
 func (l *list) close() { _ = l.reader.Close() }
@@ -64,6 +68,12 @@ func (s *Server) openList(r *request) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() {
+		planned, err := l.lookup(r.ctx, s)
+		if err != nil || planned {
+			return l, err
+		}
+	}
 	if l.reader, err = s.store.At(r.ctx, at); err != nil {
 		return nil, readError(err, at, r.query.get("continue") != "")
 	}
@@ -72,6 +82,55 @@ func (s *Server) openList(r *request) (*list, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// oneKey reports whether the selectors leave one key to look at.
+func (l *list) oneKey() bool {
+	_, named := l.selector.Name()
+	return named && l.single
+}
+
+// sparse is how many headers are looked at for each object on the page from
+// which on the objects are read one by one: a get costs as much as stepping over
+// that many objects.
+const sparse = 4
+
+// lookup finds the page in the header index, at the newest revision. It reports
+// false when the index does not have the headers; nothing is open then.
+func (l *list) lookup(ctx context.Context, s *Server) (bool, error) {
+	view, ok := s.headers.View(ctx, l.prefix)
+	if !ok {
+		return false, nil
+	}
+	reader, err := s.store.At(ctx, view.Revision())
+	var trimmed *store.TrimmedError
+	if errors.As(err, &trimmed) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	l.reader = reader
+	seen := 0
+	view.Scan(l.prefix, "", func(key string, meta []byte) bool {
+		seen++
+		if !l.selector.Matches(key, meta) {
+			return true
+		}
+		if l.limit > 0 && int64(len(l.keys)) == l.limit {
+			l.next = key
+			return false
+		}
+		l.keys = append(l.keys, key)
+		return true
+	})
+	if l.next != "" {
+		l.token = s.pages.seal(reader.Revision(), l.prefix, l.next)
+	}
+	if l.found = len(l.keys)*sparse <= seen; !l.found {
+		l.keys = nil
+	}
+	return true, nil
 }
 
 // readError turns the store's refusal of a revision into an answer.
@@ -202,6 +261,9 @@ func (l *list) scan(ctx context.Context, visit func(*store.Entry) bool) error {
 // each visits the entries of the page, in key order. The entry is valid only
 // during the visit.
 func (l *list) each(ctx context.Context, visit func(*store.Entry) error) error {
+	if l.found {
+		return l.get(ctx, visit)
+	}
 	var failed error
 	err := l.scan(ctx, func(e *store.Entry) bool {
 		if l.next != "" && e.Key >= l.next {
@@ -214,4 +276,21 @@ func (l *list) each(ctx context.Context, visit func(*store.Entry) error) error {
 		return failed
 	}
 	return err
+}
+
+// get visits the entries of a page that lookup has found.
+func (l *list) get(ctx context.Context, visit func(*store.Entry) error) error {
+	for _, key := range l.keys {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := l.reader.Get(key)
+		if err != nil {
+			return fmt.Errorf("cannot read %q at %d, where the header index has it: %w", key, l.reader.Revision(), err)
+		}
+		if err := visit(&e); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/policy"
@@ -43,6 +44,7 @@ type Server struct {
 	discovery    discovery
 	store        store.Store
 	hub          *watch.Hub
+	headers      *index.Index
 	pages        pages
 	codecs       codecs
 	authn        authn.Authenticator
@@ -115,6 +117,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.hub = watch.NewHub(s.store, watch.Config{})
+	s.headers = index.New(s.store, index.Config{})
 	if err := s.bootstrap(ctx); err != nil {
 		return err
 	}
@@ -209,6 +212,9 @@ func (s *Server) shutdown(ctx context.Context) {
 func (s *Server) closeParts() error {
 	if s.hub != nil {
 		s.hub.Close()
+	}
+	if s.headers != nil {
+		s.headers.Close()
 	}
 	var err error
 	if s.store != nil {

@@ -1,0 +1,241 @@
+// Package index keeps the headers of objects (store.Entry.Meta) in memory, in
+// key order, so that a list with selectors finds its objects without reading
+// all the others. It holds only resources that are asked for, and only as many
+// as fit; who gets no view scans the store.
+package index
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Config bounds an Index.
+type Config struct {
+	Bytes int64            // memory for all headers; 0 means 64 MiB
+	Idle  time.Duration    // headers that nobody asked for so long are dropped; 0 means 5 minutes
+	Clock func() time.Time // nil means time.Now
+}
+
+func (c Config) withDefaults() Config {
+	if c.Bytes <= 0 {
+		c.Bytes = 64 << 20
+	}
+	if c.Idle <= 0 {
+		c.Idle = 5 * time.Minute
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	return c
+}
+
+// Index holds the headers of resources. It is safe for concurrent use.
+//
+// Invariants:
+//
+//	I1. announced is the newest revision of which the store has told, and the
+//	    tree of a resource is its state at max(announced, base).
+//	I2. A View is not older than any write that was acknowledged, or visible to
+//	    readers of the store, before it was asked for: View reads the store's
+//	    current revision first and waits until announced has reached it. The
+//	    wait is short, because the store tells its subscribers right after it
+//	    has made a write visible, and acknowledges the write only then.
+//	I3. held, the bytes of all trees, of those being built and of what waits
+//	    for them, is at most Bytes whenever mu is free. Nodes that only a view
+//	    in use still holds are not counted.
+//	I4. Nothing is called with mu held but the trees and the clock; so publish,
+//	    which the store calls, waits for nobody.
+//
+// A tree is built by whoever asks first (build.go). Example: the store is at 7
+// and has told of 6. The builder enters the resource, so that changes from 7 on
+// go to pending, and scans a view of the store, which is at 7. Meanwhile the
+// store tells of 7 and 8. The builder makes the scan the tree, sets base to 7,
+// passes over the pending 7, which the scan has seen, and applies 8.
+type Index struct {
+	cfg    Config
+	store  store.Store
+	cancel func()
+	stop   chan struct{} // closed when sweeping is to end
+	done   chan struct{} // closed when it has ended
+
+	mu        sync.Mutex
+	advanced  *sync.Cond // announced has grown, or closed is set
+	announced uint64
+	closed    bool
+	held      int64
+	resources map[string]*resource // by prefix, "apps/deployments/"
+}
+
+// New subscribes to the store. Close ends the subscription.
+func New(s store.Store, cfg Config) *Index {
+	x := &Index{cfg: cfg.withDefaults(), store: s, resources: make(map[string]*resource), stop: make(chan struct{}), done: make(chan struct{})}
+	x.advanced = sync.NewCond(&x.mu)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.announced, x.cancel = s.Subscribe(x.publish)
+	go x.sweepAtTimes()
+	return x
+}
+
+// Close drops everything. Views in use stay valid; new ones are refused.
+func (x *Index) Close() {
+	x.cancel() // waits for a call of publish, so mu is not held
+	x.mu.Lock()
+	first := !x.closed
+	x.closed, x.resources = true, nil
+	x.mu.Unlock()
+	if first {
+		x.advanced.Broadcast()
+		close(x.stop)
+	}
+	<-x.done
+}
+
+// View returns the headers of the resource that the prefix is of ("core/pods/"
+// or "core/pods/default/"), at a revision that includes every write visible
+// when View was called. It reports false when the caller must scan the store:
+// the headers do not fit, somebody else is reading them in, or this could not
+// be done (the store's next answer says why).
+func (x *Index) View(ctx context.Context, prefix string) (View, bool) {
+	visible := x.store.Current()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for x.announced < visible && !x.closed {
+		x.advanced.Wait()
+	}
+	if x.closed || visible == 0 { // an empty store has no revision that store.At could be asked for
+		return View{}, false
+	}
+	now := x.cfg.Clock()
+	r := x.resources[resourceOf(prefix)]
+	switch {
+	case r == nil:
+		r = &resource{prefix: resourceOf(prefix)}
+		x.resources[r.prefix] = r
+	case r.building:
+		return View{}, false
+	case r.tree == nil && !x.worthBuilding(r, now):
+		r.asked = now
+		return View{}, false
+	}
+	r.asked = now
+	if r.tree == nil {
+		r.building = true
+		x.mu.Unlock()
+		x.build(ctx, r)
+		x.mu.Lock()
+	}
+	if r.tree == nil {
+		return View{}, false
+	}
+	return View{tree: r.share(), revision: max(x.announced, r.base)}, true
+}
+
+// publish is called by the store with every batch of changes, in revision order.
+func (x *Index) publish(batch []*store.Change) {
+	if len(batch) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range batch {
+		if r := x.resources[resourceOf(c.Entry.Key)]; r != nil {
+			x.note(r, c)
+		}
+	}
+	x.announced = batch[len(batch)-1].Entry.Revision
+	x.advanced.Broadcast()
+}
+
+// note brings a resource up to date with a change that was announced.
+func (x *Index) note(r *resource, c *store.Change) {
+	d := delta{key: c.Entry.Key, revision: c.Entry.Revision}
+	if c.Op != store.OpCreate {
+		d.grows -= cost(c.Entry.Key, c.Prev.Meta)
+	}
+	if c.Op != store.OpDelete {
+		d.grows += cost(c.Entry.Key, c.Entry.Meta)
+	}
+	switch {
+	case c.Op == store.OpDelete:
+		d.gone = true
+	case c.Op == store.OpUpdate && bytes.Equal(c.Entry.Meta, c.Prev.Meta):
+		return // nearly every update: the header stays as it is
+	case r.building || r.tree != nil:
+		d.meta = bytes.Clone(c.Entry.Meta) // the change's slice would keep the whole object
+	}
+	if r.building {
+		x.postpone(r, d)
+		return
+	}
+	x.apply(r, d)
+}
+
+// apply brings a resource up to date with a change.
+func (x *Index) apply(r *resource, d delta) {
+	if d.revision <= r.base {
+		return
+	}
+	r.size += d.grows
+	if r.tree == nil {
+		return
+	}
+	x.held += d.grows
+	r.shared = nil
+	if d.gone {
+		r.tree.Delete(d.key)
+	} else {
+		r.tree.Set(d.key, d.meta)
+	}
+	x.shrink()
+}
+
+// resource is what is known of one resource.
+//
+// Invariant: when it is not being built, size is what its headers take, or
+// would take, at the index's revision; so one that did not fit is known to fit
+// again without reading it.
+type resource struct {
+	prefix string
+	base   uint64 // revision that was scanned; changes up to it are in already
+	size   int64
+	asked  time.Time
+
+	tree   *btree.Map[string, []byte] // nil when it is not held
+	shared *btree.Map[string, []byte] // copy of tree, for views; nil after a change
+
+	building bool
+	pending  []delta // changes since building began
+	waiting  int64   // bytes in pending, part of held
+}
+
+// delta is what a change does to the headers.
+type delta struct {
+	key      string
+	revision uint64
+	grows    int64 // by how many bytes, negative when it shrinks
+	gone     bool
+	meta     []byte
+}
+
+// share returns a tree that does not change any more. A copy is one allocation:
+// it has all nodes in common with the tree until a write replaces some there.
+func (r *resource) share() *btree.Map[string, []byte] {
+	if r.shared == nil {
+		r.shared = r.tree.Copy()
+	}
+	return r.shared
+}
+
+// resourceOf cuts "group/plural/" off a key.
+func resourceOf(key string) string {
+	group := strings.IndexByte(key, '/') + 1
+	return key[:group+strings.IndexByte(key[group:], '/')+1]
+}
