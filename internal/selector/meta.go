@@ -167,6 +167,17 @@ func (r *reader) block() []byte {
 }
 
 func (r *reader) text() []byte {
+	if len(r.rest) > 0 { // a short text, nearly always
+		if n := 1 + int(r.rest[0]); n <= 0x80 && n <= len(r.rest) {
+			s := r.rest[1:n]
+			r.rest = r.rest[n:]
+			return s
+		}
+	}
+	return r.longText()
+}
+
+func (r *reader) longText() []byte {
 	n := r.number()
 	if n > uint64(len(r.rest)) {
 		r.rest, r.bad = nil, true

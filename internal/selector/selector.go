@@ -5,6 +5,7 @@
 package selector
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -14,11 +15,14 @@ import (
 // is safe for concurrent use.
 //
 // Invariants: labels is sorted by key and fields by slot, which is the order of
-// labels and fields in a header, so one walk over the header answers.
+// labels and fields in a header, so one walk over the header answers. needle is
+// in the header of every object that is chosen; looking for it settles most of
+// those that are not, several times faster than the walk.
 type Selector struct {
 	labels     []labelRule
 	fields     []fieldRule
 	namespaced bool
+	needle     []byte // nil when the rules do not demand any bytes
 }
 
 // New reads the two selectors of a request for a resource; empty texts choose
@@ -38,7 +42,36 @@ func New(labelText, fieldText string, r *api.Resource) (*Selector, error) {
 			return nil, err
 		}
 	}
+	s.needle = s.demanded()
 	return s, nil
+}
+
+// demanded returns the longest piece of a header that the rules demand: the
+// label or the value that some rule wants to be equal, as AppendMeta writes it.
+// A field whose default is wanted demands nothing, because old headers leave it
+// out.
+func (s *Selector) demanded() []byte {
+	var longest []byte
+	consider := func(texts ...string) {
+		var piece []byte
+		for _, text := range texts {
+			piece = appendText(piece, text)
+		}
+		if len(piece) > len(longest) {
+			longest = piece
+		}
+	}
+	for i := range s.labels {
+		if l := &s.labels[i]; l.op == labelIn && len(l.values) == 1 {
+			consider(l.key, l.values[0])
+		}
+	}
+	for i := range s.fields {
+		if f := &s.fields[i]; f.slot >= 0 && !f.negate && f.value != f.absent {
+			consider(f.value)
+		}
+	}
+	return longest
 }
 
 // Everything reports whether the selector chooses every object.
@@ -72,6 +105,9 @@ func (s *Selector) Matches(key string, meta []byte) bool {
 	if len(meta) == 0 {
 		return s.matchesAbsent(n)
 	}
+	if s.needle != nil && !bytes.Contains(meta, s.needle) {
+		return false
+	}
 	r := reader{rest: meta}
 	if r.number() != metaVersion {
 		return false
@@ -91,6 +127,9 @@ func (s *Selector) matchLabels(r *reader) bool {
 		value := r.text()
 		if r.bad {
 			return false
+		}
+		if string(key) < s.labels[rule].key {
+			continue // a label that no rule is about
 		}
 		for ; rule < len(s.labels) && s.labels[rule].key < string(key); rule++ {
 			if !s.labels[rule].acceptsAbsent() {
