@@ -38,7 +38,7 @@ func setup(env *testscript.Env) error {
 	}
 	env.Defer(func() {
 		if err := server.stop(); err != nil {
-			env.T().Log("capstan:", err, server.log.String())
+			env.T().Fatal("capstan: ", err, "\n", server.log.String())
 		}
 	})
 	manifests, err := filepath.Abs(filepath.Join("testdata", "manifests"))
