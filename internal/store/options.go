@@ -22,7 +22,7 @@ func pebbleOptions(c Config) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatValueSeparation,
 		MemTableSize:                uint64(c.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       2,
+		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       40,
 		LBaseMaxBytes:               64 << 20,
 		MaxOpenFiles:                500,
@@ -43,7 +43,7 @@ func pebbleOptions(c Config) *pebble.Options {
 	// Objects are larger than the default block of 4 KiB. Measured with 7 KB
 	// values: blocks of 32 KiB scan faster and need an eighth of the index.
 	o.Levels[0].BlockSize = blockBytes
-	o.Levels[0].IndexBlockSize = blockBytes
+	o.Levels[0].IndexBlockSize = 8 * blockBytes // one level of index per file
 	o.Levels[0].FilterPolicy = bloom.FilterPolicy(10)
 	o.EnsureDefaults() // deeper levels take over what level 0 has
 	return o

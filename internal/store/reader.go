@@ -172,10 +172,11 @@ const (
 
 // walk visits the live version of every key in the range.
 //
-// Example: the view is at 6 and the tree holds a@9 a@7 a@5 a@2 b@8t b@3 c@4t.
-// a@9 and a@7 are newer than the view and stepped over, a@5 is visited, the
-// rest of a skipped with NextPrefix. b@8t is newer, b@3 visited. c@4t is a
-// tombstone: c did not exist at 6.
+// Example: the view is at 6 and the tree holds a@9 a@7 a@5 a@2 a@1 b@8t b@3
+// c@4t. a@9 and a@7 are newer than the view and stepped over, a@5 is visited.
+// The next step, in the hope of another key, finds a@2; so a is skipped with
+// NextPrefix. b@8t is newer, b@3 visited. c@4t is a tombstone: c did not exist
+// at 6.
 func (r *reader) walk(ctx context.Context, prefix, from string, visit func(version, *pebble.Iterator) (bool, error)) error {
 	if !r.engine.gate.enter() {
 		return ErrClosed
@@ -190,7 +191,7 @@ func (r *reader) walk(ctx context.Context, prefix, from string, visit func(versi
 		return err
 	}
 	defer func() { _ = it.Close() }() // its error is the one of it.Error below
-	var scratch []byte
+	var scratch, decided []byte       // decided is the key whose version has been found
 	newer := 0
 	for n, valid := 0, it.First(); valid; n++ {
 		if n%checkEvery == 0 {
@@ -216,12 +217,17 @@ func (r *reader) walk(ctx context.Context, prefix, from string, visit func(versi
 			continue
 		}
 		newer = 0
+		if string(v.key) == string(decided) {
+			valid = it.NextPrefix()
+			continue
+		}
 		if !v.tombstone {
 			if more, err := visit(v, it); err != nil || !more {
 				return err
 			}
 		}
-		valid = it.NextPrefix()
+		decided = append(decided[:0], v.key...)
+		valid = it.Next() // most keys have one version
 	}
 	if err := it.Error(); err != nil {
 		return fmt.Errorf("store: cannot read the keys with prefix %q: %w", prefix, err)
