@@ -147,7 +147,6 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkScanMetas is what a list with a selector does.
 func scanAll(b *testing.B, e *Engine, want int) {
 	r, err := e.At(context.Background(), 0)
 	if err != nil {
@@ -177,6 +176,25 @@ func BenchmarkScanUpdated(b *testing.B) {
 	defer cpu(b)()
 	for b.Loop() {
 		scanAll(b, e, 5000)
+	}
+}
+
+// BenchmarkScanMeta is what a list with a selector does.
+func BenchmarkScanMeta(b *testing.B) {
+	e := openMem(b)
+	fill(b, e, 5000, 7<<10)
+	r, err := e.At(context.Background(), 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	b.ReportAllocs()
+	defer cpu(b)()
+	for b.Loop() {
+		n := 0
+		if err := r.ScanMeta(context.Background(), "core/pods/", "", func(*Entry) bool { n++; return true }); n != 5000 || err != nil {
+			b.Fatal(n, err)
+		}
 	}
 }
 

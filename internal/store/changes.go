@@ -111,7 +111,7 @@ func readChange(from pebble.Reader, revision uint64, record logRecord) (*Change,
 // readVersion returns exactly one version.
 func readVersion(from pebble.Reader, key string, revision uint64, op Op) (Entry, error) {
 	var scratch [keyScratch]byte
-	stored, closer, err := from.Get(appendChange(scratch[:0], key, revision, op))
+	stored, closer, err := from.Get(appendChange(scratch[:0], objectSpace, key, revision, op))
 	if err != nil {
 		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type checker struct {
 //	C4. Every version after swept has its log record.
 //	C5. Of the versions up to swept a key has one at most, and no tombstone.
 //	C6. swept <= oldest <= Current, and samples rise in time and revision.
+//	C7. Every version has its header, and there are no other headers.
 //
 // It may run while the store is in use. The error is ctx's, ErrClosed or one of
 // reading; violations are no error.
@@ -39,7 +41,7 @@ func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
 	c := &checker{ctx: ctx, report: report, current: e.Current()}
 	c.from = e.db.NewSnapshot()
 	defer func() { _ = c.from.Close() }()
-	for _, step := range []func() error{c.settings, c.log, c.versions, c.samples} {
+	for _, step := range []func() error{c.settings, c.log, c.versions, c.headers, c.samples} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -189,6 +191,42 @@ func (c *checker) checkRecord(v, older version) {
 	case record.prev != prev:
 		c.reportf("%q at %d: the log says that the state before is of %d, found %d", v.key, v.revision, record.prev, prev)
 	}
+}
+
+// headers goes through versions and headers side by side.
+func (c *checker) headers() (err error) {
+	headers, err := c.from.NewIter(&pebble.IterOptions{LowerBound: []byte{headerSpace}, UpperBound: []byte{headerSpace + 1}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, headers.Error(), headers.Close()) }()
+	valid := headers.First()
+	err = c.each(objectSpace, func(it *pebble.Iterator) error {
+		for ; valid && bytes.Compare(headers.Key()[1:], it.Key()[1:]) < 0; valid = headers.Next() {
+			c.reportf("the header %q has no version", headers.Key())
+		}
+		if !valid || !bytes.Equal(headers.Key()[1:], it.Key()[1:]) {
+			c.reportf("the version %q has no header", it.Key())
+			return nil
+		}
+		header, err := headers.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		stored, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if value, err := decodeValue(stored); err == nil && !bytes.Equal(value.Meta, header) {
+			c.reportf("the version %q has another header on its own", it.Key())
+		}
+		valid = headers.Next()
+		return nil
+	})
+	for ; valid && err == nil; valid = headers.Next() {
+		c.reportf("the header %q has no version", headers.Key())
+	}
+	return err
 }
 
 func (c *checker) samples() error {

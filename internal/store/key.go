@@ -11,6 +11,7 @@ import (
 
 // First bytes of the keys in the tree.
 const (
+	headerSpace = 'h' // 'h' key 0x00 ^revision ['t'] -> Meta
 	logSpace    = 'l' // 'l' revision -> log record
 	metaSpace   = 'm' // 'm' name -> setting
 	objectSpace = 'o' // 'o' key 0x00 ^revision ['t'] -> value
@@ -42,41 +43,38 @@ func checkKey(key string) error {
 	return nil
 }
 
-func appendObject(dst []byte, key string) []byte {
-	dst = append(dst, objectSpace)
-	dst = append(dst, key...)
-	return append(dst, 0)
-}
-
 // appendVersion appends the tree's key of an object's version. It sorts before
 // all older versions of the object and, because a tombstone's key only is
 // longer, finds the tombstone of the same revision too when it is sought.
-func appendVersion(dst []byte, key string, revision uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendObject(dst, key), ^revision)
+func appendVersion(dst []byte, space byte, key string, revision uint64) []byte {
+	dst = append(dst, space)
+	dst = append(dst, key...)
+	dst = append(dst, 0)
+	return binary.BigEndian.AppendUint64(dst, ^revision)
 }
 
-func appendTombstone(dst []byte, key string, revision uint64) []byte {
-	return append(appendVersion(dst, key, revision), tombstoneMark)
+func appendTombstone(dst []byte, space byte, key string, revision uint64) []byte {
+	return append(appendVersion(dst, space, key, revision), tombstoneMark)
 }
 
 // appendChange appends the key of what a change wrote.
-func appendChange(dst []byte, key string, revision uint64, op Op) []byte {
+func appendChange(dst []byte, space byte, key string, revision uint64, op Op) []byte {
 	if op == OpDelete {
-		return appendTombstone(dst, key, revision)
+		return appendTombstone(dst, space, key, revision)
 	}
-	return appendVersion(dst, key, revision)
+	return appendVersion(dst, space, key, revision)
 }
 
-// version is a decoded key of the object space.
+// version is a decoded key of the header or the object space.
 type version struct {
 	key       []byte // points into the encoded key
 	revision  uint64
 	tombstone bool
 }
 
-// parseVersion decodes a key of the object space.
+// parseVersion decodes a key of the header or the object space.
 func parseVersion(b []byte) (version, error) {
-	if len(b) == 0 || b[0] != objectSpace {
+	if len(b) == 0 || b[0] != objectSpace && b[0] != headerSpace {
 		return version{}, fmt.Errorf("store: %q is not an object's key", b)
 	}
 	i := bytes.IndexByte(b, 0)
@@ -97,9 +95,9 @@ func parseVersion(b []byte) (version, error) {
 	return v, nil
 }
 
-// scanBounds returns the part of the object space that holds the keys with a
-// prefix at or after from; ok is false when there can be none.
-func scanBounds(prefix, from string) (lower, upper []byte, ok bool) {
+// scanBounds returns the part of a space that holds the keys with a prefix at or
+// after from; ok is false when there can be none.
+func scanBounds(space byte, prefix, from string) (lower, upper []byte, ok bool) {
 	if strings.IndexByte(prefix, 0) >= 0 {
 		return nil, nil, false // no key has a zero byte
 	}
@@ -112,8 +110,8 @@ func scanBounds(prefix, from string) (lower, upper []byte, ok bool) {
 	if !strings.HasPrefix(start, prefix) && start > prefix {
 		return nil, nil, false // from lies beyond the prefix
 	}
-	lower = append([]byte{objectSpace}, start...)
-	return lower, after(append([]byte{objectSpace}, prefix...)), true
+	lower = append([]byte{space}, start...)
+	return lower, after(append([]byte{space}, prefix...)), true
 }
 
 // after changes a prefix into the first byte string that sorts after everything

@@ -9,15 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
+func objectPrefix(key string) []byte { return append([]byte{objectSpace}, key+"\x00"...) }
+
 func TestComparer(t *testing.T) {
 	var prefixes [][]byte
 	for _, key := range []string{"\x01", "a", "a\x01", "ab", "b", "pods/web", "pods/web-0", "\xff", "\xff\xff"} {
-		prefixes = append(prefixes, appendObject(nil, key))
+		prefixes = append(prefixes, objectPrefix(key))
 	}
 	slices.SortFunc(prefixes, bytes.Compare)
 	var suffixes [][]byte
 	for _, revision := range []uint64{1 << 63, 300, 256, 255, 2, 1} {
-		b := appendVersion(nil, "k", revision)[3:]
+		b := appendVersion(nil, objectSpace, "k", revision)[3:]
 		suffixes = append(suffixes, b, append(bytes.Clone(b), tombstoneMark))
 	}
 	if err := pebble.CheckComparer(comparer(), prefixes, suffixes); err != nil {
@@ -30,16 +32,16 @@ func TestComparer(t *testing.T) {
 func TestNextPrefixIsBeyondAllVersions(t *testing.T) {
 	c := comparer()
 	for _, key := range []string{"a", "ab", "\xff", "core/pods/default/web-0"} {
-		next := c.ImmediateSuccessor(nil, appendObject(nil, key))
+		next := c.ImmediateSuccessor(nil, objectPrefix(key))
 		for _, revision := range []uint64{1, 77, 1 << 40, ^uint64(0)} {
-			for _, version := range [][]byte{appendVersion(nil, key, revision), appendTombstone(nil, key, revision)} {
+			for _, version := range [][]byte{appendVersion(nil, objectSpace, key, revision), appendTombstone(nil, objectSpace, key, revision)} {
 				if c.Compare(version, next) >= 0 {
 					t.Errorf("%q at %d is not before the next prefix %q", key, revision, next)
 				}
 			}
 		}
 		for _, longer := range []string{key + "\x01", key + "-", key + "\xff"} {
-			if c.Compare(next, appendObject(nil, longer)) > 0 {
+			if c.Compare(next, objectPrefix(longer)) > 0 {
 				t.Errorf("%q is skipped by the step from %q", longer, key)
 			}
 		}
@@ -48,13 +50,13 @@ func TestNextPrefixIsBeyondAllVersions(t *testing.T) {
 
 func TestVersionsSortNewestFirstAndTogether(t *testing.T) {
 	want := [][]byte{
-		appendVersion(nil, "a", 9),
-		appendTombstone(nil, "a", 7),
-		appendVersion(nil, "a", 1),
-		appendVersion(nil, "a\x01", 3),
-		appendVersion(nil, "a-b", 1000),
-		appendVersion(nil, "ab", 2),
-		appendVersion(nil, "b", 1<<60),
+		appendVersion(nil, objectSpace, "a", 9),
+		appendTombstone(nil, objectSpace, "a", 7),
+		appendVersion(nil, objectSpace, "a", 1),
+		appendVersion(nil, objectSpace, "a\x01", 3),
+		appendVersion(nil, objectSpace, "a-b", 1000),
+		appendVersion(nil, objectSpace, "ab", 2),
+		appendVersion(nil, objectSpace, "b", 1<<60),
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
@@ -70,9 +72,9 @@ func TestScanBounds(t *testing.T) {
 	keys := []string{"a", "a/b", "a/b\x01", "a/b-c", "a/bc", "a/c", "a0", "b", "\xff", "\xff\xffz"}
 	for _, prefix := range append([]string{"", "a/", "a/b\x00"}, keys...) {
 		for _, from := range append([]string{"", "a/b\x00", "a/b\x00z", "zz", "a/"}, keys...) {
-			lower, upper, ok := scanBounds(prefix, from)
+			lower, upper, ok := scanBounds(objectSpace, prefix, from)
 			for _, key := range keys {
-				version := appendVersion(nil, key, 5)
+				version := appendVersion(nil, objectSpace, key, 5)
 				got := ok && bytes.Compare(version, lower) >= 0 && bytes.Compare(version, upper) < 0
 				want := strings.HasPrefix(key, prefix) && key >= from
 				if got != want {
@@ -119,8 +121,9 @@ func TestCheckKey(t *testing.T) {
 }
 
 func FuzzParseVersion(f *testing.F) {
-	f.Add(appendVersion(nil, "core/pods/default/web", 77))
-	f.Add(appendTombstone(nil, "a", 1<<40))
+	f.Add(appendVersion(nil, objectSpace, "core/pods/default/web", 77))
+	f.Add(appendTombstone(nil, objectSpace, "a", 1<<40))
+	f.Add(appendVersion(nil, headerSpace, "a", 5))
 	f.Add([]byte("o\x00"))
 	f.Add([]byte("ok\x00\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -131,14 +134,14 @@ func FuzzParseVersion(f *testing.F) {
 		if err := checkKey(string(v.key)); err != nil {
 			t.Fatalf("%q: %v", b, err)
 		}
-		again := appendVersion(nil, string(v.key), v.revision)
+		again := appendVersion(nil, b[0], string(v.key), v.revision)
 		if v.tombstone {
-			again = appendTombstone(nil, string(v.key), v.revision)
+			again = appendTombstone(nil, b[0], string(v.key), v.revision)
 		}
 		if !bytes.Equal(again, b) {
 			t.Fatalf("%q decodes to %+v, which encodes to %q", b, v, again)
 		}
-		if n := split(b); !bytes.Equal(b[:n], appendObject(nil, string(v.key))) {
+		if n := split(b); n != len(v.key)+2 {
 			t.Fatalf("%q splits at %d", b, n)
 		}
 	})
@@ -157,7 +160,7 @@ func FuzzKeyOrder(f *testing.F) {
 		if want == 0 {
 			want = bytes.Compare(appendLog(nil, br), appendLog(nil, ar))
 		}
-		if got := comparer().Compare(appendVersion(nil, a, ar), appendVersion(nil, b, br)); got != want {
+		if got := comparer().Compare(appendVersion(nil, objectSpace, a, ar), appendVersion(nil, objectSpace, b, br)); got != want {
 			t.Fatalf("%q@%d against %q@%d: %d, expected %d", a, ar, b, br, got, want)
 		}
 	})

@@ -105,7 +105,7 @@ func seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, e
 		return Entry{}, ErrNotFound
 	}
 	var scratch [keyScratch]byte
-	if !it.SeekPrefixGE(appendVersion(scratch[:0], key, revision)) {
+	if !it.SeekPrefixGE(appendVersion(scratch[:0], objectSpace, key, revision)) {
 		if err := it.Error(); err != nil {
 			return Entry{}, fmt.Errorf("store: cannot read %q: %w", key, err)
 		}
@@ -143,7 +143,7 @@ func (r *reader) Get(key string) (Entry, error) {
 func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
 	var keys keyArena
 	var entry Entry
-	return r.walk(ctx, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
+	return r.walk(ctx, objectSpace, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
 		stored, err := it.ValueAndErr()
 		if err != nil {
 			return false, fmt.Errorf("store: cannot read %q: %w", v.key, err)
@@ -156,9 +156,22 @@ func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *En
 	})
 }
 
+func (r *reader) ScanMeta(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
+	var keys keyArena
+	entry := Entry{Value: Value{RevisionAt: -1}}
+	return r.walk(ctx, headerSpace, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
+		meta, err := it.ValueAndErr()
+		if err != nil {
+			return false, fmt.Errorf("store: cannot read the header of %q: %w", v.key, err)
+		}
+		entry.Key, entry.Revision, entry.Meta = keys.add(v.key), v.revision, meta
+		return visit(&entry), nil
+	})
+}
+
 func (r *reader) Count(ctx context.Context, prefix, from string) (int64, error) {
 	var n int64
-	err := r.walk(ctx, prefix, from, func(version, *pebble.Iterator) (bool, error) {
+	err := r.walk(ctx, headerSpace, prefix, from, func(version, *pebble.Iterator) (bool, error) {
 		n++
 		return true, nil
 	})
@@ -170,19 +183,20 @@ const (
 	stepsBefore = 4   // newer versions stepped over before a seek
 )
 
-// walk visits the live version of every key in the range.
+// walk visits the live version of every key in a range of the object or the
+// header space.
 //
 // Example: the view is at 6 and the tree holds a@9 a@7 a@5 a@2 a@1 b@8t b@3
 // c@4t. a@9 and a@7 are newer than the view and stepped over, a@5 is visited.
 // The next step, in the hope of another key, finds a@2; so a is skipped with
 // NextPrefix. b@8t is newer, b@3 visited. c@4t is a tombstone: c did not exist
 // at 6.
-func (r *reader) walk(ctx context.Context, prefix, from string, visit func(version, *pebble.Iterator) (bool, error)) error {
+func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visit func(version, *pebble.Iterator) (bool, error)) error {
 	if !r.engine.gate.enter() {
 		return ErrClosed
 	}
 	defer r.engine.gate.leave()
-	lower, upper, ok := scanBounds(prefix, from)
+	lower, upper, ok := scanBounds(space, prefix, from)
 	if !ok {
 		return ctx.Err()
 	}
@@ -211,7 +225,7 @@ func (r *reader) walk(ctx context.Context, prefix, from string, visit func(versi
 				valid = it.Next()
 			} else {
 				newer = 0
-				scratch = appendVersion(scratch[:0], string(v.key), r.revision)
+				scratch = appendVersion(scratch[:0], space, string(v.key), r.revision)
 				valid = it.SeekGE(scratch)
 			}
 			continue

@@ -184,6 +184,12 @@ func (s *script) tree(out *strings.Builder) error {
 				mark = " deleted"
 			}
 			fmt.Fprintf(out, "%s@%d%s\n", v.key, v.revision, mark)
+		case headerSpace:
+			v, err := parseVersion(it.Key())
+			if err != nil {
+				return errors.Join(err, it.Close())
+			}
+			fmt.Fprintf(out, "header %s@%d\n", v.key, v.revision)
 		}
 	}
 	return it.Close()
@@ -203,15 +209,19 @@ func (s *script) damage(d *datadriven.TestData) error {
 	case "delete-log":
 		return db.Delete(appendLog(nil, revision), pebble.NoSync)
 	case "delete-version":
-		return db.Delete(appendVersion(nil, key, revision), pebble.NoSync)
+		return db.Delete(appendVersion(nil, objectSpace, key, revision), pebble.NoSync)
 	case "add-version":
-		return db.Set(appendVersion(nil, key, revision), []byte{0}, pebble.NoSync)
+		return db.Set(appendVersion(nil, objectSpace, key, revision), []byte{0}, pebble.NoSync)
 	case "add-tombstone":
-		return db.Set(appendTombstone(nil, key, revision), []byte{0}, pebble.NoSync)
+		return db.Set(appendTombstone(nil, objectSpace, key, revision), []byte{0}, pebble.NoSync)
 	case "add-log":
 		return db.Set(appendLog(nil, revision), appendRecord(nil, OpUpdate, revision, key), pebble.NoSync)
+	case "delete-header":
+		return db.Delete(appendVersion(nil, headerSpace, key, revision), pebble.NoSync)
+	case "add-header":
+		return db.Set(appendVersion(nil, headerSpace, key, revision), []byte("x"), pebble.NoSync)
 	case "bad-value":
-		return db.Set(appendVersion(nil, key, revision), []byte{9}, pebble.NoSync)
+		return db.Set(appendVersion(nil, objectSpace, key, revision), []byte{9}, pebble.NoSync)
 	case "swept":
 		b := db.NewBatch()
 		if err := setRevision(b, metaSwept, revision); err != nil {

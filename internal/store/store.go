@@ -10,6 +10,10 @@
 // After a was created (revision 1), b created (2), a updated (3) and b deleted
 // (4), the engine's tree holds, in its order,
 //
+//	h a 0x00 fffffffffffffffc      a's header of revision 3
+//	h a 0x00 fffffffffffffffe      a's header of revision 1
+//	h b 0x00 fffffffffffffffb t    b's header in its final state
+//	h b 0x00 fffffffffffffffd      b's header of revision 2
 //	l 0000000000000001             create, before 0, a
 //	l 0000000000000002             create, before 0, b
 //	l 0000000000000003             update, before 1, a
@@ -26,6 +30,8 @@
 // bits inverted (eight bytes, shown in hexadecimal), so that the newest version
 // comes first and a view at r begins at the first version at or after ^r. A
 // letter t marks what a deletion wrote. A value is uvarint(len(Meta)) Meta Body.
+// The header, Meta, is there a second time on its own, so that counting and
+// looking at headers do not read the bodies of a large collection.
 // Log records name the revision before, which is all that the feed needs to show
 // the state before a change, and all that trimming needs to delete it: see
 // trimmer for how history shrinks, publisher for how writes become visible.
@@ -132,6 +138,10 @@ type Reader interface {
 	// are valid only until visit returns; visit returns false to stop. It holds
 	// constant memory whatever the size of the collection.
 	Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error
+	// ScanMeta is Scan with entries that have no Body. It reads the headers
+	// only, which are kept apart too: a collection of 100,000 large objects has
+	// some megabytes of them.
+	ScanMeta(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error
 	// Count returns the number of keys with the prefix at or after from.
 	Count(ctx context.Context, prefix, from string) (int64, error)
 	// Close frees the view. Every Reader must be closed.

@@ -16,8 +16,9 @@ import (
 //
 // Trimming to T means that views before T are refused. Then, for every change
 // up to T, the log names what nobody can ask for any more: the version that the
-// change replaced, the tombstone if it was a deletion, and the log record
-// itself. Those are deleted, some at a time, without looking at anything else.
+// change replaced, the tombstone if it was a deletion (each with its header),
+// and the log record itself. Those are deleted, some at a time, without looking
+// at anything else.
 //
 // Invariants:
 //
@@ -259,14 +260,16 @@ func (e *Engine) sweepStep() error {
 // superfluous.
 func deleteSuperseded(b *pebble.Batch, revision uint64, r logRecord) error {
 	key := string(r.key)
-	if r.prev != 0 {
-		if err := b.Delete(appendVersion(nil, key, r.prev), nil); err != nil {
-			return err
+	for _, space := range []byte{headerSpace, objectSpace} {
+		if r.prev != 0 {
+			if err := b.Delete(appendVersion(nil, space, key, r.prev), nil); err != nil {
+				return err
+			}
 		}
-	}
-	if r.op == OpDelete {
-		if err := b.Delete(appendTombstone(nil, key, revision), nil); err != nil {
-			return err
+		if r.op == OpDelete {
+			if err := b.Delete(appendTombstone(nil, space, key, revision), nil); err != nil {
+				return err
+			}
 		}
 	}
 	return b.Delete(appendLog(nil, revision), nil)

@@ -15,8 +15,8 @@ import (
 //     that readers see.
 //  2. fn decides.
 //  3. In one short critical section for the whole store the revision is taken,
-//     spliced into the body, and the batch (version and log record) handed to
-//     Pebble: the order of revisions is the order in the log on disk.
+//     spliced into the body, and the batch (version, header, log record) handed
+//     to Pebble: the order of revisions is the order in the log on disk.
 //  4. Outside of it the write waits for the disk. Writes that wait together
 //     share a sync.
 //  5. The publisher makes it visible and announces it, after all earlier ones.
@@ -99,9 +99,14 @@ func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
 	c.Entry.Revision = revision
 	stored, c.Entry.Value = encodeValue(w.Value, revision)
 	var scratch [keyScratch]byte
-	err := b.Set(appendChange(scratch[:0], key, revision, w.Op), stored, nil)
+	k := appendChange(scratch[:0], objectSpace, key, revision, w.Op)
+	err := b.Set(k, stored, nil)
 	if err == nil {
-		k := appendLog(scratch[:0], revision)
+		k[0] = headerSpace
+		err = b.Set(k, c.Entry.Meta, nil)
+	}
+	if err == nil {
+		k = appendLog(scratch[:0], revision)
 		err = b.Set(k, appendRecord(k[len(k):], w.Op, c.Prev.Revision, key), nil)
 	}
 	if err == nil {

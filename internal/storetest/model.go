@@ -299,6 +299,13 @@ func (r *modelReader) Scan(ctx context.Context, prefix, from string, visit func(
 	return errors.Join(ctx.Err(), r.open())
 }
 
+func (r *modelReader) ScanMeta(ctx context.Context, prefix, from string, visit func(e *store.Entry) bool) error {
+	return r.Scan(ctx, prefix, from, func(e *store.Entry) bool {
+		e.Body = nil
+		return visit(e)
+	})
+}
+
 func (r *modelReader) Count(ctx context.Context, prefix, from string) (n int64, err error) {
 	err = r.Scan(ctx, prefix, from, func(*store.Entry) bool { n++; return true })
 	return n, err

@@ -174,8 +174,12 @@ func (m *machine) check(t *rapid.T) {
 func compareViews(t TB, p pair) {
 	t.Helper()
 	for _, prefix := range []string{"", "a/"} {
-		if diff := cmp.Diff(contents(t, p.want, prefix, ""), contents(t, p.got, prefix, "")); diff != "" {
+		want := contents(t, p.want, prefix, "")
+		if diff := cmp.Diff(want, contents(t, p.got, prefix, "")); diff != "" {
 			t.Fatalf("the view at %d, expected -, found +:\n%s", p.want.Revision(), diff)
+		}
+		if diff := cmp.Diff(headersOf(want), headers(t, p.got, prefix, "")); diff != "" {
+			t.Fatalf("headers at %d, expected -, found +:\n%s", p.want.Revision(), diff)
 		}
 	}
 	for _, key := range []string{"a", "a/b", "c", "none"} {

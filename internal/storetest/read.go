@@ -57,6 +57,9 @@ func checkView(t *testing.T, r store.Reader, revision uint64, want []string) {
 	if diff := cmp.Diff(want, contents(t, r, "", "")); diff != "" {
 		t.Errorf("at %d, expected -, found +:\n%s", revision, diff)
 	}
+	if diff := cmp.Diff(headersOf(want), headers(t, r, "", "")); diff != "" {
+		t.Errorf("headers at %d, expected -, found +:\n%s", revision, diff)
+	}
 	if n, err := r.Count(context.Background(), "", ""); n != int64(len(want)) || err != nil {
 		t.Errorf("at %d: Count %d, %v; expected %d", revision, n, err, len(want))
 	}
@@ -131,6 +134,11 @@ func testScanRanges(t *testing.T, h Harness) {
 				err := r.Scan(ctx, prefix, from, func(e *store.Entry) bool { got = append(got, e.Key); return true })
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("Scan(%q, %q) gave %q, %v; expected %q", prefix, from, got, err, want)
+				}
+				got = got[:0]
+				err = r.ScanMeta(ctx, prefix, from, func(e *store.Entry) bool { got = append(got, e.Key); return true })
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("ScanMeta(%q, %q) gave %q, %v; expected %q", prefix, from, got, err, want)
 				}
 				if n, err := r.Count(ctx, prefix, from); err != nil || n != int64(len(want)) {
 					t.Errorf("Count(%q, %q) gave %d, %v; expected %d", prefix, from, n, err, len(want))

@@ -181,6 +181,29 @@ func contents(t TB, r store.Reader, prefix, from string) []string {
 	return lines
 }
 
+// headers scans the headers of a view into lines.
+func headers(t TB, r store.Reader, prefix, from string) []string {
+	t.Helper()
+	lines := []string{}
+	err := r.ScanMeta(context.Background(), prefix, from, func(e *store.Entry) bool {
+		lines = append(lines, Text(*e))
+		return true
+	})
+	if err != nil {
+		t.Fatalf("ScanMeta(%q, %q): %v", prefix, from, err)
+	}
+	return lines
+}
+
+// headersOf cuts the bodies off lines of contents.
+func headersOf(lines []string) []string {
+	cut := make([]string, len(lines))
+	for i, line := range lines {
+		cut[i] = line[:strings.IndexByte(line, ' ')+1]
+	}
+	return cut
+}
+
 // contentsAt scans the whole store at a revision.
 func contentsAt(t TB, s store.Store, at uint64) (lines []string) {
 	t.Helper()
