@@ -12,51 +12,78 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// listBuffer is how many bytes of a list are gathered before they are written.
-const listBuffer = 64 << 10
+// listBuffer is how many bytes of a list are gathered before they are written,
+// listSlack how much room a buffer has beyond, so that the last object before
+// that rarely makes it grow.
+const (
+	listBuffer = 64 << 10
+	listSlack  = 16 << 10
+)
+
+// newListBuffer is what Server.listBuffers is filled with.
+func newListBuffer() any {
+	buf := make([]byte, 0, listBuffer+listSlack)
+	return &buf
+}
 
 // respondList answers with a page of a collection. JSON is streamed: what the
 // store's iterator visits goes into a small buffer and out to the client. The
 // representations that need the whole list first (YAML, indented JSON) are for
 // people and are gathered; the binary form needs its length in front.
 func (s *Server) respondList(r *request, l *list) error {
-	switch {
-	case r.accept.Format == codec.Binary:
+	if r.accept.Format == codec.Binary {
 		return s.respondBinaryList(r, l)
-	case r.accept.Format == codec.YAML || r.accept.Pretty:
-		var text bytes.Buffer
-		if err := s.writeList(r, l, &text); err != nil {
-			return err
-		}
-		return s.respondText(r, http.StatusOK, bytes.TrimSuffix(text.Bytes(), newline))
 	}
-	out := &streamWriter{r: r, buf: make([]byte, 0, listBuffer)}
-	if err := s.writeList(r, l, out); err != nil {
-		return err
+	buf := s.listBuffers.Get().(*[]byte)
+	if err := s.respondJSONList(r, l, *buf); err != nil {
+		return err // and the buffer is not used again: HTTP/2 may still be sending it
 	}
-	return out.close()
+	s.listBuffers.Put(buf)
+	return nil
 }
 
-// writeList writes the list as JSON in the representation asked for.
-func (s *Server) writeList(r *request, l *list, out io.Writer) error {
+// respondJSONList answers by way of buf, which is empty.
+func (s *Server) respondJSONList(r *request, l *list, buf []byte) error {
+	if r.accept.Format == codec.YAML || r.accept.Pretty {
+		var text bytes.Buffer
+		rest, err := s.writeList(r, l, &text, buf)
+		if err != nil {
+			return err
+		}
+		text.Write(bytes.TrimSuffix(rest, newline))
+		return s.respondText(r, http.StatusOK, text.Bytes())
+	}
+	out := &streamWriter{r: r}
+	rest, err := s.writeList(r, l, out, buf)
+	if err != nil {
+		return err
+	}
+	return out.close(rest)
+}
+
+// writeList writes the list as JSON in the representation asked for, by way of
+// buf. It returns what is not written yet.
+func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	switch r.accept.As {
 	case codec.AsTable:
-		return s.writeTable(r, l, out)
+		return s.writeTable(r, l, out, buf)
 	case codec.AsPartial:
-		return s.writePartialList(r, l, out)
+		return s.writePartialList(r, l, out, buf)
 	}
 	res := r.target.resource
-	head := codec.AppendListHead(nil, res.GV.APIVersion(), res.ListKind, l.meta())
+	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, l.meta())
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
-	return writeItems(r, l, out, head, func(dst []byte, e *store.Entry) ([]byte, error) {
+	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
 		dst = append(dst, '{')
 		return append(dst, e.Body[strip:]...), nil
 	})
 }
 
-// writeItems writes head, the items with commas between them, and the end.
-func writeItems(r *request, l *list, out io.Writer, head []byte, item func([]byte, *store.Entry) ([]byte, error)) error {
-	buf, first := head, true
+// writeItems appends the items with commas between them, and the end, to buf,
+// which begins with the list's head. Whenever buf is full it goes to out; what
+// is left in the end is returned.
+func writeItems(r *request, l *list, out io.Writer, buf []byte, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+	first := true
 	err := l.each(r.ctx, func(e *store.Entry) error {
 		if !first {
 			buf = append(buf, ',')
@@ -66,22 +93,18 @@ func writeItems(r *request, l *list, out io.Writer, head []byte, item func([]byt
 		if buf, err = item(buf, e); err != nil {
 			return err
 		}
-		if len(buf) >= listBuffer/2 {
+		if len(buf) >= listBuffer {
 			_, err = out.Write(buf)
 			buf = buf[:0]
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(append(buf, "]}\n"...))
-	return err
+	return append(buf, "]}\n"...), err
 }
 
-func (s *Server) writePartialList(r *request, l *list, out io.Writer) error {
-	head := codec.AppendListHead(nil, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
-	return writeItems(r, l, out, head, func(dst []byte, e *store.Entry) ([]byte, error) {
+func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	buf = codec.AppendListHead(buf, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
+	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
 		return codec.AppendPartial(dst, e.Body, r.accept.APIVersion)
 	})
 }
@@ -123,25 +146,16 @@ func (l *list) meta() codec.ListMeta {
 }
 
 // streamWriter sends what it is given, starting the answer with the first
-// bytes, so that an error before them can still be answered properly.
+// write, so that an error before it can still be answered properly.
 type streamWriter struct {
 	r    *request
-	buf  []byte
 	gzip io.WriteCloser
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
 	if w.r.status == 0 {
-		if len(w.buf)+len(p) <= cap(w.buf) {
-			w.buf = append(w.buf, p...)
-			return len(p), nil
-		}
 		w.start()
 	}
-	if err := w.out(w.buf); err != nil {
-		return 0, err
-	}
-	w.buf = w.buf[:0]
 	return len(p), w.out(p)
 }
 
@@ -167,11 +181,13 @@ func (w *streamWriter) out(p []byte) error {
 	return w.r.write(p)
 }
 
-func (w *streamWriter) close() error {
+// close ends the answer with rest, which is all of it when nothing was written
+// before.
+func (w *streamWriter) close(rest []byte) error {
 	if w.r.status == 0 {
-		return w.r.send(http.StatusOK, "application/json", w.buf)
+		return w.r.send(http.StatusOK, "application/json", rest)
 	}
-	if err := w.out(w.buf); err != nil {
+	if err := w.out(rest); err != nil {
 		return err
 	}
 	if w.gzip != nil {
@@ -195,12 +211,12 @@ func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
 	return append(body, "]}"...), nil
 }
 
-func (s *Server) writeTable(r *request, l *list, out io.Writer) error {
+func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	t, err := s.newTable(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeItems(r, l, out, t.AppendHead(nil, l.meta()), func(dst []byte, e *store.Entry) ([]byte, error) {
+	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), func(dst []byte, e *store.Entry) ([]byte, error) {
 		return appendRow(r.target.resource, t, dst, e.Body)
 	})
 }

@@ -50,6 +50,7 @@ type Server struct {
 	authn        authn.Authenticator
 	authz        authz.Authorizer
 	decodeLimits document.Limits
+	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
 	credentials  *Credentials
 	listener     net.Listener
 	http         *http.Server
@@ -87,6 +88,8 @@ func (s *Server) open(ctx context.Context) error {
 	s.accessLog = accessLog(cfg.Logger)
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 	s.limits.maxReading, s.limits.maxMutating = int64(cfg.MaxRequestsInflight), int64(cfg.MaxMutatingRequestsInflight)
+
+	s.listBuffers = &sync.Pool{New: newListBuffer}
 
 	s.groups = catalog.New(policy.New(cfg.now))
 	s.codecs = newCodecs(s.groups)

@@ -186,11 +186,11 @@ const (
 // walk visits the live version of every key in a range of the object or the
 // header space.
 //
-// Example: the view is at 6 and the tree holds a@9 a@7 a@5 a@2 a@1 b@8t b@3
-// c@4t. a@9 and a@7 are newer than the view and stepped over, a@5 is visited.
-// The next step, in the hope of another key, finds a@2; so a is skipped with
-// NextPrefix. b@8t is newer, b@3 visited. c@4t is a tombstone: c did not exist
-// at 6.
+// Example: the view is at 6 and the tree holds a@9 a@7 a@5 a@2 b@8t b@3 c@4t.
+// a@9 and a@7 are newer than the view and stepped over, a@5 is visited, the
+// rest of a skipped with NextPrefix. b@8t is newer, b@3 visited. c@4t is a
+// tombstone: c did not exist at 6. (Stepping once before skipping was measured:
+// no gain where keys have one version, a loss where they have more.)
 func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visit func(version, *pebble.Iterator) (bool, error)) error {
 	if !r.engine.gate.enter() {
 		return ErrClosed
@@ -205,7 +205,7 @@ func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visi
 		return err
 	}
 	defer func() { _ = it.Close() }() // its error is the one of it.Error below
-	var scratch, decided []byte       // decided is the key whose version has been found
+	var scratch []byte
 	newer := 0
 	for n, valid := 0, it.First(); valid; n++ {
 		if n%checkEvery == 0 {
@@ -231,17 +231,12 @@ func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visi
 			continue
 		}
 		newer = 0
-		if string(v.key) == string(decided) {
-			valid = it.NextPrefix()
-			continue
-		}
 		if !v.tombstone {
 			if more, err := visit(v, it); err != nil || !more {
 				return err
 			}
 		}
-		decided = append(decided[:0], v.key...)
-		valid = it.Next() // most keys have one version
+		valid = it.NextPrefix()
 	}
 	if err := it.Error(); err != nil {
 		return fmt.Errorf("store: cannot read the keys with prefix %q: %w", prefix, err)
