@@ -280,17 +280,18 @@ func (l *list) each(ctx context.Context, visit func(*store.Entry) error) error {
 
 // get visits the entries of a page that lookup has found.
 func (l *list) get(ctx context.Context, visit func(*store.Entry) error) error {
-	for _, key := range l.keys {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e, err := l.reader.Get(key)
-		if err != nil {
-			return fmt.Errorf("cannot read %q at %d, where the header index has it: %w", key, l.reader.Revision(), err)
-		}
-		if err := visit(&e); err != nil {
-			return err
-		}
+	seen := 0
+	var failed error
+	err := l.reader.GetEach(ctx, l.keys, func(e *store.Entry) bool {
+		seen++
+		failed = visit(e)
+		return failed == nil
+	})
+	if err == nil {
+		err = failed
 	}
-	return nil
+	if err == nil && seen < len(l.keys) {
+		err = fmt.Errorf("%d of %d objects that the header index has are not there at %d", len(l.keys)-seen, len(l.keys), l.reader.Revision())
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -101,29 +102,39 @@ func seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, e
 			err = closeErr
 		}
 	}()
+	stored, found, err := seekVersion(it, key, revision)
+	if err != nil {
+		return Entry{}, err
+	}
+	value, err := decodeValue(append([]byte(nil), stored...))
+	return Entry{Key: key, Revision: found, Value: value}, err
+}
+
+// seekVersion returns what is stored of the newest version of a key at or
+// before a revision, and that version's revision. The bytes belong to the
+// iterator until it moves.
+func seekVersion(it *pebble.Iterator, key string, revision uint64) (stored []byte, found uint64, err error) {
 	if checkKey(key) != nil {
-		return Entry{}, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
 	var scratch [keyScratch]byte
 	if !it.SeekPrefixGE(appendVersion(scratch[:0], objectSpace, key, revision)) {
 		if err := it.Error(); err != nil {
-			return Entry{}, fmt.Errorf("store: cannot read %q: %w", key, err)
+			return nil, 0, fmt.Errorf("store: cannot read %q: %w", key, err)
 		}
-		return Entry{}, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
 	v, err := parseVersion(it.Key())
 	if err != nil {
-		return Entry{}, err
+		return nil, 0, err
 	}
 	if v.tombstone {
-		return Entry{}, ErrNotFound
+		return nil, 0, ErrNotFound
 	}
-	stored, err := it.ValueAndErr()
-	if err != nil {
-		return Entry{}, fmt.Errorf("store: cannot read %q: %w", key, err)
+	if stored, err = it.ValueAndErr(); err != nil {
+		return nil, 0, fmt.Errorf("store: cannot read %q: %w", key, err)
 	}
-	value, err := decodeValue(append([]byte(nil), stored...))
-	return Entry{Key: key, Revision: v.revision, Value: value}, err
+	return stored, v.revision, nil
 }
 
 func (r *reader) Revision() uint64 { return r.revision }
@@ -138,6 +149,45 @@ func (r *reader) Get(key string) (Entry, error) {
 		return Entry{}, err
 	}
 	return seekEntry(it, key, r.revision)
+}
+
+// GetEach implements Reader.
+func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry) bool) (err error) {
+	if !r.engine.gate.enter() {
+		return ErrClosed
+	}
+	defer r.engine.gate.leave()
+	it, err := r.iterator(&pointOptions)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := it.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	for n, key := range keys {
+		if n%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		stored, v, err := seekVersion(it, key, r.revision)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		value, err := decodeValue(stored)
+		if err != nil {
+			return err
+		}
+		if !visit(&Entry{Key: key, Revision: v, Value: value}) {
+			break
+		}
+	}
+	return nil
 }
 
 func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {

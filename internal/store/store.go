@@ -133,6 +133,11 @@ type Reader interface {
 	Revision() uint64
 	// Get returns the entry of a key, or ErrNotFound.
 	Get(key string) (Entry, error)
+	// GetEach visits the entries of keys, in their order, with one iterator; keys
+	// without a value are left out. As in Scan the entry's slices are valid only
+	// until visit returns, and visit returns false to stop. Ascending keys are
+	// the quickest.
+	GetEach(ctx context.Context, keys []string, visit func(e *Entry) bool) error
 	// Scan visits the entries with prefix <= key, in key order, starting at
 	// from (inclusive; "" for the beginning of the prefix). The entry's slices
 	// are valid only until visit returns; visit returns false to stop. It holds

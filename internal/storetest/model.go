@@ -287,6 +287,21 @@ func (r *modelReader) Get(key string) (store.Entry, error) {
 	return e, nil
 }
 
+func (r *modelReader) GetEach(ctx context.Context, keys []string, visit func(e *store.Entry) bool) error {
+	if err := r.open(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if e, ok := r.state[key]; ok && !visit(&e) {
+			return nil
+		}
+	}
+	return nil
+}
+
 func (r *modelReader) Scan(ctx context.Context, prefix, from string, visit func(e *store.Entry) bool) error {
 	for _, key := range slices.Sorted(maps.Keys(r.state)) {
 		if err := errors.Join(ctx.Err(), r.open()); err != nil {

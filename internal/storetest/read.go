@@ -57,6 +57,9 @@ func checkView(t *testing.T, r store.Reader, revision uint64, want []string) {
 	if diff := cmp.Diff(want, contents(t, r, "", "")); diff != "" {
 		t.Errorf("at %d, expected -, found +:\n%s", revision, diff)
 	}
+	if diff := cmp.Diff(want, each(t, r, "a", "b", "c", "nosuch")); diff != "" {
+		t.Errorf("GetEach at %d, expected -, found +:\n%s", revision, diff)
+	}
 	if diff := cmp.Diff(headersOf(want), headers(t, r, "", "")); diff != "" {
 		t.Errorf("headers at %d, expected -, found +:\n%s", revision, diff)
 	}

@@ -181,6 +181,20 @@ func contents(t TB, r store.Reader, prefix, from string) []string {
 	return lines
 }
 
+// each reads keys one by one with one iterator into lines.
+func each(t TB, r store.Reader, keys ...string) []string {
+	t.Helper()
+	lines := []string{}
+	err := r.GetEach(context.Background(), keys, func(e *store.Entry) bool {
+		lines = append(lines, Text(*e))
+		return true
+	})
+	if err != nil {
+		t.Fatalf("GetEach(%q): %v", keys, err)
+	}
+	return lines
+}
+
 // headers scans the headers of a view into lines.
 func headers(t TB, r store.Reader, prefix, from string) []string {
 	t.Helper()
