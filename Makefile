@@ -64,7 +64,7 @@ bench: ## Run the Go benchmarks, in the form that benchstat reads
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
-	@for pkg in $$(go list ./internal/... ./server/...); do \
+	@for pkg in $$(go list ./generator/... ./internal/... ./server/... ); do \
 	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
 

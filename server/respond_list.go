@@ -199,7 +199,7 @@ func (w *streamWriter) close(rest []byte) error {
 // tableOf gives the table of one object.
 func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
 	rev, _ := document.Find(e.Body, "metadata", "resourceVersion")
-	t, err := s.newTable(r)
+	t, err := s.newTable(r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
 }
 
 func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := s.newTable(r)
+	t, err := s.newTable(r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +221,8 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 	})
 }
 
-func (s *Server) newTable(r *request) (*codec.Table, error) {
-	return codec.NewTable(r.target.resource, codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), Now: s.cfg.now()})
+func (s *Server) newTable(r *request, noHeaders bool) (*codec.Table, error) {
+	return codec.NewTable(r.target.resource, codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.now()})
 }
 
 // appendRow reads an object and appends its row.

@@ -7,7 +7,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,8 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/net/http2"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -164,14 +161,15 @@ func (s *Server) listen() error {
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       3 * time.Minute,
 		MaxHeaderBytes:    1 << 20,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	return http2.ConfigureServer(s.http, &http2.Server{MaxConcurrentStreams: 250, IdleTimeout: 3 * time.Minute})
+	return nil
 }
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(tls.NewListener(s.listener, s.http.TLSConfig)) }()
+	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {

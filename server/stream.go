@@ -13,8 +13,9 @@ type streamForm struct {
 	s       *Server
 	res     *api.Resource
 	accept  codec.MediaType
-	include string // includeObject, of tables
-	table   *codec.Table
+	include string       // includeObject, of tables
+	table   *codec.Table // of the next event
+	rest    *codec.Table // of all events after the first: without column definitions
 }
 
 // streamForm prepares the frames of a watch. The error is a 400.
@@ -24,7 +25,9 @@ func (s *Server) streamForm(r *request) (*streamForm, error) {
 		return f, nil
 	}
 	var err error
-	f.table, err = s.newTable(r)
+	if f.table, err = s.newTable(r, false); err == nil {
+		f.rest, err = s.newTable(r, true)
+	}
 	return f, err
 }
 
@@ -63,6 +66,7 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		body = append(text, "]}"...)
+		f.table = f.rest
 	}
 	return f.encode(event, kind, body)
 }

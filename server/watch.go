@@ -52,6 +52,10 @@ func (s *Server) watch(r *request) error {
 	if err != nil {
 		return err
 	}
+	if r.http.Method == http.MethodHead {
+		r.startStream()
+		return nil
+	}
 	w := &watcher{s: s, r: r, opts: opts, form: form}
 	return w.run()
 }
@@ -82,6 +86,9 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 	o.bookmarks = q.flag("allowWatchBookmarks")
 	if sendInitial {
 		o.initial = q.flag("sendInitialEvents")
+		if rev == 0 {
+			o.revision = s.store.Current()
+		}
 		o.endMark = o.initial && o.bookmarks
 	}
 	seconds, err := q.integer("timeoutSeconds")

@@ -18,16 +18,6 @@ func (c *causes) labelKeys(set document.Value) {
 	}
 }
 
-// labels checks keys and values of labels. All causes are at the map.
-func (c *causes) labels(set document.Value) {
-	c.labelKeys(set)
-	for _, v := range set.Members() {
-		for _, problem := range document.CheckFormat("label-value", v.Text()) {
-			c.invalidAt(set.Path(), v, problem)
-		}
-	}
-}
-
 // labelSelector checks a label selector beyond what its schema says.
 func (c *causes) labelSelector(selector document.Value) {
 	c.labelKeys(selector.Get("matchLabels"))
