@@ -27,8 +27,8 @@ type Config struct {
 	// is needed. 0 means 64 MiB.
 	CacheBytes int64
 	// MemTableBytes bounds the newest writes held in memory before they go to a
-	// sorted file. It starts at 256 KiB and doubles as it is needed. 0 means
-	// 16 MiB.
+	// sorted file, and so what a start after a crash has to read again. It
+	// begins with 256 KiB and doubles as it is needed. 0 means 8 MiB.
 	MemTableBytes int64
 }
 
@@ -75,7 +75,7 @@ func (c Config) withDefaults() Config {
 		c.CacheBytes = 64 << 20
 	}
 	if c.MemTableBytes == 0 {
-		c.MemTableBytes = 16 << 20
+		c.MemTableBytes = 8 << 20
 	}
 	return c
 }

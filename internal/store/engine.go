@@ -159,7 +159,19 @@ func (e *Engine) close() error {
 	if e.gate.poisoned.Load() {
 		return fmt.Errorf("store: the files stay open until the process ends: %w", e.Healthy())
 	}
-	return errors.Join(e.db.Close(), e.lock.Close())
+	return errors.Join(e.flush(), e.db.Close(), e.lock.Close())
+}
+
+// flushOnClose is how much of the log the next start may have to read again.
+const flushOnClose = 4 << 20
+
+// flush moves the newest writes to sorted files if they are many, so that the
+// next start is quick.
+func (e *Engine) flush() error {
+	if e.Healthy() != nil || e.db.Metrics().WAL.Size < flushOnClose {
+		return nil
+	}
+	return e.db.Flush()
 }
 
 // gate counts the calls inside the engine.

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 
@@ -62,10 +61,9 @@ func Open(cfg Config) (*Engine, error) {
 }
 
 func lockError(dir string, err error) error {
-	// Another process is a matter of error numbers; the same process is told in
-	// words only.
-	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) && !os.IsPermission(err) ||
-		strings.Contains(err.Error(), "held by current process") {
+	// Another process is told by an error number; the same process, in words
+	// only.
+	if errors.Is(err, syscall.EAGAIN) || strings.Contains(err.Error(), "held by current process") {
 		return fmt.Errorf("%w: %s; stop that process or choose another directory", ErrLocked, dir)
 	}
 	return fmt.Errorf("store: cannot lock the data directory %s: %w", dir, err)
