@@ -162,13 +162,14 @@ func (e *Engine) close() error {
 	return errors.Join(e.flush(), e.db.Close(), e.lock.Close())
 }
 
-// flushOnClose is how much of the log the next start may have to read again.
+// flushOnClose is how large a memory table may be that the next start has to
+// read from the log again.
 const flushOnClose = 4 << 20
 
 // flush moves the newest writes to sorted files if they are many, so that the
 // next start is quick.
 func (e *Engine) flush() error {
-	if e.Healthy() != nil || e.db.Metrics().WAL.Size < flushOnClose {
+	if e.Healthy() != nil || e.db.Metrics().MemTable.Size < flushOnClose {
 		return nil
 	}
 	return e.db.Flush()

@@ -42,10 +42,12 @@ func Open(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, lockError(cfg.Dir, err)
 	}
-	options := pebbleOptions(cfg)
+	compactions := newScheduler()
+	options := pebbleOptions(cfg, compactions)
 	options.Lock = lock
 	db, err := pebble.Open(cfg.Dir, options)
 	if err != nil {
+		compactions.Unregister()
 		return nil, errors.Join(openError(cfg.Dir, err), lock.Close())
 	}
 	e := &Engine{cfg: cfg, db: db, lock: lock, gate: newGate(), stopped: make(chan struct{})}
@@ -57,6 +59,7 @@ func Open(cfg Config) (*Engine, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop
 	go e.keepHistory(ctx)
+	compactions.start()
 	return e, nil
 }
 

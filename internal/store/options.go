@@ -10,7 +10,7 @@ import (
 
 // pebbleOptions are the settings of the underlying tree, for a small process
 // with objects of some kilobytes.
-func pebbleOptions(c Config) *pebble.Options {
+func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	o := &pebble.Options{
 		FS:       c.FS,
 		Comparer: comparer(),
@@ -23,7 +23,7 @@ func pebbleOptions(c Config) *pebble.Options {
 		MemTableSize:                uint64(c.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		// Twice the number of sorted runs in level 0 that are worth a compaction.
-		// Every start leaves a run, and waits for the compaction that it causes.
+		// Every start leaves one.
 		L0CompactionThreshold:      8,
 		L0StopWritesThreshold:      40,
 		LBaseMaxBytes:              64 << 20,
@@ -50,6 +50,7 @@ func pebbleOptions(c Config) *pebble.Options {
 	o.Levels[0].BlockSize = blockBytes
 	o.Levels[0].IndexBlockSize = 8 * blockBytes // so that a file has one level of index
 	o.Levels[0].FilterPolicy = bloom.FilterPolicy(10)
+	o.Experimental.CompactionScheduler = compactions
 	o.EnsureDefaults() // deeper levels take over what level 0 has
 	return o
 }
