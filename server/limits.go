@@ -13,10 +13,20 @@ type limits struct {
 	maxReading, maxMutating int64 // 0 for no limit
 }
 
-// enter takes a place, or answers 429 when there is none. leave gives it back.
-func (l *limits) enter(r *request) (leave func(), err error) {
+// place is one that a request takes; the zero place is not counted.
+type place struct{ count *atomic.Int64 }
+
+// leave gives the place back.
+func (p place) leave() {
+	if p.count != nil {
+		p.count.Add(-1)
+	}
+}
+
+// enter takes a place, or answers 429 when there is none.
+func (l *limits) enter(r *request) (place, error) {
 	if r.target.open || r.longRunning() {
-		return func() {}, nil
+		return place{}, nil
 	}
 	count, limit := &l.reading, l.maxReading
 	if r.mutating() {
@@ -24,7 +34,7 @@ func (l *limits) enter(r *request) (leave func(), err error) {
 	}
 	if n := count.Add(1); limit > 0 && n > limit {
 		count.Add(-1)
-		return nil, api.TooManyRequests(1)
+		return place{}, api.TooManyRequests(1)
 	}
-	return func() { count.Add(-1) }, nil
+	return place{count}, nil
 }

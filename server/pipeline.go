@@ -54,12 +54,12 @@ func (s *Server) handle(r *request) error {
 	if s.draining.Load() && !r.target.alwaysServed() {
 		return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
 	}
-	leave, err := s.limits.enter(r)
+	place, err := s.limits.enter(r)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	if !r.longRunning() {
+	defer place.leave()
+	if r.mayWait() {
 		var cancel context.CancelFunc
 		r.ctx, cancel = context.WithTimeout(r.ctx, s.cfg.RequestTimeout)
 		defer cancel()
@@ -88,25 +88,26 @@ func (s *Server) handle(r *request) error {
 	if err := r.negotiate(); err != nil {
 		return err
 	}
-	return verb(r)
+	return verb(s, r)
 }
 
 // dispatch says which function a request ends in, or 404 or 405.
-func (s *Server) dispatch(r *request) (func(*request) error, error) {
-	t := r.target
+func (s *Server) dispatch(r *request) (verb, error) {
+	t := &r.target
 	if t.endpoint != nil {
-		return t.endpoint, nil
+		return runEndpoint, nil
 	}
 	if t.resource == nil {
-		return s.unknown, nil
+		return (*Server).unknown, nil
 	}
 	allowed := s.verbsOf(t)
-	verb := allowed[r.method()]
-	if verb == nil {
-		return nil, api.MethodNotAllowed(allowed.methods())
+	if v := *allowed.of(r.method()); v != nil {
+		return v, nil
 	}
-	return verb, nil
+	return nil, api.MethodNotAllowed(allowed.methods())
 }
+
+func runEndpoint(_ *Server, r *request) error { return r.target.endpoint(r) }
 
 // unknown answers a path that nothing is at: with a Status where a client looks
 // for a group, a version or a resource, with plain text elsewhere.
@@ -117,48 +118,68 @@ func (s *Server) unknown(r *request) error {
 	return s.text(r, http.StatusNotFound, "404 page not found\n")
 }
 
-// methods maps the HTTP methods that a target answers to what they do.
-type methods map[string]func(*request) error
+// verb is what a request ends in: it answers, or says why it does not.
+type verb func(*Server, *request) error
 
-func (m methods) methods() []string {
+// verbs are what can be done to a target, by HTTP method. Which method is at an
+// index says verbMethods.
+type verbs [len(verbMethods)]verb
+
+var verbMethods = [...]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+
+// of is the place of a method; an unknown one has a place that is always empty.
+func (v *verbs) of(method string) *verb {
+	for i, m := range verbMethods {
+		if m == method {
+			return &v[i]
+		}
+	}
+	return new(verb)
+}
+
+// methods lists those that are answered.
+func (v *verbs) methods() []string {
 	var names []string
-	for _, n := range []string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut} {
-		if m[n] != nil {
-			names = append(names, n)
+	for i, do := range v {
+		if do != nil {
+			names = append(names, verbMethods[i])
 		}
 	}
 	return names
 }
 
 // verbsOf is the table of what can be done to a target.
-func (s *Server) verbsOf(t target) methods {
-	m := methods{}
-	add := func(set api.Verbs, v api.Verbs, method string, do func(*request) error) {
-		if set.Has(v) {
-			m[method] = do
+func (s *Server) verbsOf(t *target) (v verbs) {
+	res := t.resource
+	has := res.Verbs
+	if t.sub != nil {
+		has = t.sub.Verbs
+	}
+	add := func(needs api.Verbs, method string, do verb) {
+		if has.Has(needs) {
+			*v.of(method) = do
 		}
 	}
-	res := t.resource
 	switch {
 	case !res.Stored && res.Verbs.Has(api.VerbCreate):
 		// A virtual resource is an operation, not an object to keep.
 	case t.watchPath:
-		add(res.Verbs, api.VerbWatch, http.MethodGet, s.watch)
+		add(api.VerbWatch, http.MethodGet, (*Server).watch)
 	case t.sub != nil:
-		s.subresourceVerbs(t, m)
+		s.subresourceVerbs(t, add)
 	case t.name != "":
-		add(res.Verbs, api.VerbGet, http.MethodGet, s.get)
-		add(res.Verbs, api.VerbUpdate, http.MethodPut, s.update)
-		add(res.Verbs, api.VerbPatch, http.MethodPatch, s.patch)
-		add(res.Verbs, api.VerbDelete, http.MethodDelete, s.delete)
+		add(api.VerbGet, http.MethodGet, (*Server).get)
+		add(api.VerbUpdate, http.MethodPut, (*Server).update)
+		add(api.VerbPatch, http.MethodPatch, (*Server).patch)
+		add(api.VerbDelete, http.MethodDelete, (*Server).delete)
 	default:
-		add(res.Verbs, api.VerbList, http.MethodGet, s.listOrWatch)
+		add(api.VerbList, http.MethodGet, (*Server).listOrWatch)
 		if !res.Namespaced || t.namespace != "" {
-			add(res.Verbs, api.VerbCreate, http.MethodPost, s.create)
-			add(res.Verbs, api.VerbDeleteCollection, http.MethodDelete, s.deleteCollection)
+			add(api.VerbCreate, http.MethodPost, (*Server).create)
+			add(api.VerbDeleteCollection, http.MethodDelete, (*Server).deleteCollection)
 		}
 	}
-	return m
+	return v
 }
 
 // access writes the one line per request that the log has at debug.

@@ -96,6 +96,15 @@ func (r *request) longRunning() bool {
 	return t.unbounded || t.resource != nil && r.method() == http.MethodGet && (t.watchPath || t.collection() && r.query.isWatch())
 }
 
+// mayWait reports whether the request can last, and is bounded in time then. A
+// get of the newest state waits for nothing but the disk, and a timer would be a
+// good part of its cost; a long-running request ends when it was asked to.
+func (r *request) mayWait() bool {
+	t := &r.target
+	get := t.resource != nil && t.name != "" && !t.watchPath && r.method() == http.MethodGet
+	return !r.longRunning() && !(get && r.query.raw == "")
+}
+
 // mutating reports whether the request may write.
 func (r *request) mutating() bool { return r.method() != http.MethodGet }
 

@@ -163,12 +163,15 @@ func (s *Server) text(r *request, code int, body string) error {
 	return r.send(code, "text/plain; charset=utf-8", []byte(body))
 }
 
+// noCache is shared by all answers; net/http copies headers before it sends them.
+var noCache = []string{"no-cache, private"}
+
 // head writes the headers that every answer has and the status.
 func (r *request) head(code int, contentType string) {
 	h := r.w.Header()
 	h.Set("Content-Type", contentType)
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-cache, private")
+	if _, set := h["Cache-Control"]; !set {
+		h["Cache-Control"] = noCache
 	}
 	for _, w := range r.warnings {
 		h.Add("Warning", `299 - `+strconv.Quote(w))

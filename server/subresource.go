@@ -8,22 +8,17 @@ import (
 
 // subresourceVerbs adds what can be done to a subresource. A declared verb
 // without an entry here answers 405 until its behaviour exists.
-func (s *Server) subresourceVerbs(t target, m methods) {
-	add := func(v api.Verbs, method string, do func(*request) error) {
-		if t.sub.Verbs.Has(v) {
-			m[method] = do
-		}
-	}
+func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method string, do verb)) {
 	switch {
 	case t.sub.Name == "status":
-		add(api.VerbGet, http.MethodGet, s.get)
-		add(api.VerbUpdate, http.MethodPut, s.update)
-		add(api.VerbPatch, http.MethodPatch, s.patch)
+		add(api.VerbGet, http.MethodGet, (*Server).get)
+		add(api.VerbUpdate, http.MethodPut, (*Server).update)
+		add(api.VerbPatch, http.MethodPatch, (*Server).patch)
 	case t.sub.Name == "finalize" && s.isNamespace(t.resource):
-		add(api.VerbUpdate, http.MethodPut, s.update) // the one way to change spec.finalizers
+		add(api.VerbUpdate, http.MethodPut, (*Server).update) // the one way to change spec.finalizers
 	case t.sub.Scale != nil:
-		add(api.VerbGet, http.MethodGet, s.getScale)
-		add(api.VerbUpdate, http.MethodPut, s.updateScale)
-		add(api.VerbPatch, http.MethodPatch, s.patchScale)
+		add(api.VerbGet, http.MethodGet, (*Server).getScale)
+		add(api.VerbUpdate, http.MethodPut, (*Server).updateScale)
+		add(api.VerbPatch, http.MethodPatch, (*Server).patchScale)
 	}
 }
