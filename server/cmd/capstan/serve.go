@@ -63,6 +63,7 @@ var errInterrupted = errors.New("stopped at once by a second signal; requests in
 
 // serve runs a server until a signal, the end of ctx, or its own end.
 func serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-chan os.Signal) error {
+	paceGC()
 	s, err := server.Start(context.WithoutCancel(ctx), cfg)
 	if err != nil {
 		return err

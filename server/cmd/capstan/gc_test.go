@@ -1,0 +1,51 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+)
+
+func TestGCPercent(t *testing.T) {
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{
+		{0, 6400},
+		{8 << 20, 800},
+		{64 << 20, 100},
+		{128 << 20, 50},
+		{4 << 30, 50},
+	} {
+		if got := gcPercent(c.live); got != c.want {
+			t.Errorf("gcPercent(%d) = %d, want %d", c.live, got, c.want)
+		}
+	}
+}
+
+// The pace follows the heap: it is set anew after a run of the collector.
+func TestGCPaceFollowsTheHeap(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	before := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(before)
+	paceGC()
+	small := current()
+	held := make([]byte, 256<<20)
+	for current() == small {
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if got := current(); got != headroomPercent {
+		t.Errorf("with %d MiB in use the percentage is %d, want %d", len(held)>>20, got, headroomPercent)
+	}
+	runtime.KeepAlive(held)
+}
+
+// current reads the collector's percentage.
+func current() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
