@@ -7,6 +7,7 @@ import (
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -16,6 +17,7 @@ import (
 type Hooks interface {
 	corev1.Hooks
 	appsv1.Hooks
+	policyv1.Hooks
 }
 
 // New makes the catalog, in the order of discovery: the first version of a
@@ -24,6 +26,7 @@ func New(h Hooks) []*api.GroupVersion {
 	return []*api.GroupVersion{
 		corev1.New(h),
 		appsv1.New(h),
+		policyv1.New(h),
 	}
 }
 

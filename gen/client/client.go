@@ -26,3 +26,6 @@ func (c *Client) AppsV1() AppsV1 { return AppsV1{c.rest} }
 
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
+
+// PolicyV1 gives the resources of policy/v1.
+func (c *Client) PolicyV1() PolicyV1 { return PolicyV1{c.rest} }

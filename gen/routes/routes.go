@@ -50,6 +50,7 @@ var rows = []row{
 	{"/apis/apps/v1", "apps", "v1", "deployments", true, true, []string{"scale", "status"}},
 	{"/apis/apps/v1", "apps", "v1", "replicasets", true, true, []string{"scale", "status"}},
 	{"/apis/apps/v1", "apps", "v1", "statefulsets", true, true, []string{"scale", "status"}},
+	{"/apis/policy/v1", "policy", "v1", "poddisruptionbudgets", true, true, []string{"status"}},
 }
 
 // Register adds the routes of every row to the router. Paths hold the parameters

@@ -76,6 +76,9 @@ func compareDefaults(t *testing.T, m *model.Model, found differences) {
 		})
 	}
 	for kind, paths := range facts {
+		if types[kind] == nil {
+			continue
+		}
 		for path := range paths {
 			found.missing(kind + " " + path + " default")
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -44,4 +45,12 @@ func intOrPercent(v document.Value) int64 {
 		return 1 << 31
 	}
 	return n
+}
+
+// amountText shows such an amount in a table.
+func amountText(v document.Value) string {
+	if !isSet(v) {
+		return "N/A"
+	}
+	return string(bytes.Trim(v.AppendJSON(nil), `"`))
 }

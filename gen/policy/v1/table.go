@@ -8,6 +8,9 @@ import "github.com/capstan-dev/capstan/internal/schema"
 var Table = schema.Table{Group: "policy", Version: "v1",
 	Roots: []schema.Root{
 		{Name: "Eviction", Type: 0},
+		{Name: "PodDisruptionBudget", Type: 19},
+		{Name: "PodDisruptionBudgetSpec", Type: 20},
+		{Name: "PodDisruptionBudgetStatus", Type: 27},
 	},
 	Types: []schema.Type{
 		0: {Name: "policy/v1.Eviction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
@@ -75,5 +78,50 @@ var Table = schema.Table{Group: "policy", Version: "v1",
 		18: {Name: "meta/v1.Preconditions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
 			{Name: "uid", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "resourceVersion", Type: 1, Number: 2, Presence: schema.Explicit},
+		}},
+		19: {Name: "policy/v1.PodDisruptionBudget", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+			{Name: "kind", Type: 1},
+			{Name: "apiVersion", Type: 1},
+			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
+			{Name: "spec", Type: 20, Number: 2, Presence: schema.Always},
+			{Name: "status", Type: 27, Number: 3, Presence: schema.Always},
+		}},
+		20: {Name: "policy/v1.PodDisruptionBudgetSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+			{Name: "minAvailable", Type: 21, Number: 1, Presence: schema.Explicit},
+			{Name: "selector", Type: 22, Number: 2, Presence: schema.Explicit, Patch: schema.PatchReplace},
+			{Name: "maxUnavailable", Type: 21, Number: 3, Presence: schema.Explicit},
+		}},
+		21: {Kind: schema.IntOrString, Elem: -1},
+		22: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+			{Name: "matchLabels", Type: 5, Number: 1},
+			{Name: "matchExpressions", Type: 23, Number: 2},
+		}},
+		23: {Kind: schema.List, Elem: 24},
+		24: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+			{Name: "key", Type: 25, Number: 1, Presence: schema.Always, Required: true},
+			{Name: "operator", Type: 26, Number: 2, Presence: schema.Always, Required: true},
+			{Name: "values", Type: 9, Number: 3},
+		}},
+		25: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
+		26: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"In", "NotIn", "Exists", "DoesNotExist"}}},
+		27: {Name: "policy/v1.PodDisruptionBudgetStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x6, 0x3, 0x4, 0x1, 0x2, 0x5, 0x0}, Fields: []schema.Field{
+			{Name: "observedGeneration", Type: 3, Number: 1},
+			{Name: "disruptedPods", Type: 28, Number: 2},
+			{Name: "disruptionsAllowed", Type: 29, Number: 3, Presence: schema.Always},
+			{Name: "currentHealthy", Type: 29, Number: 4, Presence: schema.Always},
+			{Name: "desiredHealthy", Type: 29, Number: 5, Presence: schema.Always},
+			{Name: "expectedPods", Type: 29, Number: 6, Presence: schema.Always},
+			{Name: "conditions", Type: 30, Number: 7, Patch: schema.PatchMerge, PatchKey: "type"},
+		}},
+		28: {Kind: schema.Map, Elem: 4},
+		29: {Kind: schema.Integer, Bits: 32, Elem: -1},
+		30: {Kind: schema.List, ListType: schema.ListMap, Elem: 31, ListKeys: []string{"type"}},
+		31: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
+			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
+			{Name: "observedGeneration", Type: 3, Number: 3},
+			{Name: "lastTransitionTime", Type: 4, Number: 4, Presence: schema.Always},
+			{Name: "reason", Type: 1, Number: 5, Presence: schema.Always},
+			{Name: "message", Type: 1, Number: 6, Presence: schema.Always},
 		}},
 	}}

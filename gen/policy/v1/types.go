@@ -4,6 +4,7 @@ package policyv1
 
 import (
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	"github.com/capstan-dev/capstan/value"
 )
 
 // Eviction: Asks the server to remove a pod, subject to any disruption budget that protects it.
@@ -14,4 +15,60 @@ type Eviction struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Options passed to the pod deletion once the eviction is allowed, such as the grace period.
 	DeleteOptions *metav1.DeleteOptions `json:"deleteOptions,omitempty"`
+}
+
+// PodDisruptionBudget: Limits how many of a set of pods may be evicted at the same time, so that
+// maintenance leaves an application running.
+type PodDisruptionBudget struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name, namespace and labels of the budget.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// Which pods are protected and how many of them must stay.
+	Spec PodDisruptionBudgetSpec `json:"spec"`
+	// Pod counts last reported by the disruption controller, and the evictions it allows. Read-only for
+	// users.
+	Status PodDisruptionBudgetStatus `json:"status"`
+}
+
+// PodDisruptionBudgetList: A list of objects of kind PodDisruptionBudget.
+type PodDisruptionBudgetList struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Metadata of the list.
+	Metadata metav1.ListMeta `json:"metadata"`
+	// The objects of the list.
+	Items []PodDisruptionBudget `json:"items"`
+}
+
+// PodDisruptionBudgetSpec: Protected pods and the limit for evicting them; minAvailable and
+// maxUnavailable exclude each other.
+type PodDisruptionBudgetSpec struct {
+	// Number or percentage of the selected pods that must still be available after an eviction.
+	MinAvailable *value.IntOrString `json:"minAvailable,omitempty"`
+	// Query for the protected pods. An empty selector protects every pod of the namespace, an absent one
+	// none.
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// Number or percentage of the selected pods that may be unavailable after an eviction.
+	MaxUnavailable *value.IntOrString `json:"maxUnavailable,omitempty"`
+}
+
+// PodDisruptionBudgetStatus: What the disruption controller found out about the protected pods.
+type PodDisruptionBudgetStatus struct {
+	// Generation of the budget that the other figures belong to; evictions are refused while it lags
+	// behind.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Pods whose eviction was granted and that the controller has not seen go yet, with the time of the
+	// grant.
+	DisruptedPods map[string]value.Time `json:"disruptedPods,omitempty"`
+	// How many pods may be evicted right now.
+	DisruptionsAllowed int32 `json:"disruptionsAllowed"`
+	// How many of the protected pods are healthy.
+	CurrentHealthy int32 `json:"currentHealthy"`
+	// How many healthy pods the budget demands.
+	DesiredHealthy int32 `json:"desiredHealthy"`
+	// How many pods the budget counts on in all.
+	ExpectedPods int32 `json:"expectedPods"`
+	// Current observations about the budget, one entry per condition type.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

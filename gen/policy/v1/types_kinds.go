@@ -10,3 +10,17 @@ func (x *Eviction) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *Eviction) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *PodDisruptionBudget) SetKind() { x.Kind, x.APIVersion = "PodDisruptionBudget", "policy/v1" }
+
+// GetName returns the name of the object.
+func (x *PodDisruptionBudget) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *PodDisruptionBudget) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *PodDisruptionBudgetList) SetKind() {
+	x.Kind, x.APIVersion = "PodDisruptionBudgetList", "policy/v1"
+}
