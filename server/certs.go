@@ -160,7 +160,7 @@ func newAuthenticator(c *Config, cr *Credentials) (authn.Authenticator, error) {
 			return nil, err
 		}
 	}
-	return authn.NewChain(c.Logger, c.anonymous(), authn.ClientCert(cr.clients, c.now), authn.Bearer(tokens)), nil
+	return authn.NewChain(c.Logger, c.anonymous(), authn.ClientCert(cr.clients, c.now), authn.Bearer(tokens), authn.WebSocketBearer(tokens)), nil
 }
 
 // newAuthorizer asks the configured modes in order, and warns of those that

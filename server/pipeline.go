@@ -34,8 +34,11 @@ import (
 func (s *Server) serve(c echo.Context, t target) error {
 	r := newRequest(c, t)
 	s.inflight.Add(1)
-	defer s.inflight.Done()
-	defer s.access(r)
+	defer func() {
+		if !r.detached {
+			s.end(r)
+		}
+	}()
 	defer func() {
 		if v := recover(); v == http.ErrAbortHandler {
 			panic(v) // the answer is broken off on purpose (fail)
@@ -163,6 +166,7 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 	switch {
 	case !res.Stored && res.Verbs.Has(api.VerbCreate):
 		// A virtual resource is an operation, not an object to keep.
+		s.virtualVerbs(t, add)
 	case t.watchPath:
 		add(api.VerbWatch, http.MethodGet, (*Server).watch)
 	case t.sub != nil:
@@ -180,6 +184,12 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 		}
 	}
 	return v
+}
+
+// end is the last step of every request, whoever answers it to the end.
+func (s *Server) end(r *request) {
+	s.access(r)
+	s.inflight.Done()
 }
 
 // access writes the one line per request that the log has at debug.

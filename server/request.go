@@ -50,6 +50,7 @@ type request struct {
 	warnings []string
 	status   int   // as written; 0 before
 	bytes    int64 // of the body, as written
+	detached bool  // it goes on after its handler has returned, see stream
 }
 
 func newRequest(c echo.Context, t target) *request {

@@ -168,6 +168,13 @@ var noCache = []string{"no-cache, private"}
 
 // head writes the headers that every answer has and the status.
 func (r *request) head(code int, contentType string) {
+	r.headers(contentType)
+	r.status = code
+	r.w.WriteHeader(code)
+}
+
+// headers sets the headers that every answer has.
+func (r *request) headers(contentType string) {
 	h := r.w.Header()
 	h.Set("Content-Type", contentType)
 	if _, set := h["Cache-Control"]; !set {
@@ -176,8 +183,6 @@ func (r *request) head(code int, contentType string) {
 	for _, w := range r.warnings {
 		h.Add("Warning", `299 - `+strconv.Quote(w))
 	}
-	r.status = code
-	r.w.WriteHeader(code)
 }
 
 // send writes a whole answer, compressed where that pays.

@@ -38,6 +38,8 @@ type Server struct {
 	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
 	groups       []*api.GroupVersion
 	namespaces   *api.Resource
+	pods         *api.Resource
+	budgets      *api.Resource
 	discovery    discovery
 	store        store.Store
 	hub          *watch.Hub
@@ -48,11 +50,13 @@ type Server struct {
 	authz        authz.Authorizer
 	decodeLimits document.Limits
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
+	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
 	credentials  *Credentials
 	listener     net.Listener
 	http         *http.Server
 
 	limits   limits
+	streams  streams
 	inflight sync.WaitGroup
 	draining atomic.Bool
 	started  time.Time
@@ -87,12 +91,17 @@ func (s *Server) open(ctx context.Context) error {
 	s.limits.maxReading, s.limits.maxMutating = int64(cfg.MaxRequestsInflight), int64(cfg.MaxMutatingRequestsInflight)
 
 	s.listBuffers = &sync.Pool{New: newListBuffer}
+	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
 	s.groups = catalog.New(policy.New(cfg.now))
 	s.codecs = newCodecs(s.groups)
-	s.namespaces = findResource(s.groups, "", "namespaces")
-	if s.namespaces == nil {
-		return errors.New("the catalog has no namespaces: regenerate from documents that do")
+	for _, r := range []struct {
+		place         **api.Resource
+		group, plural string
+	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}} {
+		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
+			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
+		}
 	}
 	var err error
 	if s.discovery, err = newDiscovery(s.groups); err != nil {
@@ -201,7 +210,9 @@ func (s *Server) shutdown(ctx context.Context) {
 		if err := s.http.Shutdown(ctx); err != nil {
 			_ = s.http.Close()
 		}
+		stop := context.AfterFunc(ctx, s.streams.breakOff)
 		s.inflight.Wait()
+		stop()
 		if err := s.closeParts(); err != nil && s.failure == nil {
 			s.failure = err
 		}

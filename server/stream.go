@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -16,11 +18,17 @@ type streamForm struct {
 	include string       // includeObject, of tables
 	table   *codec.Table // of the next event
 	rest    *codec.Table // of all events after the first: without column definitions
+
+	// Names of forms whose frames differ; lastName is for the last state that
+	// matched, with the revision at which it ceased to.
+	name, lastName string
 }
 
 // streamForm prepares the frames of a watch. The error is a 400.
 func (s *Server) streamForm(r *request) (*streamForm, error) {
 	f := &streamForm{s: s, res: r.target.resource, accept: r.accept, include: r.query.get("includeObject")}
+	f.name = f.describe()
+	f.lastName = "last " + f.name
 	if f.accept.As != codec.AsTable {
 		return f, nil
 	}
@@ -31,8 +39,7 @@ func (s *Server) streamForm(r *request) (*streamForm, error) {
 	return f, err
 }
 
-// name tells forms apart whose frames differ.
-func (f *streamForm) name() string {
+func (f *streamForm) describe() string {
 	switch f.accept.As {
 	case codec.AsTable:
 		return "table " + f.accept.APIVersion + f.include
@@ -87,5 +94,53 @@ func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
 	return f.encode(failure, metaKind("Status"), status.JSON())
 }
 
-// startStream begins an answer that has no end yet.
-func (r *request) startStream() { r.head(http.StatusOK, r.accept.ContentType()) }
+// stream lets a watch write its answer: to a connection of its own in HTTP/1.1,
+// after the handler has returned, or here. An error means that nothing is
+// written yet.
+func (s *Server) stream(r *request, w *watcher) error {
+	if isWebSocket(r.http) {
+		return s.streamMessages(r, w)
+	}
+	if r.http.ProtoMajor == 1 && r.http.ProtoMinor >= 1 {
+		return s.streamDetached(r, w)
+	}
+	r.head(http.StatusOK, r.accept.ContentType())
+	w.ctx = r.ctx
+	w.sink = &body{wire: responseWire{r, http.NewResponseController(r.w)}, buffer: s.frameBuffers}
+	w.run()
+	return nil
+}
+
+func (s *Server) streamDetached(r *request, w *watcher) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := r.detach(cancel)
+	if err != nil {
+		cancel()
+		return err
+	}
+	raw := rawConn(d.conn)
+	s.streams.add(raw)
+	w.ctx, w.sink = ctx, &body{wire: d, buffer: s.frameBuffers}
+	r.slim()
+	r.detached = true
+	go d.listen()
+	go func() {
+		defer s.end(r)
+		defer s.streams.remove(raw)
+		defer d.conn.Close()
+		defer cancel()
+		defer func() {
+			if v := recover(); v != nil {
+				s.log.Error("watch panicked", "path", w.path, "panic", v, "stack", string(debug.Stack()))
+			}
+		}()
+		w.run()
+	}()
+	return nil
+}
+
+// slim lets go of what only a handler needs; what is left says who asked what.
+func (r *request) slim() {
+	r.ctx, r.w, r.query, r.warnings = nil, nil, query{}, nil
+	r.http = &http.Request{Method: r.http.Method, URL: r.http.URL, Header: http.Header{"User-Agent": r.http.Header["User-Agent"]}}
+}

@@ -27,6 +27,11 @@ func (b bearer) Authenticate(r *http.Request) (*User, error) {
 	if token == "" {
 		return nil, nil
 	}
+	return b.find(r, token)
+}
+
+// find returns the user of a token.
+func (b bearer) find(r *http.Request, token string) (*User, error) {
 	var errs []error
 	for _, a := range b {
 		user, err := a.AuthenticateToken(r.Context(), token)

@@ -11,6 +11,9 @@ func AppendFrame(dst []byte, event string, object []byte) []byte {
 	return append(dst, "}\n"...)
 }
 
+// FrameLength is how many bytes of a binary frame say its length.
+const FrameLength = 4
+
 // AppendBinaryFrame appends a watch event in the binary form: the length of a
 // WatchEvent message, four bytes with the highest first, and the message, which
 // holds the object in its envelope. A frame of 4 GiB or more cannot be written;

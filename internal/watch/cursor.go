@@ -11,9 +11,12 @@ import (
 // ErrClosed says that the hub is closed: the server is going down.
 var ErrClosed = errors.New("watch: closed")
 
-// batchSize bounds what one Next returns, and so the memory that a watcher
-// holds while it writes to a slow client.
-const batchSize = 64
+// batchSize and batchBytes bound what one Poll returns, and so the memory that a
+// watcher holds while it writes to a slow client. One event is always returned.
+const (
+	batchSize  = 64
+	batchBytes = 256 << 10
+)
 
 // Cursor is a watcher's place: it has seen every change up to its revision
 // whose key starts with its prefix. It is used by one goroutine.
@@ -46,34 +49,45 @@ func (c *Cursor) Revision() uint64 {
 // hub's lock is held.
 func (c *Cursor) inside() bool { return c.rev >= c.ring.floor }
 
-// take moves over the ring, to its end or until it would return more than limit
-// events, and returns those. The hub's lock is held and the cursor inside.
-func (c *Cursor) take(limit int) (events []*Event) {
+// take moves over what the ring shows, to the end or until it would return more
+// than limit events or batchBytes, and returns those. all says that it came to
+// the end. The hub's lock is held and the cursor inside.
+func (c *Cursor) take(limit int) (events []*Event, all bool) {
+	end := c.ring.pace.limit(c.hub.latest)
+	bytes := 0
 	for _, e := range c.ring.after(c.rev) {
+		if e.Entry.Revision > end {
+			break
+		}
 		if strings.HasPrefix(e.Entry.Key, c.prefix) {
-			if len(events) == limit {
-				return events
+			bytes += e.size()
+			if len(events) >= limit || len(events) > 0 && bytes > batchBytes {
+				return events, false
 			}
 			events = append(events, e)
 		}
 		c.rev = e.Entry.Revision
 	}
-	c.rev = max(c.rev, c.hub.latest)
-	return events
+	c.rev = max(c.rev, end)
+	return events, true
 }
 
-// Poll returns the next events, at most batchSize, without waiting. No events
-// and no error means that the cursor has caught up: Revision has moved to the
-// newest revision, and wake is closed when there may be more.
+// Poll returns the next events, at most batchSize, without waiting. wake is
+// closed when there may be more, which may be already. No events and no error
+// means that the cursor has caught up: Revision has moved to the newest revision
+// that is shown.
 // Errors: *store.TrimmedError when history no longer reaches back to the
 // cursor, ErrClosed, and what the store's Changes returns.
 func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{}, err error) {
 	for {
 		h := c.hub
 		h.mu.RLock()
-		closed, inside := h.closed, c.inside()
+		closed, inside, all := h.closed, c.inside(), false
+		wake = h.more
 		if inside {
-			events, wake = c.take(batchSize), c.ring.wake
+			if events, all = c.take(batchSize); all {
+				wake = c.ring.pace.wait()
+			}
 		}
 		h.mu.RUnlock()
 		if closed {
@@ -83,7 +97,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 			return events, wake, nil
 		}
 		if events, err = c.catchUp(ctx); err != nil || len(events) > 0 {
-			return events, nil, err
+			return events, wake, err
 		}
 	}
 }
@@ -91,9 +105,12 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 // catchUp reads from the log. It may return no events although it moved on.
 func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
 	var events []*Event
+	bytes := 0
 	read, err := c.hub.store.Changes(ctx, c.prefix, c.rev, func(ch *store.Change) bool {
-		events = append(events, &Event{Change: *ch})
-		return len(events) < batchSize
+		e := &Event{Change: *ch}
+		events = append(events, e)
+		bytes += e.size()
+		return len(events) < batchSize && bytes < batchBytes
 	})
 	if err != nil {
 		return nil, err

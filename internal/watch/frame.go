@@ -1,6 +1,9 @@
 package watch
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // FrameKey says which bytes of an event are meant: the event type a watcher
 // sees (selectors can turn a change into an ADDED or a DELETED), and the
@@ -11,29 +14,42 @@ type FrameKey struct {
 }
 
 // frames holds the encodings made so far. There are as many as distinct keys
-// among the watchers, usually one.
+// among the watchers, usually one, so a list is quick to search; it only grows,
+// so that a search needs no lock.
 type frames struct {
-	mu   sync.Mutex
-	made []frame
+	made atomic.Pointer[frame]
+	mu   sync.Mutex // held to make one
 }
 
 type frame struct {
 	key   FrameKey
 	bytes []byte
 	err   error
+	next  *frame
+}
+
+func (f *frames) find(key FrameKey) *frame {
+	for m := f.made.Load(); m != nil; m = m.next {
+		if m.key == key {
+			return m
+		}
+	}
+	return nil
 }
 
 // Frame returns the event's bytes for a key, calling make for the first watcher
 // that asks; the others share the result and must not change it.
 func (e *Event) Frame(key FrameKey, make func() ([]byte, error)) ([]byte, error) {
+	if m := e.frames.find(key); m != nil {
+		return m.bytes, m.err
+	}
 	e.frames.mu.Lock()
 	defer e.frames.mu.Unlock()
-	for i := range e.frames.made {
-		if e.frames.made[i].key == key {
-			return e.frames.made[i].bytes, e.frames.made[i].err
-		}
+	m := e.frames.find(key)
+	if m == nil {
+		m = &frame{key: key, next: e.frames.made.Load()}
+		m.bytes, m.err = make()
+		e.frames.made.Store(m)
 	}
-	b, err := make()
-	e.frames.made = append(e.frames.made, frame{key, b, err})
-	return b, err
+	return m.bytes, m.err
 }

@@ -5,10 +5,12 @@
 // is a revision and nothing else. A cursor that is inside the ring reads from
 // it; one that has fallen behind reads the store's log until it is inside
 // again. So a slow watcher costs what an idle one costs, never slows a writer,
-// and never loses or repeats a change.
+// and never loses or repeats a change. Changes that come in quick succession are
+// shown to many watchers in waves (pace).
 package watch
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,6 +41,8 @@ type Hub struct {
 	latest uint64
 	rings  map[string]*ring // by resource prefix, "apps/deployments/"
 	closed bool
+
+	more chan struct{} // closed from the beginning: see Poll
 }
 
 // NewHub subscribes to the store. Close ends all cursors.
@@ -49,7 +53,8 @@ func NewHub(s store.Store, cfg Config) *Hub {
 	if cfg.RingBytes <= 0 {
 		cfg.RingBytes = 16 << 20
 	}
-	h := &Hub{cfg: cfg, store: s, rings: make(map[string]*ring)}
+	h := &Hub{cfg: cfg, store: s, rings: make(map[string]*ring), more: make(chan struct{})}
+	close(h.more)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.latest, h.cancel = s.Subscribe(h.publish)
@@ -66,7 +71,7 @@ func (h *Hub) Close() {
 	}
 	h.closed = true
 	for _, r := range h.rings {
-		close(r.wake)
+		r.pace.wave()
 	}
 }
 
@@ -80,18 +85,28 @@ func (h *Hub) publish(batch []*store.Change) {
 	if h.closed {
 		return
 	}
+	before := h.latest
 	var touched []*ring
 	for _, c := range batch {
 		if r := h.rings[resourcePrefix(c.Entry.Key)]; r != nil {
 			r.append(&Event{Change: *c}, h.cfg)
-			if len(touched) == 0 || touched[len(touched)-1] != r {
+			if !slices.Contains(touched, r) {
 				touched = append(touched, r)
 			}
 		}
 	}
 	h.latest = batch[len(batch)-1].Entry.Revision
 	for _, r := range touched {
-		r.broadcast()
+		r.pace.announce(before, func() { h.release(r) })
+	}
+}
+
+// release shows what a ring has held.
+func (h *Hub) release(r *ring) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.pace.held {
+		r.pace.wave()
 	}
 }
 
@@ -106,7 +121,7 @@ func (h *Hub) ringFor(prefix string) *ring {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r = h.rings[prefix]; r == nil {
-		r = &ring{floor: h.latest, wake: make(chan struct{})}
+		r = &ring{floor: h.latest, pace: pace{wake: make(chan struct{})}}
 		h.rings[prefix] = r
 	}
 	return r

@@ -15,7 +15,7 @@ type ring struct {
 	floor  uint64 // all changes above it are in events
 	events []*Event
 	bytes  int
-	wake   chan struct{} // closed and replaced when events are appended
+	pace   pace
 }
 
 func (r *ring) append(e *Event, cfg Config) {
@@ -29,11 +29,6 @@ func (r *ring) append(e *Event, cfg Config) {
 		drop++
 	}
 	r.events = r.events[drop:]
-}
-
-func (r *ring) broadcast() {
-	close(r.wake)
-	r.wake = make(chan struct{})
 }
 
 // after returns the events with a revision above rev.

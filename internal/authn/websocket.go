@@ -1,0 +1,71 @@
+package authn
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// protocolPrefix begins the WebSocket protocol that carries a bearer token: a
+// browser can name protocols when it opens a WebSocket, and set no headers.
+const protocolPrefix = "base64url.bearer.authorization.k8s.io."
+
+// WebSocketBearer authenticates requests by a token among the WebSocket
+// protocols they name. Another protocol has to be named beside it, because a
+// browser expects one to be chosen and the token must not be sent back.
+func WebSocketBearer(list ...TokenAuthenticator) Authenticator { return webSocketBearer(list) }
+
+type webSocketBearer []TokenAuthenticator
+
+var errNoOtherProtocol = errors.New("a bearer token is the only WebSocket protocol named; another one has to be there to be chosen")
+
+func (b webSocketBearer) Authenticate(r *http.Request) (*User, error) {
+	token := ProtocolToken(r)
+	if token == "" {
+		return nil, nil
+	}
+	if OtherProtocol(r) == "" {
+		return nil, errNoOtherProtocol
+	}
+	return bearer(b).find(r, token)
+}
+
+// ProtocolToken is the token among the WebSocket protocols of a request, "" when
+// there is none that can be read.
+func ProtocolToken(r *http.Request) string {
+	for p := range protocols(r) {
+		if text, ok := strings.CutPrefix(p, protocolPrefix); ok {
+			token, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+			if err == nil && utf8.Valid(token) {
+				return string(token)
+			}
+		}
+	}
+	return ""
+}
+
+// OtherProtocol is the first WebSocket protocol of a request that is not a
+// token, "" when there is none.
+func OtherProtocol(r *http.Request) string {
+	for p := range protocols(r) {
+		if !strings.HasPrefix(p, protocolPrefix) {
+			return p
+		}
+	}
+	return ""
+}
+
+// protocols visits the WebSocket protocols that a request names.
+func protocols(r *http.Request) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, v := range r.Header["Sec-Websocket-Protocol"] {
+			for p := range strings.SplitSeq(v, ",") {
+				if p = strings.TrimSpace(p); p != "" && !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/watch"
+)
+
+// The types of watch events.
+const (
+	added    = "ADDED"
+	modified = "MODIFIED"
+	deleted  = "DELETED"
+	bookmark = "BOOKMARK"
+	failure  = "ERROR"
+)
+
+// initialEventsEnd marks the bookmark that closes the initial events
+// (sendInitialEvents).
+const initialEventsEnd = "k8s.io/initial-events-end"
+
+// event writes what a change means to this watcher: an object that begins to
+// match its selectors is ADDED, one that ceases to is DELETED with the last
+// state that matched.
+func (w *watcher) event(e *watch.Event) error {
+	sel := w.opts.selector
+	is := e.Op != store.OpDelete && sel.Matches(e.Entry.Key, e.Entry.Meta)
+	was := e.Op != store.OpCreate && sel.Matches(e.Prev.Key, e.Prev.Meta)
+	key := watch.FrameKey{Form: w.form.name}
+	switch {
+	case is && was:
+		key.Type = modified
+	case is:
+		key.Type = added
+	case was && e.Op == store.OpDelete:
+		key.Type = deleted
+	case was:
+		key.Type, key.Form = deleted, w.form.lastName
+	default:
+		return nil
+	}
+	w.at = e.Entry.Revision
+	frame, err := w.frame(e, key)
+	if err != nil {
+		return err
+	}
+	return w.sink.add(frame)
+}
+
+func (w *watcher) frame(e *watch.Event, key watch.FrameKey) ([]byte, error) {
+	make := func() ([]byte, error) {
+		body := e.Entry.Body
+		if key.Form == w.form.lastName {
+			var err error
+			if body, err = atRevision(e.Prev.Body, e.Entry.Revision); err != nil {
+				return nil, err
+			}
+		}
+		return w.form.frame(key.Type, body)
+	}
+	if w.form.shared() {
+		return e.Frame(key, make)
+	}
+	return make()
+}
+
+// atRevision gives a stored object another resourceVersion.
+func atRevision(body []byte, revision uint64) ([]byte, error) {
+	old, ok := document.Find(body, "metadata", "resourceVersion")
+	if !ok {
+		return nil, errors.New("a stored object has no resourceVersion")
+	}
+	at := cap(body) - cap(old)
+	out := append(make([]byte, 0, len(body)+8), body[:at]...)
+	out = append(out, '"')
+	out = strconv.AppendUint(out, revision, 10)
+	out = append(out, '"')
+	return append(out, body[at+len(old):]...), nil
+}
+
+func revisionOf(body []byte) (string, error) {
+	text, ok := document.Find(body, "metadata", "resourceVersion")
+	if !ok || len(text) < 2 {
+		return "", errors.New("a stored object has no resourceVersion")
+	}
+	return string(text[1 : len(text)-1]), nil
+}
+
+func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
+	text := `{"kind":"` + w.res.Kind + `","apiVersion":"` + w.res.GV.APIVersion() + `","metadata":{"resourceVersion":"` + strconv.FormatUint(revision, 10) + `","creationTimestamp":null`
+	if initialEnd {
+		text += `,"annotations":{"` + initialEventsEnd + `":"true"}`
+	}
+	frame, err := w.form.frame(bookmark, []byte(text+"}}"))
+	if err != nil {
+		return err
+	}
+	w.at = revision
+	return w.sink.add(frame)
+}

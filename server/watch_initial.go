@@ -1,0 +1,91 @@
+package server
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// pageSize is how many bytes of initial events are read before they are sent.
+const pageSize = 128 << 10
+
+// initial writes the state at w.at as synthetic ADDED events.
+//
+// The state is read in pages, each with a reader of its own at the same
+// revision, and nothing is open while a page is sent: a client that does not
+// read keeps no snapshot in the store, holds no more than a page, and is told
+// that its revision is trimmed when it has taken longer than history is kept.
+func (w *watcher) initial() error {
+	cursor := w.s.hub.Watch(w.prefix, w.at)
+	ready := make(chan struct{})
+	close(ready)
+	for from, more := "", true; more; {
+		frames, next, err := w.page(from)
+		if err != nil {
+			return err
+		}
+		for _, f := range frames {
+			if err := w.sink.add(f); err != nil {
+				return err
+			}
+		}
+		if from, more = next, next != ""; more {
+			if err := w.sink.flush(); err != nil {
+				return err
+			}
+			if err := w.wait(ready); err != nil {
+				return err
+			}
+		}
+	}
+	w.cursor = cursor // only now: bookmarks speak of what was sent
+	if w.opts.endMark {
+		if err := w.bookmark(w.at, true); err != nil {
+			return err
+		}
+	}
+	return w.sink.flush()
+}
+
+// page makes the frames of a page; next is the key after it, "" at the end.
+func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
+	reader, err := w.s.store.At(w.ctx, w.at)
+	if err != nil {
+		return nil, "", err
+	}
+	defer reader.Close()
+	size := 0
+	var failed error
+	visit := func(e *store.Entry) bool {
+		if !w.opts.selector.Matches(e.Key, e.Meta) {
+			return true
+		}
+		if size >= pageSize {
+			next = strings.Clone(e.Key) // the entry is valid during the visit only
+			return false
+		}
+		var frame []byte
+		if frame, failed = w.form.frame(added, e.Body); failed != nil {
+			return false
+		}
+		frames = append(frames, frame)
+		size += len(frame)
+		return true
+	}
+	if name, ok := w.opts.selector.Name(); ok && w.single() {
+		entry, err := reader.Get(w.prefix + name)
+		if err == nil {
+			visit(&entry)
+		} else if !errors.Is(err, store.ErrNotFound) {
+			return nil, "", err
+		}
+	} else if err := reader.Scan(w.ctx, w.prefix, from, visit); err != nil {
+		return nil, "", err
+	}
+	return frames, next, failed
+}
+
+// single reports whether a name is one key: it is not for a namespaced resource
+// in all namespaces.
+func (w *watcher) single() bool { return !w.res.Namespaced || w.prefix != prefixOf(w.res, "") }

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/selector"
+)
+
+// watchOptions are the options of a watch, from the query.
+type watchOptions struct {
+	selector  *selector.Selector
+	revision  uint64
+	initial   bool // begin with the state as ADDED events
+	endMark   bool // close the initial events with a marked bookmark
+	bookmarks bool
+	timeout   time.Duration
+}
+
+// watchOptions reads the query. Where a watch begins:
+//
+//	sendInitialEvents  resourceVersion unset     0            n
+//	absent             state, newest             state, any   changes after n
+//	true               state, newest             state, any   state, not older than n
+//	false              changes from now          from now     changes after n
+//
+// The state that is read here is always the newest.
+func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
+	q := &r.query
+	fields := q.get("fieldSelector")
+	if name := r.target.name; name != "" {
+		if fields != "" {
+			fields += ","
+		}
+		fields += "metadata.name=" + name
+	}
+	if o.selector, err = selector.New(q.get("labelSelector"), fields, r.target.resource); err != nil {
+		return o, err
+	}
+	asked := q.has("sendInitialEvents")
+	if causes := checkWatchMatch(q.get("resourceVersionMatch"), q.get("continue"), asked); len(causes) > 0 {
+		return o, invalidOptions("ListOptions", causes)
+	}
+	rev, set, err := parseRevision(q.get("resourceVersion"))
+	if err != nil {
+		return o, err
+	}
+	o.revision, o.initial = rev, !set || rev == 0
+	o.bookmarks = q.flag("allowWatchBookmarks")
+	if asked {
+		o.initial = q.flag("sendInitialEvents")
+		if rev == 0 {
+			o.revision = s.store.Current()
+		}
+		o.endMark = o.initial && o.bookmarks
+	}
+	seconds, err := q.integer("timeoutSeconds")
+	if err != nil {
+		return o, err
+	}
+	if seconds != nil && *seconds > 0 {
+		o.timeout = time.Duration(min(*seconds, longestWatch)) * time.Second
+	} else {
+		o.timeout = s.cfg.MinRequestTimeout + rand.N(s.cfg.MinRequestTimeout+1)
+	}
+	return o, nil
+}
+
+// longestWatch is a bound that no watch reaches, in seconds: 100 years.
+const longestWatch = 100 * 365 * 24 * 60 * 60
+
+// checkWatchMatch finds what is wrong with the resourceVersionMatch of a watch.
+// It belongs to sendInitialEvents, whichever its value is, and to that only.
+func checkWatchMatch(match, token string, initialEvents bool) (causes []schema.Cause) {
+	forbid := func(why string) {
+		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch", Message: "Forbidden: " + why})
+	}
+	if initialEvents && match != "NotOlderThan" {
+		forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+	}
+	if match == "" {
+		return causes
+	}
+	if !initialEvents {
+		forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+	}
+	if match != "NotOlderThan" {
+		causes = append(causes, notSupported("resourceVersionMatch", match, "NotOlderThan"))
+	}
+	if token != "" {
+		forbid("resourceVersionMatch is forbidden when continue is provided")
+	}
+	return causes
+}
