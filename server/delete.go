@@ -307,8 +307,11 @@ func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([
 		return nil, err
 	}
 	defer doc.Release()
-	obj := doc.Root()
-	var causes []schema.Cause
+	return o.read(doc.Root()), nil
+}
+
+// read takes the options from a DeleteOptions object.
+func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
 	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
 		o.grace = &n
 	}
@@ -324,7 +327,7 @@ func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([
 		}
 	}
 	o.uid, o.rv = obj.At("preconditions", "uid").Text(), obj.At("preconditions", "resourceVersion").Text()
-	return causes, nil
+	return causes
 }
 
 // decodeOptions decodes an options object, which may name any group version

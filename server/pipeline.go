@@ -166,6 +166,7 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 	switch {
 	case !res.Stored && res.Verbs.Has(api.VerbCreate):
 		// A virtual resource is an operation, not an object to keep.
+		s.virtualVerbs(t, add)
 	case t.watchPath:
 		add(api.VerbWatch, http.MethodGet, (*Server).watch)
 	case t.sub != nil:

@@ -28,7 +28,7 @@ func (s *Server) updateScale(r *request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, scaleKind(r.target), opts.validation)
+	doc, err := s.readObject(r, subKind(r.target), opts.validation)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Server) patchScale(r *request) error {
 	if err != nil {
 		return err
 	}
-	want := scaleKind(r.target)
+	want := subKind(r.target)
 	var doc *document.Document
 	defer func() {
 		if doc != nil {
@@ -118,12 +118,7 @@ func (s *Server) respondScale(r *request, entry store.Entry) error {
 	if err != nil {
 		return err
 	}
-	return s.respondBytes(r, http.StatusOK, scaleKind(r.target), text)
-}
-
-func scaleKind(t target) bodyKind {
-	apiVersion := t.sub.Group + "/" + t.sub.Version
-	return bodyKind{table: t.sub.Table, typ: t.sub.Type, apiVersion: apiVersion, kind: t.sub.Kind}
+	return s.respondBytes(r, http.StatusOK, subKind(r.target), text)
 }
 
 func matchScale(t target, scale document.Value) error {
@@ -142,7 +137,7 @@ func scaleOf(t target, obj document.Value) ([]byte, error) {
 		return nil, err
 	}
 	defer doc.Release()
-	scale, kind := doc.Root(), scaleKind(t)
+	scale, kind := doc.Root(), subKind(t)
 	scale.SetString("kind", kind.kind)
 	scale.SetString("apiVersion", kind.apiVersion)
 	meta := scale.SetObject("metadata")

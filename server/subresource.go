@@ -16,9 +16,37 @@ func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method st
 		add(api.VerbPatch, http.MethodPatch, (*Server).patch)
 	case t.sub.Name == "finalize" && s.isNamespace(t.resource):
 		add(api.VerbUpdate, http.MethodPut, (*Server).update) // the one way to change spec.finalizers
+	case t.resource == s.pods:
+		s.podVerbs(t.sub.Name, add)
 	case t.sub.Scale != nil:
 		add(api.VerbGet, http.MethodGet, (*Server).getScale)
 		add(api.VerbUpdate, http.MethodPut, (*Server).updateScale)
 		add(api.VerbPatch, http.MethodPatch, (*Server).patchScale)
 	}
+}
+
+func (s *Server) podVerbs(name string, add func(needs api.Verbs, method string, do verb)) {
+	switch name {
+	case "binding":
+		add(api.VerbCreate, http.MethodPost, (*Server).bindPod)
+	case "eviction":
+		add(api.VerbCreate, http.MethodPost, (*Server).evict)
+	case "ephemeralcontainers":
+		add(api.VerbGet, http.MethodGet, (*Server).get)
+		add(api.VerbUpdate, http.MethodPut, (*Server).updateEphemeral)
+		add(api.VerbPatch, http.MethodPatch, (*Server).patchEphemeral)
+	}
+}
+
+// virtualVerbs adds the operations that have a path of their own.
+func (s *Server) virtualVerbs(t *target, add func(needs api.Verbs, method string, do verb)) {
+	if t.resource.Kind == "Binding" && t.namespace != "" {
+		add(api.VerbCreate, http.MethodPost, (*Server).createBinding)
+	}
+}
+
+// subKind is the kind of a subresource's bodies, where it has one of its own.
+func subKind(t target) bodyKind {
+	version := api.GroupVersion{Group: t.sub.Group, Version: t.sub.Version}
+	return bodyKind{table: t.sub.Table, typ: t.sub.Type, apiVersion: version.APIVersion(), kind: t.sub.Kind}
 }

@@ -9,8 +9,9 @@ import (
 // StatusBody is a Status before it is written.
 type StatusBody struct {
 	failure *api.Error // nil for success
-	// Details of a success.
+	// Of a success: its details, or its code where there are none.
 	name, group, resource, uid string
+	code                       int
 }
 
 // Status is the Status that an error is answered with.
@@ -21,10 +22,17 @@ func Deleted(group, resource, name, uid string) StatusBody {
 	return StatusBody{name: name, group: group, resource: resource, uid: uid}
 }
 
+// Success is the Status of an operation that has nothing else to show.
+func Success(code int) StatusBody { return StatusBody{code: code} }
+
 // JSON is the Status as canonical JSON.
 func (s StatusBody) JSON() []byte {
 	dst := append(make([]byte, 0, 512), `{"kind":"Status","apiVersion":"v1","metadata":{},"status":`...)
 	e := s.failure
+	if e == nil && s.code != 0 {
+		dst = append(dst, `"Success","code":`...)
+		return append(strconv.AppendInt(dst, int64(s.code), 10), '}')
+	}
 	if e == nil {
 		dst = append(dst, `"Success","details":`...)
 		dst = appendDetails(dst, &api.Error{Name: s.name, Group: s.group, Kind: s.resource, UID: s.uid})

@@ -44,9 +44,9 @@ func isNothing(selector document.Value) bool {
 	return isEmpty(selector.Get("matchLabels")) && isEmpty(selector.Get("matchExpressions"))
 }
 
-// selects reports whether a label selector matches labels. A requirement whose
+// Selects reports whether a label selector matches labels. A requirement whose
 // operator is unknown is not met.
-func selects(selector, set document.Value) bool {
+func Selects(selector, set document.Value) bool {
 	if !selectsAll(selector.Get("matchLabels"), set) {
 		return false
 	}

@@ -60,7 +60,7 @@ func (c *causes) selected(selector, template document.Value, kind string) {
 		c.invalid(selector, "empty selector is invalid for "+kind)
 	case !canSelect(selector):
 		c.invalid(selector, "invalid label selector")
-	case !selects(selector, labels):
+	case !Selects(selector, labels):
 		c.notSelected(template, labels)
 	}
 }

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// createBinding is POST on bindings: the pod is the one that the body names.
+func (s *Server) createBinding(r *request) error { return s.bind(r, kindOf(r.target.resource), "") }
+
+// bindPod is POST on a pod's binding subresource.
+func (s *Server) bindPod(r *request) error { return s.bind(r, subKind(r.target), r.target.name) }
+
+// bind gives a pod the node that the body names. That is the scheduler's word,
+// and final.
+func (s *Server) bind(r *request, want bodyKind, name string) error {
+	opts, err := r.query.writeOptions("CreateOptions")
+	if err != nil {
+		return err
+	}
+	doc, err := s.readObject(r, want, opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	binding := doc.Root()
+	meta := binding.Get("metadata")
+	if got := meta.Get("name").Text(); name == "" {
+		name = got
+	} else if got != name {
+		return api.BadRequest("name in URL does not match name in Binding object")
+	}
+	if err := matchNamespace(s.pods, binding.SetObject("metadata"), r.target.namespace); err != nil {
+		return err
+	}
+	if err := checkTarget(binding.Get("target")); err != nil {
+		return err
+	}
+	_, err = s.modify(r.ctx, s.pods, r.target.namespace, name, opts.dryRun, func(pod document.Value) error {
+		return s.assign(pod, binding)
+	})
+	if err != nil {
+		return err
+	}
+	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+}
+
+// checkTarget refuses a binding to nothing, or to something that runs no pods.
+// As in 1.25 that is no 422, since a binding is no object.
+func checkTarget(target document.Value) error {
+	var wrong []string
+	if kind := target.Get("kind").Text(); kind != "" && kind != "Node" {
+		wrong = append(wrong, `target.kind: Unsupported value: "`+kind+`": supported values: "Node", "<empty>"`)
+	}
+	if target.Get("name").Text() == "" {
+		wrong = append(wrong, "target.name: Required value")
+	}
+	if wrong == nil {
+		return nil
+	}
+	return &api.Error{Code: http.StatusInternalServerError, Message: strings.Join(wrong, ", ")}
+}
+
+// assign writes the node into the pod.
+func (s *Server) assign(pod, binding document.Value) error {
+	meta := pod.Get("metadata")
+	name := meta.Get("name").Text()
+	conflict := func(why string) error {
+		return api.Conflict(api.GroupResource{Resource: s.pods.Plural + "/binding"}, name, why)
+	}
+	if err := checkPreconditions(s.pods, name, binding.Get("metadata"), meta); err != nil {
+		var known *api.Error
+		if errors.As(err, &known) && known.Reason == api.ReasonConflict {
+			return conflict(known.Message)
+		}
+		return err
+	}
+	if meta.Get("deletionTimestamp").Exists() {
+		return conflict("pod " + name + " is being deleted, cannot be assigned to a host")
+	}
+	spec := pod.SetObject("spec")
+	if node := spec.Get("nodeName").Text(); node != "" {
+		return conflict("pod " + name + " is already assigned to node \"" + node + "\"")
+	}
+	spec.SetString("nodeName", binding.At("target", "name").Text())
+	for key, value := range binding.At("metadata", "annotations").Members() {
+		meta.SetObject("annotations").SetString(key, value.Text())
+	}
+	s.setCondition(pod.SetObject("status").SetArray("conditions"), "PodScheduled")
+	return nil
+}
+
+// setCondition makes a condition true in a list of them, as of now.
+func (s *Server) setCondition(conditions document.Value, typ string) {
+	condition := document.Value{}
+	for _, c := range conditions.Elements() {
+		if c.Get("type").Equals(typ) {
+			condition = c
+		}
+	}
+	if !condition.Exists() {
+		condition = conditions.AppendObject()
+		condition.SetString("type", typ)
+		condition.SetNull("lastProbeTime")
+	}
+	if !condition.Get("status").Equals("True") {
+		condition.SetString("status", "True")
+		condition.SetString("lastTransitionTime", s.now())
+	}
+	condition.Remove("reason")
+	condition.Remove("message")
+}

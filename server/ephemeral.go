@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// The ephemeralcontainers subresource of a pod shows the pod and changes nothing
+// but spec.ephemeralContainers, to which containers can only be added.
+
+func (s *Server) updateEphemeral(r *request) error {
+	opts, err := r.query.writeOptions("UpdateOptions")
+	if err != nil {
+		return err
+	}
+	doc, err := s.readObject(r, kindOf(s.pods), opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	if err := matchPatched(doc.Root(), r.target); err != nil {
+		return err
+	}
+	return s.writeEphemeral(r, opts.dryRun, func(document.Value) (document.Value, error) { return doc.Root(), nil })
+}
+
+func (s *Server) patchEphemeral(r *request) error {
+	p, err := s.readPatch(r)
+	if err != nil {
+		return err
+	}
+	var doc *document.Document
+	defer func() { doc.Release() }()
+	want := kindOf(s.pods)
+	return s.writeEphemeral(r, p.opts.dryRun, func(pod document.Value) (document.Value, error) {
+		text, err := p.apply(pod.AppendJSON(nil), want)
+		if err != nil {
+			return document.Value{}, err
+		}
+		if doc, err = s.decodePatched(r, text, p, want); err != nil {
+			return document.Value{}, err
+		}
+		return doc.Root(), matchPatched(doc.Root(), r.target)
+	})
+}
+
+// writeEphemeral stores the ephemeral containers of the pod that wanted gives
+// for the current one.
+func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod document.Value) (document.Value, error)) error {
+	t := r.target
+	entry, err := s.modify(r.ctx, s.pods, t.namespace, t.name, dryRun, func(pod document.Value) error {
+		obj, err := wanted(pod)
+		if err != nil {
+			return err
+		}
+		if err := checkPreconditions(s.pods, t.name, obj.Get("metadata"), pod.Get("metadata")); err != nil {
+			return err
+		}
+		spec, containers := pod.Get("spec"), obj.At("spec", "ephemeralContainers")
+		causes := keepsContainers(containers, spec.Get("ephemeralContainers"))
+		if containers.Exists() {
+			spec.Put("ephemeralContainers", containers)
+		} else {
+			spec.Remove("ephemeralContainers")
+		}
+		// Nothing else has changed, so the pod is its own old state.
+		if causes = append(causes, validate(s.pods, pod, pod)...); len(causes) > 0 {
+			return api.Invalid("", s.pods.Kind, t.name, causes)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// keepsContainers checks that no container was taken away or changed.
+func keepsContainers(now, before document.Value) (causes []schema.Cause) {
+	for _, old := range before.Elements() {
+		name := old.Get("name").Text()
+		why := "removed"
+		for _, c := range now.Elements() {
+			if c.Get("name").Equals(name) {
+				if why = ""; !document.Equal(c, old) {
+					why = "changed"
+				}
+			}
+		}
+		if why != "" {
+			causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "spec.ephemeralContainers",
+				Message: "Forbidden: existing ephemeral containers " + strconv.Quote(name) + " may not be " + why})
+		}
+	}
+	return causes
+}

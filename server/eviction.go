@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// Limits of the record of evictions that a budget keeps, and what a client is
+// told to wait for one that lags behind, in seconds.
+const (
+	maxDisruptedPods  = 2000
+	budgetRetryAfter  = 10
+	causeOfDisruption = "DisruptionBudget"
+)
+
+// evict is POST on a pod's eviction subresource: a delete that the pod's
+// disruption budget may refuse.
+func (s *Server) evict(r *request) error {
+	t := r.target
+	query, err := r.query.writeOptions("CreateOptions")
+	if err != nil {
+		return err
+	}
+	doc, err := s.readObject(r, subKind(t), query.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	if doc.Root().At("metadata", "name").Text() != t.name {
+		return api.BadRequest("name in URL does not match name in Eviction object")
+	}
+	var opts deleteOptions
+	causes := opts.read(doc.Root().Get("deleteOptions"))
+	if len(causes) > 0 {
+		return invalidOptions("DeleteOptions", causes)
+	}
+	opts.dryRun = opts.dryRun || query.dryRun
+
+	entry, err := s.store.Get(r.ctx, r.key())
+	if errors.Is(err, store.ErrNotFound) {
+		return api.NotFound(s.pods.GroupResource(), t.name)
+	}
+	if err != nil {
+		return err
+	}
+	podDoc, err := document.ReadStored(s.pods.GV.Table, s.pods.Type, entry.Body)
+	if err != nil {
+		return err
+	}
+	defer podDoc.Release()
+	pod := podDoc.Root()
+	if holdsUp(pod) {
+		if err := s.disrupt(r.ctx, t.namespace, pod, opts.dryRun); err != nil {
+			return err
+		}
+		if opts.uid == "" {
+			opts.uid = pod.At("metadata", "uid").Text() // the pod that the budget allowed, and no later one
+		}
+	}
+	if _, _, err := s.deleteObject(r.ctx, s.pods, t.namespace, t.name, opts); err != nil {
+		return err
+	}
+	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+}
+
+// holdsUp reports whether the pod's end is a disruption: not that of one which
+// does not run, or is going already.
+func holdsUp(pod document.Value) bool {
+	phase := pod.At("status", "phase")
+	return !phase.Equals("Pending") && !phase.Equals("Succeeded") && !phase.Equals("Failed") &&
+		!pod.At("metadata", "deletionTimestamp").Exists()
+}
+
+// disrupt takes one from the evictions that the pod's budget allows; a pod
+// without a budget may always go. Errors: 429 when there is none left, 403 and
+// 500 when the budgets make no sense.
+func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) error {
+	name, err := s.budgetOf(ctx, namespace, pod.At("metadata", "labels"))
+	if err != nil || name == "" {
+		return err
+	}
+	_, err = s.modify(ctx, s.budgets, namespace, name, dryRun, func(budget document.Value) error {
+		if err := mayDisrupt(budget); err != nil {
+			return err
+		}
+		status := budget.Get("status")
+		allowed, _ := status.Get("disruptionsAllowed").Int()
+		status.SetInt("disruptionsAllowed", allowed-1)
+		// The controller does not count the pod until it has seen it go.
+		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), s.now())
+		return nil
+	})
+	return err
+}
+
+// budgetOf finds the budget that protects a pod with these labels; "" for none.
+func (s *Server) budgetOf(ctx context.Context, namespace string, labels document.Value) (string, error) {
+	reader, err := s.store.At(ctx, 0)
+	if err != nil {
+		return "", err
+	}
+	defer reader.Close()
+	var found []string
+	var failed error
+	err = reader.Scan(ctx, prefixOf(s.budgets, namespace), "", func(e *store.Entry) bool {
+		doc, err := document.ReadStored(s.budgets.GV.Table, s.budgets.Type, e.Body)
+		if failed = err; failed != nil {
+			return false
+		}
+		defer doc.Release()
+		if sel := doc.Root().At("spec", "selector"); sel.Exists() && policy.Selects(sel, labels) {
+			_, name := splitKey(s.budgets, strings.Clone(e.Key))
+			found = append(found, name)
+		}
+		return true
+	})
+	switch {
+	case err != nil || failed != nil:
+		return "", errors.Join(err, failed)
+	case len(found) == 0:
+		return "", nil
+	case len(found) > 1:
+		return "", api.Internal("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")
+	}
+	return found[0], nil
+}
+
+// mayDisrupt says why a budget allows no eviction.
+func mayDisrupt(budget document.Value) error {
+	name := budget.At("metadata", "name").Text()
+	status := budget.Get("status")
+	figure := func(field string) int64 { n, _ := status.Get(field).Int(); return n }
+	refuse := func(retryAfter int, why string) error {
+		e := api.TooManyRequests(retryAfter)
+		e.Message = "Cannot evict pod as it would violate the pod's disruption budget."
+		e.Causes = []api.Cause{{Reason: causeOfDisruption, Message: why}}
+		return e
+	}
+	forbid := func(why string) error {
+		return api.Forbidden(api.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}, name, why)
+	}
+	generation, _ := budget.At("metadata", "generation").Int()
+	switch allowed := figure("disruptionsAllowed"); {
+	case figure("observedGeneration") < generation:
+		return refuse(budgetRetryAfter, "The disruption budget "+name+" is still being processed by the server.")
+	case allowed < 0:
+		return forbid("pdb disruptions allowed is negative")
+	case status.Get("disruptedPods").Len() > maxDisruptedPods:
+		return forbid("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+	case allowed == 0:
+		return refuse(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", name, figure("desiredHealthy"), figure("currentHealthy")))
+	}
+	return nil
+}
