@@ -1,0 +1,180 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Change is what is known to have happened at a revision.
+type Change struct {
+	Key      string
+	Revision uint64
+	Deleted  bool
+	State    State  // after the change; of a deletion the final state
+	Prev     *State // before it, nil when there was no object
+	from     string // who told so first, for messages
+}
+
+// Ledger is all that anybody was told of changes, by revision.
+//
+// Invariants: changes are in order of revision, those of a key too; Prev is the
+// state of the key's change before, so it is right as far as no change of that
+// key remained unknown.
+type Ledger struct {
+	changes []*Change
+	keys    map[string][]*Change
+}
+
+// NewLedger puts together what a history tells of changes. It reports what two
+// clients were told differently.
+func NewLedger(h *History) (*Ledger, []string) {
+	b := builder{at: make(map[uint64]*Change)}
+	for i := range h.Writes {
+		w := &h.Writes[i]
+		if w.State.Revision > 0 {
+			b.add("the answer to a "+string(w.Op), w.State, w.Op == Delete)
+		}
+	}
+	for _, l := range h.Lists {
+		for _, s := range l.Items {
+			b.add("a list at "+fmt.Sprint(l.Revision), s, false)
+		}
+	}
+	for _, w := range h.Watches {
+		for _, e := range w.Events {
+			// A deletion that a selector shows may be an update.
+			if e.Type == Added || e.Type == Modified || e.Type == Deleted && w.Selector == "" {
+				b.add("watch "+w.Name, e.State, e.Type == Deleted)
+			}
+		}
+	}
+	l := &Ledger{keys: make(map[string][]*Change)}
+	l.changes = slices.SortedFunc(maps.Values(b.at), func(a, b *Change) int { return cmp.Compare(a.Revision, b.Revision) })
+	for _, c := range l.changes {
+		if before := l.keys[c.Key]; len(before) > 0 && !before[len(before)-1].Deleted {
+			c.Prev = &before[len(before)-1].State
+		}
+		l.keys[c.Key] = append(l.keys[c.Key], c)
+	}
+	return l, b.wrong
+}
+
+type builder struct {
+	at    map[uint64]*Change
+	wrong []string
+}
+
+// add takes what one source tells of a revision, and compares it with what
+// others told.
+func (b *builder) add(from string, s State, deleted bool) {
+	c := b.at[s.Revision]
+	if c == nil {
+		b.at[s.Revision] = &Change{Key: s.Key, Revision: s.Revision, Deleted: deleted, State: s, from: from}
+		return
+	}
+	if what := differ(&c.State, &s); what != "" || c.Deleted != deleted {
+		b.wrong = append(b.wrong, fmt.Sprintf("at revision %d %s told of %s (deleted: %t), %s of %s (deleted: %t): not the same %s",
+			s.Revision, c.from, describe(&c.State), c.Deleted, from, describe(&s), deleted, what))
+		return
+	}
+	if c.State.Digest == "" {
+		c.State.Digest = s.Digest
+	}
+	if c.State.Fields == nil {
+		c.State.Fields = s.Fields
+	}
+}
+
+// differ names what two states of one revision do not agree on, "" when nothing.
+func differ(a, b *State) string {
+	switch {
+	case a.Key != b.Key:
+		return "object"
+	case a.Mark != b.Mark:
+		return "mark"
+	case !maps.Equal(a.Labels, b.Labels):
+		return "labels"
+	case a.Digest != "" && b.Digest != "" && a.Digest != b.Digest:
+		return "content"
+	case a.Fields != nil && b.Fields != nil && !maps.Equal(a.Fields, b.Fields):
+		return "fields"
+	}
+	return ""
+}
+
+func describe(s *State) string {
+	return fmt.Sprintf("%s@%d (mark %q, labels %v, digest %s)", s.Key, s.Revision, s.Mark, s.Labels, s.Digest)
+}
+
+// At returns what is known of a revision, nil for nothing.
+func (l *Ledger) At(revision uint64) *Change {
+	i, found := slices.BinarySearchFunc(l.changes, revision, func(c *Change, r uint64) int { return cmp.Compare(c.Revision, r) })
+	if !found {
+		return nil
+	}
+	return l.changes[i]
+}
+
+// latest is the last change of a key up to a revision, nil for none.
+func latest(changes []*Change, at uint64) *Change {
+	i, found := slices.BinarySearchFunc(changes, at, func(c *Change, r uint64) int { return cmp.Compare(c.Revision, r) })
+	if found {
+		i++
+	}
+	if i == 0 {
+		return nil
+	}
+	return changes[i-1]
+}
+
+// State is what there is to see with the options at a revision: keys with the
+// revisions of their states.
+func (l *Ledger) State(o *Options, at uint64) map[string]uint64 {
+	state := make(map[string]uint64)
+	for key, changes := range l.keys {
+		if !o.covers(key) {
+			continue
+		}
+		if c := latest(changes, at); c != nil && !c.Deleted && o.shows(&c.State) {
+			state[key] = c.Revision
+		}
+	}
+	return state
+}
+
+// Events is what a watch with the options is to show of the changes with
+// after < revision <= until.
+func (l *Ledger) Events(o *Options, after, until uint64) []Event {
+	i, _ := slices.BinarySearchFunc(l.changes, after+1, func(c *Change, r uint64) int { return cmp.Compare(c.Revision, r) })
+	var events []Event
+	for ; i < len(l.changes) && l.changes[i].Revision <= until; i++ {
+		if e, ok := l.changes[i].event(o); ok {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// event is what a change means to a watch: nothing when neither the state before
+// nor the one after are for it.
+func (c *Change) event(o *Options) (Event, bool) {
+	if !o.covers(c.Key) {
+		return Event{}, false
+	}
+	is, was := !c.Deleted && o.shows(&c.State), c.Prev != nil && o.shows(c.Prev)
+	e := Event{State: c.State}
+	switch {
+	case is && was:
+		e.Type = Modified
+	case is:
+		e.Type = Added
+	case was && c.Deleted:
+		e.Type = Deleted
+	case was: // it left: shown as it last was, at the revision at which it ceased to
+		e.Type, e.State = Deleted, *c.Prev
+		e.Revision = c.Revision
+	}
+	return e, e.Type != ""
+}

@@ -1,0 +1,152 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// atomic replays what was seen and compares it with the ledger's state.
+func atomic(e *evidence) []string {
+	var wrong []string
+	for _, l := range e.Lists {
+		state, twice := l.state()
+		if twice != "" {
+			wrong = append(wrong, fmt.Sprintf("a list of %s at %d has %s twice", &l.Options, l.Revision, twice))
+		}
+		if text := compare(e.ledger.State(&l.Options, l.Revision), state); text != "" {
+			wrong = append(wrong, fmt.Sprintf("a list of %s at %d: %s", &l.Options, l.Revision, text))
+		}
+	}
+	for _, w := range e.Watches {
+		b := e.begins[w]
+		var state map[string]uint64
+		switch {
+		case w.From == 0 && b.known:
+			state = w.initial(b)
+		case w.From == 0 && w.Cut && b.initial == len(w.Events):
+			continue // some of the initial events
+		case w.From == 0:
+			wrong = append(wrong, fmt.Sprintf("%s: the initial events are not the state at any revision; at %d: %s", w.name(), b.at, compare(e.ledger.State(&w.Options, b.at), w.initial(b))))
+			continue
+		case w.Base != nil:
+			state, _ = w.Base.state()
+		default:
+			continue
+		}
+		e.changes(w, func(ev *Event) {
+			if ev.Type == Deleted {
+				delete(state, ev.Key)
+			} else {
+				state[ev.Key] = ev.Revision
+			}
+		})
+		until := e.until(w)
+		if text := compare(e.ledger.State(&w.Options, until), state); text != "" {
+			wrong = append(wrong, fmt.Sprintf("%s, replayed up to %d: %s", w.name(), until, text))
+		}
+	}
+	return wrong
+}
+
+// state is what a list holds, and a key that it holds twice.
+func (l *List) state() (state map[string]uint64, twice string) {
+	state = make(map[string]uint64)
+	for _, s := range l.Items {
+		if state[s.Key] > 0 {
+			twice = s.Key
+		}
+		state[s.Key] = s.Revision
+	}
+	return state, twice
+}
+
+// initial is what the initial events of a watch say.
+func (w *Watch) initial(b begin) map[string]uint64 {
+	state := make(map[string]uint64)
+	for _, ev := range w.Events[:b.initial] {
+		state[ev.Key] = ev.Revision
+	}
+	return state
+}
+
+// compare says where a state is not as it should be, "" for nowhere.
+func compare(want, got map[string]uint64) string {
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if got[key] != want[key] {
+			lines = append(lines, fmt.Sprintf("%s is at %d, want %d", key, got[key], want[key]))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if want[key] == 0 {
+			lines = append(lines, fmt.Sprintf("%s is at %d, want none", key, got[key]))
+		}
+	}
+	if len(lines) > 4 {
+		lines = append(lines[:4], fmt.Sprintf("and %d more", len(lines)-4))
+	}
+	return strings.Join(lines, ", ")
+}
+
+// resumable compares watches with others of the same options that have shown
+// the revision they start from.
+func resumable(e *evidence) []string {
+	type place struct {
+		options string
+		at      uint64
+	}
+	shown := make(map[place][]*Watch)
+	for _, w := range e.Watches {
+		b := e.begins[w]
+		for i := b.initial; i < len(w.Events); i++ {
+			p := place{w.Options.String(), w.Events[i].Revision}
+			if n := len(shown[p]); n == 0 || shown[p][n-1] != w {
+				shown[p] = append(shown[p], w)
+			}
+		}
+	}
+	var wrong []string
+	for _, w := range e.Watches {
+		if w.From == 0 {
+			continue
+		}
+		for _, other := range shown[place{w.Options.String(), w.From}] {
+			if other == w {
+				continue
+			}
+			until := min(e.until(w), e.until(other))
+			if text := differAfter(e.span(other, w.From, until), e.span(w, w.From, until)); text != "" {
+				wrong = append(wrong, fmt.Sprintf("%s and %s do not show the same from %d to %d: %s", other.name(), w.name(), w.From, until, text))
+			}
+		}
+	}
+	return wrong
+}
+
+// span is the changes that a watch has shown with after < revision <= until.
+func (e *evidence) span(w *Watch, after, until uint64) []*Event {
+	var events []*Event
+	e.changes(w, func(ev *Event) {
+		if ev.Revision > after && ev.Revision <= until {
+			events = append(events, ev)
+		}
+	})
+	return events
+}
+
+// differAfter says where two watches part, "" for nowhere.
+func differAfter(a, b []*Event) string {
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(b):
+			return "only the first has " + a[i].shown()
+		case i >= len(a):
+			return "only the second has " + b[i].shown()
+		case a[i].Type != b[i].Type || a[i].Revision != b[i].Revision || differ(&a[i].State, &b[i].State) != "":
+			return a[i].shown() + " and " + b[i].shown()
+		}
+	}
+	return ""
+}
