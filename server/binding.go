@@ -19,7 +19,7 @@ func (s *Server) bindPod(r *request) error { return s.bind(r, subKind(r.target),
 // bind gives a pod the node that the body names. That is the scheduler's word,
 // and final.
 func (s *Server) bind(r *request, want bodyKind, name string) error {
-	opts, err := r.query.writeOptions("CreateOptions")
+	opts, err := r.writeOptions("CreateOptions")
 	if err != nil {
 		return err
 	}

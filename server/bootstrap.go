@@ -26,7 +26,7 @@ func (s *Server) bootstrap(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
-		_, err = s.createObject(ctx, s.namespaces, "", doc.Root(), false)
+		_, err = s.createObject(ctx, s.namespaces, "", doc.Root(), writeOptions{})
 		doc.Release()
 		var taken *api.Error
 		if err != nil && !(errors.As(err, &taken) && taken.Reason == api.ReasonAlreadyExists) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/authz"
 )
 
@@ -72,6 +73,12 @@ type Config struct {
 	// or two of them with a comma between. Default 10.0.0.0/24.
 	ServiceClusterIPRange string
 
+	// DisableAdmissionPlugins names the admission plug-ins that are off; all others
+	// of internal/admission are on.
+	DisableAdmissionPlugins []string
+	// EnableAdmissionPlugins has no effect but that the names must exist, since
+	// all plug-ins are on.
+	EnableAdmissionPlugins []string
 	// RequestTimeout bounds every request that is not a watch. Default 60s.
 	RequestTimeout time.Duration
 	// MinRequestTimeout is the least time that a watch without timeoutSeconds
@@ -129,6 +136,9 @@ const (
 func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
+	if c.DisableAdmissionPlugins == nil {
+		c.DisableAdmissionPlugins = []string{"ServiceAccount"}
+	}
 	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
 	setDefault(&c.RequestTimeout, defaultRequestTime)
 	setDefault(&c.MinRequestTimeout, defaultWatchTime)
@@ -172,6 +182,9 @@ func (c *Config) Validate() error {
 
 	if d.DataDir == "" && !d.InMemory {
 		wrong("data directory: not set; name one (--data-dir), or keep everything in memory (--in-memory)")
+	}
+	if err := admission.CheckNames(append(d.EnableAdmissionPlugins, d.DisableAdmissionPlugins...)); err != nil {
+		all = append(all, err)
 	}
 	if d.Listener == nil {
 		if _, err := netip.ParseAddr(d.BindAddress); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // create is POST on a collection.
 func (s *Server) create(r *request) error {
-	opts, err := r.query.writeOptions("CreateOptions")
+	opts, err := r.writeOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Server) create(r *request) error {
 		return err
 	}
 	defer doc.Release()
-	entry, err := s.createObject(r.ctx, r.target.resource, r.target.namespace, doc.Root(), opts.dryRun)
+	entry, err := s.createObject(r.ctx, r.target.resource, r.target.namespace, doc.Root(), opts)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ const generateTries = 8
 // createObject stores a new object, decoded and with its schema defaults. It
 // is the one way in which objects come into being, for requests and for the
 // server itself.
-func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace string, obj document.Value, dryRun bool) (store.Entry, error) {
+func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace string, obj document.Value, opts writeOptions) (store.Entry, error) {
 	meta := obj.SetObject("metadata")
 	if err := matchNamespace(res, meta, namespace); err != nil {
 		return store.Entry{}, err
@@ -53,6 +53,9 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 			meta.SetString("name", generateName(prefix))
 		}
 		s.prepareCreate(res, obj, namespace)
+		if err := s.admit(ctx, target{resource: res, namespace: namespace}, obj, document.Value{}); err != nil {
+			return store.Entry{}, err
+		}
 		if causes := validate(res, obj, document.Value{}); len(causes) > 0 {
 			name := meta.Get("name").Text()
 			if generate {
@@ -60,7 +63,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 			}
 			return store.Entry{}, api.Invalid(res.GV.Group, res.Kind, name, causes)
 		}
-		entry, err := s.insert(ctx, res, namespace, obj, dryRun)
+		entry, err := s.insert(ctx, res, namespace, obj, opts.dryRun)
 		var taken *api.Error
 		if generate && try < generateTries && errors.As(err, &taken) && taken.Reason == api.ReasonAlreadyExists {
 			continue

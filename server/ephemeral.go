@@ -13,7 +13,7 @@ import (
 // but spec.ephemeralContainers, to which containers can only be added.
 
 func (s *Server) updateEphemeral(r *request) error {
-	opts, err := r.query.writeOptions("UpdateOptions")
+	opts, err := r.writeOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}

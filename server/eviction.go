@@ -26,7 +26,7 @@ const (
 // disruption budget may refuse.
 func (s *Server) evict(r *request) error {
 	t := r.target
-	query, err := r.query.writeOptions("CreateOptions")
+	query, err := r.writeOptions("CreateOptions")
 	if err != nil {
 		return err
 	}

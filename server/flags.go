@@ -45,6 +45,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
+	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
+	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that are on; all are anyway")
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")
 
 	fs.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "longest time for a request that is not a watch")

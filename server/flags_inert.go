@@ -39,8 +39,8 @@ const inertOptions = `
 	authorization-webhook-config-file authorization-webhook-version azure-container-registry-config
 	cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
 	default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size
-	delete-collection-workers disable-admission-plugins disabled-metrics
-	egress-selector-config-file enable-admission-plugins encryption-provider-config endpoint-reconciler-type
+	delete-collection-workers disabled-metrics
+	egress-selector-config-file encryption-provider-config endpoint-reconciler-type
 	etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 	etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
 	event-ttl external-hostname feature-gates goaway-chance http2-max-streams-per-connection

@@ -33,7 +33,7 @@ func (s *Server) patch(r *request) error {
 			doc.Release()
 		}
 	}()
-	entry, err := s.transact(r.ctx, t, p.opts.dryRun, func(current *store.Entry) (document.Value, error) {
+	entry, err := s.transact(r.ctx, t, p.opts, func(current *store.Entry) (document.Value, error) {
 		if current == nil {
 			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
 		}
@@ -92,7 +92,7 @@ func (s *Server) readPatch(r *request) (*patchBody, error) {
 	default:
 		return nil, api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch})
 	}
-	opts, err := r.query.writeOptions("PatchOptions")
+	opts, err := r.writeOptions("PatchOptions")
 	if err != nil {
 		return nil, err
 	}

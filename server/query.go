@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -81,8 +82,9 @@ func parseRevision(text string) (rev uint64, ok bool, err error) {
 // fieldManagerMaxLength is the limit of a manager's name, in characters.
 const fieldManagerMaxLength = 128
 
-// writeOptions are the options of a write, from the query.
+// writeOptions say who writes and how. The zero value is the server itself.
 type writeOptions struct {
+	user         *authn.User // nil for the server
 	dryRun       bool
 	validation   string // Ignore, Warn, Strict
 	fieldManager string
@@ -91,8 +93,9 @@ type writeOptions struct {
 
 // writeOptions reads and checks the options of create, update and patch; kind
 // names them in errors ("CreateOptions").
-func (q *query) writeOptions(kind string) (writeOptions, error) {
-	o := writeOptions{validation: "Warn"}
+func (r *request) writeOptions(kind string) (writeOptions, error) {
+	q := &r.query
+	o := writeOptions{user: r.user, validation: "Warn"}
 	if q.raw == "" {
 		return o, nil
 	}

@@ -24,7 +24,7 @@ func (s *Server) getScale(r *request) error {
 }
 
 func (s *Server) updateScale(r *request) error {
-	opts, err := r.query.writeOptions("UpdateOptions")
+	opts, err := r.writeOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Server) updateScale(r *request) error {
 	if err := matchScale(r.target, doc.Root()); err != nil {
 		return err
 	}
-	return s.writeScale(r, opts.dryRun, func(document.Value, store.Entry) (document.Value, error) { return doc.Root(), nil })
+	return s.writeScale(r, opts, func(document.Value, store.Entry) (document.Value, error) { return doc.Root(), nil })
 }
 
 func (s *Server) patchScale(r *request) error {
@@ -51,7 +51,7 @@ func (s *Server) patchScale(r *request) error {
 			doc.Release()
 		}
 	}()
-	return s.writeScale(r, p.opts.dryRun, func(obj document.Value, current store.Entry) (document.Value, error) {
+	return s.writeScale(r, p.opts, func(obj document.Value, current store.Entry) (document.Value, error) {
 		text, err := scaleOf(r.target, obj)
 		if err != nil {
 			return document.Value{}, err
@@ -67,7 +67,7 @@ func (s *Server) patchScale(r *request) error {
 }
 
 // writeScale stores the replicas of the Scale that wanted gives for the object.
-func (s *Server) writeScale(r *request, dryRun bool, wanted func(obj document.Value, current store.Entry) (document.Value, error)) error {
+func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj document.Value, current store.Entry) (document.Value, error)) error {
 	t := r.target
 	var doc *document.Document
 	defer func() {
@@ -77,7 +77,7 @@ func (s *Server) writeScale(r *request, dryRun bool, wanted func(obj document.Va
 	}()
 	main := t
 	main.sub = nil
-	entry, err := s.transact(r.ctx, main, dryRun, func(current *store.Entry) (document.Value, error) {
+	entry, err := s.transact(r.ctx, main, opts, func(current *store.Entry) (document.Value, error) {
 		if current == nil {
 			return document.Value{}, s.notFound(t)
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
@@ -48,6 +49,7 @@ type Server struct {
 	codecs       codecs
 	authn        authn.Authenticator
 	authz        authz.Authorizer
+	admission    *admission.Chain
 	decodeLimits document.Limits
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
 	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
@@ -122,6 +124,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
+	s.admission = admission.New(objects{s}, cfg.DisableAdmissionPlugins)
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 // update is PUT on an object or on its status.
 func (s *Server) update(r *request) error {
-	opts, err := r.query.writeOptions("UpdateOptions")
+	opts, err := r.writeOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *Server) update(r *request) error {
 		return err
 	}
 	created := false
-	entry, err := s.transact(r.ctx, t, opts.dryRun, func(current *store.Entry) (document.Value, error) {
+	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry) (document.Value, error) {
 		if current == nil {
 			created = true
 			return obj, s.mayCreate(r.ctx, t, meta)
@@ -71,7 +71,7 @@ func matchName(meta document.Value, name string) error {
 // transact is the one read-modify-write of update, patch and scale. next gives
 // the object to store, from the current one (nil where there is none); it runs
 // once, under the key's lock.
-func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(current *store.Entry) (document.Value, error)) (store.Entry, error) {
+func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next func(current *store.Entry) (document.Value, error)) (store.Entry, error) {
 	var answer store.Entry // when it is not what the store holds afterwards
 	key := keyOf(t.resource, t.namespace, t.name)
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
@@ -79,11 +79,11 @@ func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(
 		if err != nil {
 			return store.Write{}, err
 		}
-		write, err := s.replacement(t, current, obj)
-		if err == nil && (dryRun || write.Op == store.OpDelete) {
+		write, err := s.replacement(ctx, t, current, obj)
+		if err == nil && (opts.dryRun || write.Op == store.OpDelete) {
 			answer = notStored(key, obj, current)
 		}
-		if err == nil && dryRun {
+		if err == nil && opts.dryRun {
 			err = errDryRun
 		}
 		return write, err
@@ -95,10 +95,13 @@ func (s *Server) transact(ctx context.Context, t target, dryRun bool, next func(
 }
 
 // replacement turns obj, which is to replace current, into the write to make.
-func (s *Server) replacement(t target, current *store.Entry, obj document.Value) (store.Write, error) {
+func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj document.Value) (store.Write, error) {
 	res := t.resource
 	if current == nil {
 		s.prepareCreate(res, obj, t.namespace)
+		if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
+			return store.Write{}, err
+		}
 		if causes := validate(res, obj, document.Value{}); len(causes) > 0 {
 			return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
 		}
@@ -115,6 +118,9 @@ func (s *Server) replacement(t target, current *store.Entry, obj document.Value)
 		return store.Write{}, err
 	}
 	prepareUpdate(t, obj, old)
+	if err := s.admit(ctx, t, obj, old); err != nil {
+		return store.Write{}, err
+	}
 	if causes := validate(res, obj, old); len(causes) > 0 {
 		return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
 	}

@@ -1,0 +1,125 @@
+// Package admission changes and refuses objects on their way to the store, after
+// authorization and defaults and before validation. What it does is split into
+// plug-ins, which carry the names and the behaviour of kube-apiserver 1.25's and
+// are switched by the same flags.
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// Operation is what a request is about to do.
+type Operation uint8
+
+// The operations that plug-ins are asked about.
+const (
+	Create Operation = iota + 1
+	Update
+)
+
+// Request is one object on its way.
+//
+// Invariant: Old is the object as it is stored, whatever the client sent; it is
+// absent on create. Plug-ins change Object in place and never Old.
+type Request struct {
+	Operation   Operation
+	Resource    *api.Resource
+	Subresource string // "" for the object itself
+	Namespace   string
+	Object, Old document.Value
+}
+
+// is reports whether the request is about an object itself, of that type.
+func (r *Request) is(group, plural string) bool {
+	return r.Subresource == "" && r.Resource.Plural == plural && r.Resource.GV.Group == group
+}
+
+// Objects is what plug-ins may know of other objects.
+type Objects interface {
+	// Get reads an object; it is valid until release is called, which is never
+	// nil. Errors: a 404 *api.Error when it does not exist, also when the server
+	// has no such resource; the store's.
+	Get(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
+	// GetSoon is Get, but waits a little for an object that does not exist yet.
+	GetSoon(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
+	// Each visits the objects of a cluster-scoped resource until visit returns
+	// false; a resource that does not exist has none.
+	Each(ctx context.Context, group, plural string, visit func(obj document.Value) bool) error
+}
+
+// plugin is one rule. An error refuses the request; it is an *api.Error, or an
+// I/O error.
+type plugin struct {
+	name  string
+	admit func(c *Chain, ctx context.Context, r *Request) error
+}
+
+// plugins are all there are, in the order in which they are asked.
+var plugins = [...]plugin{
+	{"ServiceAccount", (*Chain).serviceAccount},
+	{"TaintNodesByCondition", (*Chain).taintNode},
+	{"Priority", (*Chain).priority},
+	{"DefaultTolerationSeconds", (*Chain).tolerations},
+	{"StorageObjectInUseProtection", (*Chain).protect},
+}
+
+// Names lists the plug-ins, which are all on unless they are disabled.
+func Names() []string {
+	names := make([]string, len(plugins))
+	for i, p := range plugins {
+		names[i] = p.name
+	}
+	return names
+}
+
+// Chain asks the plug-ins that are on, one after the other.
+type Chain struct {
+	objects Objects
+	on      []plugin
+}
+
+// New returns the chain of all plug-ins but the disabled ones.
+func New(objects Objects, disabled []string) *Chain {
+	c := &Chain{objects: objects}
+	for _, p := range plugins {
+		if !slices.Contains(disabled, p.name) {
+			c.on = append(c.on, p)
+		}
+	}
+	return c
+}
+
+// Admit lets every plug-in see the request. The first that refuses it decides.
+func (c *Chain) Admit(ctx context.Context, r *Request) error {
+	for _, p := range c.on {
+		if err := p.admit(c, ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// upstream are the plug-ins of kube-apiserver 1.25 that this server does not
+// have; naming them is no mistake.
+var upstream = strings.Fields(`AlwaysAdmit AlwaysDeny AlwaysPullImages CertificateApproval CertificateSigning
+	CertificateSubjectRestriction DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
+	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger MutatingAdmissionWebhook
+	NamespaceAutoProvision NamespaceExists NamespaceLifecycle NodeRestriction OwnerReferencesPermissionEnforcement
+	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
+	RuntimeClass SecurityContextDeny ValidatingAdmissionWebhook`)
+
+// CheckNames refuses names that no plug-in has, here or in kube-apiserver 1.25.
+func CheckNames(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(Names(), n) && !slices.Contains(upstream, n) {
+			return fmt.Errorf("there is no admission plug-in %q; this server has %s", n, strings.Join(Names(), ", "))
+		}
+	}
+	return nil
+}

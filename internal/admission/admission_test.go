@@ -1,0 +1,228 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/admission"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// world is a set of objects, as JSON by "plural/namespace/name".
+type world map[string]string
+
+func (w world) Get(_ context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
+	text, ok := w[plural+"/"+namespace+"/"+name]
+	if !ok {
+		return document.Value{}, func() {}, api.NotFound(api.GroupResource{Group: group, Resource: plural}, name)
+	}
+	doc, err := document.DecodeAny([]byte(text), document.Limits{})
+	if err != nil {
+		return document.Value{}, func() {}, err
+	}
+	return doc.Root(), doc.Release, nil
+}
+
+func (w world) GetSoon(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
+	return w.Get(ctx, group, plural, namespace, name)
+}
+
+func (w world) Each(_ context.Context, _, plural string, visit func(document.Value) bool) error {
+	for key, text := range w {
+		if !strings.HasPrefix(key, plural+"/") {
+			continue
+		}
+		doc, err := document.DecodeAny([]byte(text), document.Limits{})
+		if err != nil {
+			return err
+		}
+		if !visit(doc.Root()) {
+			return nil
+		}
+	}
+	return nil
+}
+
+var groups = catalog.New(policy.New(time.Now))
+
+func resource(t *testing.T, plural string) *api.Resource {
+	t.Helper()
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			if gv.Resources[i].Plural == plural {
+				return &gv.Resources[i]
+			}
+		}
+	}
+	t.Fatalf("no %s", plural)
+	return nil
+}
+
+func decode(t *testing.T, res *api.Resource, yaml string) document.Value {
+	t.Helper()
+	text, _, err := document.FromYAML([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults}
+	doc, problems, err := d.Decode(schema.Ref(res.Type), text)
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	return doc.Root()
+}
+
+// admit runs all plug-ins but the disabled ones on a new object.
+func admit(t *testing.T, w world, plural, yaml string, disabled ...string) (document.Value, error) {
+	t.Helper()
+	res := resource(t, plural)
+	obj := decode(t, res, yaml)
+	chain := admission.New(w, disabled)
+	return obj, chain.Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Namespace: "shop", Object: obj})
+}
+
+const pod = "metadata: {name: p}\nspec: {containers: [{name: c, image: i}]"
+
+var account = world{"serviceaccounts/shop/default": `{"imagePullSecrets":[{"name":"s"}]}`, "serviceaccounts/shop/quiet": `{"automountServiceAccountToken":false}`}
+
+func TestPlugins(t *testing.T) {
+	classes := world{
+		"priorityclasses//high":  `{"metadata":{"name":"high"},"value":1000,"preemptionPolicy":"Never"}`,
+		"priorityclasses//std":   `{"metadata":{"name":"std"},"value":7,"globalDefault":true}`,
+		"priorityclasses//other": `{"metadata":{"name":"other"},"value":9,"globalDefault":true}`,
+	}
+	for _, c := range []struct {
+		name   string
+		world  world
+		plural string
+		object string
+		path   string // of what is shown
+		want   string // its JSON, or the error
+	}{
+		{"taint", nil, "nodes", "metadata: {name: n1}", "spec taints", `[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]`},
+		{"taint is there", nil, "nodes", "{metadata: {name: n1}, spec: {taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]}}", "spec taints",
+			`[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]`},
+		{"claim", nil, "persistentvolumeclaims", "metadata: {name: c}", "metadata finalizers", `["kubernetes.io/pvc-protection"]`},
+		{"volume", nil, "persistentvolumes", "metadata: {name: c, finalizers: [a/b]}", "metadata finalizers", `["a/b","kubernetes.io/pv-protection"]`},
+		{"tolerations", account, "pods", pod + ", tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}]}", "spec tolerations",
+			`[{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]`},
+		{"tolerates all", account, "pods", pod + ", tolerations: [{operator: Exists}]}", "spec tolerations", `[{"operator":"Exists"}]`},
+		{"no class", account, "pods", pod + "}", "spec priority", "0"},
+		{"preemption", account, "pods", pod + "}", "spec preemptionPolicy", `"PreemptLowerPriority"`},
+		{"unknown class", account, "pods", pod + ", priorityClassName: high}", "", `pods "p" is forbidden: no PriorityClass with name high was found`},
+		{"account", account, "pods", pod + "}", "spec serviceAccount", `"default"`},
+		{"secrets", account, "pods", pod + "}", "spec imagePullSecrets", `[{"name":"s"}]`},
+		{"own secrets", account, "pods", pod + ", imagePullSecrets: [{name: x}]}", "spec imagePullSecrets", `[{"name":"x"}]`},
+		{"no account", nil, "pods", pod + "}", "", `pods "p" is forbidden: error looking up service account shop/default: serviceaccount "default" not found`},
+		{"account without token", account, "pods", pod + ", serviceAccountName: quiet}", "spec volumes", ""},
+		{"pod without token", account, "pods", pod + ", automountServiceAccountToken: false}", "spec volumes", ""},
+		{"pod's word goes first", account, "pods", pod + ", serviceAccountName: quiet, automountServiceAccountToken: true}", "spec volumes 0 projected defaultMode", "420"},
+		{"place taken", account, "pods",
+			"{metadata: {name: p}, spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: i, volumeMounts: [{name: v, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}}",
+			"spec volumes", `[{"name":"v","emptyDir":{}}]`},
+		{"mirror", nil, "pods", "{metadata: {name: p, annotations: {kubernetes.io/config.mirror: x}}, spec: {containers: [{name: c, image: i}]}}", "spec serviceAccount", ""},
+		{"mirror with account", account, "pods", "{metadata: {name: p, annotations: {kubernetes.io/config.mirror: x}}, spec: {serviceAccountName: a, containers: [{name: c, image: i}]}}", "",
+			`pods "p" is forbidden: a mirror pod may not reference service accounts`},
+		{"class", classes, "pods", pod + ", priorityClassName: high, serviceAccountName: a}", "spec priority", "1000"},
+		{"class's preemption", classes, "pods", pod + ", priorityClassName: high}", "spec preemptionPolicy", `"Never"`},
+		{"default class", classes, "pods", pod + "}", "spec priorityClassName", `"std"`},
+		{"class and own number", classes, "pods", pod + ", priorityClassName: high, priority: 3}", "", `pods "p" is forbidden: the integer value of priority (3) must not be provided in pod spec; priority admission controller computed 1000 from the given PriorityClass name`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var disabled []string
+			if c.world["serviceaccounts/shop/default"] == "" && strings.Contains(c.name, "class") {
+				disabled = []string{"ServiceAccount"}
+			}
+			obj, err := admit(t, c.world, c.plural, c.object, disabled...)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				v := obj
+				for _, name := range strings.Fields(c.path) {
+					if name == "0" {
+						v = v.Index(0)
+					} else {
+						v = v.Get(name)
+					}
+				}
+				if v.Exists() {
+					got = string(v.AppendJSON(nil))
+				}
+			}
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTokenIsMounted(t *testing.T) {
+	obj, err := admit(t, account, "pods", "metadata: {name: p}\nspec: {initContainers: [{name: a, image: i}], containers: [{name: c, image: i}]}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	volume := obj.Get("spec").Get("volumes").Index(0)
+	name := volume.Get("name").Text()
+	if !strings.HasPrefix(name, "kube-api-access-") || len(name) != len("kube-api-access-")+5 {
+		t.Errorf("the volume's name is %q", name)
+	}
+	const want = `{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},{"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},` +
+		`{"downwardAPI":{"items":[{"path":"namespace","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}],"defaultMode":420}`
+	if got := string(volume.Get("projected").AppendJSON(nil)); got != want {
+		t.Errorf("the volume is\n%s\nwant\n%s", got, want)
+	}
+	for _, list := range []string{"initContainers", "containers"} {
+		mount := obj.Get("spec").Get(list).Index(0).Get("volumeMounts")
+		if got, want := string(mount.AppendJSON(nil)), `[{"name":"`+name+`","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}]`; got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
+		}
+	}
+}
+
+func TestPriorityIsKeptOnUpdate(t *testing.T) {
+	res := resource(t, "pods")
+	obj, old := decode(t, res, pod+"}"), decode(t, res, pod+", priority: 5, preemptionPolicy: Never}")
+	err := admission.New(world{}, nil).Admit(context.Background(), &admission.Request{Operation: admission.Update, Resource: res, Object: obj, Old: old})
+	if n, _ := obj.Get("spec").Get("priority").Int(); err != nil || n != 5 || !obj.Get("spec").Get("preemptionPolicy").Equals("Never") {
+		t.Errorf("%v: %s", err, obj.AppendJSON(nil))
+	}
+}
+
+func TestNames(t *testing.T) {
+	if err := admission.CheckNames(append(admission.Names(), "LimitRanger")); err != nil {
+		t.Error(err)
+	}
+	if err := admission.CheckNames([]string{"ServiceAcount"}); err == nil || !strings.Contains(err.Error(), "ServiceAccount") {
+		t.Errorf("a misspelled name: %v", err)
+	}
+}
+
+// An error of the store is not turned into a refusal.
+func TestBrokenStore(t *testing.T) {
+	broken := errors.New("disk")
+	res := resource(t, "pods")
+	err := admission.New(failing{broken}, nil).Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Object: decode(t, res, pod+"}")})
+	if !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Get(context.Context, string, string, string, string) (document.Value, func(), error) {
+	return document.Value{}, func() {}, f.err
+}
+
+func (f failing) GetSoon(context.Context, string, string, string, string) (document.Value, func(), error) {
+	return document.Value{}, func() {}, f.err
+}
+
+func (f failing) Each(context.Context, string, string, func(document.Value) bool) error { return f.err }

@@ -1,0 +1,64 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+const (
+	taintNotReady    = "node.kubernetes.io/not-ready"
+	taintUnreachable = "node.kubernetes.io/unreachable"
+)
+
+// taintNode keeps pods off a new node until its conditions are known.
+func (c *Chain) taintNode(_ context.Context, r *Request) error {
+	if r.Operation != Create || !r.is("", "nodes") {
+		return nil
+	}
+	taints := r.Object.SetObject("spec").SetArray("taints")
+	for _, t := range taints.Elements() {
+		if t.Get("key").Equals(taintNotReady) && t.Get("effect").Equals("NoSchedule") {
+			return nil
+		}
+	}
+	taint := taints.AppendObject()
+	taint.SetString("key", taintNotReady)
+	taint.SetString("effect", "NoSchedule")
+	return nil
+}
+
+// tolerationSeconds is how long a pod stays on a node that has failed.
+const tolerationSeconds = 300
+
+// tolerations lets a pod stay for a while on a node that is not ready or not
+// reachable, unless the pod says something about that itself.
+func (c *Chain) tolerations(_ context.Context, r *Request) error {
+	if !r.is("", "pods") {
+		return nil
+	}
+	spec := r.Object.SetObject("spec")
+	for _, key := range [...]string{taintNotReady, taintUnreachable} {
+		if toleratesEviction(spec.Get("tolerations"), key) {
+			continue
+		}
+		t := spec.SetArray("tolerations").AppendObject()
+		t.SetString("key", key)
+		t.SetString("operator", "Exists")
+		t.SetString("effect", "NoExecute")
+		t.SetInt("tolerationSeconds", tolerationSeconds)
+	}
+	return nil
+}
+
+// toleratesEviction reports whether a toleration is about being driven off a
+// node by the taint with the key.
+func toleratesEviction(tolerations document.Value, key string) bool {
+	for _, t := range tolerations.Elements() {
+		effect, about := t.Get("effect").Text(), t.Get("key").Text()
+		if (effect == "" || effect == "NoExecute") && (about == "" || about == key) {
+			return true
+		}
+	}
+	return false
+}

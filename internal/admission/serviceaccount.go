@@ -1,0 +1,143 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+const (
+	mirrorAnnotation = "kubernetes.io/config.mirror"
+	defaultAccount   = "default"
+	tokenVolume      = "kube-api-access-" // and five characters
+	tokenMountPath   = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// tokenSources are what a pod finds at the mount path: a token that the node
+	// renews, the certificates to trust, and the pod's namespace.
+	tokenSources = `{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},` +
+		`{"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},` +
+		`{"downwardAPI":{"items":[{"path":"namespace","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}],` +
+		`"defaultMode":420}`
+)
+
+// serviceAccount gives a new pod an account that exists, and its credentials.
+func (c *Chain) serviceAccount(ctx context.Context, r *Request) error {
+	if r.Operation != Create || !r.is("", "pods") {
+		return nil
+	}
+	spec := r.Object.SetObject("spec")
+	if r.Object.At("metadata", "annotations").Get(mirrorAnnotation).Exists() {
+		return mirrorPod(r, spec)
+	}
+	name := spec.Get("serviceAccountName").Text()
+	if name == "" {
+		name = defaultAccount
+		spec.SetString("serviceAccountName", name)
+		spec.SetString("serviceAccount", name)
+	}
+	account, release, err := c.objects.GetSoon(ctx, "", "serviceaccounts", r.Namespace, name)
+	defer release()
+	var known *api.Error
+	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
+		return forbidPod(r, fmt.Sprintf("error looking up service account %s/%s: serviceaccount %q not found", r.Namespace, name, name))
+	}
+	if err != nil {
+		return err
+	}
+	if automount(account, spec) {
+		if err := mountToken(spec); err != nil {
+			return err
+		}
+	}
+	if secrets := account.Get("imagePullSecrets"); spec.Get("imagePullSecrets").Len() == 0 && secrets.Len() > 0 {
+		spec.Put("imagePullSecrets", secrets)
+	}
+	return nil
+}
+
+// mirrorPod checks a pod that only shows what a node runs by itself: it has no
+// part in the namespace's secrets.
+func mirrorPod(r *Request, spec document.Value) error {
+	if spec.Get("serviceAccountName").Text() != "" {
+		return forbidPod(r, "a mirror pod may not reference service accounts")
+	}
+	for _, v := range spec.Get("volumes").Elements() {
+		if v.Get("secret").Exists() {
+			return forbidPod(r, "a mirror pod may not reference secrets")
+		}
+		for _, source := range v.At("projected", "sources").Elements() {
+			if source.Get("serviceAccountToken").Exists() {
+				return forbidPod(r, "a mirror pod may not use ServiceAccountToken volume projections")
+			}
+		}
+	}
+	return nil
+}
+
+// automount reports whether a pod gets the account's token: the pod's word goes
+// before the account's.
+func automount(account, spec document.Value) bool {
+	for _, v := range [...]document.Value{spec.Get("automountServiceAccountToken"), account.Get("automountServiceAccountToken")} {
+		if v.Kind() == document.Bool {
+			return v.Bool()
+		}
+	}
+	return true
+}
+
+// mountToken mounts the token in every container that has nothing else at its
+// place.
+func mountToken(spec document.Value) error {
+	name, there := "", false
+	for _, v := range spec.Get("volumes").Elements() {
+		if text := v.Get("name").Text(); strings.HasPrefix(text, tokenVolume) && v.Get("projected").Exists() {
+			name, there = text, true
+			break
+		}
+	}
+	if name == "" {
+		name = tokenVolume + suffix()
+	}
+	needed := false
+	for _, list := range [...]string{"initContainers", "containers"} {
+		for _, container := range spec.Get(list).Elements() {
+			if mounts := container.Get("volumeMounts"); occupied(mounts) {
+				continue
+			}
+			m := container.SetArray("volumeMounts").AppendObject()
+			m.SetString("name", name)
+			m.SetBool("readOnly", true)
+			m.SetString("mountPath", tokenMountPath)
+			needed = true
+		}
+	}
+	if !needed || there {
+		return nil
+	}
+	volume := spec.SetArray("volumes").AppendObject()
+	volume.SetString("name", name)
+	return volume.SetRaw("projected", []byte(tokenSources))
+}
+
+func occupied(mounts document.Value) bool {
+	for _, m := range mounts.Elements() {
+		if m.Get("mountPath").Equals(tokenMountPath) {
+			return true
+		}
+	}
+	return false
+}
+
+// suffix makes names differ; it has no vowels, so that it spells no words.
+func suffix() string {
+	const letters = "bcdfghjklmnpqrstvwxz2456789"
+	b := make([]byte, 5)
+	for i := range b {
+		b[i] = letters[rand.IntN(len(letters))]
+	}
+	return string(b)
+}

@@ -1,0 +1,27 @@
+package admission
+
+import "context"
+
+// protect gives volumes and claims a finalizer, which a controller takes away
+// when nobody uses them any more.
+func (c *Chain) protect(_ context.Context, r *Request) error {
+	finalizer := ""
+	switch {
+	case r.Operation != Create:
+		return nil
+	case r.is("", "persistentvolumeclaims"):
+		finalizer = "kubernetes.io/pvc-protection"
+	case r.is("", "persistentvolumes"):
+		finalizer = "kubernetes.io/pv-protection"
+	default:
+		return nil
+	}
+	list := r.Object.SetObject("metadata").SetArray("finalizers")
+	for _, f := range list.Elements() {
+		if f.Equals(finalizer) {
+			return nil
+		}
+	}
+	list.AppendString(finalizer)
+	return nil
+}
