@@ -92,4 +92,3 @@ func (o objects) Each(ctx context.Context, group, plural string, visit func(docu
 	})
 	return errors.Join(err, failed)
 }
-
