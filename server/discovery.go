@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // Discovery tells clients what is served. The documents are made once, from the
@@ -109,7 +111,7 @@ func (d discovery) serve(s *Server, path string) func(*request) error {
 		if r.method() != http.MethodGet {
 			return api.MethodNotAllowed([]string{http.MethodGet})
 		}
-		return s.respondBytes(r, http.StatusOK, metaKind(d[path].kind), d[path].json)
+		return s.respondDocument(r, d[path].kind, d[path].json)
 	}
 }
 
@@ -128,5 +130,12 @@ func (s *Server) versions(r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.respondBytes(r, http.StatusOK, metaKind("APIVersions"), b)
+	return s.respondDocument(r, "APIVersions", b)
+}
+
+// respondDocument answers with a document of discovery. The oldest of them have
+// no apiVersion, in any representation.
+func (s *Server) respondDocument(r *request, kind string, text []byte) error {
+	version, _ := document.Find(text, "apiVersion")
+	return s.respondBytes(r, http.StatusOK, metaKind(kind).of(string(bytes.Trim(version, `"`))), text)
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,23 +29,28 @@ func validate(res *api.Resource, obj, old document.Value) []schema.Cause {
 	return causes
 }
 
-// validateMetadata checks the rules that hold for the metadata of every kind.
+// validateMetadata checks the rules that hold for the metadata of every kind. An
+// update is told everything as often as 1.25 tells it: the state is looked at
+// twice and so is the change, which repeats part of it.
 func validateMetadata(res *api.Resource, meta, old document.Value) []schema.Cause {
-	var c causes
-	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
-	if prefix != "" && !old.Exists() {
-		c.format("metadata.generateName", res.NameFormat, prefix, strings.TrimRight(prefix, "-"))
+	var state, change causes
+	name := meta.Get("name").Text()
+	if prefix := meta.Get("generateName").Text(); prefix != "" && !old.Exists() {
+		state.format("metadata.generateName", res.NameFormat, prefix, strings.TrimRight(prefix, "-"))
 	}
 	if name == "" {
-		c.add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
+		state.add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
 	} else if !old.Exists() {
-		c.format("metadata.name", res.NameFormat, name, name)
+		state.format("metadata.name", res.NameFormat, name, name)
 	}
-	c.labels(meta.Get("labels"))
-	c.annotations(meta.Get("annotations"))
-	c.owners(meta.Get("ownerReferences"))
-	c.finalizers(meta, old)
-	return c
+	state.descriptions(meta)
+	state.finalizers(meta)
+	if !old.Exists() {
+		return state
+	}
+	change.addedFinalizers(meta, old)
+	change.descriptions(meta)
+	return slices.Concat(state, change, change, state)
 }
 
 type causes []schema.Cause
@@ -58,6 +64,13 @@ func (c *causes) format(field, rule, shown, text string) {
 	for _, problem := range document.CheckFormat(rule, text) {
 		c.add(schema.CauseInvalid, field, "Invalid value: "+strconv.Quote(shown)+": "+problem)
 	}
+}
+
+// descriptions checks what users say of an object.
+func (c *causes) descriptions(meta document.Value) {
+	c.labels(meta.Get("labels"))
+	c.annotations(meta.Get("annotations"))
+	c.owners(meta.Get("ownerReferences"))
 }
 
 func (c *causes) labels(labels document.Value) {
@@ -101,8 +114,7 @@ func (c *causes) owners(owners document.Value) {
 	}
 }
 
-func (c *causes) finalizers(meta, old document.Value) {
-	terminating := old.Get("deletionTimestamp").Exists()
+func (c *causes) finalizers(meta document.Value) {
 	orphan, foreground := false, false
 	for _, f := range meta.Get("finalizers").Elements() {
 		text := f.Text()
@@ -112,12 +124,21 @@ func (c *causes) finalizers(meta, old document.Value) {
 		if !strings.Contains(text, "/") && !builtInFinalizers[text] {
 			c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
 		}
-		if terminating && !holds(old.Get("finalizers"), text) {
-			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
-		}
 	}
 	if orphan && foreground {
 		c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: finalizer orphan and foregroundDeletion cannot be both set")
+	}
+}
+
+// addedFinalizers checks that a terminating object gets none.
+func (c *causes) addedFinalizers(meta, old document.Value) {
+	if !old.Get("deletionTimestamp").Exists() {
+		return
+	}
+	for _, f := range meta.Get("finalizers").Elements() {
+		if text := f.Text(); !holds(old.Get("finalizers"), text) {
+			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,12 +114,22 @@ func (s *Server) dispatch(r *request) (verb, error) {
 func runEndpoint(_ *Server, r *request) error { return r.target.endpoint(r) }
 
 // unknown answers a path that nothing is at: with a Status where a client looks
-// for a group, a version or a resource, with plain text elsewhere.
+// for a version or a resource of a group that exists, with plain text elsewhere.
 func (s *Server) unknown(r *request) error {
-	if path := r.http.URL.Path; strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/apis/") {
+	if s.inGroup(r.http.URL.Path) {
 		return api.UnknownPath()
 	}
 	return s.text(r, http.StatusNotFound, "404 page not found\n")
+}
+
+// inGroup reports whether a path is below that of a group that is served.
+func (s *Server) inGroup(path string) bool {
+	rest, named := strings.CutPrefix(path, "/apis/")
+	if !named {
+		return strings.HasPrefix(path, "/api/")
+	}
+	group, _, _ := strings.Cut(rest, "/")
+	return slices.ContainsFunc(s.groups, func(gv *api.GroupVersion) bool { return gv.Group == group })
 }
 
 // verb is what a request ends in: it answers, or says why it does not.

@@ -40,9 +40,10 @@ func (r *request) offer() codec.Offer {
 		return o
 	}
 	read := r.method() == http.MethodGet
-	o.Table = t.sub == nil || t.sub.Scale == nil
-	o.Partial = o.Table && !(t.collection() && (read || r.method() == http.MethodDelete))
-	o.PartialList = o.Table && t.collection() && !o.Partial
+	o.Table = true
+	scale := t.sub != nil && t.sub.Scale != nil
+	o.Partial = !scale && !(t.collection() && (read || r.method() == http.MethodDelete))
+	o.PartialList = !scale && t.collection() && !o.Partial
 	return o
 }
 
@@ -61,7 +62,7 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 	res := r.target.resource
 	switch r.accept.As {
 	case codec.AsTable:
-		body, err := s.tableOf(r, &e)
+		body, err := s.tableOf(r, res, e.Body)
 		if err != nil {
 			return err
 		}

@@ -6,9 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -196,41 +194,12 @@ func (w *streamWriter) close(rest []byte) error {
 	return nil
 }
 
-// tableOf gives the table of one object.
-func (s *Server) tableOf(r *request, e *store.Entry) ([]byte, error) {
-	rev, _ := document.Find(e.Body, "metadata", "resourceVersion")
-	t, err := s.newTable(r, false)
-	if err != nil {
-		return nil, err
-	}
-	body := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
-	body, err = appendRow(r.target.resource, t, body, e.Body)
-	if err != nil {
-		return nil, err
-	}
-	return append(body, "]}"...), nil
-}
-
 func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := s.newTable(r, false)
+	t, err := s.newTable(r.target.resource, r, false)
 	if err != nil {
 		return nil, err
 	}
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), func(dst []byte, e *store.Entry) ([]byte, error) {
 		return appendRow(r.target.resource, t, dst, e.Body)
 	})
-}
-
-func (s *Server) newTable(r *request, noHeaders bool) (*codec.Table, error) {
-	return codec.NewTable(r.target.resource, codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.now()})
-}
-
-// appendRow reads an object and appends its row.
-func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
-	doc, err := document.ReadStored(res.GV.Table, res.Type, body)
-	if err != nil {
-		return dst, err
-	}
-	defer doc.Release()
-	return t.AppendRow(dst, doc.Root(), body)
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -118,7 +119,27 @@ func (s *Server) respondScale(r *request, entry store.Entry) error {
 	if err != nil {
 		return err
 	}
+	if r.accept.As == codec.AsTable {
+		if text, err = s.scaleTable(r, text); err != nil {
+			return err
+		}
+		return s.respondText(r, http.StatusOK, text)
+	}
 	return s.respondBytes(r, http.StatusOK, subKind(r.target), text)
+}
+
+// scaleColumns are those of a Scale as a table.
+var scaleColumns = []api.Column{
+	{Name: "Name", Type: "string", Format: "name", Path: ".metadata.name", Description: "Name of the scaled object."},
+	{Name: "Desired", Type: "integer", Path: ".spec.replicas", Description: "Replicas that are wanted."},
+	{Name: "Available", Type: "integer", Path: ".status.replicas", Description: "Replicas that there are."},
+	{Name: "Age", Type: "string", Path: ".metadata.creationTimestamp", Description: "Time since the object was created."},
+}
+
+// scaleTable is a Scale, given as canonical JSON, as a table.
+func (s *Server) scaleTable(r *request, text []byte) ([]byte, error) {
+	sub := r.target.sub
+	return s.tableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
 }
 
 func matchScale(t target, scale document.Value) error {

@@ -33,8 +33,8 @@ func (s *Server) streamForm(r *request) (*streamForm, error) {
 		return f, nil
 	}
 	var err error
-	if f.table, err = s.newTable(r, false); err == nil {
-		f.rest, err = s.newTable(r, true)
+	if f.table, err = s.newTable(f.res, r, false); err == nil {
+		f.rest, err = s.newTable(f.res, r, true)
 	}
 	return f, err
 }

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// tableOf gives the table of one object of a resource.
+func (s *Server) tableOf(r *request, res *api.Resource, body []byte) ([]byte, error) {
+	rev, _ := document.Find(body, "metadata", "resourceVersion")
+	t, err := s.newTable(res, r, false)
+	if err != nil {
+		return nil, err
+	}
+	text := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
+	if text, err = appendRow(res, t, text, body); err != nil {
+		return nil, err
+	}
+	return append(text, "]}"...), nil
+}
+
+func (s *Server) newTable(res *api.Resource, r *request, noHeaders bool) (*codec.Table, error) {
+	return codec.NewTable(res, codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.now()})
+}
+
+// appendRow reads an object and appends its row.
+func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
+	doc, err := document.ReadStored(res.GV.Table, res.Type, body)
+	if err != nil {
+		return dst, err
+	}
+	defer doc.Release()
+	return t.AppendRow(dst, doc.Root(), body)
+}
