@@ -128,7 +128,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
-	s.hub = watch.NewHub(s.store, watch.Config{})
+	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.Load})
 	s.headers = index.New(s.store, index.Config{})
 	if err := s.bootstrap(ctx); err != nil {
 		return err

@@ -10,7 +10,6 @@
 package watch
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -21,6 +20,10 @@ import (
 type Config struct {
 	RingEvents int // changes kept per resource; 0 means 4096
 	RingBytes  int // bytes of objects kept per resource; 0 means 16 MiB
+
+	// Writing says how many writes are under way, so that soon there will be
+	// more to announce. nil means none.
+	Writing func() int64
 }
 
 // Hub holds the rings.
@@ -90,24 +93,24 @@ func (h *Hub) publish(batch []*store.Change) {
 	for _, c := range batch {
 		if r := h.rings[resourcePrefix(c.Entry.Key)]; r != nil {
 			r.append(&Event{Change: *c}, h.cfg)
-			if !slices.Contains(touched, r) {
+			if r.fresh++; r.fresh == 1 {
 				touched = append(touched, r)
 			}
 		}
 	}
 	h.latest = batch[len(batch)-1].Entry.Revision
 	for _, r := range touched {
-		r.pace.announce(before, func() { h.release(r) })
+		r.pace.announce(r.fresh, before, func() { h.due(r) })
+		r.fresh = 0
 	}
 }
 
-// release shows what a ring has held.
-func (h *Hub) release(r *ring) {
+// due ends a pause of a ring.
+func (h *Hub) due(r *ring) {
+	several := h.cfg.Writing != nil && h.cfg.Writing() > 1
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r.pace.held {
-		r.pace.wave()
-	}
+	r.pace.due(several)
 }
 
 // ringFor returns the ring of a resource, complete from now on.

@@ -15,6 +15,7 @@ type ring struct {
 	floor  uint64 // all changes above it are in events
 	events []*Event
 	bytes  int
+	fresh  int // changes of the batch that is being published
 	pace   pace
 }
 
