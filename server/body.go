@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -141,7 +142,7 @@ func (s *Server) decode(r *request, text []byte, problems []document.Problem, wa
 	if err != nil {
 		return nil, err
 	}
-	if err := report(r, append(problems, found...), want, validation); err != nil {
+	if err := report(r, describe(append(problems, found...)), want, validation); err != nil {
 		doc.Release()
 		return nil, err
 	}
@@ -182,23 +183,29 @@ func (s *Server) otherKind(text []byte, want bodyKind) error {
 	return want.check(doc.Root().Get("apiVersion").Text(), doc.Root().Get("kind").Text())
 }
 
-// report says which fields were unknown or given twice, in the way that was
-// asked for (specification, fieldValidation).
-func report(r *request, problems []document.Problem, want bodyKind, validation string) error {
-	if len(problems) == 0 || validation == "Ignore" {
-		return nil
-	}
-	texts := make([]string, 0, len(problems))
-	seen := make(map[string]bool, len(problems))
+// describe puts problems into the words that clients know.
+func describe(problems []document.Problem) []string {
+	var texts []string
 	for _, p := range problems {
 		what := "unknown"
 		if p.Duplicate {
 			what = "duplicate"
 		}
-		text := fmt.Sprintf("%s field %q", what, p.Path)
-		if !seen[text] {
-			seen[text] = true
-			texts = append(texts, text)
+		texts = append(texts, fmt.Sprintf("%s field %q", what, p.Path))
+	}
+	return texts
+}
+
+// report says which fields were unknown or given twice, each once, in the way
+// that was asked for (specification, fieldValidation).
+func report(r *request, problems []string, want bodyKind, validation string) error {
+	if len(problems) == 0 || validation == "Ignore" {
+		return nil
+	}
+	var texts []string
+	for _, p := range problems {
+		if !slices.Contains(texts, p) {
+			texts = append(texts, p)
 		}
 	}
 	if validation == "Warn" {

@@ -36,6 +36,7 @@ func (s *Server) patchEphemeral(r *request) error {
 	var doc *document.Document
 	defer func() { doc.Release() }()
 	want := kindOf(s.pods)
+	p.check(want)
 	return s.writeEphemeral(r, p.opts.dryRun, func(pod document.Value) (document.Value, error) {
 		text, err := p.apply(pod.AppendJSON(nil), want)
 		if err != nil {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -27,6 +28,7 @@ func (s *Server) patch(r *request) error {
 	}
 	t := r.target
 	want := kindOf(t.resource)
+	p.check(want)
 	var doc *document.Document
 	defer func() {
 		if doc != nil {
@@ -68,7 +70,7 @@ func (s *Server) decodePatched(r *request, text []byte, p *patchBody, want bodyK
 	if err != nil {
 		return nil, api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + err.Error()}})
 	}
-	if err := report(r, append(p.problems, problems...), want, p.opts.validation); err != nil {
+	if err := report(r, append(p.problems, describe(problems)...), want, p.opts.validation); err != nil {
 		doc.Release()
 		return nil, err
 	}
@@ -78,8 +80,8 @@ func (s *Server) decodePatched(r *request, text []byte, p *patchBody, want bodyK
 // patchBody is a patch as it was sent.
 type patchBody struct {
 	media    string
-	text     []byte // JSON
-	problems []document.Problem
+	text     []byte   // JSON
+	problems []string // fields that it has twice, or that no patch has
 	opts     writeOptions
 	limits   document.Limits
 }
@@ -101,6 +103,48 @@ func (s *Server) readPatch(r *request) (*patchBody, error) {
 		return nil, err
 	}
 	return &patchBody{media: media, text: body, opts: opts, limits: s.decodeLimits}, nil
+}
+
+// check finds what is wrong with the fields of the patch itself, apart from what
+// it makes of the object. A patch that cannot be read is left to apply.
+func (p *patchBody) check(want bodyKind) {
+	if p.opts.validation == "Ignore" {
+		return
+	}
+	if p.media == jsonPatch {
+		p.checkOperations()
+		return
+	}
+	decoder := document.Decoder{Table: want.table, Limits: p.limits}
+	doc, problems, err := decoder.Decode(want.typ, p.text)
+	if err != nil {
+		return
+	}
+	doc.Release()
+	for _, problem := range problems {
+		if problem.Duplicate {
+			p.problems = append(p.problems, describe([]document.Problem{problem})...)
+		}
+	}
+}
+
+// maxPatchProblems bounds what is said of one patch.
+const maxPatchProblems = 100
+
+// checkOperations finds members that no operation of a JSON patch has.
+func (p *patchBody) checkOperations() {
+	doc, err := document.DecodeAny(p.text, p.limits)
+	if err != nil {
+		return
+	}
+	defer doc.Release()
+	for i, operation := range doc.Root().Elements() {
+		for name := range operation.Members() {
+			if len(p.problems) < maxPatchProblems && name != "op" && name != "path" && name != "from" && name != "value" {
+				p.problems = append(p.problems, fmt.Sprintf("json patch unknown field \"[%d].%s\"", i, name))
+			}
+		}
+	}
 }
 
 // apply gives the patched JSON text of an object of the wanted kind.

@@ -46,6 +46,7 @@ func (s *Server) patchScale(r *request) error {
 		return err
 	}
 	want := subKind(r.target)
+	p.check(want)
 	var doc *document.Document
 	defer func() {
 		if doc != nil {
