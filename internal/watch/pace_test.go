@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ type crowd struct {
 	t        *testing.T
 	hub      *Hub
 	start    time.Time
-	writing  int64
+	writing  atomic.Int64
 	revision uint64
 	cursors  []*Cursor
 	wake     <-chan struct{}
@@ -27,7 +28,7 @@ type crowd struct {
 
 func newCrowd(t *testing.T, watchers int) *crowd {
 	c := &crowd{t: t, start: time.Now()}
-	c.hub = NewHub(silent{}, Config{Writing: func() int64 { return c.writing }})
+	c.hub = NewHub(silent{}, Config{Writing: c.writing.Load})
 	for range watchers {
 		c.cursors = append(c.cursors, c.hub.Watch("core/pods/", 0))
 	}
@@ -96,7 +97,7 @@ func TestPace(t *testing.T) {
 func TestPaceWithSeveralWriters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 100)
-		c.writing = 4
+		c.writing.Store(4)
 		c.write(0)
 		c.poll(1)
 		for _, ms := range []float64{0.4, 0.9, 3.0, 3.5, 4.0} {
@@ -107,7 +108,7 @@ func TestPaceWithSeveralWriters(t *testing.T) {
 		c.wave(15.0, 1) // not for ever
 		c.write(15.1)
 		c.at(17)
-		c.writing = 1 // the others have ended
+		c.writing.Store(1) // the others have ended
 		c.wave(17.5, 1)
 	})
 }
@@ -116,7 +117,7 @@ func TestPaceWithSeveralWriters(t *testing.T) {
 func TestPaceForFewWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, int(leastPause/perWatcher)-1)
-		c.writing = 4
+		c.writing.Store(4)
 		for range 10 {
 			c.write(0)
 			c.poll(1)
