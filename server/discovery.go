@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -111,6 +112,9 @@ func (d discovery) serve(s *Server, path string) func(*request) error {
 		if r.method() != http.MethodGet {
 			return api.MethodNotAllowed([]string{http.MethodGet})
 		}
+		if r.accept.As == codec.AsDiscovery {
+			return s.respondAggregated(r)
+		}
 		return s.respondDocument(r, d[path].kind, d[path].json)
 	}
 }
@@ -120,6 +124,9 @@ func (d discovery) serve(s *Server, path string) func(*request) error {
 func (s *Server) versions(r *request) error {
 	if r.method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
+	}
+	if r.accept.As == codec.AsDiscovery {
+		return s.respondAggregated(r)
 	}
 	address := r.http.Host
 	if a, ok := r.http.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {

@@ -19,15 +19,16 @@ import (
 // Invariant: endpoint is set for paths that are not resources; otherwise
 // resource is set, or both are nil for a path that nothing answers.
 type target struct {
-	endpoint  func(*request) error
-	open      bool // an endpoint that works while the server drains (health)
-	resource  *api.Resource
-	sub       *api.Subresource
-	namespace string // "" for cluster-scoped resources and for all namespaces
-	name      string // "" for collections
-	watchPath bool   // one of the old /watch/ paths
-	ownForm   bool   // an endpoint whose forms are not those of objects
-	unbounded bool   // an endpoint that takes as long as it was asked to
+	endpoint   func(*request) error
+	open       bool // an endpoint that works while the server drains (health)
+	resource   *api.Resource
+	sub        *api.Subresource
+	namespace  string // "" for cluster-scoped resources and for all namespaces
+	name       string // "" for collections
+	watchPath  bool   // one of the old /watch/ paths
+	ownForm    bool   // an endpoint whose forms are not those of objects
+	aggregated bool   // a discovery path that has one document of all below it
+	unbounded  bool   // an endpoint that takes as long as it was asked to
 }
 
 func (t target) alwaysServed() bool { return t.open }

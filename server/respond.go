@@ -33,6 +33,9 @@ func (r *request) offer() codec.Offer {
 	o := codec.Offer{Binary: binaryMedia, MetaGroup: metaGroup}
 	t := r.target
 	if t.endpoint != nil {
+		if t.aggregated {
+			o.Discovery = discoveryGroup
+		}
 		return o
 	}
 	if t.resource != nil && r.longRunning() {

@@ -26,11 +26,12 @@ func (s *Server) routes() http.Handler {
 		e.Any(path, h)
 		e.RouteNotFound(path, h)
 	}
-	endpoint("/api", target{endpoint: s.versions})
-	endpoint("/api/", target{endpoint: s.versions})
+	endpoint("/api", target{endpoint: s.versions, aggregated: true})
+	endpoint("/api/", target{endpoint: s.versions, aggregated: true})
 	for path := range s.discovery {
-		endpoint(path, target{endpoint: s.discovery.serve(s, path)})
-		endpoint(path+"/", target{endpoint: s.discovery.serve(s, path)})
+		t := target{endpoint: s.discovery.serve(s, path), aggregated: path == "/apis"}
+		endpoint(path, t)
+		endpoint(path+"/", t)
 	}
 	endpoint("/version", target{endpoint: s.version, open: true})
 	endpoint("/version/", target{endpoint: s.version, open: true})

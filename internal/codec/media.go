@@ -27,13 +27,14 @@ const (
 	AsObject  As = iota // the object itself
 	AsTable             // a table for people
 	AsPartial           // its metadata only, alone or in a list
+	AsDiscovery         // of a discovery path: all that is below it in one document
 )
 
 // MediaType is the representation that a request asked for.
 type MediaType struct {
 	Format     Format
 	As         As
-	APIVersion string // of the Table or PartialObjectMetadata: "meta.k8s.io/v1"
+	APIVersion string // of the Table, PartialObjectMetadata or discovery document: "meta.k8s.io/v1"
 	Pretty     bool   // indented JSON was asked for
 	name       string // "application/json"
 	stream     bool   // a watch
@@ -50,12 +51,18 @@ func (m MediaType) ContentType() string {
 		}
 		return m.name
 	}
+	if m.As == AsDiscovery {
+		group, version, _ := strings.Cut(m.APIVersion, "/")
+		return mediaJSON + ";g=" + group + ";v=" + version + ";as=" + discoveryKind
+	}
 	return mediaJSON
 }
 
 const (
 	mediaJSON = "application/json"
 	mediaYAML = "application/yaml"
+
+	discoveryKind = "APIGroupDiscoveryList"
 )
 
 // Offer says in which representations an endpoint can answer. Every endpoint
@@ -67,6 +74,7 @@ type Offer struct {
 	Partial     bool // PartialObjectMetadata: the answer is one object, or events
 	PartialList bool // PartialObjectMetadataList: the answer is a list
 	Watch       bool
+	Discovery   string // group of the one document of discovery: "apidiscovery.k8s.io"; "" when there is none
 }
 
 // formats lists the media types offered, the preferred first.
@@ -200,6 +208,10 @@ func (a *alternative) apply(m *MediaType, o *Offer) bool {
 		return a.params["g"] == "" && a.params["v"] == ""
 	}
 	version := a.params["v"]
+	if kind == discoveryKind {
+		m.As, m.APIVersion = AsDiscovery, o.Discovery+"/"+version
+		return o.Discovery != "" && a.params["g"] == o.Discovery && (version == "v2" || version == "v2beta1") && m.Format == JSON
+	}
 	if a.params["g"] != o.MetaGroup || version != "v1" && version != "v1beta1" {
 		return false
 	}
