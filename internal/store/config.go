@@ -30,6 +30,11 @@ type Config struct {
 	// sorted file, and so what a start after a crash has to read again. It
 	// begins with 256 KiB and doubles as it is needed. 0 means 8 MiB.
 	MemTableBytes int64
+	// ReserveBytes is the space on the disk that is set aside for deleting and
+	// trimming on the day when the disk is full. 0 means 32 MiB.
+	ReserveBytes int64
+
+	readOnly bool // see OpenReadOnly
 }
 
 // Bounds of what Validate accepts.
@@ -38,6 +43,7 @@ const (
 	minCache    = 1 << 20
 	minMemTable = 1 << 20
 	maxMemTable = 1 << 30
+	minReserve  = 1 << 20
 )
 
 // Validate returns everything that is wrong with the configuration, or nil.
@@ -54,6 +60,9 @@ func (c Config) Validate() error {
 	}
 	if c.MemTableBytes != 0 && (c.MemTableBytes < minMemTable || c.MemTableBytes > maxMemTable) {
 		errs = append(errs, fmt.Errorf("store: MemTableBytes is %d; it must be between %d and %d, or 0 for the default", c.MemTableBytes, minMemTable, maxMemTable))
+	}
+	if c.ReserveBytes != 0 && c.ReserveBytes < minReserve {
+		errs = append(errs, fmt.Errorf("store: ReserveBytes is %d; it must be at least %d, or 0 for the default", c.ReserveBytes, minReserve))
 	}
 	return errors.Join(errs...)
 }
@@ -76,6 +85,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MemTableBytes == 0 {
 		c.MemTableBytes = 8 << 20
+	}
+	if c.ReserveBytes == 0 {
+		c.ReserveBytes = 32 << 20
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -21,6 +22,7 @@ import (
 type Engine struct {
 	cfg  Config
 	db   *pebble.DB
+	disk *disk
 	lock *pebble.Lock
 	id   string
 
@@ -45,6 +47,7 @@ type Engine struct {
 
 	stop      context.CancelFunc // ends the background goroutine
 	stopped   chan struct{}      // closed when it has ended
+	reclaims  sync.WaitGroup     // at most one reclaim, see there
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -65,11 +68,59 @@ func (e *Engine) Current() uint64 { return e.publisher.current.Load() }
 // trimmed.
 func (e *Engine) Oldest() uint64 { return e.trim.oldest.Load() }
 
-// Healthy returns nil, or the I/O error after which writes are refused. Reads go
-// on. Only a restart mends it: what reached the disk has to be found out anew.
+// Healthy returns nil, or why writes are refused. Reads go on.
+//
+// After a log or a manifest that could not be written only a restart helps: what
+// reached the disk has to be found out anew. A full disk (ErrFull) refuses
+// creates and updates until there is space, sorted files that cannot be written
+// refuse all once memory is full of what they are to hold; both pass by
+// themselves.
 func (e *Engine) Healthy() error {
+	if err := e.broken(); err != nil {
+		return err
+	}
+	if err := e.disk.reserve.state(); err != nil {
+		return err
+	}
+	return e.stalled()
+}
+
+// broken returns the failure that only a restart mends.
+func (e *Engine) broken() error {
 	if f := e.failure.Load(); f != nil {
 		return f.err
+	}
+	return nil
+}
+
+// admit returns nil when a write may be handed to the tree now.
+func (e *Engine) admit(w Write) error {
+	if err := e.disk.reserve.state(); err != nil {
+		if !w.Frees && w.Op != OpDelete {
+			return err
+		}
+		if !e.disk.reserve.suffices() {
+			return fmt.Errorf("%w; there is no space left for deletions either", err)
+		}
+	}
+	return e.stalled()
+}
+
+// mostSublevels is the height of level 0 above which writes are refused while
+// compactions fail. Pebble would let them wait, at a height that options.go
+// says, until one succeeds.
+const mostSublevels = 30
+
+// stalled returns an error when sorted files cannot be written and the next
+// write might have to wait for one.
+func (e *Engine) stalled() error {
+	flushes, compactions := e.disk.flushes.failure(), e.disk.compactions.failure()
+	if flushes == nil && compactions == nil {
+		return nil
+	}
+	m := e.db.Metrics()
+	if flushes != nil && m.MemTable.Size > 2*uint64(e.cfg.MemTableBytes) || compactions != nil && m.Levels[0].Sublevels > mostSublevels {
+		return fmt.Errorf("store: writes are refused until sorted files can be written again: %w", errors.Join(flushes, compactions))
 	}
 	return nil
 }
@@ -80,17 +131,26 @@ func (e *Engine) fail(err error) error {
 	if e.failure.CompareAndSwap(nil, wrapped) {
 		e.cfg.Logger.Error("store: a write could not be made durable, writes are refused until a restart", "error", err)
 	}
-	return e.Healthy()
+	return e.broken()
+}
+
+// durable waits until a batch is on the disk. Pebble is told by a frozen disk
+// that all is well, so its word alone does not count.
+func (e *Engine) durable(b *pebble.Batch) error {
+	if err := b.SyncWait(); err != nil {
+		return e.fail(err)
+	}
+	return e.broken()
 }
 
 // apply hands a batch to the log and the memory table without waiting for the
 // disk. e.write must be held. After an error the store is unhealthy.
 //
-// Pebble panics when its log cannot be written at all. That leaves its commit
-// pipeline locked, which is why nothing is handed to it once the store is
-// unhealthy, and why Close then leaves the files to the end of the process.
+// Errors of the disk do not come this way (see disk). Should Pebble panic all
+// the same, its commit pipeline stays locked: nothing is handed to it any more,
+// and Close leaves the files to the end of the process.
 func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
-	if err := e.Healthy(); err != nil {
+	if err := e.broken(); err != nil {
 		return err
 	}
 	defer func() {
@@ -113,14 +173,17 @@ func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
 // applySynced applies a batch of the store's own settings and waits until it is
 // durable.
 func (e *Engine) applySynced(b *pebble.Batch) error {
+	if err := e.stalled(); err != nil {
+		return err
+	}
 	e.write.Lock()
 	err := e.apply(b, true)
 	e.write.Unlock()
 	if err != nil {
 		return err
 	}
-	if err := b.SyncWait(); err != nil {
-		return e.fail(err)
+	if err := e.durable(b); err != nil {
+		return err
 	}
 	return b.Close()
 }
@@ -128,6 +191,9 @@ func (e *Engine) applySynced(b *pebble.Batch) error {
 // applyLazily applies a batch that may be lost in a crash, as long as nothing
 // after it survives.
 func (e *Engine) applyLazily(b *pebble.Batch) error {
+	if err := e.stalled(); err != nil {
+		return err
+	}
 	e.write.Lock()
 	err := e.apply(b, false)
 	e.write.Unlock()
@@ -148,6 +214,7 @@ func (e *Engine) Close() error {
 func (e *Engine) close() error {
 	e.stop()
 	<-e.stopped
+	e.reclaims.Wait()
 	e.publisher.close()
 	e.gate.close()
 	e.readers.Lock()
@@ -157,9 +224,11 @@ func (e *Engine) close() error {
 	e.readers.open = nil
 	e.readers.Unlock()
 	if e.gate.poisoned.Load() {
-		return fmt.Errorf("store: the files stay open until the process ends: %w", e.Healthy())
+		return fmt.Errorf("store: the files stay open until the process ends: %w", e.broken())
 	}
-	return errors.Join(e.flush(), e.db.Close(), e.lock.Close())
+	err := e.flush()
+	e.disk.close()
+	return errors.Join(err, e.db.Close(), e.lock.Close())
 }
 
 // flushOnClose is how large a memory table may be that the next start has to
@@ -167,12 +236,35 @@ func (e *Engine) close() error {
 const flushOnClose = 4 << 20
 
 // flush moves the newest writes to sorted files if they are many, so that the
-// next start is quick.
+// next start is quick. It gives up when such files cannot be written: all is in
+// the log too.
 func (e *Engine) flush() error {
-	if e.Healthy() != nil || e.db.Metrics().MemTable.Size < flushOnClose {
+	if e.cfg.readOnly || e.db.Metrics().MemTable.Size < flushOnClose {
 		return nil
 	}
-	return e.db.Flush()
+	return e.tryFlush()
+}
+
+func (e *Engine) tryFlush() error {
+	if e.broken() != nil || e.disk.flushes.failure() != nil {
+		return nil
+	}
+	flushed, err := e.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-flushed:
+			return nil
+		case <-look.C:
+			if e.disk.flushes.failure() != nil || e.broken() != nil {
+				return nil
+			}
+		}
+	}
 }
 
 // gate counts the calls inside the engine.

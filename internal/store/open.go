@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // formatVersion is the layout that this package reads and writes. Another
@@ -38,29 +40,94 @@ func Open(cfg Config) (*Engine, error) {
 	if err := cfg.FS.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: cannot create the data directory: %w", err)
 	}
+	return open(cfg)
+}
+
+// OpenReadOnly opens an existing store to look at it. Nothing in the directory
+// changes but the lock: what is in the log only is held in memory. Writes are
+// refused with ErrReadOnly, Healthy says the same. Errors: those of Open, and one
+// that wraps fs.ErrNotExist when there is no store.
+func OpenReadOnly(cfg Config) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	cfg.readOnly = true
+	if ok, err := exists(cfg.FS, cfg.Dir); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, fmt.Errorf("store: there is no store in %s: %w", cfg.Dir, fs.ErrNotExist)
+	}
+	return open(cfg)
+}
+
+// exists reports whether a directory has a store in it.
+func exists(on vfs.FS, dir string) (bool, error) {
+	if _, err := on.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	description, err := pebble.Peek(dir, on)
+	if err != nil {
+		return false, fmt.Errorf("store: cannot look into %s: %w", dir, err)
+	}
+	return description.Exists, nil
+}
+
+// open opens the store in a directory that exists.
+func open(cfg Config) (*Engine, error) {
 	lock, err := pebble.LockDirectory(cfg.Dir, cfg.FS)
 	if err != nil {
 		return nil, lockError(cfg.Dir, err)
 	}
+	e := &Engine{cfg: cfg, lock: lock, gate: newGate(), stopped: make(chan struct{})}
+	e.disk = newDisk(cfg.FS, cfg.Dir, newReserve(cfg), func(err error) { _ = e.fail(err) })
 	compactions := newScheduler()
-	options := pebbleOptions(cfg, compactions)
-	options.Lock = lock
-	db, err := pebble.Open(cfg.Dir, options)
-	if err != nil {
+	if e.db, err = e.openTree(compactions); err != nil {
+		e.disk.close()
 		compactions.Unregister()
-		return nil, errors.Join(openError(cfg.Dir, err), lock.Close())
+		return nil, errors.Join(e.broken(), openError(cfg.Dir, err), lock.Close())
 	}
-	e := &Engine{cfg: cfg, db: db, lock: lock, gate: newGate(), stopped: make(chan struct{})}
-	if err := e.load(); err != nil {
-		return nil, errors.Join(err, db.Close(), lock.Close())
+	e.disk.opened.Store(true)
+	err = e.broken() // the tree has been told that all went well
+	if err == nil {
+		err = e.load()
+	}
+	if err != nil {
+		e.disk.close()
+		if !e.gate.poisoned.Load() {
+			err = errors.Join(err, e.db.Close(), lock.Close())
+		}
+		return nil, err
 	}
 	e.publisher.init(e.write.next - 1)
 	e.readers.open = make(map[*reader]struct{})
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop
-	go e.keepHistory(ctx)
+	if cfg.readOnly {
+		e.failure.Store(&writeError{ErrReadOnly})
+		close(e.stopped)
+	} else {
+		go e.keepHistory(ctx)
+	}
 	compactions.start()
 	return e, nil
+}
+
+// openTree opens the tree. Pebble says some errors of this stage by Fatalf,
+// which ends in a panic.
+func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(e.broken(), fmt.Errorf("%v", p))
+		}
+	}()
+	options := pebbleOptions(e.cfg, compactions)
+	options.FS, options.Lock, options.ReadOnly = e.disk, e.lock, e.cfg.readOnly
+	options.AddEventListener(pebble.EventListener{
+		FlushEnd:      func(info pebble.FlushInfo) { e.disk.flushes.end(info.Err) },
+		CompactionEnd: func(info pebble.CompactionInfo) { e.disk.compactions.end(info.Err) },
+	})
+	return pebble.Open(e.cfg.Dir, options)
 }
 
 func lockError(dir string, err error) error {
@@ -90,6 +157,9 @@ func (e *Engine) load() error {
 		return err
 	}
 	if format == nil {
+		if e.cfg.readOnly {
+			return &FormatError{Found: "", Supported: formatVersion}
+		}
 		if err := e.initialize(); err != nil {
 			return err
 		}

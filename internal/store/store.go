@@ -49,6 +49,11 @@ var (
 	ErrNotFound = errors.New("store: not found")
 	// ErrClosed: the store is closed or closing; nothing was written.
 	ErrClosed = errors.New("store: closed")
+	// ErrFull: the disk is full. What makes the store grow is refused until there
+	// is space, deletions and writes that free something go on.
+	ErrFull = errors.New("store: the disk is full")
+	// ErrReadOnly: the store was opened to be looked at.
+	ErrReadOnly = errors.New("store: opened read-only")
 	// ErrLocked: another process has the directory open.
 	ErrLocked = errors.New("store: the data directory is in use by another process")
 )
@@ -125,6 +130,9 @@ type Change struct {
 type Write struct {
 	Op    Op    // 0: nothing is to be written, the current entry is returned
 	Value Value // OpCreate and OpUpdate: the new value; OpDelete: the final state that watchers see
+	// Frees says that the write is a step of a deletion, so that it is accepted
+	// on a full disk too. A deletion itself always is.
+	Frees bool
 }
 
 // Reader is a consistent view at one revision. It is safe for concurrent use.

@@ -38,6 +38,9 @@ type trimmer struct {
 	mu      sync.Mutex // one trim at a time; guards what follows
 	swept   uint64
 	samples []sample // in order of time and of revision
+
+	reclaiming atomic.Bool // reclaim runs; whoever sets it owns given
+	given      uint64      // swept when reclaim ran last
 }
 
 // sample says that at a time the newest visible revision was that one, so that
@@ -52,6 +55,7 @@ const (
 	samplesPerSpan = 60  // samples kept of one span of history
 	minSampleGap   = 100 * time.Millisecond
 	maxSampleGap   = 10 * time.Second
+	reclaimTime    = time.Minute // of one try to find space for a compaction
 )
 
 func (e *Engine) loadTrimmer() error {
@@ -97,24 +101,27 @@ func (e *Engine) keepHistory(ctx context.Context) {
 	every := min(max(e.cfg.History/samplesPerSpan, minSampleGap), maxSampleGap)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
+	e.disk.reserve.fill()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if err := e.tick(ctx); err != nil && ctx.Err() == nil && e.Healthy() == nil {
+		if err := e.tick(ctx); err != nil && ctx.Err() == nil && e.broken() == nil {
 			e.cfg.Logger.Error("store: history could not be trimmed", "error", err)
 		}
+		e.reclaim(ctx)
 	}
 }
 
 // tick takes a sample and trims what has become too old. In an idle store it
 // writes nothing.
 func (e *Engine) tick(ctx context.Context) error {
-	if err := e.Healthy(); err != nil {
+	if err := e.broken(); err != nil {
 		return err
 	}
+	e.disk.reserve.fill()
 	now := e.cfg.Clock()
 	t := &e.trim
 	t.mu.Lock()
@@ -137,6 +144,38 @@ func (e *Engine) tick(ctx context.Context) error {
 		return err
 	}
 	return e.dropSamples(old - 1)
+}
+
+// reclaim makes the tree give back the space of what was trimmed, when the disk
+// is full. Otherwise compactions do, in their own time. It works beside trimming,
+// without which it may not find the space that it needs itself.
+func (e *Engine) reclaim(ctx context.Context) {
+	t := &e.trim
+	t.mu.Lock()
+	swept := t.swept
+	t.mu.Unlock()
+	if e.disk.reserve.state() == nil || e.broken() != nil || !t.reclaiming.CompareAndSwap(false, true) {
+		return
+	}
+	if swept == t.given {
+		t.reclaiming.Store(false)
+		return
+	}
+	e.reclaims.Go(func() {
+		defer t.reclaiming.Store(false)
+		compacting, cancel := context.WithTimeout(ctx, reclaimTime)
+		defer cancel()
+		err := e.tryFlush()
+		if err == nil {
+			err = e.db.Compact(compacting, []byte{headerSpace}, []byte{sampleSpace + 1}, false)
+		}
+		if err == nil {
+			t.given = swept
+			e.disk.reserve.fill()
+		} else if ctx.Err() == nil {
+			e.cfg.Logger.Warn("store: the space of trimmed history could not be given back yet", "error", err)
+		}
+	})
 }
 
 // takeSample notes the current revision if it has moved.

@@ -33,7 +33,7 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 		return Entry{}, err
 	}
 	defer e.locks.release(key, lock)
-	if err := e.Healthy(); err != nil {
+	if err := e.broken(); err != nil {
 		return Entry{}, err
 	}
 	var current *Entry
@@ -56,7 +56,7 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 		}
 		return *current, nil
 	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
 		return Entry{}, err
 	}
 	return e.commit(key, w, current)
@@ -121,9 +121,7 @@ func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
 		return Entry{}, err
 	}
 
-	if err = b.SyncWait(); err != nil {
-		err = e.fail(err)
-	}
+	err = e.durable(b)
 	closeErr := b.Close() // returns the batch to its pool
 	if err := e.publisher.finish(p, err); err != nil {
 		return Entry{}, err

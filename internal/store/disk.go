@@ -1,0 +1,410 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// disk is the file system as the tree sees it. It stands between Pebble and
+// errors that Pebble answers by ending the process: those of its log, its
+// manifest and their directory.
+//
+// The first such error freezes the disk. From then on nothing that the tree
+// does reaches the files: they stay as a crash at that moment would leave them,
+// which is the state that the next start knows how to read. The tree is told
+// that all went well, so that reads go on; new sorted files, which it would read
+// back, are refused (while the store opens they are not: it will be closed, and
+// Pebble would try for ever). The engine is told before the operation returns,
+// so that it acknowledges nothing that depends on it.
+//
+// Invariants:
+//
+//	F1. failed has been called before an operation on a frozen disk returns.
+//	F2. A sync that failed is never tried again: the kernel may have dropped
+//	    what it could not write, and say yes the second time.
+//	F3. Only files in dir count; a backup that fails elsewhere fails alone.
+//
+// Example: the sync of 000007.log fails. The writes that wait for it are told by
+// the engine that they may be lost, later ones are refused, and the flush that
+// runs is told that its file cannot be created. /readyz says so, gets and lists
+// answer what was acknowledged. The next start reads 000007.log up to where it
+// is whole.
+type disk struct {
+	vfs.FS
+	dir     string
+	reserve *reserve
+	failed  func(error)
+
+	opened               atomic.Bool // Open has what it needs
+	frozen               atomic.Bool // nothing reaches the files any more
+	flushes, compactions tables
+	pause                time.Duration // between tries to write sorted files, at first
+	closing              chan struct{} // closed when nobody waits for a try any more
+	once                 sync.Once
+}
+
+// tables is how it went with the sorted files of one kind.
+type tables struct {
+	last atomic.Pointer[tableFailure] // of the newest one, nil when it was written
+}
+
+type tableFailure struct {
+	err   error
+	at    time.Time
+	tries int // failures since the last success
+}
+
+// failure is why the newest one could not be written, or nil.
+func (t *tables) failure() error {
+	if f := t.last.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+// fail counts a failure.
+func (t *tables) fail(err error) (tries int) {
+	f := &tableFailure{err: err, at: time.Now(), tries: 1}
+	if before := t.last.Load(); before != nil {
+		f.tries += before.tries
+	}
+	t.last.Store(f)
+	return f.tries
+}
+
+// frozen counts a try on a frozen disk as a failure.
+func (t *tables) frozen() error {
+	t.fail(errFrozen)
+	return errFrozen
+}
+
+// end is told how a flush or a compaction has ended.
+func (t *tables) end(err error) {
+	if err == nil && t.last.Load() != nil {
+		t.last.Store(nil)
+	}
+}
+
+var errFrozen = errors.New("the disk has failed, nothing more is written until a restart")
+
+const (
+	// tablePause keeps Pebble, which tries again at once, from spinning.
+	tablePause = 500 * time.Millisecond
+	// mostPause bounds the pause before a compaction, which doubles with every
+	// failure.
+	mostPause = 30 * time.Second
+	// openTries is how often a sorted file is tried while the store opens. Pebble
+	// would go on for ever.
+	openTries = 3
+)
+
+func newDisk(fs vfs.FS, dir string, r *reserve, failed func(error)) *disk {
+	// The directory is spelled as in the names of its files.
+	dir = fs.PathDir(fs.PathJoin(dir, "x"))
+	return &disk{FS: fs, dir: dir, reserve: r, failed: failed, pause: tablePause, closing: make(chan struct{})}
+}
+
+// close ends pauses.
+func (d *disk) close() { d.once.Do(func() { close(d.closing) }) }
+
+func (d *disk) freeze(err error) {
+	d.failed(err)
+	d.frozen.Store(true)
+}
+
+// own reports whether a file belongs to the tree.
+func (d *disk) own(name string) bool { return name == d.dir || d.FS.PathDir(name) == d.dir }
+
+// isTable reports whether a file is a sorted file. Pebble copes with errors of
+// those: it keeps what it has and tries again.
+func isTable(name string) bool {
+	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
+}
+
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// spaced runs an operation and, when the disk is full, once more after the
+// reserve has been given back. Never a sync, see F2.
+func (d *disk) spaced(op func() error) error {
+	err := op()
+	if isFull(err) {
+		d.reserve.release(err)
+		err = op()
+	}
+	return err
+}
+
+// sparing is spaced for compactions, which need much space for a while: they
+// find none before the reserve is touched.
+func (d *disk) sparing(op func() error) error {
+	if d.reserve.state() != nil && d.reserve.left() < d.reserve.bytes/2 {
+		return fmt.Errorf("no space is left for compactions: %w", syscall.ENOSPC)
+	}
+	err := op()
+	if isFull(err) {
+		d.reserve.note(err)
+	}
+	return err
+}
+
+// synced runs a sync.
+func (d *disk) synced(op func() error) error {
+	err := op()
+	if isFull(err) {
+		d.reserve.release(err)
+	}
+	return err
+}
+
+// settle decides what the tree is told about the outcome of an operation on one
+// of its files; of is nil unless that is a sorted file. The caller has not run
+// the operation when the disk was frozen.
+func (d *disk) settle(name string, of *tables, err error) error {
+	if err == nil {
+		return nil
+	}
+	if of != nil {
+		if tries := of.fail(err); d.opened.Load() || tries < openTries {
+			return err
+		}
+	}
+	d.freeze(fmt.Errorf("%s: %w", d.FS.PathBase(name), err))
+	return nil
+}
+
+// tablesOf returns which sorted files a file written by a part of Pebble is one
+// of, nil for another file.
+func (d *disk) tablesOf(name string, c vfs.DiskWriteCategory) *tables {
+	switch {
+	case !isTable(name):
+		return nil
+	case c == compactionWrites:
+		return &d.compactions
+	}
+	return &d.flushes
+}
+
+// beforeTable waits a little if a try has just failed.
+func (d *disk) beforeTable(of *tables) error {
+	if f := of.last.Load(); f != nil {
+		pause := d.pause
+		switch {
+		case !d.opened.Load():
+			pause /= 10
+		case of == &d.compactions:
+			pause = min(pause<<min(f.tries, 10), mostPause)
+		}
+		t := time.NewTimer(pause - time.Since(f.at))
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-d.closing:
+		}
+	}
+	if d.frozen.Load() && d.opened.Load() {
+		return of.frozen()
+	}
+	return nil
+}
+
+// compactionWrites is Pebble's name for what compactions write.
+const compactionWrites = vfs.DiskWriteCategory("pebble-compaction")
+
+// make opens a file for writing.
+func (d *disk) make(name string, c vfs.DiskWriteCategory, op func() (vfs.File, error)) (f vfs.File, err error) {
+	if !d.own(name) {
+		return op()
+	}
+	of := d.tablesOf(name, c)
+	if of != nil {
+		if err := d.beforeTable(of); err != nil {
+			return nil, err
+		}
+	}
+	if d.frozen.Load() {
+		return deadFile{}, nil
+	}
+	grow := d.spaced
+	if of == &d.compactions {
+		grow = d.sparing
+	}
+	err = d.settle(name, of, grow(func() (err error) { f, err = op(); return err }))
+	if err != nil {
+		return nil, err
+	}
+	if f == nil { // the disk froze
+		return deadFile{}, nil
+	}
+	return &diskFile{File: f, disk: d, name: name, of: of, grow: grow}, nil
+}
+
+// change runs an operation on directory entries.
+func (d *disk) change(name string, op func() error) error {
+	if !d.own(name) {
+		return op()
+	}
+	if d.frozen.Load() {
+		return nil
+	}
+	return d.settle(name, d.tablesOf(name, ""), d.spaced(op))
+}
+
+// Create implements vfs.FS.
+func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.make(name, c, func() (vfs.File, error) { return d.FS.Create(name, c) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return d.make(name, c, func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
+}
+
+// OpenReadWrite implements vfs.FS.
+func (d *disk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	return d.make(name, c, func() (vfs.File, error) { return d.FS.OpenReadWrite(name, c, o...) })
+}
+
+// OpenDir implements vfs.FS.
+func (d *disk) OpenDir(name string) (vfs.File, error) {
+	f, err := d.FS.OpenDir(name)
+	if err != nil || !d.own(name) {
+		return f, err
+	}
+	return &diskFile{File: f, disk: d, name: name, grow: d.spaced}, nil
+}
+
+// Link implements vfs.FS.
+func (d *disk) Link(old, name string) error {
+	return d.change(name, func() error { return d.FS.Link(old, name) })
+}
+
+// Rename implements vfs.FS.
+func (d *disk) Rename(old, name string) error {
+	return d.change(name, func() error { return d.FS.Rename(old, name) })
+}
+
+// Remove implements vfs.FS. Pebble can live with a file that stays.
+func (d *disk) Remove(name string) error {
+	if d.frozen.Load() && d.own(name) {
+		return nil
+	}
+	return d.FS.Remove(name)
+}
+
+// Unwrap implements vfs.FS.
+func (d *disk) Unwrap() vfs.FS { return d.FS }
+
+// diskFile is one of the tree's files, opened for writing, or its directory.
+type diskFile struct {
+	vfs.File
+	disk *disk
+	name string
+	of   *tables                     // nil for another file
+	grow func(op func() error) error // runs a write
+}
+
+// run runs an operation by way of how, unless the disk is frozen.
+func (f *diskFile) run(how func(func() error) error, op func() error) error {
+	if f.disk.frozen.Load() {
+		if f.of != nil && f.disk.opened.Load() {
+			return f.of.frozen()
+		}
+		return nil
+	}
+	return f.disk.settle(f.name, f.of, how(op))
+}
+
+func (f *diskFile) Write(p []byte) (int, error) {
+	n := 0
+	err := f.run(f.grow, func() error {
+		m, err := f.File.Write(p[n:])
+		n += m
+		return err
+	})
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+func (f *diskFile) WriteAt(p []byte, at int64) (int, error) {
+	n := 0
+	err := f.run(f.grow, func() error {
+		m, err := f.File.WriteAt(p[n:], at+int64(n))
+		n += m
+		return err
+	})
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil
+}
+
+func (f *diskFile) Sync() error     { return f.run(f.disk.synced, f.File.Sync) }
+func (f *diskFile) SyncData() error { return f.run(f.disk.synced, f.File.SyncData) }
+
+func (f *diskFile) SyncTo(length int64) (full bool, err error) {
+	err = f.run(f.disk.synced, func() (err error) { full, err = f.File.SyncTo(length); return err })
+	return full, err
+}
+
+// Close frees the descriptor also when the disk is frozen.
+func (f *diskFile) Close() error {
+	err := f.File.Close()
+	if f.disk.frozen.Load() {
+		return nil
+	}
+	return f.disk.settle(f.name, f.of, err)
+}
+
+func (f *diskFile) Preallocate(at, length int64) error {
+	if f.disk.frozen.Load() {
+		return nil
+	}
+	return f.File.Preallocate(at, length) // a hint, whose failure is no failure
+}
+
+func (f *diskFile) Stat() (vfs.FileInfo, error) {
+	info, err := f.File.Stat()
+	if err = f.disk.settle(f.name, f.of, err); err == nil && info == nil {
+		return deadFile{}.Stat()
+	}
+	return info, err
+}
+
+// deadFile stands for a file that could not be opened on a frozen disk.
+type deadFile struct{}
+
+var _ vfs.File = deadFile{}
+
+func (deadFile) Read([]byte) (int, error)               { return 0, io.EOF }
+func (deadFile) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
+func (deadFile) Write(p []byte) (int, error)            { return len(p), nil }
+func (deadFile) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+func (deadFile) Preallocate(int64, int64) error         { return nil }
+func (deadFile) Prefetch(int64, int64) error            { return nil }
+func (deadFile) Sync() error                            { return nil }
+func (deadFile) SyncData() error                        { return nil }
+func (deadFile) SyncTo(int64) (bool, error)             { return true, nil }
+func (deadFile) Close() error                           { return nil }
+func (deadFile) Fd() uintptr                            { return vfs.InvalidFd }
+func (deadFile) Stat() (vfs.FileInfo, error)            { return deadInfo{}, nil }
+
+type deadInfo struct{}
+
+func (deadInfo) Name() string           { return "" }
+func (deadInfo) Size() int64            { return 0 }
+func (deadInfo) Mode() os.FileMode      { return 0 }
+func (deadInfo) ModTime() time.Time     { return time.Time{} }
+func (deadInfo) IsDir() bool            { return false }
+func (deadInfo) Sys() any               { return nil }
+func (deadInfo) DeviceID() vfs.DeviceID { return vfs.DeviceID{} }

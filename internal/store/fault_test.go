@@ -1,0 +1,420 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/capstan-dev/capstan/internal/storetest/smalldisk"
+)
+
+// stress asks for the long form of a test (make stress).
+var stress = os.Getenv("CAPSTAN_STRESS") != ""
+
+// fault fails the operations that change files from one on: that one only, or
+// all that follow too.
+type fault struct {
+	from    int64
+	forever bool
+	count   atomic.Int64 // operations seen
+	hit     atomic.Bool
+}
+
+func (f *fault) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Kind == errorfs.OpLock {
+		return nil
+	}
+	n := f.count.Add(1) - 1
+	if n == f.from || f.forever && n > f.from {
+		f.hit.Store(true)
+		return fmt.Errorf("%v of %s: %w", op.Kind, op.Path, errDisk)
+	}
+	return nil
+}
+
+func (f *fault) String() string { return "fault" }
+
+// work writes, deletes, trims, flushes and compacts. It returns the changes that
+// were acknowledged and how many writes were refused.
+func work(e *Engine) (acked []Change, refused int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for i := range 60 {
+		var change Change
+		entry, err := e.Update(ctx, fmt.Sprintf("key/%d", i%7), func(current *Entry) (Write, error) {
+			change.Op = OpCreate
+			if current != nil {
+				change.Op, change.Prev = OpUpdate, *current
+				if i%9 == 8 {
+					change.Op = OpDelete
+				}
+			}
+			return Write{Op: change.Op, Value: object(2000 + i)}, nil
+		})
+		if err == nil {
+			change.Entry = entry
+			acked = append(acked, change)
+		} else {
+			refused++
+		}
+		switch i {
+		case 15, 30, 45:
+			_ = e.tryFlush() // may be refused
+		case 20, 50:
+			_ = e.Trim(ctx, e.Current()-min(e.Current(), 8)) // the same
+		case 47:
+			if e.broken() != nil {
+				continue
+			}
+			compacting, done := context.WithTimeout(ctx, 100*time.Millisecond)
+			_ = e.db.Compact(compacting, []byte{0}, []byte{0xff}, false) // the same
+			done()
+		}
+	}
+	return acked, refused
+}
+
+// Whatever operation on files fails, once or from then on: nothing ends the
+// process, nothing hangs, reads go on, and all that was acknowledged is there
+// after Close and after a crash.
+func TestEveryFault(t *testing.T) {
+	step := int64(3)
+	if stress {
+		step = 1
+	}
+	var runs int
+	for _, forever := range []bool{false, true} {
+		for from := int64(0); ; from += step {
+			f := &fault{from: from, forever: forever}
+			testFault(t, f)
+			runs++
+			if !f.hit.Load() || t.Failed() {
+				break // there are no more operations
+			}
+		}
+	}
+	t.Logf("%d runs", runs)
+	if runs < 40 {
+		t.Errorf("%d runs are too few to tell", runs)
+	}
+}
+
+func testFault(t *testing.T, f *fault) {
+	mem := vfs.NewCrashableMem()
+	off := &fault{from: 1 << 60}
+	var injector atomic.Pointer[fault]
+	injector.Store(off)
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error { return injector.Load().MaybeError(op) }))
+	e, err := Open(Config{Dir: "data", FS: fs, MemTableBytes: minMemTable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.disk.pause = time.Millisecond
+	injector.Store(f)
+	acked, refused := work(e)
+	name := fmt.Sprintf("operation %d (and all after it: %v)", f.from, f.forever)
+	if refused > 0 && e.Healthy() == nil {
+		t.Errorf("%s: %d writes were refused, and the store says it is healthy", name, refused)
+	}
+	checkAcked(t, name+", before Close", e, acked)
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	closed := make(chan struct{})
+	go func() {
+		_ = e.Close() // may tell the fault
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s: Close does not return", name)
+	}
+	injector.Store(off)
+	for after, fs := range map[string]vfs.FS{"after Close": mem, "after a crash": crashed} {
+		e, err := Open(Config{Dir: "data", FS: fs})
+		if err != nil {
+			t.Errorf("%s, %s: %v", name, after, err)
+			continue
+		}
+		checkAcked(t, name+", "+after, e, acked)
+		if err := e.Check(context.Background(), func(problem string) { t.Errorf("%s, %s: %s", name, after, problem) }); err != nil {
+			t.Error(err)
+		}
+		put(t, e, "again", object(100))
+		if err := e.Close(); err != nil {
+			t.Errorf("%s, %s: %v", name, after, err)
+		}
+	}
+}
+
+// checkAcked checks that the newest acknowledged change of every key is there,
+// or a later one.
+func checkAcked(t *testing.T, when string, e *Engine, acked []Change) {
+	t.Helper()
+	newest := map[string]Change{}
+	for _, c := range acked {
+		newest[c.Entry.Key] = c
+	}
+	for key, c := range newest {
+		if c.Entry.Revision > e.Current() {
+			t.Errorf("%s: %d was acknowledged, Current is %d", when, c.Entry.Revision, e.Current())
+		}
+		entry, err := e.Get(context.Background(), key)
+		switch {
+		case err == nil && entry.Revision > c.Entry.Revision:
+		case c.Op == OpDelete && errors.Is(err, ErrNotFound):
+		case err != nil && !errors.Is(err, ErrNotFound):
+			t.Errorf("%s: %s cannot be read: %v", when, key, err)
+		case c.Op != OpDelete && (err != nil || !sameEntry(entry, c.Entry)):
+			// A deletion that was not acknowledged may have happened.
+			if _, feedErr := e.Changes(context.Background(), key, max(c.Entry.Revision, e.Oldest()), func(later *Change) bool {
+				err = nil
+				return later.Op != OpDelete
+			}); feedErr != nil || err != nil {
+				t.Errorf("%s: %s is of %d, %v; %d was acknowledged", when, key, entry.Revision, err, c.Entry.Revision)
+			}
+		}
+	}
+}
+
+// Faults while the store opens, new or with a log to read: Open says them, lets
+// the lock go and leaves the data alone.
+func TestFaultsOfOpen(t *testing.T) {
+	for _, c := range []struct{ existing, forever bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+		existing, runs := c.existing, 0
+		for from := int64(0); ; from++ {
+			mem := vfs.NewCrashableMem()
+			var acked []Change
+			if existing {
+				e, err := Open(Config{Dir: "data", FS: mem, MemTableBytes: minMemTable})
+				if err != nil {
+					t.Fatal(err)
+				}
+				acked, _ = work(e)
+				mem = mem.CrashClone(vfs.CrashCloneCfg{}) // so that there is a log to read
+				_ = e.Close()
+			}
+			f := &fault{from: from, forever: c.forever}
+			opened := time.AfterFunc(time.Minute, func() { panic(fmt.Sprintf("Open hangs after operation %d failed", from)) })
+			e, err := Open(Config{Dir: "data", FS: errorfs.Wrap(mem, f)})
+			opened.Stop()
+			if err == nil {
+				_ = e.Close() // may tell the fault
+			}
+			if !f.hit.Load() {
+				break
+			}
+			if err != nil && !errors.Is(err, errDisk) {
+				t.Errorf("operation %d: Open says %v", from, err)
+			}
+			runs++
+			e, err = Open(Config{Dir: "data", FS: mem})
+			if err != nil {
+				t.Errorf("after operation %d failed: %v", from, err)
+				continue
+			}
+			checkAcked(t, fmt.Sprintf("after operation %d of Open failed", from), e, acked)
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		t.Logf("%+v: %d runs", c, runs)
+		if runs < 5 {
+			t.Errorf("%+v: %d runs are too few to tell", c, runs)
+		}
+	}
+}
+
+// fullStore fills a small disk until writes are refused.
+func fullStore(t *testing.T, disk *smalldisk.Disk) (e *Engine, keys []string) {
+	t.Helper()
+	start := time.Now()
+	e, err := Open(Config{Dir: "data", FS: disk, MemTableBytes: minMemTable, ReserveBytes: 8 << 20, History: time.Second, Clock: func() time.Time {
+		return start.Add(20 * time.Since(start))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.disk.reserve.fill() // the background does it too, some time
+	for i := range 100000 {
+		key := fmt.Sprintf("key/%d", i)
+		_, err := e.Update(context.Background(), key, func(*Entry) (Write, error) { return Write{Op: OpCreate, Value: noise(i, 20000)}, nil })
+		if errors.Is(err, ErrFull) {
+			return e, keys
+		}
+		if err != nil {
+			t.Fatalf("write %d: %v", i, err)
+		}
+		keys = append(keys, key)
+	}
+	t.Fatal("the disk does not get full")
+	return nil, nil
+}
+
+// noise is a value that does not compress.
+func noise(seed, size int) Value {
+	b, x := make([]byte, size), uint64(seed)*2654435761+1
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		b[i] = byte(x)
+	}
+	return Value{Meta: []byte("m"), Body: b, RevisionAt: -1}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// A full disk refuses what grows. Reading, deleting and trimming go on, and give
+// back so much that the store accepts everything again.
+func TestFullDisk(t *testing.T) {
+	disk := smalldisk.New(vfs.NewMem(), 64<<20)
+	e, keys := fullStore(t, disk)
+	t.Logf("%d objects, %d bytes used", len(keys), disk.Used())
+	ctx := context.Background()
+	if err := e.Healthy(); !errors.Is(err, ErrFull) {
+		t.Errorf("Healthy: %v", err)
+	}
+	if _, err := e.Update(ctx, keys[0], func(*Entry) (Write, error) { return Write{Op: OpUpdate, Value: noise(1, 10)}, nil }); !errors.Is(err, ErrFull) {
+		t.Errorf("an update on a full disk: %v", err)
+	}
+	if _, err := e.Update(ctx, keys[0], func(*Entry) (Write, error) { return Write{Op: OpUpdate, Value: noise(1, 10), Frees: true}, nil }); err != nil {
+		t.Errorf("a step of a deletion: %v", err)
+	}
+	if n := len(scanKeys(t, e)); n != len(keys) {
+		t.Errorf("%d objects can be read, expected %d", n, len(keys))
+	}
+	for i, key := range keys {
+		if i%8 == 0 {
+			continue
+		}
+		if _, err := e.Update(ctx, key, func(*Entry) (Write, error) {
+			return Write{Op: OpDelete, Value: Value{Body: []byte("last"), RevisionAt: -1}}, nil
+		}); err != nil {
+			t.Fatalf("deletion %d of %d, %d bytes free: %v", i, len(keys), disk.Free(), err)
+		}
+	}
+	eventually(t, "the space of deleted objects comes back", func() bool { return e.Healthy() == nil })
+	put(t, e, "new", noise(3, 20000))
+	if err := e.Check(ctx, func(problem string) { t.Error(problem) }); err != nil {
+		t.Error(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Somebody else makes space: the store notices by itself, and after a restart.
+func TestFullDiskGetsSpace(t *testing.T) {
+	disk := smalldisk.New(vfs.NewMem(), 32<<20)
+	e, keys := fullStore(t, disk)
+	disk.Resize(80 << 20)
+	eventually(t, "writes are accepted again", func() bool { return e.Healthy() == nil })
+	put(t, e, "new", noise(3, 20000))
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	e, err := Open(Config{Dir: "data", FS: disk, ReserveBytes: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if n := len(scanKeys(t, e)); n != len(keys)+1 {
+		t.Errorf("%d objects after a restart, expected %d", n, len(keys)+1)
+	}
+}
+
+// When the reserve is used up too, the log fails. Nothing that was acknowledged
+// is lost, the process lives, and after space has come back a restart is clean.
+func TestFullDiskWithoutReserve(t *testing.T) {
+	disk := smalldisk.New(vfs.NewCrashableMem(), 24<<20)
+	e, keys := fullStore(t, disk)
+	disk.Resize(0)
+	var refused error
+	for _, key := range keys {
+		if _, refused = e.Update(context.Background(), key, func(*Entry) (Write, error) {
+			return Write{Op: OpUpdate, Value: noise(1, 20000), Frees: true}, nil
+		}); refused != nil {
+			break
+		}
+	}
+	if !errors.Is(refused, ErrFull) && !errors.Is(refused, syscall.ENOSPC) {
+		t.Fatalf("a write without any space: %v", refused)
+	}
+	if n := len(scanKeys(t, e)); n != len(keys) {
+		t.Errorf("%d objects can be read, expected %d", n, len(keys))
+	}
+	if err := e.Close(); err != nil {
+		t.Logf("Close: %v", err)
+	}
+	if e, err := Open(Config{Dir: "data", FS: disk}); err == nil {
+		_ = e.Close() // what little there was did
+	} else if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("opening on a full disk: %v", err)
+	}
+	disk.Resize(100 << 20)
+	e, err := Open(Config{Dir: "data", FS: disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if n := len(scanKeys(t, e)); n != len(keys) {
+		t.Errorf("%d objects after a restart, expected %d", n, len(keys))
+	}
+	put(t, e, "new", noise(3, 20000))
+	if err := e.Check(context.Background(), func(problem string) { t.Error(problem) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// Sorted files cannot be written for a while: writes go on as long as memory can
+// hold them, then they are refused and not kept waiting, and go on by themselves
+// when the disk is mended.
+func TestFailingTables(t *testing.T) {
+	var broken atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if broken.Load() && op.Kind == errorfs.OpFileWrite && isTable(op.Path) {
+			return errDisk
+		}
+		return nil
+	}))
+	e, err := Open(Config{Dir: "data", FS: fs, MemTableBytes: minMemTable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.disk.pause = time.Millisecond
+	broken.Store(true)
+	var refused error
+	var once sync.Once
+	n := 0
+	for ; n < 3000 && refused == nil; n++ {
+		_, refused = e.Update(context.Background(), fmt.Sprintf("key/%d", n), func(*Entry) (Write, error) { return Write{Op: OpCreate, Value: noise(n, 20000)}, nil })
+		if n == 20 {
+			once.Do(func() {
+				eventually(t, "a flush fails", func() bool { _ = e.tryFlush(); return e.disk.flushes.failure() != nil })
+			})
+		}
+	}
+	if !errors.Is(refused, errDisk) || !errors.Is(e.Healthy(), errDisk) || n < 25 {
+		t.Fatalf("write %d: %v; Healthy: %v", n, refused, e.Healthy())
+	}
+	broken.Store(false)
+	eventually(t, "writes are accepted again", func() bool { return e.Healthy() == nil })
+	put(t, e, "new", object(100))
+}

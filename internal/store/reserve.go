@@ -1,0 +1,158 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// reserve is space set aside for the day when the disk is full: a file that
+// nobody reads. The first operation that finds no space removes it and is tried
+// again; a compaction, which takes as much as it is about to give back, only
+// notes it. Until there is as much space again the store is full: it refuses what
+// makes it grow, and deletes and trims, by which it gets smaller. A quarter of
+// the reserve is kept from deletions, for trimming, and half from compactions.
+//
+// Invariant: either the file is there, or full is set, or the file was never
+// made (a new store makes it in its first moments).
+type reserve struct {
+	fs    vfs.FS // the real one
+	dir   string
+	bytes int64
+	log   *slog.Logger
+
+	mu   sync.Mutex // guards the file, held, and changes of full
+	held bool       // the file is there
+	full atomic.Pointer[writeError]
+}
+
+// reserveFile is its name in the data directory.
+const reserveFile = "RESERVE"
+
+func newReserve(c Config) *reserve {
+	r := &reserve{fs: c.FS, dir: c.Dir, bytes: c.ReserveBytes, log: c.Logger}
+	_, err := r.fs.Stat(r.path())
+	r.held = err == nil
+	return r
+}
+
+func (r *reserve) path() string { return r.fs.PathJoin(r.dir, reserveFile) }
+
+// release gives the space back and marks the store as full. cause is what the
+// operation said that found none.
+func (r *reserve) release(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held {
+		if err := r.fs.Remove(r.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.log.Error("store: the disk is full and the reserve cannot be removed", "error", err)
+		}
+		r.held = false
+	}
+	r.mark(cause)
+}
+
+// note marks the store as full.
+func (r *reserve) note(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mark(cause)
+}
+
+func (r *reserve) mark(cause error) {
+	if r.full.Load() == nil {
+		r.full.Store(&writeError{fmt.Errorf("%w: %s: creates and updates are refused, deletes go on; free space on the disk, or delete objects", ErrFull, r.dir)})
+		r.log.Error("store: the disk is full; creates and updates are refused, deletes go on", "dir", r.dir, "error", cause)
+	}
+}
+
+// state returns nil, or why the store must not grow.
+func (r *reserve) state() error {
+	if f := r.full.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+// left is the space on the disk besides the reserve, in bytes; a lot where the
+// file system does not say.
+func (r *reserve) left() int64 {
+	usage, err := r.fs.GetDiskUsage(r.dir)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return int64(min(usage.AvailBytes, math.MaxInt64))
+}
+
+// suffices reports whether a full store has space for a deletion, if need be
+// after the reserve has been given back.
+func (r *reserve) suffices() bool {
+	if r.left() >= r.bytes/4 {
+		return true
+	}
+	r.release(ErrFull)
+	return r.left() >= r.bytes/4
+}
+
+// fill makes the file when there is none, if there is space for it and as much
+// again. With the file and that much besides it the store is no longer full.
+func (r *reserve) fill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held && r.full.Load() == nil {
+		return
+	}
+	left := r.left()
+	if !r.held {
+		if left < 2*r.bytes {
+			return
+		}
+		if err := r.create(); err != nil {
+			if r.full.Load() == nil {
+				r.log.Warn("store: no space could be set aside for the day when the disk is full", "bytes", r.bytes, "error", err)
+			}
+			return
+		}
+		r.held = true
+		left -= r.bytes
+	}
+	if left >= r.bytes && r.full.Swap(nil) != nil {
+		r.log.Info("store: there is space again; creates and updates are accepted", "dir", r.dir)
+	}
+}
+
+// create writes the file under another name first, so that one of that name is
+// whole.
+func (r *reserve) create() (err error) {
+	temporary := r.path() + ".tmp"
+	f, err := r.fs.Create(temporary, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = r.fs.Remove(temporary) // may not be there
+		}
+	}()
+	if err = f.Preallocate(0, r.bytes); err != nil && !isFull(err) {
+		// The file system cannot set space aside: write.
+		err = nil
+		zeros := make([]byte, 1<<20)
+		for left := r.bytes; left > 0 && err == nil; left -= int64(len(zeros)) {
+			_, err = f.Write(zeros[:min(left, int64(len(zeros)))])
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return r.fs.Rename(temporary, r.path())
+}
