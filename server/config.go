@@ -73,6 +73,13 @@ type Config struct {
 	// or two of them with a comma between. Default 10.0.0.0/24.
 	ServiceClusterIPRange string
 
+	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
+	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
+	ServiceAccountSigningKeyFile string
+	// ServiceAccountIssuer is what the tokens call their issuer, and the audience
+	// that they are for when none is asked for. Default
+	// https://kubernetes.default.svc.
+	ServiceAccountIssuer string
 	// DisableAdmissionPlugins names the admission plug-ins that are off; all others
 	// of internal/admission are on.
 	DisableAdmissionPlugins []string
@@ -136,6 +143,7 @@ const (
 func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
+	setDefault(&c.ServiceAccountIssuer, "https://kubernetes.default.svc")
 	if c.DisableAdmissionPlugins == nil {
 		c.DisableAdmissionPlugins = []string{"ServiceAccount"}
 	}

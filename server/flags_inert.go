@@ -55,8 +55,8 @@ const inertOptions = `
 	proxy-client-cert-file proxy-client-key-file
 	requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix
 	requestheader-group-headers requestheader-username-headers runtime-config
-	service-account-api-audiences service-account-issuer service-account-jwks-uri service-account-key-file
-	service-account-max-token-expiration service-account-signing-key-file service-node-port-range
+	service-account-api-audiences service-account-jwks-uri service-account-key-file
+	service-account-max-token-expiration service-node-port-range
 	show-hidden-metrics-for-version stderrthreshold storage-backend storage-media-type
 	strict-transport-security-directives target-ram-mb tls-sni-cert-key tracing-config-file vmodule watch-cache-sizes
 `

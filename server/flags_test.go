@@ -106,7 +106,7 @@ func TestConformanceFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(Ineffective(fs)); n != 21 {
+	if n := len(Ineffective(fs)); n != 19 {
 		t.Errorf("%d flags without effect: %v", n, Ineffective(fs))
 	}
 }

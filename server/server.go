@@ -54,6 +54,7 @@ type Server struct {
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
 	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
 	credentials  *Credentials
+	tokens       *authn.TokenIssuer
 	listener     net.Listener
 	http         *http.Server
 
@@ -116,6 +117,9 @@ func (s *Server) open(ctx context.Context) error {
 	s.store = engine
 	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
+		return err
+	}
+	if s.tokens, err = newTokenIssuer(cfg); err != nil {
 		return err
 	}
 	if s.authn, err = newAuthenticator(cfg, s.credentials); err != nil {

@@ -16,6 +16,8 @@ func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method st
 		add(api.VerbPatch, http.MethodPatch, (*Server).patch)
 	case t.sub.Name == "finalize" && s.isNamespace(t.resource):
 		add(api.VerbUpdate, http.MethodPut, (*Server).update) // the one way to change spec.finalizers
+	case t.sub.Name == "token":
+		add(api.VerbCreate, http.MethodPost, (*Server).requestToken)
 	case t.resource == s.pods:
 		s.podVerbs(t.sub.Name, add)
 	case t.sub.Scale != nil:

@@ -1,0 +1,131 @@
+package authn
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// Reference names an object that a token speaks of.
+type Reference struct {
+	Name string `json:"name"`
+	UID  string `json:"uid"`
+}
+
+// AccountToken is what a token of a service account says.
+type AccountToken struct {
+	Namespace string
+	Account   Reference
+	Pod       *Reference // the token ends with it; nil for none
+	Secret    *Reference
+	Audiences []string
+	From, To  time.Time
+}
+
+// TokenIssuer signs tokens of service accounts (RFC 7519).
+type TokenIssuer struct {
+	name   string
+	signer jose.Signer
+}
+
+// NewTokenIssuer returns an issuer that calls itself name and signs with an RSA
+// or ECDSA key, PEM.
+func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
+	key, err := parseSigningKey(keyPEM)
+	if err != nil {
+		return nil, err
+	}
+	id, err := keyID(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	algorithm := jose.RS256
+	if k, ok := key.(*ecdsa.PrivateKey); ok {
+		bits := k.Curve.Params().BitSize
+		switch bits {
+		case 256:
+			algorithm = jose.ES256
+		case 384:
+			algorithm = jose.ES384
+		case 521:
+			algorithm = jose.ES512
+		default:
+			return nil, fmt.Errorf("a key on a curve of %d bits cannot sign tokens; use P-256, P-384 or P-521", bits)
+		}
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the key cannot sign tokens: %w", err)
+	}
+	return &TokenIssuer{name, signer}, nil
+}
+
+// accountClaims are the claims of 1.25 beside those of RFC 7519. The audience is a
+// list, also of one.
+type accountClaims struct {
+	Audience []string `json:"aud"`
+	Cluster  struct {
+		Namespace string     `json:"namespace"`
+		Pod       *Reference `json:"pod,omitempty"`
+		Secret    *Reference `json:"secret,omitempty"`
+		Account   Reference  `json:"serviceaccount"`
+	} `json:"kubernetes.io"`
+}
+
+// Issue signs a token.
+func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
+	standard := jwt.Claims{Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
+		IssuedAt: jwt.NewNumericDate(t.From), NotBefore: jwt.NewNumericDate(t.From), Expiry: jwt.NewNumericDate(t.To)}
+	own := accountClaims{Audience: t.Audiences}
+	own.Cluster.Namespace, own.Cluster.Account, own.Cluster.Pod, own.Cluster.Secret = t.Namespace, t.Account, t.Pod, t.Secret
+	return jwt.Signed(i.signer).Claims(standard).Claims(own).Serialize()
+}
+
+// AccountName is the user name of a service account.
+func AccountName(namespace, name string) string {
+	return "system:serviceaccount:" + namespace + ":" + name
+}
+
+func parseSigningKey(text []byte) (crypto.Signer, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, errors.New("no PEM block with a private key")
+	}
+	switch block.Type {
+	case "RSA PRIVATE KEY":
+		return x509.ParsePKCS1PrivateKey(block.Bytes)
+	case "EC PRIVATE KEY":
+		return x509.ParseECPrivateKey(block.Bytes)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("not a private key: %w", err)
+	}
+	switch k := key.(type) {
+	case *rsa.PrivateKey:
+		return k, nil
+	case *ecdsa.PrivateKey:
+		return k, nil
+	}
+	return nil, fmt.Errorf("a key of type %T cannot sign tokens; use RSA or ECDSA", key)
+}
+
+// keyID tells keys apart: a hash of the public one.
+func keyID(public crypto.PublicKey) (string, error) {
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(der)
+	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// requestToken is POST on the token subresource of a service account: it answers
+// with the request, completed and with a token in its status. Nothing is stored.
+func (s *Server) requestToken(r *request) error {
+	opts, err := r.writeOptions("CreateOptions")
+	if err != nil {
+		return err
+	}
+	t := r.target
+	doc, err := s.readObject(r, subKind(t), opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	obj := doc.Root()
+	account, release, err := objects{s}.Get(r.ctx, "", "serviceaccounts", t.namespace, t.name)
+	defer release()
+	if err != nil {
+		return err
+	}
+	meta := obj.SetObject("metadata")
+	spec := obj.SetObject("spec")
+	if err := checkTokenRequest(t, obj); err != nil {
+		return err
+	}
+	if err := matchNamespace(t.resource, meta, t.namespace); err != nil {
+		return err
+	}
+	meta.SetString("name", t.name)
+	meta.SetString("creationTimestamp", s.now())
+
+	token := authn.AccountToken{Namespace: t.namespace, Account: referenceTo(account), From: s.cfg.now()}
+	if spec.Get("audiences").Len() == 0 {
+		spec.SetArray("audiences").AppendString(s.cfg.ServiceAccountIssuer)
+	}
+	for _, a := range spec.Get("audiences").Elements() {
+		token.Audiences = append(token.Audiences, a.Text())
+	}
+	if err := s.bindToken(r.ctx, t, spec.Get("boundObjectRef"), &token); err != nil {
+		return err
+	}
+	seconds, _ := spec.Get("expirationSeconds").Int()
+	token.To = token.From.Add(time.Duration(seconds) * time.Second)
+	text, err := s.tokens.Issue(token)
+	if err != nil {
+		return err
+	}
+	status := obj.SetObject("status")
+	status.SetString("token", text)
+	status.SetString("expirationTimestamp", token.To.UTC().Format(time.RFC3339))
+	return s.respondBytes(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+}
+
+// checkTokenRequest finds what is wrong with a request by itself.
+func checkTokenRequest(t target, obj document.Value) error {
+	causes := document.Validate(obj)
+	if name := obj.At("metadata", "name").Text(); name != "" && name != t.name {
+		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "metadata.name",
+			Message: "Invalid value: \"" + name + "\": must match the service account name"})
+	}
+	if len(causes) > 0 {
+		return api.Invalid(t.sub.Group, t.sub.Kind, "", causes)
+	}
+	return nil
+}
+
+// bindToken ties the token to the pod or the secret that it shall end with.
+func (s *Server) bindToken(ctx context.Context, t target, ref document.Value, token *authn.AccountToken) error {
+	if !ref.Exists() {
+		return nil
+	}
+	plural := map[string]string{"v1/Pod": "pods", "v1/Secret": "secrets"}[ref.Get("apiVersion").Text()+"/"+ref.Get("kind").Text()]
+	if plural == "" {
+		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of v1", t.name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
+	}
+	name := ref.Get("name").Text()
+	obj, release, err := objects{s}.Get(ctx, "", plural, t.namespace, name)
+	defer release()
+	if err != nil {
+		return err
+	}
+	bound := referenceTo(obj)
+	if uid := ref.Get("uid").Text(); uid != "" && uid != bound.UID {
+		e := api.Conflict(api.GroupResource{Resource: plural}, name, "the UID in the bound object reference ("+uid+") does not match the UID in record. The object might have been deleted and then recreated")
+		e.Kind = ref.Get("kind").Text()
+		return e
+	}
+	if plural == "secrets" {
+		token.Secret = &bound
+		return nil
+	}
+	if account := obj.At("spec", "serviceAccountName").Text(); account != t.name {
+		return api.BadRequest("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", t.name)
+	}
+	token.Pod = &bound
+	return nil
+}
+
+func referenceTo(obj document.Value) authn.Reference {
+	return authn.Reference{Name: obj.At("metadata", "name").Text(), UID: obj.At("metadata", "uid").Text()}
+}

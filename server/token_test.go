@@ -1,0 +1,57 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const accountsPath = "/api/v1/namespaces/default/serviceaccounts"
+
+func TestTokenRequest(t *testing.T) {
+	h := startServer(t, nil)
+	path := accountsPath + "/robot/token"
+	h.run(t, []step{
+		{"no account", "POST", path, "", `{"spec":{}}`, 404, `"kind":"serviceaccounts"`},
+		{"account", "POST", accountsPath, "", `{"metadata":{"name":"robot"}}`, 201, ""},
+		{"other name", "POST", path, "", `{"metadata":{"name":"x"},"spec":{}}`, 422, "must match the service account name"},
+		{"too short", "POST", path, "", `{"spec":{"expirationSeconds":10}}`, 422, "spec.expirationSeconds"},
+		{"bound to nothing", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"p"}}}`, 404, `"kind":"pods"`},
+		{"bound to a config map", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"ConfigMap","name":"p"}}}`, 400, "cannot bind"},
+		{"secret", "POST", "/api/v1/namespaces/default/secrets", "", `{"metadata":{"name":"s"}}`, 201, ""},
+		{"other secret", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s","uid":"x"}}}`, 409, `"kind":"Secret"`},
+		{"read", "GET", path, "", "", 405, ""},
+	})
+	got := h.post(path, `{"spec":{"audiences":["vault"],"expirationSeconds":600,"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s"}}}`)
+	token, _ := got.field(t, "status.token").(string)
+	parts := strings.Split(token, ".")
+	if got.code != 201 || len(parts) != 3 {
+		t.Fatalf("%d %s", got.code, got.body)
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims struct {
+		Iss, Sub string
+		Aud      []string
+		Iat, Exp int64
+		Cluster  struct {
+			Namespace string
+			Secret    struct{ Name, UID string }
+			Account   struct{ Name, UID string } `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
+	}
+	if err := json.Unmarshal(text, &claims); err != nil {
+		t.Fatal(err)
+	}
+	c := claims.Cluster
+	if claims.Iss != "https://kubernetes.default.svc" || claims.Sub != "system:serviceaccount:default:robot" || len(claims.Aud) != 1 || claims.Aud[0] != "vault" ||
+		claims.Exp-claims.Iat != 600 || c.Namespace != "default" || c.Secret.Name != "s" || c.Secret.UID == "" || c.Account.Name != "robot" || c.Account.UID == "" {
+		t.Errorf("claims %s", text)
+	}
+	if h.get(accountsPath+"/robot").field(t, "metadata.name") != "robot" {
+		t.Error("the account is gone")
+	}
+}
