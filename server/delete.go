@@ -142,7 +142,7 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 		if unchanged(value, current) {
 			return store.Write{}, nil
 		}
-		return store.Write{Op: store.OpUpdate, Value: value}, nil
+		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, nil
 	}
 	return store.Write{Op: store.OpDelete, Value: value}, nil
 }

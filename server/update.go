@@ -136,7 +136,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if unchanged(value, current) {
 		return store.Write{}, nil
 	}
-	return store.Write{Op: store.OpUpdate, Value: value}, nil
+	return store.Write{Op: store.OpUpdate, Value: value, Frees: obj.At("metadata", "deletionTimestamp").Exists()}, nil
 }
 
 // checkPreconditions compares what the object says of itself with what is
