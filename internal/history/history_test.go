@@ -169,6 +169,8 @@ func TestBeginOfWatch(t *testing.T) {
 		"nothing yet":                   {state(), 0, true},
 		"all initial":                   {state(b2, a3), 3, true},
 		"the first may be a change":     {state(a1, b2), 0, true},
+		"a bookmark of the state":       {&Watch{Options: all, Events: append(state(b2, a3).Events, Event{Type: Bookmark, State: State{Revision: 3}})}, 3, true},
+		"a bookmark after the state":    {&Watch{Options: all, NotBefore: 5, Events: append(state(h.Writes[4].State, b4).Events, Event{Type: Bookmark, State: State{Revision: 5}}, Event{Type: Deleted, State: at(b4, 6)})}, 5, true},
 		"a deletion before the state":   {state(a7), 7, true},
 		"an object is missing":          {state(b4), 4, false},
 		"cut":                           {&Watch{Options: all, Cut: true, Events: state(b4).Events}, 4, false},

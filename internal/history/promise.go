@@ -94,24 +94,35 @@ func (l *Ledger) begin(w *Watch) begin {
 	for least > 0 && newest[least-1] < w.Events[least-1].Revision {
 		least--
 	}
-	for k := least; k <= leading; k++ {
-		if k < len(w.Events) {
-			if at := w.Events[k].Revision - 1; at >= w.NotBefore && l.isState(w, k, at) {
+	for _, notBefore := range []uint64{w.NotBefore, 0} { // see fresh
+		for k := least; k <= leading; k++ {
+			if at, ok := l.stateOf(w, k, max(newest[k], notBefore)); ok {
 				return begin{k, k, at, true}
-			}
-			continue
-		}
-		from := max(newest[k], w.NotBefore)
-		if l.isState(w, k, from) {
-			return begin{k, k, from, true}
-		}
-		for _, c := range l.changes {
-			if c.Revision > from && (w.Until == 0 || c.Revision <= w.Until) && l.isState(w, k, c.Revision) {
-				return begin{k, k, c.Revision, true}
 			}
 		}
 	}
 	return begin{initial: leading, skip: leading, at: newest[leading]}
+}
+
+// stateOf returns a revision, not before another, at which the state is the
+// first k events of a watch, so that the rest are the changes after it.
+func (l *Ledger) stateOf(w *Watch, k int, notBefore uint64) (uint64, bool) {
+	if k < len(w.Events) {
+		at := w.Events[k].Revision
+		if w.Events[k].Type != Bookmark {
+			at--
+		}
+		return at, at >= notBefore && l.isState(w, k, at)
+	}
+	if l.isState(w, k, notBefore) {
+		return notBefore, true
+	}
+	for _, c := range l.changes {
+		if c.Revision > notBefore && (w.Until == 0 || c.Revision <= w.Until) && l.isState(w, k, c.Revision) {
+			return c.Revision, true
+		}
+	}
+	return 0, false
 }
 
 // isState reports whether the first k events of a watch are the state at a

@@ -28,7 +28,8 @@ func atomic(e *evidence) []string {
 		case w.From == 0 && w.Cut && b.initial == len(w.Events):
 			continue // some of the initial events
 		case w.From == 0:
-			wrong = append(wrong, fmt.Sprintf("%s: the initial events are not the state at any revision; at %d: %s", w.name(), b.at, compare(e.ledger.State(&w.Options, b.at), w.initial(b))))
+			wrong = append(wrong, fmt.Sprintf("%s: the initial events are not the state at any revision from %d on; at %d: %s; it began with %s",
+				w.name(), w.NotBefore, b.at, compare(e.ledger.State(&w.Options, b.at), w.initial(b)), w.head(b.skip+3)))
 			continue
 		case w.Base != nil:
 			state, _ = w.Base.state()
@@ -69,6 +70,15 @@ func (w *Watch) initial(b begin) map[string]uint64 {
 		state[ev.Key] = ev.Revision
 	}
 	return state
+}
+
+// head names the first n events of a watch.
+func (w *Watch) head(n int) string {
+	var names []string
+	for _, ev := range w.Events[:min(n, len(w.Events))] {
+		names = append(names, fmt.Sprintf("%s %s@%d", ev.Type, ev.Key, ev.Revision))
+	}
+	return strings.Join(names, ", ")
 }
 
 // compare says where a state is not as it should be, "" for nowhere.

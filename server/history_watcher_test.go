@@ -1,0 +1,395 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/capstan-dev/capstan/internal/history"
+)
+
+// watcher follows some objects of a site for as long as it is there, with one
+// watch after the other.
+type watcher struct {
+	*site
+	name    string
+	options history.Options
+	query   url.Values // the selectors
+	r       *rand.Rand
+	major   int
+	form    string // of the events: a media type
+	start   string // how to begin: "" and "0" as in resourceVersion, "list", "initial"
+	marked  bool   // asks for bookmarks
+	slow    bool   // pauses between events while the gate is closed
+	rover   bool   // hangs up now and then, and comes back when the gate is open
+	gate    *gate
+
+	at   uint64         // everything up to here was shown; 0 when that is not known
+	last *history.Watch // that was
+
+	mu    sync.Mutex
+	seen  int           // newest drain whose writes were shown
+	moved chan struct{} // closed when seen moves
+}
+
+// gate holds watchers up.
+type gate struct {
+	mu   sync.Mutex
+	open chan struct{} // closed when watchers may pass
+}
+
+func newGate() *gate { g := &gate{open: make(chan struct{})}; close(g.open); return g }
+
+func (g *gate) pass() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// set opens or closes the gate. It is the other way before.
+func (g *gate) set(open bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if open {
+		close(g.open)
+	} else {
+		g.open = make(chan struct{})
+	}
+}
+
+const (
+	asTable   = "application/json;as=Table;g=meta.k8s.io;v=v1"
+	asPartial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+)
+
+// newWatcher makes a watcher with random ways.
+func (s *site) newWatcher(seed uint64, n int, g *gate) *watcher {
+	r := rand.New(rand.NewPCG(seed, uint64(n)<<32))
+	w := &watcher{site: s, name: fmt.Sprint(n), r: r, gate: g, major: 1 + r.IntN(2), marked: r.IntN(2) == 0, moved: make(chan struct{})}
+	w.options, w.query = randomOptions(r, resources[r.IntN(len(resources))])
+	w.form = []string{"application/json", "application/json", "application/json", asTable, asPartial, binaryMedia}[r.IntN(6)]
+	w.start = []string{"", "0", "list", "initial"}[r.IntN(4)]
+	w.slow, w.rover = r.IntN(5) == 0, r.IntN(3) == 0
+	return w
+}
+
+// newReference makes a watcher that sees everything of a resource.
+func (s *site) newReference(resource string) *watcher {
+	return &watcher{site: s, name: "of all " + resource, options: history.Options{Resource: resource}, query: url.Values{}, r: rand.New(rand.NewPCG(1, 1)),
+		major: 2, form: "application/json", start: "initial", marked: true, gate: newGate(), moved: make(chan struct{})}
+}
+
+// mostFailures is how often in a row a watch may fail before the test does.
+const mostFailures = 50
+
+// errHungUp ends a watch that the client does not want any more.
+var errHungUp = errors.New("hung up")
+
+// run watches until ctx ends.
+func (w *watcher) run(ctx context.Context) {
+	for failures := 0; ctx.Err() == nil; {
+		record := &history.Watch{Options: w.options, Name: w.name}
+		err := w.watch(ctx, record)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case len(record.Events) > 0 || record.Expired || errors.Is(err, errHungUp):
+			failures = 0
+		default:
+			failures++
+		}
+		if failures == mostFailures {
+			w.t.Errorf("watch %s of %s fails again and again: %v", w.name, &w.options, err)
+			return
+		}
+	}
+}
+
+// watch is one watch: from where the last one was, or from the start.
+func (w *watcher) watch(ctx context.Context, record *history.Watch) error {
+	query, err := w.begin(ctx, record)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client, req, err := w.newRequest(ctx, w.major, http.MethodGet, collectionPath(w.options.Resource, w.options.Namespace), query, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", w.form)
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusGone:
+		w.recorder.Watch(record)
+		w.expired(record)
+		return nil
+	case http.StatusServiceUnavailable:
+		return errors.New(resp.Status)
+	default:
+		text, _ := io.ReadAll(resp.Body)
+		w.t.Errorf("watch %s of %s with %v: %s %s", w.name, &w.options, query, resp.Status, text)
+		return errors.New(resp.Status)
+	}
+	w.recorder.Watch(record)
+	w.last = record
+	err = w.read(ctx, record, resp.Body)
+	record.Cut = !record.Expired
+	return err
+}
+
+// begin says where a watch starts, in the record and in the query.
+func (w *watcher) begin(ctx context.Context, record *history.Watch) (url.Values, error) {
+	query := cloneValues(w.query)
+	query.Set("watch", "1")
+	if w.marked {
+		query.Set("allowWatchBookmarks", "true")
+	}
+	if w.rover && w.r.IntN(4) == 0 {
+		query.Set("timeoutSeconds", "1")
+	}
+	newest := w.recorder.Newest()
+	switch {
+	case w.at > 0:
+		record.From, record.Continues = w.at, w.last
+		if past := w.past(); w.rover && w.r.IntN(2) == 0 && past > 0 {
+			record.From, record.Continues = past, nil // from any revision that was shown
+		}
+	case w.start == "list":
+		if record.Base = w.list(ctx, w.options, w.query, newest); record.Base == nil {
+			return nil, errors.New("no list")
+		}
+		for _, s := range record.Base.Items {
+			w.note(&s)
+		}
+		record.From = record.Base.Revision
+	case w.start == "initial":
+		query.Set("sendInitialEvents", "true")
+		query.Set("resourceVersionMatch", "NotOlderThan")
+		query.Set("allowWatchBookmarks", "true")
+		record.NotBefore = newest
+		if w.r.IntN(2) == 0 {
+			query.Set("resourceVersion", fmt.Sprint(max(newest, 1)))
+		}
+	case w.start == "":
+		record.NotBefore = newest
+	default:
+		query.Set("resourceVersion", w.start)
+	}
+	if record.From > 0 {
+		query.Set("resourceVersion", fmt.Sprint(record.From))
+	}
+	return query, nil
+}
+
+// past is a revision that the last watch has shown, 0 for none.
+func (w *watcher) past() uint64 {
+	if w.last == nil || len(w.last.Events) == 0 {
+		return 0
+	}
+	i := w.r.IntN(len(w.last.Events))
+	for j := i; j >= 0; j-- { // not among the initial events
+		if e := &w.last.Events[j]; w.last.From > 0 || e.Type != history.Added {
+			return w.last.Events[i].Revision
+		}
+	}
+	return 0
+}
+
+// expired begins anew after 410.
+func (w *watcher) expired(record *history.Watch) {
+	record.Expired, record.Kept = true, w.kept.Load()
+	w.at, w.last = 0, nil
+	if w.options.Namespace == "" && w.options.Selector == "" && strings.HasPrefix(w.name, "of all") {
+		w.t.Errorf("watch %s got 410 at %d: what it missed is not known", w.name, record.From)
+	}
+}
+
+// read takes the events of a watch.
+func (w *watcher) read(ctx context.Context, record *history.Watch, body io.Reader) error {
+	stream := eventStream{resource: w.options.Resource, form: w.form, body: bufio.NewReader(body)}
+	until := -1
+	if w.rover {
+		until = w.r.IntN(40)
+	}
+	for n := 0; ; n++ {
+		e, status, err := stream.next()
+		if err != nil {
+			return err
+		}
+		if status != nil {
+			if status.Code != http.StatusGone {
+				w.t.Errorf("watch %s of %s from %d ended with %+v", w.name, &w.options, record.From, status)
+			}
+			w.expired(record)
+			return nil
+		}
+		record.Events = append(record.Events, e)
+		if w.at > 0 || record.From > 0 || e.Type != history.Added && (e.InitialEnd || w.start != "initial") {
+			w.at = e.Revision
+		}
+		if e.Type == history.Added || e.Type == history.Modified {
+			w.note(&e.State)
+		}
+		if w.calm.Load() {
+			continue
+		}
+		switch {
+		case w.slow:
+			select {
+			case <-w.gate.pass():
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		case n == until && w.at > 0:
+			select { // away for a while
+			case <-w.gate.pass():
+			case <-ctx.Done():
+			}
+			return errHungUp
+		}
+	}
+}
+
+// note looks for the writes of a drain.
+func (w *watcher) note(s *history.State) {
+	var n int
+	if _, err := fmt.Sscanf(s.Mark, "drain-%d", &n); err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n > w.seen {
+		w.seen = n
+		close(w.moved)
+		w.moved = make(chan struct{})
+	}
+}
+
+// await waits until what a drain wrote was shown.
+func (w *watcher) await(ctx context.Context, drain int) {
+	for {
+		w.mu.Lock()
+		seen, moved := w.seen, w.moved
+		w.mu.Unlock()
+		if seen >= drain {
+			return
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			w.t.Errorf("watch %s of %s (%s, HTTP %d, begun with %q) does not show what was written, it is at %d", w.name, &w.options, w.form, w.major, w.start, w.at)
+			return
+		}
+	}
+}
+
+// eventStream reads events in the representations that tests ask for.
+type eventStream struct {
+	resource, form string
+	body           *bufio.Reader
+}
+
+// next returns an event, or the status of an ERROR event.
+func (s *eventStream) next() (history.Event, *metav1.Status, error) {
+	if s.form == binaryMedia {
+		return s.nextBinary()
+	}
+	line, err := s.body.ReadBytes('\n')
+	if err != nil {
+		return history.Event{}, nil, err
+	}
+	var event struct {
+		Type   string
+		Object json.RawMessage
+	}
+	if err := json.Unmarshal(line, &event); err != nil {
+		return history.Event{}, nil, err
+	}
+	e := history.Event{Type: event.Type}
+	switch {
+	case event.Type == "ERROR":
+		status := &metav1.Status{}
+		return e, status, json.Unmarshal(event.Object, status)
+	case s.form == asTable && event.Type != history.Bookmark:
+		var table struct {
+			Rows []struct {
+				Object struct{ Metadata history.Meta }
+			}
+		}
+		if err := json.Unmarshal(event.Object, &table); err != nil {
+			return e, nil, err
+		}
+		if len(table.Rows) != 1 {
+			return e, nil, fmt.Errorf("a table with %d rows", len(table.Rows))
+		}
+		e.State, err = table.Rows[0].Object.Metadata.State(s.resource)
+		return e, nil, err
+	case s.form == "application/json" && event.Type != history.Bookmark:
+		e.State, err = history.ParseObject(s.resource, event.Object)
+		return e, nil, err
+	}
+	var object struct{ Metadata history.Meta }
+	if err := json.Unmarshal(event.Object, &object); err != nil {
+		return e, nil, err
+	}
+	return s.finish(e, &object.Metadata)
+}
+
+func (s *eventStream) nextBinary() (history.Event, *metav1.Status, error) {
+	var length uint32
+	if err := binary.Read(s.body, binary.BigEndian, &length); err != nil {
+		return history.Event{}, nil, err
+	}
+	message := make([]byte, length)
+	if _, err := io.ReadFull(s.body, message); err != nil {
+		return history.Event{}, nil, err
+	}
+	var event metav1.WatchEvent
+	var object runtime.Unknown
+	err := event.Unmarshal(message)
+	e := history.Event{Type: event.Type}
+	if err == nil {
+		err = object.Unmarshal(bytes.TrimPrefix(event.Object.Raw, []byte("k8s\x00")))
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	if event.Type == "ERROR" {
+		status := &metav1.Status{}
+		return e, status, status.Unmarshal(object.Raw)
+	}
+	var partial metav1.PartialObjectMetadata // every kind has its metadata where this one has
+	if err := partial.Unmarshal(object.Raw); err != nil {
+		return e, nil, err
+	}
+	return s.finish(e, &history.Meta{Name: partial.Name, Namespace: partial.Namespace, ResourceVersion: partial.ResourceVersion, Labels: partial.Labels, Annotations: partial.Annotations})
+}
+
+func (s *eventStream) finish(e history.Event, m *history.Meta) (history.Event, *metav1.Status, error) {
+	var err error
+	e.State, err = m.State(s.resource)
+	if e.Type == history.Bookmark {
+		e.InitialEnd = m.Annotations["k8s.io/initial-events-end"] == "true"
+		e.State = history.State{Revision: e.Revision}
+	}
+	return e, nil, err
+}
