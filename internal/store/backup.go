@@ -1,61 +1,179 @@
 package store
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
 
 // Backup writes a copy of the store into a directory that does not exist yet,
 // on the store's file system. It holds every write that was acknowledged before
-// the call. Sorted files are linked rather than copied where the file system
-// can do that, so that it takes milliseconds. To restore, open the copy.
+// the call, and may be made while the store is in use. Sorted files are linked
+// rather than copied where the file system can do that, so that it takes
+// milliseconds; they never change. The directory gets its name last: one that
+// has it is whole and on the disk. See Restore.
+//
+// Errors: ErrClosed, an error that wraps fs.ErrExist when the directory exists,
+// I/O errors. A store that is broken refuses, because its newest writes may be
+// in memory only.
 func (e *Engine) Backup(dir string) error {
 	if !e.gate.enter() {
 		return ErrClosed
 	}
 	defer e.gate.leave()
+	if err := e.broken(); err != nil && !errors.Is(err, ErrReadOnly) {
+		return fmt.Errorf("store: no backup is made of a store that has failed: %w", err)
+	}
+	on := e.cfg.FS
+	partial := on.PathJoin(on.PathDir(dir), on.PathBase(dir)+".partial")
+	for _, name := range []string{dir, partial} {
+		if _, err := on.Stat(name); err == nil {
+			return fmt.Errorf("store: cannot back up to %s: %w; name another directory, or remove it", name, fs.ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("store: cannot back up to %s: %w", dir, err)
+		}
+	}
 	// An acknowledged write is in a synced file or in the synced part of the
 	// log; both are copied, so there is nothing to flush first.
-	if err := e.db.Checkpoint(dir); err != nil {
+	err := e.db.Checkpoint(partial)
+	if err == nil {
+		err = moveDir(on, partial, dir)
+	}
+	if err != nil {
 		return fmt.Errorf("store: cannot back up to %s: %w", dir, err)
 	}
 	return nil
 }
 
-// Stats are figures for people and metrics. Sizes are in bytes.
-type Stats struct {
-	Current, Oldest uint64 // revisions
-	DiskBytes       int64  // files of the store
-	LogBytes        int64  // of that, the log of writes not yet in sorted files
-	MemTableBytes   int64  // memory for the newest writes
-	CacheBytes      int64  // memory of the block cache
-	CacheHits       int64  // since the start
-	CacheMisses     int64
-	Compactions     int64 // since the start
-	Flushes         int64 // since the start
-	ReadAmp         int   // sorted runs that a read may look at
-	OpenReaders     int
+// moveDir renames a directory for good.
+func moveDir(on vfs.FS, from, to string) error {
+	if err := on.Rename(from, to); err != nil {
+		return err
+	}
+	return syncDir(on, on.PathDir(to))
 }
 
-// Stats returns the current figures; the zero value when the store is closed.
-func (e *Engine) Stats() Stats {
-	if !e.gate.enter() {
-		return Stats{}
+func syncDir(on vfs.FS, dir string) error {
+	d, err := on.OpenDir(dir)
+	if err != nil {
+		return err
 	}
-	defer e.gate.leave()
-	m := e.db.Metrics()
-	e.readers.Lock()
-	open := len(e.readers.open)
-	e.readers.Unlock()
-	return Stats{
-		Current:       e.Current(),
-		Oldest:        e.Oldest(),
-		DiskBytes:     int64(m.DiskSpaceUsage()),
-		LogBytes:      int64(m.WAL.PhysicalSize),
-		MemTableBytes: int64(m.MemTable.Size + m.MemTable.ZombieSize),
-		CacheBytes:    m.BlockCache.Size,
-		CacheHits:     m.BlockCache.Hits,
-		CacheMisses:   m.BlockCache.Misses,
-		Compactions:   m.Compact.Count,
-		Flushes:       m.Flush.Count,
-		ReadAmp:       m.ReadAmp(),
-		OpenReaders:   open,
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// mostSkipped bounds skip of Restore, so that revisions last for ever.
+const mostSkipped = 1 << 48
+
+// Restore makes a store in cfg.Dir, which must be missing or empty, of a backup
+// on the same file system. The backup is left as it is. What it holds is read
+// and checked first; the directory gets its name last, and is on the disk then.
+//
+// Writes that were acknowledged after the backup are lost, but clients may have
+// seen their revisions. Restore therefore leaves out the next skip revisions and
+// trims all history, so that none is used twice: who goes on from an old
+// revision is told that it is trimmed. With skip 0, right only when nothing was
+// written after the backup, revisions and history go on as they were.
+//
+// Errors: ErrLocked when the backup is the directory of a store in use, those of
+// Open, an error that wraps fs.ErrExist, and one that names the violations.
+func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
+	if err := cfg.Validate(); err != nil {
+		return err
 	}
+	cfg = cfg.withDefaults()
+	on, target := cfg.FS, cfg.Dir
+	if skip > mostSkipped {
+		return fmt.Errorf("store: %d revisions are too many to leave out; use up to %d", skip, uint64(mostSkipped))
+	}
+	if ok, err := exists(on, from); err != nil {
+		return err
+	} else if !ok {
+		return fmt.Errorf("store: there is no backup in %s: %w", from, fs.ErrNotExist)
+	}
+	names, err := on.List(target)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store: cannot restore into %s: %w", target, err)
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("store: cannot restore into %s: %w and is not empty; move it away first", target, fs.ErrExist)
+	}
+	// A lock that cannot be made, on a medium that cannot be written, is none
+	// that is held.
+	lock, err := pebble.LockDirectory(from, on)
+	if err == nil {
+		defer func() { _ = lock.Close() }()
+	} else if err = lockError(from, err); errors.Is(err, ErrLocked) {
+		return err
+	}
+	cfg.Dir = on.PathJoin(on.PathDir(target), on.PathBase(target)+".restoring")
+	err = on.RemoveAll(cfg.Dir) // of a restore that was cut off
+	if err == nil {
+		err = copyDir(ctx, on, from, cfg.Dir)
+	}
+	if err == nil {
+		err = revive(ctx, cfg, skip)
+	}
+	if err == nil && names != nil {
+		err = on.Remove(target)
+	}
+	if err == nil {
+		err = moveDir(on, cfg.Dir, target)
+	}
+	if err != nil {
+		err = errors.Join(err, on.RemoveAll(cfg.Dir))
+		return fmt.Errorf("store: cannot restore %s into %s: %w", from, target, err)
+	}
+	return nil
+}
+
+// copyDir copies the files of a backup and syncs them.
+func copyDir(ctx context.Context, on vfs.FS, from, to string) error {
+	names, err := on.List(from)
+	if err != nil {
+		return err
+	}
+	if err := on.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == "LOCK" || strings.HasPrefix(name, reserveFile) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := vfs.Copy(on, on.PathJoin(from, name), on.PathJoin(to, name)); err != nil {
+			return err
+		}
+	}
+	return syncDir(on, to)
+}
+
+// revive opens a copy, checks it and leaves out revisions.
+func revive(ctx context.Context, cfg Config, skip uint64) error {
+	e, err := Open(cfg)
+	if err != nil {
+		return err
+	}
+	problems, first := 0, ""
+	err = e.Check(ctx, func(problem string) {
+		if problems++; problems == 1 {
+			first = problem
+		}
+	})
+	if err == nil && problems > 0 {
+		err = fmt.Errorf("the backup violates %d rules, the first: %s; restore another backup", problems, first)
+	}
+	if err == nil && skip > 0 {
+		e.trim.mu.Lock()
+		err = e.trimTo(ctx, e.Current()+skip) // the next revision is one more than the oldest that can be seen
+		e.trim.mu.Unlock()
+	}
+	// What was trimmed is in the log, which Close makes durable.
+	return errors.Join(err, e.Close())
 }

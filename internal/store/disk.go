@@ -292,6 +292,9 @@ func (d *disk) Rename(old, name string) error {
 	return d.change(name, func() error { return d.FS.Rename(old, name) })
 }
 
+// MkdirAll implements vfs.FS. Backups are for nobody else either.
+func (d *disk) MkdirAll(dir string, perm os.FileMode) error { return d.FS.MkdirAll(dir, perm&0o700) }
+
 // Remove implements vfs.FS. Pebble can live with a file that stays.
 func (d *disk) Remove(name string) error {
 	if d.frozen.Load() && d.own(name) {

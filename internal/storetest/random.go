@@ -3,7 +3,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,9 +29,25 @@ type machine struct {
 
 type pair struct{ got, want store.Reader }
 
-// testRandom runs random lists of operations. A failing list is made small; its
-// seed is printed.
-func testRandom(t *testing.T, h Harness) {
+// RunRandom runs only the random lists of operations of the suite. A failing list
+// is made small; the seed is printed. With CAPSTAN_STRESS set there are many more
+// lists.
+func RunRandom(t *testing.T, h Harness) {
+	seed, lists := rand.Uint64()|1, "60"
+	if os.Getenv("CAPSTAN_STRESS") != "" {
+		lists = "2000"
+	}
+	for name, value := range map[string]string{"rapid.seed": strconv.FormatUint(seed, 10), "rapid.checks": lists} {
+		f := flag.Lookup(name)
+		if f.Value.String() != f.DefValue {
+			continue // somebody asks for a certain one
+		}
+		if err := f.Value.Set(value); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Value.Set(f.DefValue) }()
+	}
+	t.Logf("run again with -rapid.seed=%s -rapid.checks=%s", flag.Lookup("rapid.seed").Value, flag.Lookup("rapid.checks").Value)
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{h: h, s: h.Open(t), model: NewModel()}
 		m.subscribe()

@@ -67,7 +67,7 @@ func Run(t *testing.T, h Harness) {
 		{"Reopen", testReopen},
 		{"RevisionsAreNotReused", testNoReuse},
 		{"Close", testClose},
-		{"RandomOperations", testRandom},
+		{"RandomOperations", RunRandom},
 		{"ConcurrentHistory", testConcurrent},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, h) })

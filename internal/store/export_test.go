@@ -1,0 +1,12 @@
+package store
+
+import "context"
+
+// Settle moves the newest writes to sorted files and, when asked to, all sorted
+// files to the deepest level.
+func (e *Engine) Settle(compact bool) error {
+	if err := e.db.Flush(); err != nil || !compact {
+		return err
+	}
+	return e.db.Compact(context.Background(), []byte{0}, []byte{0xff}, false)
+}
