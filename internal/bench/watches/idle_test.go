@@ -1,0 +1,207 @@
+package watches
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	idleWatches = 10_000
+	idleBound   = 40.0 // KiB each
+	waveBound   = 500 * time.Millisecond
+)
+
+// TestIdleWatches measures what a watch costs the server that waits, and how
+// long one update takes to reach all of them.
+func TestIdleWatches(t *testing.T) {
+	for _, protocol := range []struct {
+		name  string
+		files uint64 // on either side
+		open  func(*instance) (*bufio.Reader, io.Closer, error)
+	}{
+		{"HTTP 1.1", idleWatches, func(s *instance) (*bufio.Reader, io.Closer, error) { return s.dial("") }},
+		{"HTTP 2", idleWatches / 50, nil},
+	} {
+		t.Run(protocol.name, func(t *testing.T) {
+			s := start(t)
+			needFiles(t, protocol.files)
+			open := protocol.open
+			if open == nil {
+				open = streamsOf(t)
+			}
+			s.create()
+			w := &crowd{t: t, s: s}
+			before := s.resident()
+			begin := time.Now()
+			w.open(idleWatches, open)
+			t.Logf("%d watches opened in %.1f s", idleWatches, time.Since(begin).Seconds())
+			each := (w.settled() - before) / idleWatches
+			t.Logf("%.1f KiB resident each", each)
+			if each > idleBound {
+				t.Errorf("an idle watch holds %.1f KiB, the bound is %.0f", each, idleBound)
+			}
+			best := time.Hour
+			for n := 1; n <= 5; n++ {
+				took, acknowledged, cpu := w.update(n)
+				t.Logf("update %d: acknowledged after %.1f ms, read by all after %.1f ms; server CPU %.1f us per event", n, ms(acknowledged), ms(took), float64(cpu.Microseconds())/idleWatches)
+				best = min(best, took)
+			}
+			if best > waveBound {
+				t.Errorf("an update took %v to reach all, the bound is %v", best, waveBound)
+			}
+			if each = (w.settled() - before) / idleWatches; each > idleBound {
+				t.Errorf("after some updates an idle watch holds %.1f KiB, the bound is %.0f", each, idleBound)
+			}
+			t.Logf("%.1f KiB resident each after the updates", each)
+			w.close()
+		})
+	}
+}
+
+// needFiles skips where a process may not have as many files open.
+func needFiles(t *testing.T, n uint64) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Max < n+200 {
+		t.Skipf("needs %d open files, may have %d: ulimit -Hn", n+200, limit.Max)
+	}
+}
+
+// streamsOf returns a way to open watches over HTTP/2, as many on a connection
+// as the server allows.
+func streamsOf(t *testing.T) func(*instance) (*bufio.Reader, io.Closer, error) {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return func(s *instance) (*bufio.Reader, io.Closer, error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		req, err := http.NewRequestWithContext(ctx, "GET", "https://"+s.address+collection+"?watch=1&timeoutSeconds=3000", nil)
+		if err != nil {
+			cancel()
+			return nil, nil, err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			cancel()
+			return nil, nil, err
+		}
+		return bufio.NewReaderSize(resp.Body, 4<<10), closer{cancel, resp.Body}, nil
+	}
+}
+
+type closer struct {
+	cancel context.CancelFunc
+	body   io.Closer
+}
+
+func (c closer) Close() error { c.cancel(); return c.body.Close() }
+
+// crowd is many watches of one collection.
+type crowd struct {
+	t      *testing.T
+	s      *instance
+	conns  []io.Closer
+	read   atomic.Int64 // events of the update under way
+	all    chan struct{}
+	closed atomic.Bool
+	ended  sync.WaitGroup
+}
+
+// open opens watches and waits until each has its initial event.
+func (w *crowd) open(n int, open func(*instance) (*bufio.Reader, io.Closer, error)) {
+	w.t.Helper()
+	w.all = make(chan struct{}, 1)
+	lines := make([]*bufio.Reader, n)
+	w.conns = make([]io.Closer, n)
+	var next atomic.Int64
+	var openers sync.WaitGroup
+	for range 32 {
+		openers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n) && !w.t.Failed(); i = next.Add(1) - 1 {
+				r, c, err := open(w.s)
+				if err != nil {
+					w.t.Errorf("watch %d: %v", i, err)
+					return
+				}
+				lines[i], w.conns[i] = r, c
+				for {
+					line, err := r.ReadSlice('\n')
+					if err != nil {
+						w.t.Errorf("watch %d: %v", i, err)
+						return
+					}
+					if bytes.HasPrefix(line, []byte(`{"type":"ADDED"`)) {
+						break
+					}
+				}
+			}
+		})
+	}
+	openers.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+	for i, r := range lines {
+		w.ended.Go(func() {
+			for {
+				line, err := r.ReadSlice('\n')
+				if err != nil {
+					if !w.closed.Load() {
+						w.t.Errorf("watch %d: %v", i, err)
+					}
+					return
+				}
+				if bytes.HasPrefix(line, []byte(`{"type":"MODIFIED"`)) && w.read.Add(1) == int64(n) {
+					w.all <- struct{}{}
+				}
+			}
+		})
+	}
+}
+
+// update changes the object and waits until all have read it.
+func (w *crowd) update(n int) (took, acknowledged, cpu time.Duration) {
+	w.t.Helper()
+	w.read.Store(0)
+	before, begin := w.s.cpu(), time.Now()
+	w.s.update(n)
+	acknowledged = time.Since(begin)
+	select {
+	case <-w.all:
+	case <-time.After(30 * time.Second):
+		w.t.Fatalf("%d watches have read the update, not more", w.read.Load())
+	}
+	return time.Since(begin), acknowledged, w.s.cpu() - before
+}
+
+// settled is the memory of the server when it does not change any more.
+func (w *crowd) settled() float64 {
+	w.t.Helper()
+	last := w.s.resident()
+	for range 20 {
+		time.Sleep(250 * time.Millisecond)
+		now := w.s.resident()
+		if now == last {
+			break
+		}
+		last = now
+	}
+	return last
+}
+
+func (w *crowd) close() {
+	w.closed.Store(true)
+	for _, c := range w.conns {
+		_ = c.Close()
+	}
+	w.ended.Wait()
+}
