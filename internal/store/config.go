@@ -26,6 +26,9 @@ type Config struct {
 	// CacheBytes bounds the cache of uncompressed blocks, which is filled as it
 	// is needed. 0 means 64 MiB.
 	CacheBytes int64
+	// EntryCacheBytes bounds the newest versions of objects that are held in
+	// memory for reads of single objects. 0 means 32 MiB.
+	EntryCacheBytes int64
 	// MemTableBytes bounds the newest writes held in memory before they go to a
 	// sorted file, and so what a start after a crash has to read again. It
 	// begins with 256 KiB and doubles as it is needed. 0 means 8 MiB.
@@ -58,6 +61,9 @@ func (c Config) Validate() error {
 	if c.CacheBytes != 0 && c.CacheBytes < minCache {
 		errs = append(errs, fmt.Errorf("store: CacheBytes is %d; it must be at least %d, or 0 for the default", c.CacheBytes, minCache))
 	}
+	if c.EntryCacheBytes != 0 && c.EntryCacheBytes < minCache {
+		errs = append(errs, fmt.Errorf("store: EntryCacheBytes is %d; it must be at least %d, or 0 for the default", c.EntryCacheBytes, minCache))
+	}
 	if c.MemTableBytes != 0 && (c.MemTableBytes < minMemTable || c.MemTableBytes > maxMemTable) {
 		errs = append(errs, fmt.Errorf("store: MemTableBytes is %d; it must be between %d and %d, or 0 for the default", c.MemTableBytes, minMemTable, maxMemTable))
 	}
@@ -82,6 +88,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.CacheBytes == 0 {
 		c.CacheBytes = 64 << 20
+	}
+	if c.EntryCacheBytes == 0 {
+		c.EntryCacheBytes = 32 << 20
 	}
 	if c.MemTableBytes == 0 {
 		c.MemTableBytes = 8 << 20

@@ -29,6 +29,7 @@ type Engine struct {
 	gate      gate
 	locks     keyLocks
 	publisher publisher
+	cache     cache // of newest versions
 	failure   atomic.Pointer[writeError]
 
 	// write orders commits: the revision is taken and the batch handed to

@@ -53,6 +53,12 @@ func appendVersion(dst []byte, space byte, key string, revision uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, ^revision)
 }
 
+// batchBytes is the size of the batch that writes a value: three keys, the
+// header twice, and what Pebble and the records put around them.
+func batchBytes(key string, v Value) int {
+	return 192 + 3*len(key) + 2*len(v.Meta) + len(v.Body)
+}
+
 func appendTombstone(dst []byte, space byte, key string, revision uint64) []byte {
 	return append(appendVersion(dst, space, key, revision), tombstoneMark)
 }

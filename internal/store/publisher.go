@@ -9,23 +9,30 @@ import (
 
 // publisher makes writes visible in revision order.
 //
+// The log on disk is one sequence in revision order, and a sync covers all of it
+// that was written before. So a write that is durable says that all earlier ones
+// are: whoever returns first from a shared sync publishes the whole group, and
+// nobody waits for a neighbour.
+//
 // Invariants:
 //
 //	P1. queue holds the writes that are in Pebble's log and not yet visible, in
 //	    revision order.
-//	P2. A write leaves the queue as visible only from its front and only when
-//	    it is durable: Current() never passes a write that might be lost.
+//	P2. A write leaves the queue as visible only from its front and only when it
+//	    or a later one is durable: Current() never passes a write that might be
+//	    lost.
 //	P3. From the first failed sync on, no write from that one on becomes
 //	    visible.
 //	P4. Subscribers are called with mu held: in order, and never after their
 //	    cancel has returned.
+//	P5. The cache is told of writes in revision order, before they are visible.
 //
-// Example: writes 7, 8 and 9 are queued and 8 and 9 are synced first. Nothing
-// happens; their callers wait. When 7 is synced, its caller makes 7, 8 and 9
-// visible in one step, calls the subscribers once with the three changes and
-// wakes the two others.
+// Example: writes 7, 8 and 9 are queued and share a sync. 8's caller is the
+// first to run: it makes 7 and 8 visible in one step and calls the subscribers
+// once with the two changes. 7's caller finds its write settled. 9's publishes 9.
 type publisher struct {
 	current atomic.Uint64 // newest visible revision
+	cache   *cache
 
 	mu      sync.Mutex
 	queue   []*pending
@@ -38,10 +45,9 @@ type publisher struct {
 // pending is a write on its way to being visible. It is guarded by publisher.mu.
 type pending struct {
 	change  *Change
-	synced  bool  // the sync has returned, with err
-	settled bool  // it is out of the queue; err is final
-	err     error // why it did not become visible
-	wake    chan struct{}
+	stored  []byte // the change's value as it is stored
+	settled bool   // it is out of the queue; err is final
+	err     error  // why it did not become visible
 }
 
 type subscription struct{ fn func([]*Change) }
@@ -52,65 +58,55 @@ type waiter struct {
 	err      error // set before done is closed
 }
 
-func (q *publisher) init(current uint64) { q.current.Store(current) }
+func (q *publisher) init(current uint64, c *cache) {
+	q.cache = c
+	q.current.Store(current)
+}
 
 // enqueue adds a write. The caller holds the lock that orders writes.
 func (q *publisher) enqueue(p *pending) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.broken != nil {
+		p.settled, p.err = true, q.broken
+		return
+	}
 	q.queue = append(q.queue, p)
-	q.mu.Unlock()
 }
 
-// finish reports the outcome of a write's sync, waits until the write is
-// settled and returns nil when it is visible.
+// finish is told the outcome of a write's sync. It settles the write, and with it
+// all before it when it is durable, all after it when it is not, and returns nil
+// when it is visible.
 func (q *publisher) finish(p *pending, err error) error {
 	q.mu.Lock()
-	p.synced, p.err = true, err
-	q.drain()
+	defer q.mu.Unlock()
 	if p.settled {
-		q.mu.Unlock()
 		return p.err
 	}
-	p.wake = make(chan struct{})
-	q.mu.Unlock()
-	<-p.wake
-	return p.err
-}
-
-// drain settles what can be settled.
-func (q *publisher) drain() {
-	n := 0
-	if q.broken == nil {
-		for n < len(q.queue) && q.queue[n].synced && q.queue[n].err == nil {
-			n++
-		}
-		if n > 0 {
-			q.publish(q.queue[:n])
-		}
-		if n < len(q.queue) && q.queue[n].synced {
-			q.broken = q.queue[n].err
-		}
+	at := slices.Index(q.queue, p)
+	if err == nil {
+		q.publish(q.queue[:at+1])
+		q.queue = slices.Delete(q.queue, 0, at+1)
+		return nil
 	}
-	if q.broken != nil {
-		for _, p := range q.queue[n:] {
-			if p.synced {
-				p.err = q.broken
-				p.settle()
-			}
-		}
+	q.broken = err
+	for _, other := range q.queue[at:] {
+		other.settled, other.err = true, err
 	}
-	q.queue = slices.DeleteFunc(q.queue, func(p *pending) bool { return p.settled })
-}
-
-func (p *pending) settle() {
-	p.settled = true
-	if p.wake != nil {
-		close(p.wake)
-	}
+	q.queue = slices.Delete(q.queue, at, len(q.queue))
+	return err
 }
 
 // publish makes durable writes visible and announces them.
 func (q *publisher) publish(group []*pending) {
+	for _, p := range group {
+		p.settled = true
+		if e := &p.change.Entry; p.change.Op == OpDelete {
+			q.cache.drop(e.Key, e.Revision)
+		} else {
+			q.cache.put(e.Key, e.Revision, p.stored)
+		}
+	}
 	newest := group[len(group)-1].change.Entry.Revision
 	q.current.Store(newest)
 	if len(q.subs) > 0 {
@@ -121,9 +117,6 @@ func (q *publisher) publish(group []*pending) {
 		for _, s := range q.subs {
 			s.fn(changes)
 		}
-	}
-	for _, p := range group {
-		p.settle()
 	}
 	q.waiters = slices.DeleteFunc(q.waiters, func(w *waiter) bool {
 		if w.revision <= newest {

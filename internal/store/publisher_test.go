@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// The publisher alone: syncs return in any order, and maybe one fails.
+// The publisher alone: the callers of syncs come back in any order, and those
+// from one write on maybe with an error.
 func TestPublisherOrder(t *testing.T) {
 	failed := errors.New("failed")
 	for _, fail := range []int{-1, 0, 3, 19} {
 		t.Run(fmt.Sprint(fail), func(t *testing.T) {
 			const n = 20
 			var q publisher
-			q.init(100)
+			q.init(100, newTestCache(1<<20, 100))
 			var mu sync.Mutex
 			var announced []uint64
 			q.subs = append(q.subs, &subscription{func(changes []*Change) {
@@ -36,7 +37,7 @@ func TestPublisherOrder(t *testing.T) {
 			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(n) {
 				writers.Go(func() {
 					var err error
-					if i == fail {
+					if fail >= 0 && i >= fail {
 						err = failed
 					}
 					got := q.finish(queue[i], err)
@@ -66,29 +67,40 @@ func TestPublisherOrder(t *testing.T) {
 	}
 }
 
-// Nobody may be woken before the writes in front of it are durable.
-func TestPublisherWaitsForEarlierWrites(t *testing.T) {
+// A durable write takes the ones before it along, in one announcement.
+func TestPublisherTakesEarlierWritesAlong(t *testing.T) {
 	var q publisher
+	q.init(0, newTestCache(1<<20, 0))
+	var announced [][]*Change
+	q.subs = append(q.subs, &subscription{func(changes []*Change) { announced = append(announced, changes) }})
+	queue := make([]*pending, 3)
+	for i := range queue {
+		queue[i] = &pending{change: &Change{Op: OpCreate, Entry: Entry{Key: "k", Revision: uint64(i + 1)}}}
+		q.enqueue(queue[i])
+	}
+	if err := q.finish(queue[1], nil); err != nil || q.current.Load() != 2 {
+		t.Errorf("%v, newest visible %d, expected 2", err, q.current.Load())
+	}
+	if err := q.finish(queue[0], nil); err != nil || len(announced) != 1 || len(announced[0]) != 2 {
+		t.Errorf("%v, announced %v, expected two changes in one call", err, announced)
+	}
+	if err := q.finish(queue[2], nil); err != nil || q.current.Load() != 3 || len(q.queue) != 0 {
+		t.Errorf("%v, newest visible %d, %d left", err, q.current.Load(), len(q.queue))
+	}
+}
+
+// After a failure nothing new becomes visible.
+func TestPublisherRefusesAfterFailure(t *testing.T) {
+	failed := errors.New("failed")
+	var q publisher
+	q.init(0, newTestCache(1<<20, 0))
 	first, second := &pending{change: &Change{Entry: Entry{Revision: 1}}}, &pending{change: &Change{Entry: Entry{Revision: 2}}}
 	q.enqueue(first)
+	if err := q.finish(first, failed); !errors.Is(err, failed) {
+		t.Errorf("got %v", err)
+	}
 	q.enqueue(second)
-	done := make(chan error)
-	go func() { done <- q.finish(second, nil) }()
-	for {
-		q.mu.Lock()
-		waits := second.wake != nil
-		q.mu.Unlock()
-		if waits {
-			break
-		}
-	}
-	if q.current.Load() != 0 {
-		t.Errorf("revision %d is visible, the one before it is not durable", q.current.Load())
-	}
-	if err := q.finish(first, nil); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; err != nil || q.current.Load() != 2 {
-		t.Errorf("%v, newest visible %d", err, q.current.Load())
+	if err := q.finish(second, nil); !errors.Is(err, failed) || q.current.Load() != 0 {
+		t.Errorf("got %v, newest visible %d", err, q.current.Load())
 	}
 }

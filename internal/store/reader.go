@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,15 +79,24 @@ func (e *Engine) Get(ctx context.Context, key string) (Entry, error) {
 
 // newest returns the newest visible version of a key.
 //
-// It needs no snapshot, an iterator is one. The revision is read after the
+// The tree's answer needs no snapshot, an iterator is one. The revision is read after the
 // iterator is made: what is visible then and in the iterator cannot have been
 // trimmed from it.
 func (e *Engine) newest(key string) (Entry, error) {
+	if stored, revision, ok := e.cache.get(key, e.Current()); ok {
+		return entryOf(key, revision, stored)
+	}
 	it, err := e.db.NewIter(&pointOptions)
 	if err != nil {
 		return Entry{}, err
 	}
-	return seekEntry(it, key, e.Current())
+	return e.seekEntry(it, key, e.Current())
+}
+
+// entryOf makes an entry of what is stored, whose bytes it shares.
+func entryOf(key string, revision uint64, stored []byte) (Entry, error) {
+	value, err := decodeValue(stored)
+	return Entry{Key: key, Revision: revision, Value: value}, err
 }
 
 // pointOptions are the options of an iterator for one key. They ask for the
@@ -94,9 +104,9 @@ func (e *Engine) newest(key string) (Entry, error) {
 // block to find that there is nothing.
 var pointOptions = pebble.IterOptions{UseL6Filters: true}
 
-// seekEntry returns the newest version of a key at or before a revision, and
-// closes the iterator.
-func seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, err error) {
+// seekEntry returns the newest version of a key at or before a revision, keeps
+// it in the cache, and closes the iterator.
+func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, err error) {
 	defer func() {
 		if closeErr := it.Close(); err == nil {
 			err = closeErr
@@ -106,8 +116,9 @@ func seekEntry(it *pebble.Iterator, key string, revision uint64) (entry Entry, e
 	if err != nil {
 		return Entry{}, err
 	}
-	value, err := decodeValue(append([]byte(nil), stored...))
-	return Entry{Key: key, Revision: found, Value: value}, err
+	stored = bytes.Clone(stored)
+	e.cache.fill(key, revision, found, stored)
+	return entryOf(key, found, stored)
 }
 
 // seekVersion returns what is stored of the newest version of a key at or
@@ -144,11 +155,17 @@ func (r *reader) Get(key string) (Entry, error) {
 		return Entry{}, ErrClosed
 	}
 	defer r.engine.gate.leave()
+	if r.closed() {
+		return Entry{}, ErrClosed
+	}
+	if stored, revision, ok := r.engine.cache.get(key, r.revision); ok {
+		return entryOf(key, revision, stored)
+	}
 	it, err := r.iterator(&pointOptions)
 	if err != nil {
 		return Entry{}, err
 	}
-	return seekEntry(it, key, r.revision)
+	return r.engine.seekEntry(it, key, r.revision)
 }
 
 // GetEach implements Reader.
@@ -157,38 +174,57 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 		return ErrClosed
 	}
 	defer r.engine.gate.leave()
-	it, err := r.iterator(&pointOptions)
-	if err != nil {
-		return err
+	if r.closed() {
+		return ErrClosed
 	}
+	var it *pebble.Iterator // made for the first key that is not in the cache
 	defer func() {
+		if it == nil {
+			return
+		}
 		if closeErr := it.Close(); err == nil {
 			err = closeErr
 		}
 	}()
+	var entry Entry
 	for n, key := range keys {
 		if n%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		stored, v, err := seekVersion(it, key, r.revision)
-		if errors.Is(err, ErrNotFound) {
-			continue
+		stored, v, ok := r.engine.cache.get(key, r.revision)
+		if !ok {
+			if it == nil {
+				if it, err = r.iterator(&pointOptions); err != nil {
+					return err
+				}
+			}
+			stored, v, err = seekVersion(it, key, r.revision)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if len(keys) <= keepUpTo {
+				stored = bytes.Clone(stored)
+				r.engine.cache.fill(key, r.revision, v, stored)
+			}
 		}
-		if err != nil {
+		if entry, err = entryOf(key, v, stored); err != nil {
 			return err
 		}
-		value, err := decodeValue(stored)
-		if err != nil {
-			return err
-		}
-		if !visit(&Entry{Key: key, Revision: v, Value: value}) {
+		if !visit(&entry) {
 			break
 		}
 	}
 	return nil
 }
+
+// keepUpTo is how many objects may be read together and kept in the cache. Large
+// parts of a collection would only push out what is read more often.
+const keepUpTo = 512
 
 func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
 	var keys keyArena
@@ -301,6 +337,12 @@ func (r *reader) iterator(o *pebble.IterOptions) (*pebble.Iterator, error) {
 		return nil, ErrClosed
 	}
 	return r.snap.NewIter(o)
+}
+
+func (r *reader) closed() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.snap == nil
 }
 
 func (r *reader) Close() error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // Update implements Store.
@@ -19,7 +21,8 @@ import (
 //     to Pebble: the order of revisions is the order in the log on disk.
 //  4. Outside of it the write waits for the disk. Writes that wait together
 //     share a sync.
-//  5. The publisher makes it visible and announces it, after all earlier ones.
+//  5. The publisher makes it visible and announces it, after or together with
+//     all earlier ones.
 func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error) {
 	if err := checkKey(key); err != nil {
 		return Entry{}, err
@@ -86,29 +89,17 @@ func checkWrite(key string, w Write, current *Entry) error {
 
 // commit writes what fn asked for. The key's lock is held.
 func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
-	c := &Change{Op: w.Op, Entry: Entry{Key: key}}
+	p := &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key}}}
+	c := p.change
 	if current != nil {
 		c.Prev = *current
 	}
-	p := &pending{change: c}
-	b := e.db.NewBatch()
+	b := e.db.NewBatchWithSize(batchBytes(key, w.Value))
 
 	e.write.Lock()
-	revision := e.write.next
-	var stored []byte
-	c.Entry.Revision = revision
-	stored, c.Entry.Value = encodeValue(w.Value, revision)
-	var scratch [keyScratch]byte
-	k := appendChange(scratch[:0], objectSpace, key, revision, w.Op)
-	err := b.Set(k, stored, nil)
-	if err == nil {
-		k[0] = headerSpace
-		err = b.Set(k, c.Entry.Meta, nil)
-	}
-	if err == nil {
-		k = appendLog(scratch[:0], revision)
-		err = b.Set(k, appendRecord(k[len(k):], w.Op, c.Prev.Revision, key), nil)
-	}
+	c.Entry.Revision = e.write.next
+	p.stored, c.Entry.Value = encodeValue(w.Value, c.Entry.Revision)
+	err := setChange(b, c, p.stored)
 	if err == nil {
 		err = e.apply(b, true)
 	}
@@ -127,6 +118,21 @@ func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	return c.Entry, closeErr
+}
+
+// setChange adds to a batch what a change writes.
+func setChange(b *pebble.Batch, c *Change, stored []byte) error {
+	var scratch [keyScratch]byte
+	k := appendChange(scratch[:0], objectSpace, c.Entry.Key, c.Entry.Revision, c.Op)
+	if err := b.Set(k, stored, nil); err != nil {
+		return err
+	}
+	k[0] = headerSpace
+	if err := b.Set(k, c.Entry.Meta, nil); err != nil {
+		return err
+	}
+	k = appendLog(scratch[:0], c.Entry.Revision)
+	return b.Set(k, appendRecord(k[len(k):], c.Op, c.Prev.Revision, c.Entry.Key), nil)
 }
 
 // keyScratch is room for the tree's key of most objects.

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+)
+
+// cache holds the newest versions of keys that were written or read lately, as
+// they are stored, so that most reads of single objects do not touch the tree.
+// It is bounded in bytes and split into shards.
+//
+// Invariants:
+//
+//	C1. The publisher calls put or drop for every write, in revision order, when
+//	    it is durable and before it is visible. So what is here for a key is
+//	    never older than the newest visible version of that key.
+//	C2. A version is shown only to views at or after its revision. With C1 it is
+//	    what the view sees: a later version up to the view's revision would have
+//	    been visible when the view began, and have taken its place.
+//	C3. highest is the newest revision that the shard was told of. What was read
+//	    from the tree is added only when the view that it was read in is not
+//	    before highest: then no newer version of any key here is known, and one
+//	    that comes later replaces it.
+//
+// Example: a@5 is here and Current is 8. a@9 becomes durable: put replaces a@5.
+// A get that began at 8 does not take a@9 (C2) and reads a@5 from the tree; it
+// may not put that back, 9 being above 8 (C3). Gets that begin when 9 is visible
+// find a@9.
+type cache struct {
+	seed   maphash.Seed
+	shards [cacheShards]cacheShard
+}
+
+type cacheShard struct {
+	mu      sync.Mutex
+	limit   int64 // of size
+	size    int64 // sum of weight of versions
+	highest uint64
+	newest  map[string]*cachedVersion
+}
+
+// cachedVersion is a version as it is stored: see decodeValue.
+type cachedVersion struct {
+	stored   []byte
+	revision uint64
+	used     bool // since it was added, or since the last look for space
+}
+
+const (
+	cacheShards = 16
+	// cachedOverhead is what a version costs beside its bytes: its struct, its
+	// key's and its slot in the map, which is half empty at times.
+	cachedOverhead = 128
+	// largestShare is the part of a shard that one version may take.
+	largestShare = 4
+)
+
+// init sets the bound, and the revision up to which the tree may hold writes
+// that the cache was not told of.
+func (c *cache) init(bytes int64, current uint64) {
+	c.seed = maphash.MakeSeed()
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.limit, s.highest, s.newest = bytes/cacheShards, current, make(map[string]*cachedVersion)
+	}
+}
+
+func (c *cache) shard(key string) *cacheShard {
+	return &c.shards[maphash.String(c.seed, key)%cacheShards]
+}
+
+// get returns the version of a key that a view at a revision sees, if it is
+// here. The revision must not be after Current.
+func (c *cache) get(key string, at uint64) (stored []byte, revision uint64, ok bool) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.newest[key]
+	if v == nil || v.revision > at {
+		return nil, 0, false
+	}
+	v.used = true
+	return v.stored, v.revision, true
+}
+
+// put is told of a write, see C1. The bytes are kept.
+func (c *cache) put(key string, revision uint64, stored []byte) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.highest = max(s.highest, revision)
+	s.remove(key)
+	s.add(key, revision, stored)
+}
+
+// drop is told of a deletion, see C1.
+func (c *cache) drop(key string, revision uint64) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.highest = max(s.highest, revision)
+	s.remove(key)
+}
+
+// fill adds what was read from the tree by a view at a revision, see C3. The
+// bytes are kept.
+func (c *cache) fill(key string, at, revision uint64, stored []byte) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.highest > at || s.newest[key] != nil {
+		return
+	}
+	s.add(strings.Clone(key), revision, stored)
+}
+
+func (s *cacheShard) add(key string, revision uint64, stored []byte) {
+	w := weight(key, stored)
+	if w > s.limit/largestShare {
+		return
+	}
+	s.makeRoom(w)
+	s.newest[key] = &cachedVersion{stored: stored, revision: revision}
+	s.size += w
+}
+
+func (s *cacheShard) remove(key string) {
+	if v := s.newest[key]; v != nil {
+		s.size -= weight(key, v.stored)
+		delete(s.newest, key)
+	}
+}
+
+// makeRoom removes versions, as they come, until there is space for another; one
+// that was used is spared once. Random order keeps a part of a collection that
+// is larger than the cache and read over and over, where the order of use keeps
+// nothing.
+func (s *cacheShard) makeRoom(need int64) {
+	for s.size+need > s.limit {
+		for key, v := range s.newest {
+			if v.used {
+				v.used = false
+				continue
+			}
+			s.remove(key)
+			if s.size+need <= s.limit {
+				return
+			}
+		}
+	}
+}
+
+func weight(key string, stored []byte) int64 {
+	return int64(len(key)+cap(stored)) + cachedOverhead
+}

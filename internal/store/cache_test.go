@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func newTestCache(bytes int64, current uint64) *cache {
+	c := new(cache)
+	c.init(bytes, current)
+	return c
+}
+
+// The invariants of the cache, one step after the other.
+func TestCacheShowsWhatViewsSee(t *testing.T) {
+	c := newTestCache(1<<20, 4)
+	expect := func(at, want uint64) {
+		t.Helper()
+		stored, revision, ok := c.get("a", at)
+		if ok != (want != 0) || revision != want || ok && string(stored) != fmt.Sprint(want) {
+			t.Errorf("at %d: %q of revision %d, expected %d", at, stored, revision, want)
+		}
+	}
+	fill := func(at, revision uint64) { c.fill("a", at, revision, []byte(fmt.Sprint(revision))) }
+	put := func(revision uint64) { c.put("a", revision, []byte(fmt.Sprint(revision))) }
+
+	fill(3, 2) // a view before what was there when the store was opened
+	expect(4, 0)
+	fill(4, 2)
+	expect(4, 2)
+	expect(1, 0) // a view before the version
+	put(5)
+	expect(4, 0) // 5 is not visible to it
+	expect(5, 5)
+	fill(4, 2) // a slow reader
+	expect(5, 5)
+	c.drop("a", 6)
+	expect(6, 0)
+	fill(5, 5) // a slow reader again, and nothing is in its way
+	expect(6, 0)
+	put(7)
+	expect(6, 0)
+	expect(9, 7)
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	const limit = 1 << 20
+	c := newTestCache(limit, 0)
+	c.put("hot", 1, make([]byte, 1000))
+	c.put("huge", 2, make([]byte, limit/cacheShards)) // more than its share
+	for i := range uint64(10_000) {
+		c.put(podKey(int(i)), i+3, make([]byte, 1000))
+		if _, _, ok := c.get("hot", i+3); !ok && i < 100 {
+			t.Fatalf("what is used all the time left after %d others", i)
+		}
+	}
+	if _, _, ok := c.get("huge", 1<<40); ok {
+		t.Error("a version larger than its share is held")
+	}
+	total := int64(0)
+	for i := range c.shards {
+		s, size := &c.shards[i], int64(0)
+		for key, v := range s.newest {
+			size += weight(key, v.stored)
+		}
+		if size != s.size || size > s.limit {
+			t.Errorf("shard %d holds %d bytes, counts %d, may have %d", i, size, s.size, s.limit)
+		}
+		total += size
+	}
+	if total < limit/2 {
+		t.Errorf("only %d of %d bytes are used", total, limit)
+	}
+}
+
+// Writers count up in the bodies of a few keys, and delete them now and then.
+// Whatever a reader gets, from the cache or the tree, is what the revision says,
+// and never older than what it or the feed has shown before. The cache is small,
+// so that versions come and go.
+func TestCacheUnderConcurrency(t *testing.T) {
+	const keys, writes = 6, 200
+	e, err := Open(Config{Dir: "data", FS: vfs.NewMem(), EntryCacheBytes: minCache})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, key := t.Context(), func(i int) string { return "k" + strconv.Itoa(i) }
+	var shown [keys]atomic.Uint64 // newest revision of a change that was announced
+	_, cancel := e.Subscribe(func(changes []*Change) {
+		for _, c := range changes {
+			i, _ := strconv.Atoi(c.Entry.Key[1:])
+			shown[i].Store(c.Entry.Revision)
+		}
+	})
+	defer cancel()
+	var writers, readers sync.WaitGroup
+	var done atomic.Bool
+	for i := range keys {
+		writers.Go(func() {
+			for n := range writes {
+				_, err := e.Update(ctx, key(i), func(current *Entry) (Write, error) {
+					v := Value{Body: make([]byte, 8<<10), RevisionAt: 0}
+					switch {
+					case current == nil:
+						return Write{Op: OpCreate, Value: v}, nil
+					case n%5 == 4:
+						return Write{Op: OpDelete, Value: v}, nil
+					}
+					return Write{Op: OpUpdate, Value: v}, nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 4 {
+		readers.Go(func() {
+			all := make([]string, keys)
+			for i := range all {
+				all[i] = key(i)
+			}
+			for !done.Load() {
+				i := rand.IntN(keys)
+				before := shown[i].Load()
+				got, err := e.Get(ctx, key(i))
+				switch {
+				case errors.Is(err, ErrNotFound):
+				case err != nil:
+					t.Error(err)
+				case got.Revision < before:
+					t.Errorf("%s: a get returned revision %d after %d was announced", got.Key, got.Revision, before)
+				case got.Revision > e.Current():
+					t.Errorf("%s: a get returned revision %d, the newest visible is %d", got.Key, got.Revision, e.Current())
+				default:
+					checkBody(t, &got)
+				}
+				checkView(t, e, all)
+			}
+		})
+	}
+	writers.Wait()
+	done.Store(true)
+	readers.Wait()
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkView compares what a view shows key by key with its scan, which does not
+// use the cache.
+func checkView(t *testing.T, e *Engine, keys []string) {
+	r, err := e.At(context.Background(), 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer r.Close()
+	var each, scanned []uint64
+	if err := r.GetEach(context.Background(), keys, func(entry *Entry) bool {
+		checkBody(t, entry)
+		each = append(each, entry.Revision)
+		return true
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := r.Scan(context.Background(), "k", "", func(entry *Entry) bool {
+		scanned = append(scanned, entry.Revision)
+		return true
+	}); err != nil {
+		t.Error(err)
+	}
+	if fmt.Sprint(each) != fmt.Sprint(scanned) {
+		t.Errorf("the view at %d shows %v one by one, %v in a scan", r.Revision(), each, scanned)
+	}
+}
+
+func checkBody(t *testing.T, e *Entry) {
+	if want := strconv.FormatUint(e.Revision, 10); string(e.Body[:len(want)]) != want || e.Body[len(want)] != 0 {
+		t.Errorf("%s at %d has the body %q", e.Key, e.Revision, e.Body[:len(want)+1])
+	}
+}
