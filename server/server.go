@@ -43,6 +43,7 @@ type Server struct {
 	budgets      *api.Resource
 	discovery    discovery
 	store        store.Store
+	control      *control // nil when the store has no files
 	hub          *watch.Hub
 	headers      *index.Index
 	pages        pages
@@ -114,7 +115,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.store = engine
+	s.store, s.control = engine, s.openControl(engine)
 	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
 		return err
@@ -235,6 +236,7 @@ func (s *Server) closeParts() error {
 	if s.headers != nil {
 		s.headers.Close()
 	}
+	s.control.close()
 	var err error
 	if s.store != nil {
 		err = s.store.Close()

@@ -40,9 +40,16 @@ func (e *Engine) Backup(dir string) error {
 	}
 	// An acknowledged write is in a synced file or in the synced part of the
 	// log; both are copied, so there is nothing to flush first.
-	err := e.db.Checkpoint(partial)
+	var err error
+	if e.cfg.readOnly {
+		err = copyDir(context.Background(), on, e.cfg.Dir, partial) // nobody else writes: the lock is ours
+	} else {
+		err = e.db.Checkpoint(partial)
+	}
 	if err == nil {
 		err = moveDir(on, partial, dir)
+	} else {
+		err = errors.Join(err, on.RemoveAll(partial))
 	}
 	if err != nil {
 		return fmt.Errorf("store: cannot back up to %s: %w", dir, err)

@@ -100,6 +100,16 @@ func (r *reserve) suffices() bool {
 	return r.left() >= r.bytes/4
 }
 
+// size is the space set aside at present, in bytes.
+func (r *reserve) size() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held {
+		return r.bytes
+	}
+	return 0
+}
+
 // fill makes the file when there is none, if there is space for it and as much
 // again. With the file and that much besides it the store is no longer full.
 func (r *reserve) fill() {

@@ -1,18 +1,24 @@
 package store
 
+import "errors"
+
 // Stats are figures for people and metrics. Sizes are in bytes.
 type Stats struct {
-	Current, Oldest uint64 // revisions
-	DiskBytes       int64  // files of the store
-	LogBytes        int64  // of that, the log of writes not yet in sorted files
-	MemTableBytes   int64  // memory for the newest writes
-	CacheBytes      int64  // memory of the block cache
-	CacheHits       int64  // since the start
-	CacheMisses     int64
-	Compactions     int64 // since the start
-	Flushes         int64 // since the start
-	ReadAmp         int   // sorted runs that a read may look at
-	OpenReaders     int
+	ID            string `json:"id"`            // of the store and its backups
+	Current       uint64 `json:"current"`       // newest revision
+	Oldest        uint64 `json:"oldest"`        // oldest revision that can be read, 0 for all
+	DiskBytes     int64  `json:"diskBytes"`     // files of the store
+	LogBytes      int64  `json:"logBytes"`      // of that, the log of writes not yet in sorted files
+	ReserveBytes  int64  `json:"reserveBytes"`  // set aside for a full disk, not in DiskBytes; 0 when it is used
+	MemTableBytes int64  `json:"memTableBytes"` // memory for the newest writes
+	CacheBytes    int64  `json:"cacheBytes"`    // memory of the block cache
+	CacheHits     int64  `json:"cacheHits"`     // since the start
+	CacheMisses   int64  `json:"cacheMisses"`
+	Compactions   int64  `json:"compactions"` // since the start
+	Flushes       int64  `json:"flushes"`     // since the start
+	ReadAmp       int    `json:"readAmp"`     // sorted runs that a read may look at
+	OpenReaders   int    `json:"openReaders"`
+	Unhealthy     string `json:"unhealthy,omitempty"` // what Healthy says
 }
 
 // Stats returns the current figures; the zero value when the store is closed.
@@ -25,7 +31,12 @@ func (e *Engine) Stats() Stats {
 	e.readers.Lock()
 	open := len(e.readers.open)
 	e.readers.Unlock()
+	unhealthy := ""
+	if err := e.Healthy(); err != nil && !errors.Is(err, ErrReadOnly) {
+		unhealthy = err.Error()
+	}
 	return Stats{
+		ID:            e.id,
 		Current:       e.Current(),
 		Oldest:        e.Oldest(),
 		DiskBytes:     int64(m.DiskSpaceUsage()),
@@ -38,5 +49,7 @@ func (e *Engine) Stats() Stats {
 		Flushes:       m.Flush.Count,
 		ReadAmp:       m.ReadAmp(),
 		OpenReaders:   open,
+		ReserveBytes:  e.disk.reserve.size(),
+		Unhealthy:     unhealthy,
 	}
 }

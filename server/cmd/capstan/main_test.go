@@ -39,7 +39,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
 		{"serve --secure-port=0 --data-dir=" + taken, "capstan: ", false},
 		{"version --output=xml", "capstan: output format \"xml\" is unknown", true},
-		{"sevre", "capstan: unknown command \"sevre\" for \"capstan\"; Did you mean this?; serve\n", true},
+		{"sevre", "capstan: unknown command \"sevre\" for \"capstan\"; Did you mean this?; serve; store\n", true},
 	} {
 		code, stdout, stderr := command(strings.Fields(c.args)...)
 		lines := strings.Count(stderr, "\n")

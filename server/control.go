@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// StoreDir is where a server keeps its store in a data directory.
+func StoreDir(dataDir string) string { return filepath.Join(dataDir, "store") }
+
+// controlSocket is the name of the operator's socket in the data directory.
+const controlSocket = "control.sock"
+
+// control answers the operator's commands about a running server's store, by
+// HTTP on a socket in the data directory. Who may open the socket is who may read
+// the directory: the file system is the authorization, mode 0600 from its first
+// moment.
+//
+//	POST /backup?to=DIR   an online backup; answers with store.Stats
+//	GET  /stats           store.Stats
+type control struct {
+	http *http.Server
+	path string
+}
+
+// openControl begins to listen. Without the socket a server does all else, so
+// that what is in its way is only logged.
+func (s *Server) openControl(engine *store.Engine) *control {
+	if !s.cfg.keepsFiles() {
+		return nil
+	}
+	path := filepath.Join(s.cfg.DataDir, controlSocket)
+	l, err := listenPrivately(s.cfg.DataDir, path)
+	if err != nil {
+		s.log.Warn("the commands 'capstan store backup' and 'capstan store stats' will not reach this server", "error", err)
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) { writeStats(w, engine) })
+	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
+		to := r.URL.Query().Get("to")
+		if !filepath.IsAbs(to) {
+			http.Error(w, "the directory of a backup must be named from the root", http.StatusBadRequest)
+			return
+		}
+		if err := engine.Backup(filepath.Clean(to)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		s.log.Info("the store was backed up", "to", to)
+		writeStats(w, engine)
+	})
+	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, path: path}
+	go func() { _ = c.http.Serve(l) }() // ends with close
+	return c
+}
+
+func writeStats(w http.ResponseWriter, engine *store.Engine) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(engine.Stats()) // the operator may have gone
+}
+
+// listenPrivately makes the socket in a directory of its own that nobody else
+// can enter, and moves it when its mode is set.
+func listenPrivately(dir, path string) (net.Listener, error) {
+	private, err := os.MkdirTemp(dir, ".control-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(private) }()
+	temporary := filepath.Join(private, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("%w (the name of a socket has about 100 bytes at most)", err)
+	}
+	l.SetUnlinkOnClose(false)
+	// The store's lock is held: a socket that is there is of a server that ended.
+	if err := errors.Join(os.Chmod(temporary, 0o600), os.Rename(temporary, path)); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// close ends the listening. A backup that runs is finished by the store's Close.
+func (c *control) close() {
+	if c == nil {
+		return
+	}
+	_ = os.Remove(c.path)
+	_ = c.http.Close()
+}
+
+// Control is the way to the server that uses a data directory.
+type Control struct{ DataDir string }
+
+// Backup has the server back its store up into a directory that does not exist,
+// named from the root. The server must be able to write there.
+func (c Control) Backup(ctx context.Context, dir string) (store.Stats, error) {
+	return c.call(ctx, http.MethodPost, "/backup?to="+url.QueryEscape(dir))
+}
+
+// Stats asks the server for its store's figures.
+func (c Control) Stats(ctx context.Context) (store.Stats, error) {
+	return c.call(ctx, http.MethodGet, "/stats")
+}
+
+func (c Control) call(ctx context.Context, method, path string) (stats store.Stats, err error) {
+	socket := filepath.Join(c.DataDir, controlSocket)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	request, err := http.NewRequestWithContext(ctx, method, "http://capstan"+path, nil)
+	if err != nil {
+		return stats, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return stats, fmt.Errorf("cannot reach the server that uses %s: %w; run this as the server's user on its machine, or stop the server", c.DataDir, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what there is of it
+		return stats, errors.New(strings.TrimSpace(string(text)))
+	}
+	if err := json.NewDecoder(response.Body).Decode(&stats); err != nil {
+		return stats, fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return stats, nil
+}
