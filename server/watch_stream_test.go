@@ -78,59 +78,56 @@ func TestWatchWithoutEvents(t *testing.T) {
 	}
 }
 
-// fill makes more initial events than connections buffer.
-func (h *harness) fill() {
-	h.t.Helper()
-	large := strings.Repeat("x", 1<<20)
-	for i := range 30 {
-		h.create(configMaps, configMap(fmt.Sprintf("large-%02d", i), `{"k":"`+large+`"}`))
+// TestStalledWatches: a client that does not read keeps no history, and what it
+// has not read when its revision is trimmed, it is told so; a server that stops
+// does not wait for it.
+func TestStalledWatches(t *testing.T) {
+	c := &clock{start: time.Now()}
+	h := startServer(t, func(cfg *server.Config) { cfg.History, cfg.Clock = time.Second, c.now })
+	h.create(configMaps, configMap("a", "{}"))
+	const large = 14 // objects are more than connections buffer
+	text := strings.Repeat("x", 1<<20)
+	for i := range large {
+		h.create(configMaps, configMap(fmt.Sprintf("large-%02d", i), `{"k":"`+text+`"}`))
 	}
-}
-
-// TestSlowInitialEvents: a client that does not read keeps no history: what it
-// has not read when its revision is trimmed, it is told so.
-func TestSlowInitialEvents(t *testing.T) {
-	for major, http2 := range map[int]bool{1: false, 2: true} {
-		c := &clock{start: time.Now()}
-		h := startServer(t, func(cfg *server.Config) { cfg.History, cfg.Clock = time.Second, c.now })
-		if http2 {
-			h.http2()
+	open := func() map[int]*stream {
+		h.client.Transport.(*http.Transport).ForceAttemptHTTP2 = false
+		streams := map[int]*stream{1: h.watch(configMaps + "?watch=1")}
+		h2 := *h
+		h2.client = &http.Client{Transport: h.client.Transport.(*http.Transport).Clone()}
+		streams[2] = h2.http2().watch(configMaps + "?watch=1")
+		for major, s := range streams {
+			if s.resp.ProtoMajor != major {
+				t.Fatalf("%s, want HTTP %d", s.resp.Proto, major)
+			}
+			s.expect("ADDED a")
 		}
-		h.create(configMaps, configMap("a", "{}"))
-		h.fill()
-		s := h.watch(configMaps + "?watch=1")
-		s.expect("ADDED a")
-		h.trimmed(c, h.get(configMaps+"?limit=1").field(t, "metadata.resourceVersion").(string))
-		for n := 0; ; n++ {
-			e := s.next()
-			if e.Type == "ADDED" && n < 30 {
-				continue
-			}
-			if e.Type != "ERROR" || e.meta.Code != 410 || n >= 30 {
-				t.Errorf("HTTP %d: after %d objects %s %.300s", major, n, e.Type, e.Object)
-			}
-			break
+		return streams
+	}
+
+	streams := open()
+	h.trimmed(c, h.get(configMaps+"?limit=1").field(t, "metadata.resourceVersion").(string))
+	for major, s := range streams {
+		n := 0
+		e := s.next()
+		for ; e.Type == "ADDED" && n < large; n++ {
+			e = s.next()
+		}
+		if e.Type != "ERROR" || e.meta.Code != 410 || n == large {
+			t.Errorf("HTTP %d: after %d objects %s %.300s", major, n, e.Type, e.Object)
 		}
 		s.ends()
 	}
-}
 
-// TestShutdownWithStalledWatches: clients that do not read are not waited for
-// longer than allowed.
-func TestShutdownWithStalledWatches(t *testing.T) {
-	for major, h := range map[int]*harness{1: startServer(t, nil), 2: startServer(t, nil).http2()} {
-		h.fill()
-		s := h.watch(configMaps + "?watch=1")
-		s.next()
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		defer cancel()
-		stopped := make(chan error, 1)
-		go func() { stopped <- h.server.Shutdown(ctx) }()
-		select {
-		case <-stopped:
-		case <-time.After(15 * time.Second):
-			t.Fatalf("HTTP %d: the server waits for a client that does not read", major)
-		}
+	open()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(ctx) }()
+	select {
+	case <-stopped:
+	case <-time.After(15 * time.Second):
+		t.Fatal("the server waits for clients that do not read")
 	}
 }
 
