@@ -166,6 +166,9 @@ func (s *site) list(ctx context.Context, o history.Options, query url.Values, no
 		if err != nil || l.Revision != 0 && l.Revision != revision {
 			s.t.Errorf("list %s %v: a page is at %q, those before are at %d", &o, query, page.Metadata.ResourceVersion, l.Revision)
 		}
+		if limit, err := strconv.Atoi(query.Get("limit")); err == nil && len(page.Items) > limit {
+			s.t.Errorf("list %s %v: a page with %d items", &o, query, len(page.Items))
+		}
 		l.Revision = revision
 		for _, item := range page.Items {
 			state, err := history.ParseObject(o.Resource, item)
