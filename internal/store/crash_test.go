@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -22,26 +21,44 @@ type crashes struct {
 	rng    *rand.Rand
 	chance int // of a crash before an operation, in percent
 
-	mu     sync.Mutex
-	on     bool
-	acked  []Change // acknowledged so far
-	seen   uint64   // newest revision announced so far
-	oldest uint64   // newest trim that has returned
-	copies chan crash
-	done   sync.WaitGroup
-	count  int
+	mu      sync.Mutex
+	on      bool
+	acked   []Change // acknowledged so far
+	seen    uint64   // newest revision announced so far
+	oldest  uint64   // newest trim that has returned
+	backups []backup // that have begun
+	copies  chan crash
+	done    sync.WaitGroup
+	count   int
+}
+
+// backup is one that was begun when acked changes had been acknowledged.
+type backup struct {
+	dir   string
+	acked int
+	done  bool
 }
 
 // crash is a copy and what was promised before it was taken.
 type crash struct {
-	fs     *vfs.MemFS
-	lost   int // percent of unsynced data that is there
-	acked  []Change
-	seen   uint64
-	oldest uint64
+	fs      *vfs.MemFS
+	lost    int // percent of unsynced data that is there
+	acked   []Change
+	seen    uint64
+	oldest  uint64
+	backups []backup
+}
+
+// rounds is how often a test of crashes repeats what it does.
+func rounds() int {
+	if stress {
+		return 25
+	}
+	return 1
 }
 
 func newCrashes(t *testing.T, chance int) *crashes {
+	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	c := &crashes{t: t, mem: vfs.NewCrashableMem(), rng: rand.New(rand.NewPCG(seed, 0)), chance: chance, copies: make(chan crash, 4)}
@@ -53,8 +70,11 @@ func newCrashes(t *testing.T, chance int) *crashes {
 	return c
 }
 
-// open opens the store whose file system crashes.
+// open opens the store whose file system crashes, also while it opens.
 func (c *crashes) open() *Engine {
+	c.mu.Lock()
+	c.on = true
+	c.mu.Unlock()
 	fs := errorfs.Wrap(c.mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			c.maybe()
@@ -70,10 +90,35 @@ func (c *crashes) open() *Engine {
 		defer c.mu.Unlock()
 		c.seen = changes[len(changes)-1].Entry.Revision
 	})
+	return e
+}
+
+// reopen crashes for real and goes on with what is there.
+func (c *crashes) reopen(e *Engine) *Engine {
+	c.mu.Lock()
+	c.on = false // the old file system goes on by itself for a moment
+	after := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.rng.IntN(101), RNG: c.rng})
+	c.mu.Unlock()
+	if err := e.Close(); err != nil {
+		c.t.Error(err)
+	}
+	c.mem = after
+	return c.open()
+}
+
+// backup makes a backup.
+func (c *crashes) backup(e *Engine, dir string) {
+	c.mu.Lock()
+	n := len(c.backups)
+	c.backups = append(slices.Clip(c.backups), backup{dir: dir, acked: len(c.acked)})
+	c.mu.Unlock()
+	if err := e.Backup(dir); err != nil {
+		c.t.Errorf("Backup: %v", err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.on = true
-	return e
+	c.backups = slices.Clone(c.backups)
+	c.backups[n].done = true
 }
 
 // maybe takes a copy. What was promised is read first: the copy may hold more.
@@ -84,7 +129,7 @@ func (c *crashes) maybe() {
 		return
 	}
 	lost := []int{0, 0, 20, 50, 80, 100}[c.rng.IntN(6)]
-	copy := crash{lost: lost, acked: slices.Clip(c.acked), seen: c.seen, oldest: c.oldest}
+	copy := crash{lost: lost, acked: slices.Clip(c.acked), seen: c.seen, oldest: c.oldest, backups: slices.Clip(c.backups)}
 	copy.fs = c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: lost, RNG: c.rng})
 	c.count++
 	c.copies <- copy
@@ -131,8 +176,44 @@ func (c *crashes) finish(e *Engine, atLeast int) {
 	}
 }
 
-// examine opens a copy and checks what survived.
+// examine checks what survived in a copy, and of backups in it.
 func (c *crashes) examine(copy crash) {
+	if n := len(copy.backups); n > 0 {
+		c.examineBackup(copy, copy.backups[n-1])
+	}
+	c.examineStore(copy)
+}
+
+// examineBackup restores a backup that is there. One that was not finished is
+// whole or has not got its name.
+func (c *crashes) examineBackup(copy crash, b backup) {
+	t := c.t
+	ok, err := exists(copy.fs, b.dir)
+	if err != nil || b.done && !ok {
+		t.Errorf("after a crash: the backup is there: %v, %v", ok, err)
+	}
+	if !ok {
+		return
+	}
+	if err := Restore(context.Background(), Config{Dir: b.dir + "-restored", FS: copy.fs}, b.dir, 0); err != nil {
+		t.Errorf("after a crash: a backup (finished: %v): %v", b.done, err)
+		return
+	}
+	e, err := OpenReadOnly(Config{Dir: b.dir + "-restored", FS: copy.fs})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	checkAcked(t, "in a backup after a crash", e, copy.acked[:b.acked])
+}
+
+// examineStore opens a copy and checks what survived.
+func (c *crashes) examineStore(copy crash) {
 	t := c.t
 	e, err := Open(Config{Dir: "data", FS: copy.fs})
 	if err != nil {
@@ -201,140 +282,123 @@ func sameChange(a, b Change) bool {
 	return a.Op == b.Op && sameEntry(a.Entry, b.Entry) && sameEntry(a.Prev, b.Prev)
 }
 
-// One writer that also flushes, compacts and trims: crashes fall between any
-// two operations on files that this needs.
+// One writer that also flushes, compacts, trims, backs up and starts again after
+// crashes: crashes fall between any two operations on files that this needs.
 func TestCrashesOfOneWriter(t *testing.T) {
-	c := newCrashes(t, 60)
-	e := c.open()
-	for i := range 240 {
-		key := fmt.Sprintf("key/%d", i*i%11)
-		op := OpCreate
-		if _, err := e.Get(context.Background(), key); err == nil && i%5 == 0 {
-			op = OpDelete
+	for range rounds() {
+		c := newCrashes(t, 60)
+		e := c.open()
+		for i := range 240 {
+			key := fmt.Sprintf("key/%d", i*i%11)
+			op := OpCreate
+			if _, err := e.Get(context.Background(), key); err == nil && i%5 == 0 {
+				op = OpDelete
+			}
+			c.write(e, key, op, object(3000+i))
+			switch {
+			case i%40 == 39:
+				if err := e.db.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			case i%40 == 19:
+				upTo := e.Current() - 10
+				if err := e.Trim(context.Background(), upTo); err != nil {
+					t.Fatal(err)
+				}
+				c.mu.Lock()
+				c.oldest = upTo
+				c.mu.Unlock()
+			case i == 60 || i == 170:
+				c.backup(e, fmt.Sprintf("backup-%d", i))
+			case i == 150:
+				if err := e.db.Compact(context.Background(), []byte{0}, []byte{0xff}, false); err != nil {
+					t.Fatal(err)
+				}
+			case i == 110 || i == 190:
+				e = c.reopen(e)
+			}
 		}
-		c.write(e, key, op, object(3000+i))
-		switch {
-		case i%40 == 39:
-			if err := e.db.Flush(); err != nil {
-				t.Fatal(err)
-			}
-		case i%40 == 19:
-			upTo := e.Current() - 10
-			if err := e.Trim(context.Background(), upTo); err != nil {
-				t.Fatal(err)
-			}
-			c.mu.Lock()
-			c.oldest = upTo
-			c.mu.Unlock()
-		case i == 150:
-			if err := e.db.Compact(context.Background(), []byte{0}, []byte{0xff}, false); err != nil {
-				t.Fatal(err)
-			}
-		}
+		c.finish(e, 150)
 	}
-	c.finish(e, 100)
 }
 
 // Many writers at once: crashes fall between commits that share a sync.
 func TestCrashesOfManyWriters(t *testing.T) {
-	c := newCrashes(t, 25)
-	e := c.open()
-	var writers sync.WaitGroup
-	for w := range 8 {
-		writers.Go(func() {
-			for i := range 30 {
-				c.write(e, fmt.Sprintf("key/%d", (w+i)%5), OpCreate, object(500+i))
+	for range rounds() {
+		c := newCrashes(t, 25)
+		e := c.open()
+		for range 2 {
+			var writers sync.WaitGroup
+			for w := range 8 {
+				writers.Go(func() {
+					for i := range 20 {
+						c.write(e, fmt.Sprintf("key/%d", (w+i)%5), OpCreate, object(500+i))
+					}
+				})
 			}
-		})
-	}
-	writers.Wait()
-	c.finish(e, 20)
-}
-
-// logFault fails operations on the write-ahead log while it is on.
-type logFault struct {
-	on    atomic.Bool
-	kinds []errorfs.OpKind
-}
-
-var errDisk = errors.New("the disk is broken")
-
-func (f *logFault) MaybeError(op errorfs.Op) error {
-	if f.on.Load() && slices.Contains(f.kinds, op.Kind) && len(op.Path) > 4 && op.Path[len(op.Path)-4:] == ".log" {
-		return errDisk
-	}
-	return nil
-}
-
-func (f *logFault) String() string { return "logFault" }
-
-func TestFailedLogWrites(t *testing.T) {
-	for name, kinds := range map[string][]errorfs.OpKind{
-		"sync":  {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
-		"write": {errorfs.OpFileWrite},
-	} {
-		t.Run(name, func(t *testing.T) { testFailedLogWrites(t, &logFault{kinds: kinds}) })
+			writers.Wait()
+			e = c.reopen(e)
+		}
+		c.finish(e, 20)
 	}
 }
 
-func testFailedLogWrites(t *testing.T, fault *logFault) {
-	ctx, mem := context.Background(), vfs.NewCrashableMem()
-	e, err := Open(Config{Dir: "data", FS: errorfs.Wrap(mem, fault)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var announced atomic.Uint64
-	e.Subscribe(func(changes []*Change) { announced.Store(changes[len(changes)-1].Entry.Revision) })
-	const keys = 8
-	for i := range keys {
-		put(t, e, podKey(i), object(1000))
-	}
-	fault.on.Store(true)
-	var writers sync.WaitGroup
-	for i := range keys {
-		writers.Go(func() {
-			entry, err := e.Update(ctx, podKey(i), func(*Entry) (Write, error) { return Write{Op: OpUpdate, Value: object(2000)}, nil })
-			if !errors.Is(err, errDisk) {
-				t.Errorf("a write that could not be synced was acknowledged: %+v, %v", entry.Revision, err)
+// Crashes of a restore: the store is not there or whole, and the restore can be
+// run again.
+func TestCrashesOfRestore(t *testing.T) {
+	ctx, chance := context.Background(), 40
+	for range rounds() {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		rng, mem, crashed := rand.New(rand.NewPCG(seed, 0)), vfs.NewCrashableMem(), 0
+		e, err := Open(Config{Dir: "data", FS: mem, MemTableBytes: minMemTable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked, _ := work(e)
+		if err := errors.Join(e.Backup("backup"), e.Close()); err != nil {
+			t.Fatal(err)
+		}
+		last := acked[len(acked)-1].Entry.Revision
+		var mu sync.Mutex
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || rng.IntN(100) >= chance {
+				return nil
 			}
-		})
-	}
-	writers.Wait()
-	fault.on.Store(false)
-	if !errors.Is(e.Healthy(), errDisk) {
-		t.Errorf("Healthy: %v", e.Healthy())
-	}
-	_, err = e.Update(ctx, "new", func(*Entry) (Write, error) { t.Error("the function ran"); return Write{}, nil })
-	if !errors.Is(err, errDisk) {
-		t.Errorf("a later write: %v, expected the first failure", err)
-	}
-	if err := e.Trim(ctx, 5); !errors.Is(err, errDisk) {
-		t.Errorf("a later trim: %v, expected the first failure", err)
-	}
-	if e.Current() != keys || announced.Load() != keys {
-		t.Errorf("Current %d, announced %d; expected %d", e.Current(), announced.Load(), keys)
-	}
-	for i := range keys {
-		if entry, err := e.Get(ctx, podKey(i)); err != nil || entry.Revision != uint64(i+1) {
-			t.Errorf("%s is of revision %d, %v; expected %d", podKey(i), entry.Revision, err, i+1)
+			crashed++
+			copy := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+			ok, err := exists(copy, "new")
+			if err != nil {
+				t.Error(err)
+			}
+			if !ok {
+				if err := Restore(ctx, Config{Dir: "new", FS: copy}, "backup", 100); err != nil {
+					t.Errorf("restoring again after a crash: %v", err)
+					return nil
+				}
+			}
+			e, err := Open(Config{Dir: "new", FS: copy})
+			if err != nil {
+				t.Errorf("after a crash of a restore: %v", err)
+				return nil
+			}
+			if e.Current() != last+100 || e.Oldest() != last+100 {
+				t.Errorf("after a crash of a restore: Current %d, Oldest %d; expected %d", e.Current(), e.Oldest(), last+100)
+			}
+			checkAcked(t, "after a crash of a restore", e, acked)
+			if err := errors.Join(e.Check(ctx, func(problem string) { t.Error(problem) }), e.Close()); err != nil {
+				t.Error(err)
+			}
+			return nil
+		}))
+		if err := Restore(ctx, Config{Dir: "new", FS: fs}, "backup", 100); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d crashes", crashed)
+		if crashed < 10 {
+			t.Errorf("%d crashes are too few to tell", crashed)
 		}
 	}
-	n := 0
-	if _, err := e.Changes(ctx, "", 0, func(*Change) bool { n++; return true }); err != nil || n != keys {
-		t.Errorf("the feed has %d changes, %v; expected %d", n, err, keys)
-	}
-	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
-	_ = e.Close() // its log cannot be closed cleanly
-	again, err := Open(Config{Dir: "data", FS: crashed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	if again.Current() < keys {
-		t.Errorf("after the crash Current is %d, %d was acknowledged", again.Current(), keys)
-	}
-	if err := again.Check(ctx, func(problem string) { t.Error(problem) }); err != nil {
-		t.Error(err)
-	}
-	put(t, again, podKey(0), object(100))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -417,4 +418,92 @@ func TestFailingTables(t *testing.T) {
 	broken.Store(false)
 	eventually(t, "writes are accepted again", func() bool { return e.Healthy() == nil })
 	put(t, e, "new", object(100))
+}
+
+// logFault fails operations on the write-ahead log while it is on.
+type logFault struct {
+	on    atomic.Bool
+	kinds []errorfs.OpKind
+}
+
+var errDisk = errors.New("the disk is broken")
+
+func (f *logFault) MaybeError(op errorfs.Op) error {
+	if f.on.Load() && slices.Contains(f.kinds, op.Kind) && len(op.Path) > 4 && op.Path[len(op.Path)-4:] == ".log" {
+		return errDisk
+	}
+	return nil
+}
+
+func (f *logFault) String() string { return "logFault" }
+
+func TestFailedLogWrites(t *testing.T) {
+	for name, kinds := range map[string][]errorfs.OpKind{
+		"sync":  {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
+		"write": {errorfs.OpFileWrite},
+	} {
+		t.Run(name, func(t *testing.T) { testFailedLogWrites(t, &logFault{kinds: kinds}) })
+	}
+}
+
+func testFailedLogWrites(t *testing.T, fault *logFault) {
+	ctx, mem := context.Background(), vfs.NewCrashableMem()
+	e, err := Open(Config{Dir: "data", FS: errorfs.Wrap(mem, fault)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var announced atomic.Uint64
+	e.Subscribe(func(changes []*Change) { announced.Store(changes[len(changes)-1].Entry.Revision) })
+	const keys = 8
+	for i := range keys {
+		put(t, e, podKey(i), object(1000))
+	}
+	fault.on.Store(true)
+	var writers sync.WaitGroup
+	for i := range keys {
+		writers.Go(func() {
+			entry, err := e.Update(ctx, podKey(i), func(*Entry) (Write, error) { return Write{Op: OpUpdate, Value: object(2000)}, nil })
+			if !errors.Is(err, errDisk) {
+				t.Errorf("a write that could not be synced was acknowledged: %+v, %v", entry.Revision, err)
+			}
+		})
+	}
+	writers.Wait()
+	fault.on.Store(false)
+	if !errors.Is(e.Healthy(), errDisk) {
+		t.Errorf("Healthy: %v", e.Healthy())
+	}
+	_, err = e.Update(ctx, "new", func(*Entry) (Write, error) { t.Error("the function ran"); return Write{}, nil })
+	if !errors.Is(err, errDisk) {
+		t.Errorf("a later write: %v, expected the first failure", err)
+	}
+	if err := e.Trim(ctx, 5); !errors.Is(err, errDisk) {
+		t.Errorf("a later trim: %v, expected the first failure", err)
+	}
+	if e.Current() != keys || announced.Load() != keys {
+		t.Errorf("Current %d, announced %d; expected %d", e.Current(), announced.Load(), keys)
+	}
+	for i := range keys {
+		if entry, err := e.Get(ctx, podKey(i)); err != nil || entry.Revision != uint64(i+1) {
+			t.Errorf("%s is of revision %d, %v; expected %d", podKey(i), entry.Revision, err, i+1)
+		}
+	}
+	n := 0
+	if _, err := e.Changes(ctx, "", 0, func(*Change) bool { n++; return true }); err != nil || n != keys {
+		t.Errorf("the feed has %d changes, %v; expected %d", n, err, keys)
+	}
+	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+	_ = e.Close() // its log cannot be closed cleanly
+	again, err := Open(Config{Dir: "data", FS: crashed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if again.Current() < keys {
+		t.Errorf("after the crash Current is %d, %d was acknowledged", again.Current(), keys)
+	}
+	if err := again.Check(ctx, func(problem string) { t.Error(problem) }); err != nil {
+		t.Error(err)
+	}
+	put(t, again, podKey(0), object(100))
 }
