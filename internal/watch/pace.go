@@ -14,7 +14,7 @@ const (
 	leastPause = 200 * time.Microsecond
 	mostPause  = 2500 * time.Microsecond
 
-	enough      = 5 // changes that make up a wave for which the pause need not be prolonged
+	enough      = 8 // changes that make up a wave for which the pause need not be prolonged
 	mostProlong = 3 // times
 )
 
@@ -34,8 +34,8 @@ const (
 //
 // Example with 100 watchers, so a pause of 2.5 ms: changes by one writer at 0.0,
 // 0.4, 0.9 and 3.0 ms make waves at 0.0 with one change, at 2.5 with two, at 5.0
-// with one. With four writers the second wave comes at 5.0 with three, or still
-// later if the changes come as slowly as that.
+// with one. With four writers, who write more quickly as a rule, the second wave
+// comes at 10.0 with three.
 type pace struct {
 	wake      chan struct{} // closed and replaced by a wave
 	waiting   atomic.Int64  // how often wake was given out

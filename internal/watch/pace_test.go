@@ -100,8 +100,8 @@ func TestPaceWithSeveralWriters(t *testing.T) {
 		c.writing.Store(4)
 		c.write(0)
 		c.poll(1)
-		for _, ms := range []float64{0.4, 0.9, 3.0, 3.5, 4.0} {
-			c.write(ms)
+		for i := range enough {
+			c.write(0.5 + float64(i)*0.5)
 		}
 		c.wave(5.0, enough)
 		c.write(5.5)
