@@ -129,6 +129,9 @@ func (m *Model) Update(ctx context.Context, key string, fn func(current *store.E
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.closed {
+		return store.Entry{}, store.ErrClosed
+	}
 	c := &store.Change{Op: w.Op, Prev: current, Entry: store.Entry{Key: key, Revision: m.current() + 1}}
 	c.Entry.Meta, c.Entry.Body, c.Entry.RevisionAt = slices.Clone(w.Value.Meta), slices.Clone(w.Value.Body), -1
 	if at >= 0 {

@@ -69,6 +69,7 @@ func Run(t *testing.T, h Harness) {
 		{"Close", testClose},
 		{"RandomOperations", RunRandom},
 		{"ConcurrentHistory", testConcurrent},
+		{"Linearizable", testLinearizable},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, h) })
 	}
