@@ -16,6 +16,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/controller"
 )
 
 // Config says what one server is to be. The zero value of every field is its
@@ -115,7 +116,8 @@ type Config struct {
 	DisableProfiling bool
 
 	// Controllers names the controllers that run inside: "*" is all of them,
-	// "name" this one, "-name" not this one, "-*" none. Default "*".
+	// "name" this one, "-name" not this one, "-*" none. Default "*". See
+	// controller.Names.
 	Controllers []string
 
 	// Logger receives what the server has to say. Default: nothing is logged.
@@ -239,10 +241,8 @@ func (c *Config) Validate() error {
 	if d.MaxRequestBytes < d.MaxObjectBytes {
 		wrong("largest request: %d bytes is less than the largest object (%d); raise one or lower the other", d.MaxRequestBytes, d.MaxObjectBytes)
 	}
-	for _, name := range d.Controllers {
-		if strings.TrimPrefix(name, "-") == "" || strings.ContainsAny(name, " ,") {
-			wrong("controllers: %q is not a name; use \"*\", a controller's name, or either with \"-\" before it", name)
-		}
+	if err := controller.Check(d.Controllers); err != nil {
+		all = append(all, err)
 	}
 	return errors.Join(all...)
 }

@@ -35,6 +35,9 @@ func (s *Server) delete(r *request) error {
 		return err
 	}
 	t := r.target
+	if opts.propagation == "" && t.resource.GV.Group == "batch" && t.resource.Plural == "jobs" {
+		r.warn("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+	}
 	if s.isNamespace(t.resource) && slices.Contains(systemNamespaces, t.name) && t.name != "kube-node-lease" {
 		return api.Forbidden(t.resource.GroupResource(), t.name, "this namespace may not be deleted")
 	}
@@ -99,19 +102,19 @@ func (o *deleteOptions) check(res *api.Resource, name string, meta document.Valu
 // which it does in place.
 func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, error) {
 	meta := obj.Get("metadata")
-	grace := int64(0)
-	if res.Graceful {
+	grace, changed := int64(0), false
+	terminating := meta.Get("deletionTimestamp").Exists()
+	switch {
+	case res.Graceful && terminating:
+		if changed = shortenGrace(meta, opts.grace); !changed {
+			return store.Write{}, nil // what was begun goes on as it was asked for
+		}
+		grace, _ = meta.Get("deletionGracePeriodSeconds").Int()
+	case res.Graceful:
 		grace = podGrace(obj, opts.grace)
 	}
-	changed := setPropagation(meta, opts.propagation)
-	terminating := meta.Get("deletionTimestamp").Exists()
-	if terminating {
-		if left, _ := meta.Get("deletionGracePeriodSeconds").Int(); grace < left {
-			s.markTerminating(meta, grace)
-			changed = true
-		} else {
-			grace = left
-		}
+	if setPropagation(meta, propagation(res, meta, opts.propagation)) {
+		changed = true
 	}
 	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0
 	if wait && !terminating {
@@ -167,10 +170,55 @@ func podGrace(obj document.Value, asked *int64) int64 {
 	if asked != nil {
 		grace = *asked
 	}
+	return atLeast(grace)
+}
+
+// atLeast turns a negative grace period into the shortest one.
+func atLeast(grace int64) int64 {
 	if grace < 0 {
-		grace = 1
+		return 1
 	}
 	return grace
+}
+
+// shortenGrace gives an object that is being deleted less time, counted from the
+// first delete. It reports whether it had more.
+func shortenGrace(meta document.Value, asked *int64) bool {
+	left, ok := meta.Get("deletionGracePeriodSeconds").Int()
+	if asked == nil || !ok || atLeast(*asked) >= left {
+		return false
+	}
+	grace := atLeast(*asked)
+	if at, err := time.Parse(time.RFC3339, meta.Get("deletionTimestamp").Text()); err == nil {
+		at = at.Add(time.Duration(grace-left) * time.Second)
+		meta.SetString("deletionTimestamp", at.UTC().Format(time.RFC3339))
+	}
+	meta.SetInt("deletionGracePeriodSeconds", grace)
+	return true
+}
+
+// propagation is the policy that a delete follows: the one that is asked for,
+// otherwise the one that the object's finalizers say already, otherwise that of
+// its kind. "" leaves the finalizers as they are.
+func propagation(res *api.Resource, meta document.Value, asked string) string {
+	switch {
+	case res.Plural == "events":
+		return "Background" // they are never owners
+	case asked != "":
+		return asked
+	case holds(meta.Get("finalizers"), finalizerOrphan), holds(meta.Get("finalizers"), finalizerForeground):
+		return ""
+	case orphans(res):
+		return "Orphan"
+	}
+	return ""
+}
+
+// orphans reports whether the dependents of a kind outlive it unless a delete
+// says otherwise, which is so for kinds that are older than the garbage
+// collector.
+func orphans(res *api.Resource) bool {
+	return res.GV.Group == "" && res.Plural == "replicationcontrollers" || res.GV.Group == "batch" && res.Plural == "jobs"
 }
 
 // setPropagation puts the garbage collector's finalizer in place and reports

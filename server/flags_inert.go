@@ -88,8 +88,8 @@ func Ineffective(fs *pflag.FlagSet) []string {
 }
 
 // waiting are flags that are read and checked, and whose subject does not exist
-// yet: there are no controllers, and no start-up steps after the first request.
-var waiting = []string{"controllers", "livez-grace-period"}
+// yet: there are no start-up steps after the first request.
+var waiting = []string{"livez-grace-period"}
 
 // inert is the value of a flag without effect; it holds the flag's type.
 type inert string

@@ -36,7 +36,7 @@ func TestFlags(t *testing.T) {
 		{"--max-requests-inflight=0 --max-mutating-requests-inflight=7", func(c *Config) bool { return c.MaxRequestsInflight == -1 && c.MaxMutatingRequestsInflight == 7 }},
 		{"--min-request-timeout=60 --request-timeout=5s", func(c *Config) bool { return c.MinRequestTimeout == time.Minute && c.RequestTimeout == 5*time.Second }},
 		{"--token_auth_file=x --client-ca-file y", func(c *Config) bool { return c.TokenAuthFile == "x" && c.ClientCAFile == "y" }},
-		{"--controllers=*,-gc", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "-gc"}) }},
+		{"--controllers=*,-garbagecollector", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "-garbagecollector"}) }},
 		{"--write-kubeconfig=k --in-memory", func(c *Config) bool { return c.KubeconfigFile == "k" && c.InMemory }},
 	} {
 		cfg, _, err := parse(c.line)

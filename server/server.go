@@ -21,6 +21,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -45,6 +46,7 @@ type Server struct {
 	store        store.Store
 	control      *control // nil when the store has no files
 	hub          *watch.Hub
+	controllers  *controller.Manager
 	headers      *index.Index
 	pages        pages
 	codecs       codecs
@@ -83,6 +85,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.closeParts()
 		return nil, err
 	}
+	s.controllers = s.startControllers()
 	go s.run(ctx)
 	return s, nil
 }
@@ -215,6 +218,7 @@ func (s *Server) shutdown(ctx context.Context) {
 			wait(ctx, s.cfg.ShutdownDelay)
 		}
 		close(s.stopping)
+		s.controllers.Stop()
 		if err := s.http.Shutdown(ctx); err != nil {
 			_ = s.http.Close()
 		}

@@ -1,0 +1,131 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// cluster is what controllers know of the server.
+type cluster struct {
+	Config
+	Cluster    Cluster          // as whom the controller acts
+	types      map[string]*Type // by prefix
+	namespaces *Type
+}
+
+func newCluster(cfg Config) *cluster {
+	c := &cluster{Config: cfg, types: make(map[string]*Type, len(cfg.Types))}
+	for i := range cfg.Types {
+		c.types[cfg.Types[i].Prefix] = &cfg.Types[i]
+	}
+	c.namespaces = c.find("", "namespaces")
+	return c
+}
+
+// as returns the cluster for one controller.
+func (c *cluster) as(account string) *cluster {
+	own := *c
+	own.Cluster = c.Acting(account)
+	return &own
+}
+
+// parallel is how many writes a piece of work has in flight: those that are
+// there at the same time share the disk's sync.
+const parallel = 16
+
+// key is the store's key of an object.
+func (t *Type) key(namespace, name string) string {
+	if t.Namespaced {
+		return t.Prefix + namespace + "/" + name
+	}
+	return t.Prefix + name
+}
+
+// split takes the names out of a key.
+func (t *Type) split(key string) (namespace, name string) {
+	rest := key[len(t.Prefix):]
+	if t.Namespaced {
+		namespace, name, _ = strings.Cut(rest, "/")
+		return namespace, name
+	}
+	return "", rest
+}
+
+// typeOf finds the type of the object that a key names; nil for what is no
+// object.
+func (c *cluster) typeOf(key string) *Type {
+	if i := strings.IndexByte(key, '/'); i >= 0 {
+		if j := strings.IndexByte(key[i+1:], '/'); j >= 0 {
+			return c.types[key[:i+j+2]]
+		}
+	}
+	return nil
+}
+
+// find returns the type with a group and plural name; nil for none.
+func (c *cluster) find(group, plural string) *Type {
+	for _, t := range c.types {
+		if t.GV.Group == group && t.Plural == plural {
+			return t
+		}
+	}
+	return nil
+}
+
+// active reports whether a namespace exists and takes new content.
+func (c *cluster) active(ctx context.Context, name string) (bool, error) {
+	e, err := c.Store.Get(ctx, c.namespaces.key("", name))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return !terminating(e.Body), nil
+}
+
+// terminating reports whether an object is being deleted.
+func terminating(body []byte) bool {
+	at, ok := document.Find(body, "metadata", "deletionTimestamp")
+	return ok && string(at) != "null"
+}
+
+// is reports whether an error is the answer with a reason.
+func is(err error, reason api.Reason) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Reason == reason
+}
+
+// gone turns the error of working on an object that is not there any more into
+// success.
+func gone(err error) error {
+	if is(err, api.ReasonNotFound) {
+		return nil
+	}
+	return err
+}
+
+// order lists the types as they are scanned: namespaces first, because the rest
+// is in them.
+func (c *cluster) order() []*Type {
+	var types []*Type
+	for _, t := range c.types {
+		types = append(types, t)
+	}
+	slices.SortFunc(types, func(a, b *Type) int {
+		switch {
+		case a == c.namespaces:
+			return -1
+		case b == c.namespaces:
+			return 1
+		}
+		return strings.Compare(a.Prefix, b.Prefix)
+	})
+	return types
+}

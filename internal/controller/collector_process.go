@@ -1,0 +1,211 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// process looks at one object and does what is due.
+func (gc *collector) process(ctx context.Context, key string) error {
+	e, err := gc.Store.Get(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	t := gc.typeOf(key)
+	if t == nil {
+		return nil
+	}
+	o := subject{typ: t, key: key, revision: e.Revision, metadata: readMetadata(e.Body)}
+	o.namespace, o.name = t.split(key)
+	switch {
+	case o.orphans():
+		return gc.orphan(ctx, &o)
+	case o.waits():
+		return gc.foreground(ctx, &o)
+	case o.deleting:
+		return nil
+	}
+	return gc.judge(ctx, &o)
+}
+
+// subject is the object that is looked at.
+type subject struct {
+	metadata
+	typ             *Type
+	key             string
+	namespace, name string
+	revision        uint64
+}
+
+// edit changes an object, unless it is gone or another by now.
+func (gc *collector) edit(ctx context.Context, t *Type, namespace, name, uid string, edit func(meta document.Value)) error {
+	return gone(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
+		if meta := obj.Get("metadata"); meta.Get("uid").Equals(uid) {
+			edit(meta)
+		}
+	}))
+}
+
+// orphan takes an object out of the references of its dependents, and lets it go
+// then.
+func (gc *collector) orphan(ctx context.Context, o *subject) error {
+	keys, ok := gc.graph.dependentsOf(parseUID([]byte(o.uid)), o.revision)
+	if !ok {
+		return nil // the change that brought the object to this state will be shown
+	}
+	errs := each(ctx, parallel, keys, func(ctx context.Context, key string) error {
+		t := gc.typeOf(key)
+		namespace, name := t.split(key)
+		return gone(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
+			removeOwners(obj.Get("metadata"), func(owner document.Value) bool { return owner.Get("uid").Equals(o.uid) })
+		}))
+	})
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return gc.removeFinalizer(ctx, o, finalizerOrphan)
+}
+
+// foreground lets an object go when no dependent blocks that any more. The
+// dependents are looked at on their own.
+func (gc *collector) foreground(ctx context.Context, o *subject) error {
+	blocked, ok := gc.graph.blocked(parseUID([]byte(o.uid)), o.revision)
+	if blocked || !ok {
+		return nil // a change that is still to come ends the wait
+	}
+	return gc.removeFinalizer(ctx, o, finalizerForeground)
+}
+
+func (gc *collector) removeFinalizer(ctx context.Context, o *subject, finalizer string) error {
+	return gc.edit(ctx, o.typ, o.namespace, o.name, o.uid, func(meta document.Value) {
+		removeText(meta, "finalizers", finalizer)
+	})
+}
+
+// owners of an object, by what they mean for it.
+type verdict struct {
+	solid    int                 // they exist
+	dangling map[string]struct{} // uids of those that are absent
+	waiting  map[string]struct{} // uids of those that wait for their dependents
+}
+
+// judge decides whether an object that is not being deleted may stay.
+func (gc *collector) judge(ctx context.Context, o *subject) error {
+	v, err := gc.classify(ctx, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(v.dangling) == 0 && len(v.waiting) == 0:
+		return nil
+	case v.solid > 0:
+		return gc.edit(ctx, o.typ, o.namespace, o.name, o.uid, func(meta document.Value) {
+			removeOwners(meta, func(owner document.Value) bool {
+				_, dangling := v.dangling[owner.Get("uid").Text()]
+				_, waiting := v.waiting[owner.Get("uid").Text()]
+				return dangling || waiting
+			})
+		})
+	}
+	propagation := "Background"
+	if o.metadata.foreground {
+		propagation = finalizerPolicies[finalizerForeground]
+	} else if o.metadata.orphan {
+		propagation = finalizerPolicies[finalizerOrphan]
+	}
+	// The references must not change between the look and the deed.
+	options := DeleteOptions{UID: o.uid, Revision: strconv.FormatUint(o.revision, 10)}
+	dependents, circle := gc.graph.circle(parseUID([]byte(o.uid)))
+	if len(v.waiting) > 0 && dependents {
+		propagation = finalizerPolicies[finalizerForeground]
+		if circle {
+			// Each would wait for the other: this one blocks nobody any more.
+			if err := gc.unblock(ctx, o); err != nil {
+				return err
+			}
+			options.Revision = ""
+		}
+	}
+	options.Propagation = propagation
+	return gone(gc.Cluster.Delete(ctx, o.typ.Resource, o.namespace, o.name, options))
+}
+
+// finalizerPolicies are the propagation policies that the finalizers stand for.
+var finalizerPolicies = map[string]string{finalizerForeground: "Foreground", finalizerOrphan: "Orphan"}
+
+// unblock takes the blocking out of all of an object's references.
+func (gc *collector) unblock(ctx context.Context, o *subject) error {
+	return gc.edit(ctx, o.typ, o.namespace, o.name, o.uid, func(meta document.Value) {
+		for _, owner := range meta.Get("ownerReferences").Elements() {
+			if owner.Get("blockOwnerDeletion").Bool() {
+				owner.SetBool("blockOwnerDeletion", false)
+			}
+		}
+	})
+}
+
+// classify looks at the owners as they are now. Owners of a kind that is not
+// served, and those that a cluster-scoped object cannot have, count as existing:
+// nothing is deleted on the word of a reference that cannot be checked.
+func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err error) {
+	v.dangling, v.waiting = make(map[string]struct{}), make(map[string]struct{})
+	for i := range o.owners {
+		r := &o.owners[i]
+		key, err := gc.ownerKey(o.namespace, r)
+		if errors.Is(err, errNamespaced) {
+			gc.reportOwner(ctx, o, r)
+		}
+		if err != nil {
+			v.solid++
+			continue
+		}
+		owner, err := gc.read(ctx, key)
+		switch {
+		case err != nil:
+			return v, err
+		case owner == nil || owner.uid != r.uid:
+			v.dangling[r.uid] = struct{}{}
+			if gc.elsewhere(r) {
+				gc.reportOwner(ctx, o, r)
+			}
+		case owner.waits():
+			v.waiting[r.uid] = struct{}{}
+		default:
+			v.solid++
+		}
+	}
+	return v, nil
+}
+
+// removeOwners takes references out of an object's metadata.
+func removeOwners(meta document.Value, which func(owner document.Value) bool) {
+	list := meta.Get("ownerReferences")
+	for i := list.Len() - 1; i >= 0; i-- {
+		if which(list.Index(i)) {
+			list.RemoveIndex(i)
+		}
+	}
+	if list.Exists() && list.Len() == 0 {
+		meta.Remove("ownerReferences")
+	}
+}
+
+// removeText takes a string out of a list.
+func removeText(obj document.Value, field, text string) {
+	list := obj.Get(field)
+	for i := list.Len() - 1; i >= 0; i-- {
+		if list.Index(i).Equals(text) {
+			list.RemoveIndex(i)
+		}
+	}
+	if list.Exists() && list.Len() == 0 {
+		obj.Remove(field)
+	}
+}

@@ -1,0 +1,127 @@
+// Package controller holds the controllers that run inside the server: they
+// bring the cluster from what is into what the objects say.
+//
+// All of them live on one feed, which shows every object and then every change
+// in revision order. A controller looks at a change for as short as it can and
+// puts what is to be done into its queue; the work itself reads the newest state
+// from the store and writes through the server's own operations, so it may be
+// repeated at any time. Without changes there is no goroutine but the feed's,
+// which sleeps.
+package controller
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Cluster is the writing side of the server. The operations do all that a
+// request would, short of authorization; their errors are those of requests
+// (*api.Error) and the store's.
+type Cluster interface {
+	// Create stores a new object, given as JSON.
+	Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error
+	// Edit changes an object by one of its endpoints: "" is the main one,
+	// otherwise the name of a subresource. An edit that changes nothing is not
+	// a write. edit runs once, on the newest state.
+	Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error
+	// Delete is the DELETE of a request.
+	Delete(ctx context.Context, res *api.Resource, namespace, name string, o DeleteOptions) error
+}
+
+// DeleteOptions are those of a DELETE. Empty fields ask for nothing.
+type DeleteOptions struct {
+	Propagation   string // Orphan, Background, Foreground
+	UID, Revision string // preconditions
+}
+
+// Type is a resource type that the store holds: the row of its storage version.
+// The key of an object is Prefix, for a namespaced one its namespace and a
+// slash, and its name.
+type Type struct {
+	*api.Resource
+	Prefix string // "core/pods/"
+}
+
+// Config says what a manager works on, and which controllers it runs.
+type Config struct {
+	Controllers []string // a selection, see Enabled
+	// Acting gives the cluster as a service account of kube-system, by whose name
+	// the writes are known.
+	Acting func(account string) Cluster
+	Store  store.Store
+	Types  []Type // every stored resource type once
+	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
+	Kinds       map[Kind]string
+	RootCA      []byte // PEM: whom the clients in the cluster trust the server by
+	LabelDomain string
+	Now         func() time.Time
+	Logger      *slog.Logger
+}
+
+// Kind names a kind as objects do.
+type Kind struct{ APIVersion, Kind string }
+
+// handler is a controller as the feed sees it. All methods but close are called
+// by the feed's goroutine.
+type handler interface {
+	// wants reports whether the controller is shown the objects of a type that
+	// are there at the start. Changes are shown of all types.
+	wants(t *Type) bool
+	// observe shows an object, or a change of one.
+	observe(ctx context.Context, o *observation)
+	// reset forgets everything, because all objects will be shown anew.
+	reset()
+	// close ends the controller's work and returns when it has ended.
+	close()
+}
+
+// Manager runs controllers.
+type Manager struct {
+	stop context.CancelFunc
+	feed *feed
+	wg   sync.WaitGroup
+}
+
+// Start begins to run the selected controllers and returns at once. Stop must be
+// called before the store is closed.
+func Start(cfg Config) *Manager {
+	ctx, stop := context.WithCancel(context.Background())
+	c := newCluster(cfg)
+	m := &Manager{stop: stop, feed: newFeed(c)}
+	for _, made := range []struct {
+		name, account string
+		new           func(context.Context, *cluster) handler
+	}{
+		{Namespace, "namespace-controller", newNamespaces},
+		{GarbageCollector, "generic-garbage-collector", newCollector},
+		{ServiceAccount, "service-account-controller", newServiceAccounts},
+		{RootCA, "root-ca-cert-publisher", newRootCA},
+	} {
+		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
+			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
+		}
+	}
+	if len(m.feed.handlers) > 0 {
+		m.wg.Go(func() { m.feed.run(ctx) })
+	}
+	return m
+}
+
+// Stop ends the controllers' work and returns when it has ended. What is not
+// done yet will be found by the next start.
+func (m *Manager) Stop() {
+	if m == nil {
+		return
+	}
+	m.stop()
+	m.wg.Wait()
+	for _, h := range m.feed.handlers {
+		h.close()
+	}
+}

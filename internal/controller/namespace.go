@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// namespaces is the controller that empties a namespace that is being deleted,
+// and lets it go then.
+//
+// What cannot go at once (objects with finalizers, pods with a grace period) is
+// waited for: every change of an object in the namespace has it looked at again.
+// Objects in a namespace that is gone are deleted too: a create that was late
+// by an instant can leave one.
+type namespaces struct {
+	*cluster
+	content []*Type        // in the order in which it is deleted
+	queue   *queue[string] // by name
+
+	// used by the feed's goroutine only
+	ending map[string]bool // of all namespaces, whether they are being deleted
+}
+
+// settleTime is how long changes in a namespace are gathered before it is looked
+// at again.
+const settleTime = 20 * time.Millisecond
+
+// namespaceFinalizer is the word in spec.finalizers that stands for this
+// controller.
+const namespaceFinalizer = "kubernetes"
+
+func newNamespaces(ctx context.Context, c *cluster) handler {
+	n := &namespaces{cluster: c, content: contentOrder(c), ending: make(map[string]bool)}
+	n.queue = newQueue(ctx, Namespace, 4, c.Logger, n.sync)
+	return n
+}
+
+func (n *namespaces) wants(t *Type) bool { return t == n.cluster.namespaces }
+func (n *namespaces) reset()             { clear(n.ending) }
+func (n *namespaces) close()             { n.queue.close() }
+
+func (n *namespaces) observe(_ context.Context, o *observation) {
+	if o.typ == n.cluster.namespaces {
+		_, name := o.typ.split(o.key)
+		if o.op == store.OpDelete {
+			delete(n.ending, name)
+			return
+		}
+		name = strings.Clone(name)
+		if n.ending[name] = terminating(o.body); n.ending[name] {
+			n.queue.add(name)
+		}
+		return
+	}
+	if !o.typ.Namespaced {
+		return
+	}
+	namespace, _ := o.typ.split(o.key)
+	ending, known := n.ending[namespace]
+	if ending || !known && o.op != store.OpDelete {
+		n.queue.addAfter(strings.Clone(namespace), settleTime)
+	}
+}
+
+// sync does what is due for one namespace.
+func (n *namespaces) sync(ctx context.Context, name string) error {
+	view, err := n.Store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = view.Close() }()
+	e, err := view.Get(n.cluster.namespaces.key("", name))
+	if errors.Is(err, store.ErrNotFound) {
+		// Only what this view has: the name may be used again by now.
+		return errors.Join(n.empty(ctx, view, name)...)
+	}
+	if err != nil || !terminating(e.Body) {
+		return err
+	}
+	if left, _ := document.Find(e.Body, "spec", "finalizers"); len(left) == 0 || string(left) == "[]" {
+		return nil
+	}
+	errs := n.empty(ctx, view, name)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	left, err := n.count(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := n.report(ctx, name, conditions(errs, left)); err != nil {
+		return gone(err)
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if len(left.objects) > 0 {
+		return nil // the changes that are waited for will be seen
+	}
+	return n.finalize(ctx, name)
+}
+
+// finalize says that the content is gone.
+func (n *namespaces) finalize(ctx context.Context, name string) error {
+	err := n.Cluster.Edit(ctx, n.cluster.namespaces.Resource, "", name, "finalize", func(obj document.Value) {
+		if terminatingValue(obj) {
+			removeText(obj.Get("spec"), "finalizers", namespaceFinalizer)
+		}
+	})
+	return gone(err)
+}
+
+func terminatingValue(obj document.Value) bool {
+	return obj.At("metadata", "deletionTimestamp").Text() != ""
+}
+
+// contentOrder lists the types whose objects are deleted with their namespace:
+// pods first, so that what runs is told to stop before it loses what it uses.
+func contentOrder(c *cluster) []*Type {
+	var pods, others []*Type
+	for _, t := range c.order() {
+		switch {
+		case !t.Namespaced || !t.Verbs.Has(api.VerbDelete):
+		case t.Plural == "pods" && t.GV.Group == "":
+			pods = append(pods, t)
+		default:
+			others = append(others, t)
+		}
+	}
+	return append(pods, others...)
+}

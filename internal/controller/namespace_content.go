@@ -1,0 +1,81 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// chunk is how many objects are held in memory to be deleted.
+const chunk = 1000
+
+// doomed is an object that is to be deleted.
+type doomed struct{ name, uid string }
+
+// empty deletes everything that a view has in a namespace.
+func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace string) []error {
+	var errs []error
+	for _, t := range n.content {
+		prefix := t.key(namespace, "")
+		for from := prefix; from != "" && ctx.Err() == nil; {
+			var objects []doomed
+			next := ""
+			err := view.Scan(ctx, prefix, from, func(e *store.Entry) bool {
+				if len(objects) == chunk {
+					next = string(append([]byte(nil), e.Key...))
+					return false
+				}
+				uid, _ := document.Find(e.Body, "metadata", "uid")
+				objects = append(objects, doomed{name: string([]byte(e.Key[len(prefix):])), uid: document.Unquote(uid)})
+				return true
+			})
+			if err != nil {
+				errs = append(errs, err)
+				break
+			}
+			errs = append(errs, each(ctx, parallel, objects, func(ctx context.Context, d doomed) error {
+				err := n.Cluster.Delete(ctx, t.Resource, namespace, d.name, DeleteOptions{Propagation: "Background", UID: d.uid})
+				if err == nil || is(err, api.ReasonNotFound) || is(err, api.ReasonConflict) {
+					return nil // in a conflict it is another object by now, which the next look finds
+				}
+				return fmt.Errorf("%s %s: %w", t.Plural, d.name, err)
+			})...)
+			from = next
+		}
+	}
+	return errs
+}
+
+// remains is what is left in a namespace.
+type remains struct {
+	objects    map[string]int // by "plural.group"
+	finalizers map[string]int // by finalizer
+}
+
+// count looks at what is in a namespace now.
+func (n *namespaces) count(ctx context.Context, namespace string) (remains, error) {
+	left := remains{objects: make(map[string]int), finalizers: make(map[string]int)}
+	view, err := n.Store.At(ctx, 0)
+	if err != nil {
+		return left, err
+	}
+	defer func() { _ = view.Close() }()
+	for _, t := range n.content {
+		err := view.Scan(ctx, t.key(namespace, ""), "", func(e *store.Entry) bool {
+			left.objects[t.Plural+"."+t.GV.Group]++
+			finalizers, _ := document.Find(e.Body, "metadata", "finalizers")
+			document.EachElement(finalizers, func(value []byte) bool {
+				left.finalizers[document.Unquote(value)]++
+				return true
+			})
+			return true
+		})
+		if err != nil {
+			return left, err
+		}
+	}
+	return left, nil
+}

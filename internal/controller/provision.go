@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// provisioner keeps one object in every namespace that is not being deleted.
+type provisioner struct {
+	*cluster
+	typ    *Type
+	name   string
+	object []byte // the object, JSON
+	// right reports whether the stored object is as it is to be, mend makes it
+	// so. nil when its existence is all.
+	right func(body []byte) bool
+	mend  func(obj document.Value)
+	queue *queue[string] // by namespace
+}
+
+// newServiceAccounts is the controller that gives every namespace the service
+// account that pods use when they name none.
+func newServiceAccounts(ctx context.Context, c *cluster) handler {
+	p := &provisioner{cluster: c, typ: c.find("", "serviceaccounts"), name: "default",
+		object: []byte(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}`)}
+	p.queue = newQueue(ctx, ServiceAccount, parallel, c.Logger, p.provide)
+	return p
+}
+
+// newRootCA is the controller that publishes the authority of the server's
+// certificate in every namespace, for the clients in pods.
+func newRootCA(ctx context.Context, c *cluster) handler {
+	annotation := c.LabelDomain + "/description"
+	const description = "The authorities by which clients in the cluster trust the API server at its internal addresses. Other certificates need not be signed by them."
+	data := map[string]string{"ca.crt": string(c.RootCA)}
+	object, _ := json.Marshal(map[string]any{ // strings in maps can always be written
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "kube-root-ca.crt", "annotations": map[string]string{annotation: description}},
+		"data":     data,
+	})
+	p := &provisioner{cluster: c, typ: c.find("", "configmaps"), name: "kube-root-ca.crt", object: object}
+	p.right = func(body []byte) bool {
+		have, _ := document.Find(body, "data")
+		var got map[string]string
+		text, _ := document.Find(body, "metadata", "annotations", annotation)
+		return json.Unmarshal(have, &got) == nil && maps.Equal(got, data) && document.Unquote(text) != ""
+	}
+	p.mend = func(obj document.Value) {
+		obj.Remove("data")
+		obj.SetObject("data").SetString("ca.crt", string(c.RootCA))
+		if annotations := obj.SetObject("metadata").SetObject("annotations"); annotations.Get(annotation).Text() == "" {
+			annotations.SetString(annotation, description)
+		}
+	}
+	p.queue = newQueue(ctx, RootCA, parallel, c.Logger, p.provide)
+	return p
+}
+
+func (p *provisioner) wants(t *Type) bool { return t == p.namespaces }
+func (p *provisioner) reset()             {}
+func (p *provisioner) close()             { p.queue.close() }
+
+func (p *provisioner) observe(_ context.Context, o *observation) {
+	switch o.typ {
+	case p.namespaces:
+		// Other changes of a namespace are of no matter: the object is watched itself.
+		if (o.op == 0 || o.op == store.OpCreate) && !terminating(o.body) {
+			_, name := o.typ.split(o.key)
+			p.queue.add(strings.Clone(name))
+		}
+	case p.typ:
+		namespace, name := o.typ.split(o.key)
+		if name == p.name && (o.op == store.OpDelete || p.right != nil && !p.right(o.body)) {
+			p.queue.add(strings.Clone(namespace))
+		}
+	}
+}
+
+// provide creates or mends the object of one namespace.
+func (p *provisioner) provide(ctx context.Context, namespace string) error {
+	if p.typ == nil {
+		return nil
+	}
+	e, err := p.Store.Get(ctx, p.typ.key(namespace, p.name))
+	switch {
+	case err == nil && (p.right == nil || terminating(e.Body) || p.right(e.Body)):
+		return nil
+	case err == nil:
+		return gone(p.Cluster.Edit(ctx, p.typ.Resource, namespace, p.name, "", p.mend))
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	active, err := p.active(ctx, namespace)
+	if err != nil || !active {
+		return err
+	}
+	err = p.Cluster.Create(ctx, p.typ.Resource, namespace, p.object)
+	if is(err, api.ReasonAlreadyExists) {
+		return nil
+	}
+	return err // a namespace that goes meanwhile is found not to be active the next time
+}

@@ -1,0 +1,58 @@
+package document
+
+import "encoding/json"
+
+// EachMember visits the members of an object in canonical JSON, without building
+// a tree, until visit returns false. name is without its quotes, in its escaped
+// form; value is the text of the value. Both are parts of data. Text that is no
+// object has no members.
+func EachMember(data []byte, visit func(name, value []byte) bool) {
+	if len(data) == 0 || data[0] != '{' {
+		return
+	}
+	for i := 1; i < len(data) && data[i] == '"'; i++ {
+		colon, _ := quotedEnd(data, i)
+		if colon < 0 || colon >= len(data) || data[colon] != ':' {
+			return
+		}
+		end := valueEnd(data, colon+1)
+		if end < 0 || !visit(data[i+1:colon-1], data[colon+1:end]) {
+			return
+		}
+		if i = end; i >= len(data) || data[i] != ',' {
+			return
+		}
+	}
+}
+
+// EachElement visits the elements of an array in canonical JSON until visit
+// returns false. Text that is no array has no elements.
+func EachElement(data []byte, visit func(value []byte) bool) {
+	if len(data) < 2 || data[0] != '[' || data[1] == ']' {
+		return
+	}
+	for i := 1; i < len(data); i++ {
+		end := valueEnd(data, i)
+		if end < 0 || !visit(data[i:end]) {
+			return
+		}
+		if i = end; i >= len(data) || data[i] != ',' {
+			return
+		}
+	}
+}
+
+// Unquote returns the string that JSON text says, "" for text that is no string.
+func Unquote(text []byte) string {
+	if len(text) < 2 || text[0] != '"' {
+		return ""
+	}
+	if _, plain := quotedEnd(text, 0); plain {
+		return string(text[1 : len(text)-1])
+	}
+	var s string
+	if json.Unmarshal(text, &s) != nil {
+		return ""
+	}
+	return s
+}

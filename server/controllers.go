@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// startControllers runs the controllers that the configuration selects. They
+// begin by looking at all objects, beside the first requests.
+func (s *Server) startControllers() *controller.Manager {
+	cfg := controller.Config{
+		Controllers: s.cfg.Controllers,
+		Acting:      s.actAs,
+		Store:       s.store,
+		Kinds:       make(map[controller.Kind]string),
+		RootCA:      s.credentials.CA,
+		LabelDomain: catalog.LabelDomain,
+		Now:         s.cfg.now,
+		Logger:      s.log,
+	}
+	types := make(map[string]*api.Resource)
+	for _, gv := range s.groups {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			if !res.Stored {
+				continue
+			}
+			prefix := prefixOf(res, "")
+			cfg.Kinds[controller.Kind{APIVersion: gv.APIVersion(), Kind: res.Kind}] = prefix
+			if types[prefix] == nil || gv.Version == res.StorageVersion {
+				types[prefix] = res
+			}
+		}
+	}
+	for prefix, res := range types {
+		cfg.Types = append(cfg.Types, controller.Type{Resource: res, Prefix: prefix})
+	}
+	return controller.Start(cfg)
+}
+
+// actor is the server's own writing operations, as a controller's.
+type actor struct {
+	server *Server
+	opts   writeOptions
+}
+
+// actAs gives the writing operations as a service account of kube-system.
+func (s *Server) actAs(account string) controller.Cluster {
+	user := &authn.User{Name: "system:serviceaccount:kube-system:" + account,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", authn.GroupAuthenticated}}
+	return &actor{server: s, opts: writeOptions{user: user, validation: "Ignore", fieldManager: "kube-controller-manager"}}
+}
+
+// Create implements controller.Cluster.
+func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
+	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: a.server.decodeLimits}
+	doc, _, err := decoder.Decode(res.Type, object)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	_, err = a.server.createObject(ctx, res, namespace, doc.Root(), a.opts)
+	return err
+}
+
+// Edit implements controller.Cluster.
+func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error {
+	t := target{resource: res, namespace: namespace, name: name}
+	if subresource != "" {
+		t.sub = res.Subresource(subresource)
+	}
+	var doc *document.Document
+	defer func() { doc.Release() }()
+	_, err := a.server.transact(ctx, t, a.opts, func(current *store.Entry) (document.Value, error) {
+		if current == nil {
+			return document.Value{}, api.NotFound(res.GroupResource(), name)
+		}
+		var err error
+		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
+			return document.Value{}, err
+		}
+		edit(doc.Root())
+		return doc.Root(), nil
+	})
+	return err
+}
+
+// Delete implements controller.Cluster.
+func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name string, o controller.DeleteOptions) error {
+	_, _, err := a.server.deleteObject(ctx, res, namespace, name,
+		deleteOptions{propagation: o.Propagation, uid: o.UID, rv: o.Revision})
+	return err
+}

@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const namespacesPath = "/api/v1/namespaces"
+
+// conditionsOf lists the conditions of a namespace: "Type Status Reason".
+func conditionsOf(o contents, name string) map[string]string {
+	got := map[string]string{}
+	list, _ := o.in(name, "status.conditions").([]any)
+	for _, c := range list {
+		c := c.(map[string]any)
+		got[c["type"].(string)] = fmt.Sprint(c["status"], " ", c["reason"], ": ", c["message"])
+	}
+	return got
+}
+
+func TestNamespaceIsEmptied(t *testing.T) {
+	h := withControllers(t, "*")
+	h.post(namespacesPath, `{"metadata":{"name":"shop"}}`).expect(t, http.StatusCreated, "")
+	const shop = namespacesPath + "/shop"
+	h.post(shop+"/configmaps", configMap("a", `{}`)).expect(t, http.StatusCreated, "")
+	h.post(shop+"/secrets", `{"metadata":{"name":"s"}}`).expect(t, http.StatusCreated, "")
+	h.post(shop+"/pods", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`).expect(t, http.StatusCreated, "")
+	// A delete of a replication controller orphans; that of its namespace does not.
+	h.post(shop+"/replicationcontrollers", `{"metadata":{"name":"rc"},"spec":{"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`).expect(t, http.StatusCreated, "")
+	h.post("/apis/apps/v1/namespaces/shop/deployments", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`).expect(t, http.StatusCreated, "")
+	h.remove(shop, "").expect(t, http.StatusOK, "")
+	h.awaitGone(namespacesPath, "shop")
+	for _, path := range []string{"/api/v1/configmaps", "/api/v1/secrets", "/api/v1/pods", "/api/v1/replicationcontrollers", "/apis/apps/v1/deployments", "/api/v1/serviceaccounts"} {
+		if r := h.get(path); strings.Contains(string(r.body), `"namespace":"shop"`) {
+			t.Errorf("%s is left: %s", path, r.body)
+		}
+	}
+	// The name is free again.
+	h.post(namespacesPath, `{"metadata":{"name":"shop"}}`).expect(t, http.StatusCreated, "")
+	h.await(shop+"/serviceaccounts", func(o contents) bool { return o["default"] != nil })
+}
+
+func TestNamespaceWaitsForItsContent(t *testing.T) {
+	h := withControllers(t, "namespace")
+	h.post(namespacesPath, `{"metadata":{"name":"shop"}}`).expect(t, http.StatusCreated, "")
+	const shop = namespacesPath + "/shop"
+	h.post(shop+"/configmaps", `{"metadata":{"name":"held","finalizers":["example.com/hold"]}}`).expect(t, http.StatusCreated, "")
+	h.post(shop+"/configmaps", configMap("free", `{}`)).expect(t, http.StatusCreated, "")
+	h.post(shop+"/pods", `{"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`).expect(t, http.StatusCreated, "")
+	h.remove(shop, "").expect(t, http.StatusOK, "")
+	have := h.await(namespacesPath, func(o contents) bool {
+		return strings.HasPrefix(conditionsOf(o, "shop")["NamespaceContentRemaining"], "True")
+	})
+	for kind, want := range map[string]string{
+		"NamespaceDeletionDiscoveryFailure":           "False ResourcesDiscovered: All resources successfully discovered",
+		"NamespaceDeletionGroupVersionParsingFailure": "False ParsedGroupVersions: All legacy kube types successfully parsed",
+		"NamespaceDeletionContentFailure":             "False ContentDeleted: All content successfully deleted, may be waiting on finalization",
+		"NamespaceContentRemaining":                   "True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances, pods. has 1 resource instances",
+		"NamespaceFinalizersRemaining":                "True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances",
+	} {
+		if got := conditionsOf(have, "shop")[kind]; got != want {
+			t.Errorf("%s is %s, want %s", kind, got, want)
+		}
+	}
+	if have.in("shop", "status.phase") != "Terminating" {
+		t.Errorf("the phase is %v", have.in("shop", "status.phase"))
+	}
+	r := h.post(shop+"/configmaps", configMap("new", `{}`))
+	r.expect(t, http.StatusForbidden, "Forbidden")
+	if r.field(t, "details.causes.0.reason") != "NamespaceTerminating" {
+		t.Errorf("a create is refused with %s", r.body)
+	}
+
+	h.mergePatch(shop+"/configmaps/held", `{"metadata":{"finalizers":null}}`)
+	have = h.await(namespacesPath, func(o contents) bool {
+		return strings.HasPrefix(conditionsOf(o, "shop")["NamespaceFinalizersRemaining"], "False")
+	})
+	if got := conditionsOf(have, "shop")["NamespaceContentRemaining"]; got != "True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances" {
+		t.Errorf("with the pod left: %s", got)
+	}
+	h.remove(shop+"/pods/p", `{"gracePeriodSeconds":0}`).expect(t, http.StatusOK, "")
+	h.awaitGone(namespacesPath, "shop")
+}
+
+// Finalizers of others, in spec and in metadata, keep the namespace but not its
+// content.
+func TestNamespaceHasFinalizersOfOthers(t *testing.T) {
+	h := withControllers(t, "namespace")
+	h.post(namespacesPath, `{"metadata":{"name":"shop","finalizers":["example.com/later"]},"spec":{"finalizers":["kubernetes","example.com/other"]}}`).expect(t, http.StatusCreated, "")
+	const shop = namespacesPath + "/shop"
+	h.post(shop+"/configmaps", configMap("a", `{}`)).expect(t, http.StatusCreated, "")
+	h.remove(shop, "").expect(t, http.StatusOK, "")
+	have := h.await(namespacesPath, func(o contents) bool {
+		list, _ := o.in("shop", "spec.finalizers").([]any)
+		return len(list) == 1
+	})
+	if list := have.in("shop", "spec.finalizers").([]any); list[0] != "example.com/other" {
+		t.Errorf("spec.finalizers is %v", list)
+	}
+	if r := h.get(shop + "/configmaps"); strings.Contains(string(r.body), `"name":"a"`) {
+		t.Errorf("content is left: %s", r.body)
+	}
+	h.send(http.MethodPut, shop+"/finalize", "application/json", []byte(`{"metadata":{"name":"shop","finalizers":["example.com/later"]},"spec":{}}`)).expect(t, http.StatusOK, "")
+	h.mergePatch(shop, `{"metadata":{"finalizers":null}}`)
+	h.awaitGone(namespacesPath, "shop")
+}
+
+func TestLargeNamespace(t *testing.T) {
+	h := withControllers(t, "*")
+	h.post(namespacesPath, `{"metadata":{"name":"shop"}}`).expect(t, http.StatusCreated, "")
+	h.fill(1000, "shop", func(i int) string { return configMap(fmt.Sprint("c", i), `{"k":"v"}`) })
+	begin := time.Now()
+	h.remove(namespacesPath+"/shop", "").expect(t, http.StatusOK, "")
+	h.awaitGone(namespacesPath, "shop")
+	t.Logf("1,000 config maps are gone after %v", time.Since(begin))
+}
