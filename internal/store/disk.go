@@ -32,6 +32,11 @@ import (
 //	F2. A sync that failed is never tried again: the kernel may have dropped
 //	    what it could not write, and say yes the second time.
 //	F3. Only files in dir count; a backup that fails elsewhere fails alone.
+//	F4. A marker, the empty file whose name says which manifest counts, is made
+//	    when that manifest's own name is on the disk, and the one before is removed
+//	    when the new one's is. Pebble makes and removes both, syncs the directory
+//	    once, and relies on the file system to keep the order of names, which
+//	    POSIX does not promise.
 //
 // Example: the sync of 000007.log fails. The writes that wait for it are told by
 // the engine that they may be lost, later ones are refused, and the flush that
@@ -219,6 +224,21 @@ func (d *disk) beforeTable(of *tables) error {
 // compactionWrites is Pebble's name for what compactions write.
 const compactionWrites = vfs.DiskWriteCategory("pebble-compaction")
 
+// isMarker reports whether a file's name is all there is to it.
+func (d *disk) isMarker(name string) bool { return strings.HasPrefix(d.FS.PathBase(name), "marker.") }
+
+// keepOrder makes the names in the directory durable, see F4.
+func (d *disk) keepOrder() error {
+	if d.frozen.Load() {
+		return nil
+	}
+	dir, err := d.OpenDir(d.dir)
+	if err != nil {
+		return d.settle(d.dir, nil, err)
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
 // make opens a file for writing.
 func (d *disk) make(name string, c vfs.DiskWriteCategory, op func() (vfs.File, error)) (f vfs.File, err error) {
 	if !d.own(name) {
@@ -227,6 +247,11 @@ func (d *disk) make(name string, c vfs.DiskWriteCategory, op func() (vfs.File, e
 	of := d.tablesOf(name, c)
 	if of != nil {
 		if err := d.beforeTable(of); err != nil {
+			return nil, err
+		}
+	}
+	if d.isMarker(name) {
+		if err := d.keepOrder(); err != nil {
 			return nil, err
 		}
 	}
@@ -297,7 +322,15 @@ func (d *disk) MkdirAll(dir string, perm os.FileMode) error { return d.FS.MkdirA
 
 // Remove implements vfs.FS. Pebble can live with a file that stays.
 func (d *disk) Remove(name string) error {
-	if d.frozen.Load() && d.own(name) {
+	if !d.own(name) {
+		return d.FS.Remove(name)
+	}
+	if d.isMarker(name) {
+		if err := d.keepOrder(); err != nil {
+			return err
+		}
+	}
+	if d.frozen.Load() {
 		return nil
 	}
 	return d.FS.Remove(name)
