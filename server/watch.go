@@ -52,6 +52,8 @@ type watcher struct {
 	timer  *time.Timer // for the end, or the next bookmark before it
 	cursor *watch.Cursor
 	at     uint64 // the client has seen all up to here, as far as it can know
+
+	following bool // the initial events have been sent: bookmarks may speak
 }
 
 // errOver ends a watch that has come to its end.
@@ -69,6 +71,10 @@ func (w *watcher) run() {
 }
 
 func (w *watcher) stream() error {
+	// A cursor may be at a revision that does not exist yet; it sees nothing
+	// until there are later ones.
+	w.cursor = w.s.hub.Watch(w.prefix, w.at)
+	defer w.cursor.Close()
 	if err := w.sink.flush(); err != nil { // the head of the answer
 		return err
 	}
@@ -76,29 +82,9 @@ func (w *watcher) stream() error {
 		if err := w.initial(); err != nil {
 			return err
 		}
-	} else if err := w.future(); err != nil {
-		return err
 	}
+	w.following = true
 	return w.follow()
-}
-
-// future waits for a revision that does not exist yet, until the watch is over.
-func (w *watcher) future() error {
-	if w.at > w.s.store.Current() {
-		ctx, cancel := context.WithCancel(w.ctx)
-		defer cancel()
-		reached := make(chan struct{})
-		go func() {
-			if w.s.store.WaitFor(ctx, w.at) == nil {
-				close(reached)
-			}
-		}()
-		if err := w.wait(reached); err != nil {
-			return err
-		}
-	}
-	w.cursor = w.s.hub.Watch(w.prefix, w.at)
-	return nil
 }
 
 // follow writes changes as they come, until the watch is over.
@@ -162,10 +148,11 @@ func (w *watcher) last() error {
 
 // mark sends a bookmark if the client wants them and there is something to say.
 func (w *watcher) mark() error {
-	if !w.opts.bookmarks || w.cursor == nil {
+	revision := w.cursor.Revision()
+	if !w.opts.bookmarks || !w.following || revision > w.s.store.Current() {
 		return nil
 	}
-	if err := w.bookmark(w.cursor.Revision(), false); err != nil {
+	if err := w.bookmark(revision, false); err != nil {
 		return err
 	}
 	return w.sink.flush()

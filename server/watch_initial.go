@@ -17,7 +17,6 @@ const pageSize = 128 << 10
 // read keeps no snapshot in the store, holds no more than a page, and is told
 // that its revision is trimmed when it has taken longer than history is kept.
 func (w *watcher) initial() error {
-	cursor := w.s.hub.Watch(w.prefix, w.at)
 	ready := make(chan struct{})
 	close(ready)
 	for from, more := "", true; more; {
@@ -39,7 +38,6 @@ func (w *watcher) initial() error {
 			}
 		}
 	}
-	w.cursor = cursor // only now: bookmarks speak of what was sent
 	if w.opts.endMark {
 		if err := w.bookmark(w.at, true); err != nil {
 			return err

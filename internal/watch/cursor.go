@@ -25,12 +25,23 @@ type Cursor struct {
 	ring   *ring
 	prefix string
 	rev    uint64
+	closed bool
 }
 
 // Watch returns a cursor after a revision. prefix is a resource's or a
-// namespace's within it. Whether the revision is still kept shows at Next.
+// namespace's within it. Whether the revision is still kept shows at Next. The
+// cursor must be closed.
 func (h *Hub) Watch(prefix string, after uint64) *Cursor {
-	return &Cursor{hub: h, ring: h.ringFor(resourcePrefix(prefix)), prefix: prefix, rev: after}
+	return &Cursor{hub: h, ring: h.use(resourcePrefix(prefix)), prefix: prefix, rev: after}
+}
+
+// Close lets go of the ring. The cursor must not be used afterwards, except to
+// be closed again.
+func (c *Cursor) Close() {
+	if !c.closed {
+		c.closed = true
+		c.hub.leave(resourcePrefix(c.prefix), c.ring)
+	}
 }
 
 // Revision is the newest revision up to which everything has been returned. As

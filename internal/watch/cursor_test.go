@@ -174,3 +174,23 @@ func TestTrimmed(t *testing.T) {
 	last := write(t, s, "core/pods/a/x")
 	expect(t, drain(t, warm), []store.Change{last}, "", 0)
 }
+
+// A resource that nobody watches any more costs nothing, and who comes back
+// misses nothing.
+func TestUnusedRingsGo(t *testing.T) {
+	s := newStore(t)
+	h := newHub(t, s, Config{})
+	a, b, other := h.Watch("core/pods/", 0), h.Watch("core/pods/a/", 0), h.Watch("core/nodes/", 0)
+	truth := []store.Change{write(t, s, "core/pods/a/x")}
+	expect(t, drain(t, a), truth, "core/pods/", 0)
+	a.Close()
+	a.Close() // again is fine
+	truth = append(truth, write(t, s, "core/pods/a/y"))
+	expect(t, drain(t, b), truth, "core/pods/", 0)
+	b.Close()
+	if len(h.rings) != 1 || h.rings["core/nodes/"] != other.ring {
+		t.Errorf("%d rings are left, one is in use", len(h.rings))
+	}
+	truth = append(truth, write(t, s, "core/pods/a/x"))
+	expect(t, drain(t, h.Watch("core/pods/", 1)), truth, "core/pods/", 1)
+}

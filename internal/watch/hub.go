@@ -35,6 +35,7 @@ type Config struct {
 //	W2. latest is the same for all rings: the newest revision that the store
 //	    has announced.
 //	W3. Nothing in the hub blocks on a watcher.
+//	W4. There is a ring for each resource that has a cursor, and for no other.
 type Hub struct {
 	cfg    Config
 	store  store.Store
@@ -113,21 +114,26 @@ func (h *Hub) due(r *ring) {
 	r.pace.due(several)
 }
 
-// ringFor returns the ring of a resource, complete from now on.
-func (h *Hub) ringFor(prefix string) *ring {
-	h.mu.RLock()
-	r := h.rings[prefix]
-	h.mu.RUnlock()
-	if r != nil {
-		return r
-	}
+// use returns the ring of a resource, complete from now on, until leave.
+func (h *Hub) use(prefix string) *ring {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r = h.rings[prefix]; r == nil {
+	r := h.rings[prefix]
+	if r == nil {
 		r = &ring{floor: h.latest, pace: pace{wake: make(chan struct{})}}
 		h.rings[prefix] = r
 	}
+	r.users++
 	return r
+}
+
+// leave drops a ring that nobody uses any more: who comes back reads the log.
+func (h *Hub) leave(prefix string, r *ring) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r.users--; r.users == 0 {
+		delete(h.rings, prefix)
+	}
 }
 
 // resourcePrefix cuts "group/plural/" off a key.

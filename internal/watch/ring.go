@@ -12,6 +12,7 @@ import (
 // floor=3 [4 7 9]; revision 12 evicts 4 and leaves floor=4 [7 9 12]. A cursor
 // at 4 or later reads from the ring, one at 3 reads the log.
 type ring struct {
+	users  int    // cursors
 	floor  uint64 // all changes above it are in events
 	events []*Event
 	bytes  int
@@ -45,5 +46,5 @@ type Event struct {
 	frames frames
 }
 
-// size is what the event keeps alive, roughly: both states.
-func (e *Event) size() int { return len(e.Entry.Body) + len(e.Prev.Body) + 256 }
+// size is what the event keeps alive, roughly: both states, and a frame.
+func (e *Event) size() int { return 2*len(e.Entry.Body) + len(e.Prev.Body) + 256 }

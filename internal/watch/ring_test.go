@@ -35,7 +35,7 @@ func TestRingEvicts(t *testing.T) {
 		{"the worked example, full", Config{RingEvents: 3, RingBytes: 1 << 20}, []*Event{event(4, 1), event(7, 1), event(9, 1)}, "floor=3 [4 7 9]"},
 		{"the worked example", Config{RingEvents: 3, RingBytes: 1 << 20}, []*Event{event(4, 1), event(7, 1), event(9, 1), event(12, 1)}, "floor=4 [7 9 12]"},
 		{"room for one", Config{RingEvents: 1, RingBytes: 1 << 20}, []*Event{event(4, 1), event(7, 1)}, "floor=4 [7]"},
-		{"bytes", Config{RingEvents: 100, RingBytes: 2*small + 20}, []*Event{event(4, 10), event(7, 10), event(9, 10)}, "floor=4 [7 9]"},
+		{"bytes", Config{RingEvents: 100, RingBytes: 2*small + 40}, []*Event{event(4, 10), event(7, 10), event(9, 10)}, "floor=4 [7 9]"},
 		{"one large event pushes all others out", Config{RingEvents: 100, RingBytes: 4 * small}, []*Event{event(4, 1), event(7, 1), event(9, 5*small)}, "floor=7 [9]"},
 		{"and goes itself when the next comes", Config{RingEvents: 100, RingBytes: 4 * small}, []*Event{event(4, 5*small), event(7, 1)}, "floor=4 [7]"},
 	} {
