@@ -137,6 +137,8 @@ func (s *Server) fail(r *request, err error) {
 		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the request did not finish in time; it may have taken effect"}
 	case errors.Is(err, store.ErrClosed):
 		known = &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
+	case errors.Is(err, store.ErrFull):
+		known = &api.Error{Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "the disk of the server is full; objects can be read and deleted, not created or updated"}
 	default:
 		s.log.Error("request failed", "method", r.http.Method, "path", r.http.URL.Path, "error", err)
 		known = api.Internal("the server failed while it handled the request; its log says more")

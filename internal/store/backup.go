@@ -65,6 +65,37 @@ func moveDir(on vfs.FS, from, to string) error {
 	return syncDir(on, on.PathDir(to))
 }
 
+// makeDir makes a directory and those above it that are missing, so that a crash
+// does not take them away with all that is in them.
+func makeDir(on vfs.FS, dir string) error {
+	var changed []string // directories that get an entry
+	for missing := dir; ; missing = changed[len(changed)-1] {
+		_, err := on.Stat(missing)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		changed = append(changed, on.PathDir(missing))
+		if on.PathDir(missing) == missing {
+			break // there is nothing above
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := on.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range changed {
+		if err := syncDir(on, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func syncDir(on vfs.FS, dir string) error {
 	d, err := on.OpenDir(dir)
 	if err != nil {
@@ -144,7 +175,7 @@ func copyDir(ctx context.Context, on vfs.FS, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := on.MkdirAll(to, 0o700); err != nil {
+	if err := makeDir(on, to); err != nil {
 		return err
 	}
 	for _, name := range names {

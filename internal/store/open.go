@@ -37,7 +37,7 @@ func Open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	if err := cfg.FS.MkdirAll(cfg.Dir, 0o700); err != nil {
+	if err := makeDir(cfg.FS, cfg.Dir); err != nil {
 		return nil, fmt.Errorf("store: cannot create the data directory: %w", err)
 	}
 	return open(cfg)
