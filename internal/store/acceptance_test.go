@@ -66,7 +66,7 @@ func (m *engines) openAt(t storetest.TB, p place) store.Store {
 func (m *engines) harness() storetest.Harness {
 	m.open = map[*store.Engine]place{}
 	return storetest.Harness{
-		Open:   func(t storetest.TB) store.Store { return m.openAt(t, place{"data", m.files()}) },
+		Open:   func(t storetest.TB) store.Store { return m.openAt(t, place{"var/lib/data", m.files()}) },
 		Reopen: func(t storetest.TB, s store.Store) store.Store { return m.reopen(t, m, engineOf(s)) },
 		Trim: func(ctx context.Context, s store.Store, upTo uint64) error {
 			return engineOf(s).Trim(ctx, upTo)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 )
 
@@ -36,7 +37,11 @@ func TestEncodeValueSplicesTheRevision(t *testing.T) {
 func FuzzDecodeValue(f *testing.F) {
 	stored, _ := encodeValue(Value{Meta: []byte("a=b"), Body: []byte("{}"), RevisionAt: -1}, 1)
 	f.Add(stored)
+	long, _ := encodeValue(Value{Meta: bytes.Repeat([]byte("m"), 300), Body: []byte(`{"v":""}`), RevisionAt: 6}, 1<<40)
+	f.Add(long)
 	f.Add([]byte{})
+	f.Add([]byte{0})
+	f.Add([]byte{5, 'm'}) // a header longer than all
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := decodeValue(b)
@@ -57,7 +62,13 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(appendRecord(nil, OpCreate, 0, "a"))
 	f.Add(appendRecord(nil, OpUpdate, 1<<40, "core/pods/default/web"))
 	f.Add(appendRecord(nil, OpDelete, 7, "b"))
+	f.Add(appendRecord(nil, OpUpdate, 1<<63, "\xff\xff"))
 	f.Add([]byte{2, 0x80})
+	f.Add([]byte{1, 0})       // no key
+	f.Add([]byte{1, 5, 'a'})  // a creation after something
+	f.Add([]byte{2, 0, 'a'})  // an update after nothing
+	f.Add([]byte{4, 1, 'a'})  // no such operation
+	f.Add([]byte{2, 1, 0, 1}) // a key with a zero byte
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := decodeRecord(b)
 		if err != nil {
@@ -66,6 +77,36 @@ func FuzzDecodeRecord(f *testing.F) {
 		again, err := decodeRecord(appendRecord(nil, r.op, r.prev, string(r.key)))
 		if err != nil || again.op != r.op || again.prev != r.prev || !bytes.Equal(again.key, r.key) {
 			t.Fatalf("%q decodes to %+v and then to %+v, %v", b, r, again, err)
+		}
+	})
+}
+
+func FuzzDecodeSample(f *testing.F) {
+	value := func(revision uint64) []byte { return binary.BigEndian.AppendUint64(nil, revision) }
+	f.Add(appendSample(nil, 1_700_000_000_000_000_000), value(77))
+	f.Add(appendSample(nil, 0), value(0))
+	f.Add([]byte("sffffffffffffffff"), value(1))
+	f.Add([]byte("l0000000000000001"), value(1))
+	f.Add(appendSample(nil, 5), []byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, key, stored []byte) {
+		s, err := decodeSample(key, stored)
+		if err != nil {
+			return
+		}
+		if s.nanoseconds < 0 || !bytes.Equal(appendSample(nil, s.nanoseconds), key) || !bytes.Equal(value(s.revision), stored) {
+			t.Fatalf("%q %q decodes to %+v", key, stored, s)
+		}
+	})
+}
+
+func FuzzDecodeRevision(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 1})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte("capstan-store-1"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := decodeRevision(b); err == nil && !bytes.Equal(binary.BigEndian.AppendUint64(nil, r), b) {
+			t.Fatalf("%q decodes to %d", b, r)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,13 +84,21 @@ func (e *Engine) loadTrimmer() error {
 
 // readSample decodes the sample that the iterator is at.
 func readSample(it *pebble.Iterator) (sample, error) {
-	nanoseconds, err := parseNumber(sampleSpace, it.Key())
-	if err != nil {
-		return sample{}, err
-	}
 	stored, err := it.ValueAndErr()
 	if err != nil {
 		return sample{}, err
+	}
+	return decodeSample(it.Key(), stored)
+}
+
+// decodeSample decodes a sample's key and value. Times before 1970 are none.
+func decodeSample(key, stored []byte) (sample, error) {
+	nanoseconds, err := parseNumber(sampleSpace, key)
+	if err != nil {
+		return sample{}, err
+	}
+	if nanoseconds > math.MaxInt64 {
+		return sample{}, fmt.Errorf("store: the sample %q has no time", key)
 	}
 	revision, err := decodeRevision(stored)
 	return sample{int64(nanoseconds), revision}, err
