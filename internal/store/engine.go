@@ -30,6 +30,7 @@ type Engine struct {
 	locks     keyLocks
 	publisher publisher
 	cache     cache // of newest versions
+	presence  presence
 	failure   atomic.Pointer[writeError]
 
 	// write orders commits: the revision is taken and the batch handed to

@@ -100,7 +100,8 @@ func open(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e.cache.init(cfg.EntryCacheBytes, e.write.next-1)
-	e.publisher.init(e.write.next-1, &e.cache)
+	e.presence.init()
+	e.publisher.init(e.write.next-1, &e.cache, &e.presence)
 	e.readers.open = make(map[*reader]struct{})
 	ctx, stop := context.WithCancel(context.Background())
 	e.stop = stop

@@ -25,14 +25,17 @@ import (
 //	    visible.
 //	P4. Subscribers are called with mu held: in order, and never after their
 //	    cancel has returned.
-//	P5. The cache is told of writes in revision order, before they are visible.
+//	P5. The cache is told of writes in revision order, before they are visible;
+//	    so is presence of creates, and of deletions when they are visible.
 //
 // Example: writes 7, 8 and 9 are queued and share a sync. 8's caller is the
 // first to run: it makes 7 and 8 visible in one step and calls the subscribers
 // once with the two changes. 7's caller finds its write settled. 9's publishes 9.
 type publisher struct {
 	current atomic.Uint64 // newest visible revision
-	cache   *cache
+
+	cache    *cache
+	presence *presence
 
 	mu      sync.Mutex
 	queue   []*pending
@@ -58,8 +61,8 @@ type waiter struct {
 	err      error // set before done is closed
 }
 
-func (q *publisher) init(current uint64, c *cache) {
-	q.cache = c
+func (q *publisher) init(current uint64, c *cache, p *presence) {
+	q.cache, q.presence = c, p
 	q.current.Store(current)
 }
 
@@ -99,16 +102,29 @@ func (q *publisher) finish(p *pending, err error) error {
 
 // publish makes durable writes visible and announces them.
 func (q *publisher) publish(group []*pending) {
+	deletions := false
 	for _, p := range group {
 		p.settled = true
-		if e := &p.change.Entry; p.change.Op == OpDelete {
+		switch e := &p.change.Entry; p.change.Op {
+		case OpDelete:
+			deletions = true
 			q.cache.drop(e.Key, e.Revision)
-		} else {
+		case OpCreate:
+			q.presence.change(e.Key, 1)
+			fallthrough
+		default:
 			q.cache.put(e.Key, e.Revision, p.stored)
 		}
 	}
 	newest := group[len(group)-1].change.Entry.Revision
 	q.current.Store(newest)
+	if deletions {
+		for _, p := range group {
+			if p.change.Op == OpDelete {
+				q.presence.change(p.change.Entry.Key, -1)
+			}
+		}
+	}
 	if len(q.subs) > 0 {
 		changes := make([]*Change, len(group))
 		for i, p := range group {

@@ -16,7 +16,7 @@ func TestPublisherOrder(t *testing.T) {
 		t.Run(fmt.Sprint(fail), func(t *testing.T) {
 			const n = 20
 			var q publisher
-			q.init(100, newTestCache(1<<20, 100))
+			q.init(100, newTestCache(1<<20, 100), new(presence))
 			var mu sync.Mutex
 			var announced []uint64
 			q.subs = append(q.subs, &subscription{func(changes []*Change) {
@@ -70,7 +70,7 @@ func TestPublisherOrder(t *testing.T) {
 // A durable write takes the ones before it along, in one announcement.
 func TestPublisherTakesEarlierWritesAlong(t *testing.T) {
 	var q publisher
-	q.init(0, newTestCache(1<<20, 0))
+	q.init(0, newTestCache(1<<20, 0), new(presence))
 	var announced [][]*Change
 	q.subs = append(q.subs, &subscription{func(changes []*Change) { announced = append(announced, changes) }})
 	queue := make([]*pending, 3)
@@ -93,7 +93,7 @@ func TestPublisherTakesEarlierWritesAlong(t *testing.T) {
 func TestPublisherRefusesAfterFailure(t *testing.T) {
 	failed := errors.New("failed")
 	var q publisher
-	q.init(0, newTestCache(1<<20, 0))
+	q.init(0, newTestCache(1<<20, 0), new(presence))
 	first, second := &pending{change: &Change{Entry: Entry{Revision: 1}}}, &pending{change: &Change{Entry: Entry{Revision: 2}}}
 	q.enqueue(first)
 	if err := q.finish(first, failed); !errors.Is(err, failed) {

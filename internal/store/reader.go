@@ -86,11 +86,18 @@ func (e *Engine) newest(key string) (Entry, error) {
 	if stored, revision, ok := e.cache.get(key, e.Current()); ok {
 		return entryOf(key, revision, stored)
 	}
+	if e.presence.absent(key) {
+		return Entry{}, ErrNotFound
+	}
 	it, err := e.db.NewIter(&pointOptions)
 	if err != nil {
 		return Entry{}, err
 	}
-	return e.seekEntry(it, key, e.Current())
+	entry, err := e.seekEntry(it, key, e.Current())
+	if err == ErrNotFound {
+		e.missed()
+	}
+	return entry, err
 }
 
 // entryOf makes an entry of what is stored, whose bytes it shares.
