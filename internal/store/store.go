@@ -1,9 +1,10 @@
 // Package store keeps versioned bytes. It knows no kinds: a key names an
 // object, a value is what clients receive, a revision orders all changes.
 //
-// The interface is split by power: Reader is a snapshot, Store adds writing
-// and the change feed. The engine in this package keeps everything in Pebble;
-// internal/storetest holds the acceptance suite that every engine passes.
+// The interface is split by power: Snapshots reads, Transactions writes, Feed
+// follows changes, Store is all of them. The engine in this package keeps
+// everything in Pebble; internal/storetest holds the acceptance suite that every
+// engine passes.
 //
 // # What is in the tree
 //
@@ -161,9 +162,9 @@ type Reader interface {
 	Close() error
 }
 
-// Store is a versioned key-value store with a change feed.
+// The parts of a Store. Who takes one says by it what it may do.
 //
-// Invariants:
+// Invariants of all together:
 //
 //	S1. Revisions increase strictly, start at 1 and are never reused, also not
 //	    after a crash.
@@ -171,35 +172,68 @@ type Reader interface {
 //	    changes become visible and are announced in revision order.
 //	S3. An acknowledged write survives a crash of process and machine.
 //	S4. A Reader at revision r sees exactly the changes with revision <= r.
-type Store interface {
-	// At opens a view: at is 0 for the newest revision, otherwise an exact one.
-	// Errors: *TrimmedError, *FutureError, ErrClosed.
-	At(ctx context.Context, at uint64) (Reader, error)
-	// Get is At(0).Get(key) without the ceremony.
-	Get(ctx context.Context, key string) (Entry, error)
-	// Update runs one transaction on one key. fn is given the current entry, or
-	// nil where there is none, and says what to write; it runs once, under the
-	// key's lock, and may be slow only at the expense of that key. An error of
-	// fn is returned as it is and nothing is written. Update returns when the
-	// write is durable and announced, with the entry as committed (for OpDelete
-	// the final state). Errors besides fn's: ErrClosed, ctx's, I/O errors (the
-	// write may or may not survive a crash then, but was not acknowledged).
-	Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error)
-	// Changes visits the committed changes with after < revision <= the current
-	// one whose key has the prefix, in order, until visit returns false. It
-	// returns the revision up to which the feed was read. Errors:
-	// *TrimmedError when changes after `after` may have been trimmed.
-	Changes(ctx context.Context, prefix string, after uint64, visit func(c *Change) bool) (uint64, error)
-	// Subscribe calls fn for every batch of changes in revision order, from the
-	// moment it returns; current is the revision just before the first of them.
-	// fn must not block and must not call the store. cancel ends it.
-	Subscribe(fn func([]*Change)) (current uint64, cancel func())
+
+// Clock tells revisions.
+type Clock interface {
 	// Current is the newest visible revision, Oldest the oldest that At accepts.
 	Current() uint64
 	Oldest() uint64
-	// WaitFor returns once Current() >= revision, or with ctx's error.
+	// WaitFor returns once Current() >= revision, or with ctx's error. ErrClosed
+	// when the store is closed meanwhile.
 	WaitFor(ctx context.Context, revision uint64) error
-	// Healthy returns nil, or the I/O error after which writes are refused.
+}
+
+// Snapshots is the power to read.
+type Snapshots interface {
+	Clock
+	// At opens a view: at is 0 for the newest revision, otherwise an exact one.
+	// The caller closes it, soon: an open view keeps what trimming would give
+	// back. Errors: *TrimmedError, *FutureError, ErrClosed, ctx's.
+	At(ctx context.Context, at uint64) (Reader, error)
+	// Get is At(0).Get(key) without the ceremony. Errors: ErrNotFound, ErrClosed,
+	// ctx's, I/O errors.
+	Get(ctx context.Context, key string) (Entry, error)
+}
+
+// Transactions is the power to write.
+type Transactions interface {
+	// Update runs one transaction on one key. fn is given the current entry, or
+	// nil where there is none, and says what to write; it runs once, under the
+	// key's lock, and may be slow only at the expense of that key. It must not
+	// write the same key. An error of fn is returned as it is and nothing is
+	// written. Update returns when the write is durable and announced, with the
+	// entry as committed (for OpDelete the final state).
+	//
+	// Errors besides fn's: ErrClosed, ErrFull, ErrReadOnly, ctx's: nothing was
+	// written. I/O errors: the write was not acknowledged and may or may not be
+	// there after a restart; the caller must not say that it failed for good.
+	Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error)
+}
+
+// Feed is the power to follow what is written.
+type Feed interface {
+	Clock
+	// Changes visits the committed changes with after < revision <= the current
+	// one whose key has the prefix, in order, until visit returns false. It
+	// returns the revision up to which the feed was read. Errors:
+	// *TrimmedError when changes after `after` may have been trimmed; the caller
+	// reads the state anew. ErrClosed, ctx's, I/O errors: the caller goes on from
+	// the last change it was given.
+	Changes(ctx context.Context, prefix string, after uint64, visit func(c *Change) bool) (uint64, error)
+	// Subscribe calls fn for every batch of changes in revision order, from the
+	// moment it returns; current is the revision just before the first of them.
+	// fn must not block and must not call the store; the changes may be kept and
+	// shared, not changed. cancel ends it: fn is not called after it has returned.
+	Subscribe(fn func([]*Change)) (current uint64, cancel func())
+}
+
+// Store is a versioned key-value store with a change feed. All methods may be
+// called concurrently.
+type Store interface {
+	Snapshots
+	Transactions
+	Feed
+	// Healthy returns nil, or why writes are refused. Reads go on.
 	Healthy() error
 	// Close finishes writes in flight and closes the files.
 	Close() error

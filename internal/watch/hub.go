@@ -38,7 +38,7 @@ type Config struct {
 //	W4. There is a ring for each resource that has a cursor, and for no other.
 type Hub struct {
 	cfg    Config
-	store  store.Store
+	store  store.Feed
 	cancel func()
 
 	mu     sync.RWMutex
@@ -50,7 +50,7 @@ type Hub struct {
 }
 
 // NewHub subscribes to the store. Close ends all cursors.
-func NewHub(s store.Store, cfg Config) *Hub {
+func NewHub(s store.Feed, cfg Config) *Hub {
 	if cfg.RingEvents <= 0 {
 		cfg.RingEvents = 4096
 	}
