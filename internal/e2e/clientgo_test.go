@@ -75,7 +75,7 @@ func TestTypedClient(t *testing.T) {
 // TestInformerSeesEveryEvent writes while an informer watches, and compares
 // what the informer was told with what was written.
 func TestInformerSeesEveryEvent(t *testing.T) {
-	client := serve(t, "").client(t)
+	client := serve(t, "", "--controllers=-*").client(t)
 	ctx := testContext(t)
 	maps := client.CoreV1().ConfigMaps("default")
 	const objects, updates = 20, 5
@@ -153,7 +153,7 @@ func missing(want map[string]int) []string {
 // restarts the server, and goes on from there without a gap.
 func TestWatchResumesAfterRestart(t *testing.T) {
 	dir := t.TempDir()
-	first := serve(t, dir)
+	first := serve(t, dir, "--controllers=-*")
 	ctx := testContext(t)
 	maps := first.client(t).CoreV1().ConfigMaps("default")
 	w, err := maps.Watch(ctx, metav1.ListOptions{})
@@ -181,7 +181,7 @@ func TestWatchResumesAfterRestart(t *testing.T) {
 		t.Fatalf("%v\n%s", err, first.log.String())
 	}
 
-	maps = serve(t, dir).client(t).CoreV1().ConfigMaps("default")
+	maps = serve(t, dir, "--controllers=-*").client(t).CoreV1().ConfigMaps("default")
 	if w, err = maps.Watch(ctx, metav1.ListOptions{ResourceVersion: revision}); err != nil {
 		t.Fatal(err)
 	}

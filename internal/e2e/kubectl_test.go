@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,9 @@ import (
 //	kubectl ARG...              the real kubectl, pointed at the server
 //	background FILE ARG...      kubectl in the background, all output to FILE
 //	until FILE REGEXP           waits until the file matches
+//
+// A script that counts objects has a file server.flags with arguments of the
+// server that turn its controllers off.
 func TestKubectl(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   filepath.Join("testdata", "kubectl"),
@@ -32,7 +37,11 @@ func TestKubectl(t *testing.T) {
 }
 
 func setup(env *testscript.Env) error {
-	server, err := start(filepath.Join(env.WorkDir, ".data"))
+	flags, err := os.ReadFile(filepath.Join(env.WorkDir, "server.flags"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	server, err := start(filepath.Join(env.WorkDir, ".data"), strings.Fields(string(flags))...)
 	if err != nil {
 		return err
 	}
