@@ -42,6 +42,7 @@ type body struct {
 	wire   wire
 	buffer *sync.Pool
 	buf    *[]byte // headRoom bytes and frames; nil when nothing was added
+	clean  bool    // everything was flushed; not so at first, for the head
 	until  time.Time
 }
 
@@ -60,6 +61,7 @@ type wire interface {
 }
 
 func (b *body) add(frame []byte) error {
+	b.clean = false
 	if len(frame) >= flushSize {
 		if err := b.send(); err != nil {
 			return err
@@ -92,6 +94,10 @@ func (b *body) send() error {
 }
 
 func (b *body) flush() error {
+	if b.clean {
+		return nil
+	}
+	b.clean = true
 	if err := b.send(); err != nil {
 		return err
 	}

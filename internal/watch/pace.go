@@ -12,10 +12,11 @@ import (
 const (
 	perWatcher = 25 * time.Microsecond
 	leastPause = 200 * time.Microsecond
-	mostPause  = 2500 * time.Microsecond
+	mostPause  = 50 * time.Millisecond
 
-	enough      = 8 // changes that make up a wave for which the pause need not be prolonged
-	mostProlong = 3 // times
+	enough      = 6                     // changes that make up a wave for which the pause need not be prolonged
+	mostProlong = 3                     // times
+	longest     = 10 * time.Millisecond // of a pause that was prolonged
 )
 
 // pace shows the events of a ring to its cursors in waves. It is guarded by
@@ -74,7 +75,7 @@ func (p *pace) announce(changes int, after uint64, due func()) {
 func (p *pace) due(severalWrite bool) {
 	switch {
 	case p.held == 0:
-	case severalWrite && p.held < enough && p.prolonged < mostProlong:
+	case severalWrite && p.held < enough && p.prolonged < mostProlong && time.Duration(p.prolonged+2)*p.pause <= longest:
 		p.prolonged++
 		p.timer.Reset(p.pause)
 	default:

@@ -83,11 +83,13 @@ func TestPace(t *testing.T) {
 		c.write(0)
 		c.poll(1) // at once
 		c.write(0.4)
-		c.poll(0)
+		if events, _, err := c.cursors[0].Poll(context.Background()); len(events) > 0 || err != nil {
+			t.Errorf("%d changes are seen that are held, error %v", len(events), err)
+		}
 		c.write(0.9)
 		c.wave(2.5, 2)
 		c.write(3.0)
-		c.wave(5.0, 1)
+		c.wave(5.025, 1) // the one that looked counts twice
 		c.write(100)
 		c.poll(1) // at once: it was quiet
 	})
@@ -111,6 +113,22 @@ func TestPaceWithSeveralWriters(t *testing.T) {
 		c.writing.Store(1) // the others have ended
 		c.wave(17.5, 1)
 	})
+}
+
+// TestPaceForCrowds: the more watchers, the longer a wave takes, and the pause
+// after it, up to a bound; it is not prolonged.
+func TestPaceForCrowds(t *testing.T) {
+	for watchers, pause := range map[int]float64{1000: 25, 5000: 50} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, watchers)
+			c.writing.Store(4)
+			c.write(0)
+			c.poll(1)
+			c.write(1)
+			c.write(2)
+			c.wave(pause, 2)
+		})
+	}
 }
 
 // TestPaceForFewWatchers: nothing is gained by holding changes.
