@@ -75,3 +75,5 @@ fuzz: ## Run every fuzz target for FUZZTIME each
 .PHONY: stress
 stress: ## Run the long store and server tests for up to STRESSTIME each
 	CAPSTAN_STRESS=1 go test -timeout $(STRESSTIME) -count 1 ./internal/store/... ./internal/watch/...
+	CAPSTAN_STRESS=1 go test -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable' ./server
+	CAPSTAN_STRESS=1 go -C internal/e2e test -timeout $(STRESSTIME) -count 1 -run TestKilled .

@@ -20,7 +20,7 @@ import (
 func TestHistory(t *testing.T) {
 	size := historySize{watchers: 300, writers: 4, operations: 80, rounds: 1}
 	if stress() {
-		size = historySize{watchers: 400, writers: 8, operations: 200, rounds: 8}
+		size = historySize{watchers: 400, writers: 6, operations: 100, rounds: 4}
 	}
 	seed := seed(t)
 	began := time.Now()

@@ -25,6 +25,7 @@ type Change struct {
 type Ledger struct {
 	changes []*Change
 	keys    map[string][]*Change
+	events  map[string][]Event // of all changes, by options
 }
 
 // NewLedger puts together what a history tells of changes. It reports what two
@@ -50,7 +51,7 @@ func NewLedger(h *History) (*Ledger, []string) {
 			}
 		}
 	}
-	l := &Ledger{keys: make(map[string][]*Change)}
+	l := &Ledger{keys: make(map[string][]*Change), events: make(map[string][]Event)}
 	l.changes = slices.SortedFunc(maps.Values(b.at), func(a, b *Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	for _, c := range l.changes {
 		if before := l.keys[c.Key]; len(before) > 0 && !before[len(before)-1].Deleted {
@@ -147,14 +148,35 @@ func (l *Ledger) State(o *Options, at uint64) map[string]uint64 {
 // Events is what a watch with the options is to show of the changes with
 // after < revision <= until.
 func (l *Ledger) Events(o *Options, after, until uint64) []Event {
-	i, _ := slices.BinarySearchFunc(l.changes, after+1, func(c *Change, r uint64) int { return cmp.Compare(c.Revision, r) })
-	var events []Event
-	for ; i < len(l.changes) && l.changes[i].Revision <= until; i++ {
-		if e, ok := l.changes[i].event(o); ok {
-			events = append(events, e)
+	name := o.String()
+	all, known := l.events[name]
+	if !known {
+		for _, c := range l.changes {
+			if e, ok := c.event(o); ok {
+				all = append(all, e)
+			}
 		}
+		l.events[name] = all
 	}
-	return events
+	return between(all, after, until)
+}
+
+// between is the events of a watch with after < revision <= until. They are in
+// order.
+func between(events []Event, after, until uint64) []Event {
+	above := func(revision uint64) int {
+		i, _ := slices.BinarySearchFunc(events, revision, func(e Event, r uint64) int {
+			if e.Revision <= r {
+				return -1
+			}
+			return 1
+		})
+		return i
+	}
+	if until < after {
+		return nil
+	}
+	return events[above(after):above(until)]
 }
 
 // event is what a change means to a watch: nothing when neither the state before

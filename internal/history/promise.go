@@ -20,7 +20,7 @@ func Promises() []Promise {
 		{"locked", "A write changes what it was told it would: a create finds no object, an update and a delete find one, and a resourceVersion that they demand is that of the state they replace.", locked},
 		{"fresh", "What is answered is not older than what was acknowledged to anybody before it was asked for.", fresh},
 		{"ordered", "The revisions of a watch's events increase strictly, from its start, or from the end of its initial events.", ordered},
-		{"unique", "A watch and those that continue it show an event once.", unique},
+		{"unique", "A watch and the one that continues it show an event once.", unique},
 		{"filtered", "A watch shows only objects of its scope that its selectors match, a deleted one as it last matched.", filtered},
 		{"transitions", "An object that begins to match is ADDED, one that ceases to is DELETED with the content that last matched, one that goes on is MODIFIED.", transitions},
 		{"complete", "A watch shows every change that matches between its start and the last revision that it has shown.", complete},

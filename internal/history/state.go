@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,13 +108,18 @@ func resumable(e *evidence) []string {
 		options string
 		at      uint64
 	}
-	shown := make(map[place][]*Watch)
+	shown := make(map[place][]*Watch) // for the places that watches start from
 	for _, w := range e.Watches {
-		b := e.begins[w]
-		for i := b.initial; i < len(w.Events); i++ {
-			p := place{w.Options.String(), w.Events[i].Revision}
-			if n := len(shown[p]); n == 0 || shown[p][n-1] != w {
-				shown[p] = append(shown[p], w)
+		if w.From > 0 {
+			shown[place{w.Options.String(), w.From}] = nil
+		}
+	}
+	for _, w := range e.Watches {
+		p := place{options: w.Options.String()}
+		for i := e.begins[w].initial; i < len(w.Events); i++ {
+			p.at = w.Events[i].Revision
+			if watches, wanted := shown[p]; wanted && !slices.Contains(watches, w) {
+				shown[p] = append(watches, w)
 			}
 		}
 	}
@@ -137,13 +143,17 @@ func resumable(e *evidence) []string {
 
 // span is the changes that a watch has shown with after < revision <= until.
 func (e *evidence) span(w *Watch, after, until uint64) []*Event {
-	var events []*Event
-	e.changes(w, func(ev *Event) {
-		if ev.Revision > after && ev.Revision <= until {
-			events = append(events, ev)
+	events := w.Events[e.begins[w].skip:]
+	if slices.IsSortedFunc(events, func(a, b Event) int { return cmp.Compare(a.Revision, b.Revision) }) {
+		events = between(events, after, until)
+	}
+	var changes []*Event
+	for i := range events {
+		if ev := &events[i]; ev.Type != Bookmark && ev.Revision > after && ev.Revision <= until {
+			changes = append(changes, ev)
 		}
-	})
-	return events
+	}
+	return changes
 }
 
 // differAfter says where two watches part, "" for nowhere.

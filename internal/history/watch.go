@@ -52,14 +52,11 @@ func unique(e *evidence) []string {
 	var wrong []string
 	for _, w := range e.Watches {
 		seen := make(map[change]*Watch)
-		for before := w.Continues; before != nil && w.From > 0; before = before.Continues {
+		if before := w.Continues; before != nil && w.From > 0 {
 			for i := range before.Events {
 				if ev := &before.Events[i]; ev.Type != Bookmark {
 					seen[ev.change()] = before
 				}
-			}
-			if before.From == 0 {
-				break // it began anew
 			}
 		}
 		for i := range w.Events {
