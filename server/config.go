@@ -146,9 +146,6 @@ func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
 	setDefault(&c.ServiceAccountIssuer, "https://kubernetes.default.svc")
-	if c.DisableAdmissionPlugins == nil {
-		c.DisableAdmissionPlugins = []string{"ServiceAccount"}
-	}
 	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
 	setDefault(&c.RequestTimeout, defaultRequestTime)
 	setDefault(&c.MinRequestTimeout, defaultWatchTime)

@@ -79,6 +79,14 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 	if err != nil {
 		return store.Entry{}, err
 	}
+	if res.Namespaced {
+		lock := s.births.lock(namespace)
+		lock.RLock()
+		defer lock.RUnlock()
+		if err := s.namespaceAccepts(ctx, res, namespace, name); err != nil {
+			return store.Entry{}, err
+		}
+	}
 	entry, err := s.store.Update(ctx, keyOf(res, namespace, name), func(current *store.Entry) (store.Write, error) {
 		if current != nil {
 			return store.Write{}, api.AlreadyExists(res.GroupResource(), name)

@@ -56,6 +56,11 @@ func (s *Server) delete(r *request) error {
 func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
 	var dry store.Entry
 	key := keyOf(res, namespace, name)
+	if s.isNamespace(res) {
+		lock := s.births.lock(name)
+		lock.Lock()
+		defer lock.Unlock()
+	}
 	entry, err = s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		if current == nil {
 			return store.Write{}, api.NotFound(res.GroupResource(), name)

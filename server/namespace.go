@@ -1,8 +1,30 @@
 package server
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // isNamespace reports whether a resource is that of namespaces, which hold
 // others and therefore go in steps: a delete makes one terminating, and the
 // finalize subresource says that its content is gone.
 func (s *Server) isNamespace(res *api.Resource) bool { return res == s.namespaces }
+
+// births keeps objects from being born into a namespace that is on its way out.
+//
+// Invariant: whoever creates an object holds its namespace's lock for reading,
+// from the check that the namespace accepts it until it is stored; whoever deletes
+// a namespace holds the lock for writing. So what empties a terminating namespace
+// sees all that will ever be in it. Several namespaces may share a lock.
+type births struct {
+	seed  maphash.Seed
+	locks [64]sync.RWMutex
+}
+
+func newBirths() *births { return &births{seed: maphash.MakeSeed()} }
+
+func (b *births) lock(namespace string) *sync.RWMutex {
+	return &b.locks[maphash.String(b.seed, namespace)%uint64(len(b.locks))]
+}

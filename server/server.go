@@ -49,6 +49,7 @@ type Server struct {
 	controllers  *controller.Manager
 	headers      *index.Index
 	pages        pages
+	births       *births
 	codecs       codecs
 	authn        authn.Authenticator
 	authz        authz.Authorizer
@@ -97,6 +98,7 @@ func (s *Server) open(ctx context.Context) error {
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 	s.limits.maxReading, s.limits.maxMutating = int64(cfg.MaxRequestsInflight), int64(cfg.MaxMutatingRequestsInflight)
 
+	s.births = newBirths()
 	s.listBuffers = &sync.Pool{New: newListBuffer}
 	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 

@@ -30,6 +30,9 @@ func (s *Server) update(r *request) error {
 	if err := matchNamespace(t.resource, meta, t.namespace); err != nil {
 		return err
 	}
+	lock := s.births.lock(t.namespace)
+	lock.RLock()
+	defer lock.RUnlock()
 	created := false
 	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry) (document.Value, error) {
 		if current == nil {
