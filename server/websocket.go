@@ -69,6 +69,7 @@ func (s *Server) streamMessages(r *request, w *watcher) error {
 		s.log.Debug("no WebSocket", "path", w.path, "error", err)
 		return nil
 	}
+	defer conn.CloseNow() // if the watch panics; otherwise it is closed by then
 	r.status = http.StatusSwitchingProtocols
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

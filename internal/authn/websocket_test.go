@@ -1,7 +1,6 @@
 package authn
 
 import (
-	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,12 +41,8 @@ func FuzzProtocolToken(f *testing.F) {
 	f.Add(",,")
 	f.Fuzz(func(t *testing.T, header string) {
 		r := asking(header)
-		token := ProtocolToken(r)
-		if !utf8.ValidString(token) {
+		if token := ProtocolToken(r); !utf8.ValidString(token) || token != "" && !strings.Contains(header, protocolPrefix) {
 			t.Errorf("%q gives %q", header, token)
-		}
-		if token != "" && !strings.Contains(header, strings.TrimRight(base64.RawURLEncoding.EncodeToString([]byte(token)), "=")[:1]) {
-			t.Errorf("%q does not hold %q", header, token)
 		}
 		if other := OtherProtocol(r); strings.HasPrefix(other, protocolPrefix) || strings.ContainsAny(other, ",") {
 			t.Errorf("%q gives the protocol %q, which may be a token", header, other)
