@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
 // Engine is the Store that keeps everything in Pebble. Open makes one.
@@ -47,6 +49,7 @@ type Engine struct {
 		open map[*reader]struct{}
 	}
 
+	given     handedOut          // used by builds with checks only
 	stop      context.CancelFunc // ends the background goroutine
 	stopped   chan struct{}      // closed when it has ended
 	reclaims  sync.WaitGroup     // at most one reclaim, see there
@@ -152,6 +155,9 @@ func (e *Engine) durable(b *pebble.Batch) error {
 // the same, its commit pipeline stays locked: nothing is handed to it any more,
 // and Close leaves the files to the end of the process.
 func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
+	if invariants.Enabled && e.write.TryLock() {
+		invariants.Failf("a batch is handed to the tree without the lock that orders batches")
+	}
 	if err := e.broken(); err != nil {
 		return err
 	}
@@ -219,6 +225,9 @@ func (e *Engine) close() error {
 	e.reclaims.Wait()
 	e.publisher.close()
 	e.gate.close()
+	if invariants.Enabled {
+		e.given.check()
+	}
 	e.readers.Lock()
 	for r := range e.readers.open {
 		r.release()
@@ -293,8 +302,12 @@ func (g *gate) enter() bool {
 }
 
 func (g *gate) leave() {
-	if g.state.Add(-1) == closing {
+	left := g.state.Add(-1)
+	if left == closing {
 		g.once.Do(func() { close(g.empty) })
+	}
+	if invariants.Enabled && left < 0 {
+		invariants.Failf("the gate is left by somebody who has not entered")
 	}
 }
 

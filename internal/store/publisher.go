@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
 // publisher makes writes visible in revision order.
@@ -102,6 +104,9 @@ func (q *publisher) finish(p *pending, err error) error {
 
 // publish makes durable writes visible and announces them.
 func (q *publisher) publish(group []*pending) {
+	if invariants.Enabled {
+		q.checkGroup(group)
+	}
 	deletions := false
 	for _, p := range group {
 		p.settled = true

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
 // reader is a view at a revision: a snapshot of the tree, of which only
@@ -74,7 +76,7 @@ func (e *Engine) Get(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, ErrClosed
 	}
 	defer e.gate.leave()
-	return e.newest(key)
+	return e.handed(e.newest(key))
 }
 
 // newest returns the newest visible version of a key.
@@ -166,13 +168,13 @@ func (r *reader) Get(key string) (Entry, error) {
 		return Entry{}, ErrClosed
 	}
 	if stored, revision, ok := r.engine.cache.get(key, r.revision); ok {
-		return entryOf(key, revision, stored)
+		return r.engine.handed(entryOf(key, revision, stored))
 	}
 	it, err := r.iterator(&pointOptions)
 	if err != nil {
 		return Entry{}, err
 	}
-	return r.engine.seekEntry(it, key, r.revision)
+	return r.engine.handed(r.engine.seekEntry(it, key, r.revision))
 }
 
 // GetEach implements Reader.
@@ -222,7 +224,7 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 		if entry, err = entryOf(key, v, stored); err != nil {
 			return err
 		}
-		if !visit(&entry) {
+		if !visited(visit, &entry) {
 			break
 		}
 	}
@@ -245,7 +247,7 @@ func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *En
 		if entry.Value, err = decodeValue(stored); err != nil {
 			return false, err
 		}
-		return visit(&entry), nil
+		return visited(visit, &entry), nil
 	})
 }
 
@@ -258,7 +260,7 @@ func (r *reader) ScanMeta(ctx context.Context, prefix, from string, visit func(e
 			return false, fmt.Errorf("store: cannot read the header of %q: %w", v.key, err)
 		}
 		entry.Key, entry.Revision, entry.Meta = keys.add(v.key), v.revision, meta
-		return visit(&entry), nil
+		return visited(visit, &entry), nil
 	})
 }
 
@@ -299,6 +301,7 @@ func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visi
 	}
 	defer func() { _ = it.Close() }() // its error is the one of it.Error below
 	var scratch []byte
+	var order scanOrder
 	newer := 0
 	for n, valid := 0, it.First(); valid; n++ {
 		if n%checkEvery == 0 {
@@ -324,6 +327,9 @@ func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visi
 			continue
 		}
 		newer = 0
+		if invariants.Enabled {
+			order.check(v, r.revision)
+		}
 		if !v.tombstone {
 			if more, err := visit(v, it); err != nil || !more {
 				return err

@@ -117,7 +117,7 @@ func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
 	if err := e.publisher.finish(p, err); err != nil {
 		return Entry{}, err
 	}
-	return c.Entry, closeErr
+	return e.handed(c.Entry, closeErr)
 }
 
 // setChange adds to a batch what a change writes.
