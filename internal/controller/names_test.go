@@ -1,0 +1,41 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSelection(t *testing.T) {
+	for _, c := range []struct{ selection, want string }{
+		{"*", "garbagecollector namespace root-ca-cert-publisher serviceaccount"},
+		{"-*", ""},
+		{"*,-*", ""},
+		{"-*,namespace", "namespace"},
+		{"*,-namespace", "garbagecollector root-ca-cert-publisher serviceaccount"},
+		{"namespace,-namespace", "namespace"}, // the first word decides
+		{"-namespace", ""},
+		{"serviceaccount,namespace", "namespace serviceaccount"},
+		{"", ""},
+	} {
+		var got []string
+		for _, name := range Names() {
+			if Enabled(strings.Split(c.selection, ","), name) {
+				got = append(got, name)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s selects %v, want %s", c.selection, got, c.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := Check([]string{"*", "-*", "namespace", "-garbagecollector"}); err != nil {
+		t.Error(err)
+	}
+	for _, word := range []string{"gc", "-gc", "", "-", "--namespace", "Namespace"} {
+		if err := Check([]string{"*", word}); err == nil || !strings.Contains(err.Error(), "serviceaccount") {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+}
