@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coder/websocket"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -30,6 +31,7 @@ type watcher struct {
 	query   url.Values // the selectors
 	r       *rand.Rand
 	major   int
+	socket  bool   // speaks WebSocket, as a browser
 	form    string // of the events: a media type
 	start   string // how to begin: "" and "0" as in resourceVersion, "list", "initial"
 	marked  bool   // asks for bookmarks
@@ -81,6 +83,9 @@ func (s *site) newWatcher(seed uint64, n int, g *gate) *watcher {
 	w := &watcher{site: s, name: fmt.Sprint(n), r: r, gate: g, major: 1 + r.IntN(2), marked: r.IntN(2) == 0, moved: make(chan struct{})}
 	w.options, w.query = randomOptions(r, resources[r.IntN(len(resources))])
 	w.form = []string{"application/json", "application/json", "application/json", asTable, asPartial, binaryMedia}[r.IntN(6)]
+	if w.form == "application/json" && r.IntN(6) == 0 {
+		w.major, w.socket = 1, true
+	}
 	w.start = []string{"", "0", "list", "initial"}[r.IntN(4)]
 	w.slow, w.rover = r.IntN(5) == 0, r.IntN(3) == 0
 	return w
@@ -126,34 +131,54 @@ func (w *watcher) watch(ctx context.Context, record *history.Watch) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client, req, err := w.newRequest(ctx, w.major, http.MethodGet, collectionPath(w.options.Resource, w.options.Namespace), query, nil)
-	if err != nil {
+	body, resp, err := w.open(ctx, query)
+	if resp == nil {
 		return err
 	}
-	req.Header.Set("Accept", w.form)
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusGone:
+	switch {
+	case resp.StatusCode == http.StatusGone:
 		w.recorder.Watch(record)
 		w.expired(record)
 		return nil
-	case http.StatusServiceUnavailable:
+	case resp.StatusCode == http.StatusServiceUnavailable:
 		return errors.New(resp.Status)
-	default:
-		text, _ := io.ReadAll(resp.Body)
-		w.t.Errorf("watch %s of %s with %v: %s %s", w.name, &w.options, query, resp.Status, text)
-		return errors.New(resp.Status)
+	case err != nil:
+		w.t.Errorf("watch %s of %s with %v: %s %v", w.name, &w.options, query, resp.Status, err)
+		return err
 	}
+	defer body.Close()
 	w.recorder.Watch(record)
 	w.last = record
-	err = w.read(ctx, record, resp.Body)
+	err = w.read(ctx, record, body)
 	record.Cut = !record.Expired
 	return err
+}
+
+// open sends the request of a watch. Without an answer resp is nil; err says what
+// else is wrong.
+func (w *watcher) open(ctx context.Context, query url.Values) (body io.ReadCloser, resp *http.Response, err error) {
+	client, req, err := w.newRequest(ctx, w.major, http.MethodGet, collectionPath(w.options.Resource, w.options.Namespace), query, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.socket {
+		conn, resp, err := websocket.Dial(ctx, req.URL.String(), &websocket.DialOptions{HTTPClient: client, HTTPHeader: req.Header})
+		if err != nil {
+			return nil, resp, err
+		}
+		conn.SetReadLimit(10 << 20)
+		return websocket.NetConn(ctx, conn, websocket.MessageText), resp, nil
+	}
+	req.Header.Set("Accept", w.form)
+	if resp, err = client.Do(req); err != nil {
+		return nil, nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp.Body, resp, nil
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return nil, resp, fmt.Errorf("%s", text)
 }
 
 // begin says where a watch starts, in the record and in the query.
@@ -226,6 +251,7 @@ func (w *watcher) expired(record *history.Watch) {
 // read takes the events of a watch.
 func (w *watcher) read(ctx context.Context, record *history.Watch, body io.Reader) error {
 	stream := eventStream{resource: w.options.Resource, form: w.form, body: bufio.NewReader(body)}
+	stream.json = json.NewDecoder(stream.body)
 	until := -1
 	if w.rover {
 		until = w.r.IntN(40)
@@ -296,7 +322,7 @@ func (w *watcher) await(ctx context.Context, drain int) {
 		select {
 		case <-moved:
 		case <-ctx.Done():
-			w.t.Errorf("watch %s of %s (%s, HTTP %d, begun with %q) does not show what was written, it is at %d", w.name, &w.options, w.form, w.major, w.start, w.at)
+			w.t.Errorf("watch %s of %s (%s, HTTP %d, WebSocket %t, begun with %q) does not show what was written, it is at %d", w.name, &w.options, w.form, w.major, w.socket, w.start, w.at)
 			return
 		}
 	}
@@ -306,6 +332,7 @@ func (w *watcher) await(ctx context.Context, drain int) {
 type eventStream struct {
 	resource, form string
 	body           *bufio.Reader
+	json           *json.Decoder // of body
 }
 
 // next returns an event, or the status of an ERROR event.
@@ -313,15 +340,12 @@ func (s *eventStream) next() (history.Event, *metav1.Status, error) {
 	if s.form == binaryMedia {
 		return s.nextBinary()
 	}
-	line, err := s.body.ReadBytes('\n')
-	if err != nil {
-		return history.Event{}, nil, err
-	}
 	var event struct {
 		Type   string
 		Object json.RawMessage
 	}
-	if err := json.Unmarshal(line, &event); err != nil {
+	err := s.json.Decode(&event)
+	if err != nil {
 		return history.Event{}, nil, err
 	}
 	e := history.Event{Type: event.Type}
