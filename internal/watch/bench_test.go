@@ -23,6 +23,7 @@ func BenchmarkFanOut(b *testing.B) {
 			b.ReportAllocs()
 			for n := uint64(1); b.Loop(); n++ {
 				h.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: n}}})
+				h.due(cursors[0].ring) // what is held is shown at once
 				for _, c := range cursors {
 					events, _, err := c.Poll(context.Background())
 					if err != nil || len(events) != 1 {
