@@ -41,7 +41,7 @@ test: ## Run all tests, real kubectl and client-go included
 
 .PHONY: race
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/watch/... ./internal/document/... ./server/...
+	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck ## Check formatting, vet, staticcheck and the house rules
@@ -73,7 +73,7 @@ fuzz: ## Run every fuzz target for FUZZTIME each
 	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
 
 .PHONY: stress
-stress: ## Run the long store and server tests for up to STRESSTIME each
-	CAPSTAN_STRESS=1 go test -timeout $(STRESSTIME) -count 1 ./internal/store/... ./internal/watch/...
-	CAPSTAN_STRESS=1 go test -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable' ./server
+stress: ## Run the long store and server tests, internal checks on, for up to STRESSTIME each
+	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/...
+	CAPSTAN_STRESS=1 go test -tags invariants -timeout $(STRESSTIME) -count 1 -run 'TestHistory|TestLinearizable' ./server
 	CAPSTAN_STRESS=1 go -C internal/e2e test -timeout $(STRESSTIME) -count 1 -run TestKilled .

@@ -52,7 +52,7 @@ type crash struct {
 // rounds is how often a test of crashes repeats what it does.
 func rounds() int {
 	if stress {
-		return 25
+		return 15
 	}
 	return 1
 }

@@ -35,7 +35,7 @@ type pair struct{ got, want store.Reader }
 func RunRandom(t *testing.T, h Harness) {
 	seed, lists := rand.Uint64()|1, "60"
 	if os.Getenv("CAPSTAN_STRESS") != "" {
-		lists = "2000"
+		lists = "600"
 	}
 	for name, value := range map[string]string{"rapid.seed": strconv.FormatUint(seed, 10), "rapid.checks": lists} {
 		f := flag.Lookup(name)
