@@ -6,6 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
 // pebbleOptions are the settings of the underlying tree, for a small process
@@ -49,6 +50,9 @@ func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	// of updated collections and the feed a fifth dearer; they are not used.
 	o.Levels[0].BlockSize = blockBytes
 	o.Levels[0].IndexBlockSize = 8 * blockBytes // so that a file has one level of index
+	// Measured with 2 KB objects: a tenth less CPU per write than Pebble's default,
+	// Snappy, and files that are a little smaller.
+	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.MinLZCompression }
 	o.Levels[0].FilterPolicy = bloom.FilterPolicy(10)
 	o.Experimental.CompactionScheduler = compactions
 	o.EnsureDefaults() // deeper levels take over what level 0 has
