@@ -1,0 +1,150 @@
+package apply
+
+import (
+	"errors"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// beforeFirstApply owns what an object had that nobody tracked when the first
+// apply came.
+const beforeFirstApply = "before-first-apply"
+
+// Apply merges an applied configuration into an object. It returns the JSON of
+// the merged object, with its managedFields and without defaults: the caller
+// decodes it like the result of a patch. live is the object, absent if there is
+// none. applied is an untyped document (document.DecodeAny): what was sent and
+// nothing else; that its values have the right types is for the caller to check
+// before. Fields that the kind does not have are left out.
+//
+// Errors are *api.Error: 409 with a cause for each field that another manager
+// owns, unless force is set; 400 and 422 for a configuration that cannot be
+// applied; or those of Versions.
+func (k *Kind) Apply(live, applied document.Value, w Write, force bool) ([]byte, error) {
+	if got := applied.Get("apiVersion").Text(); got != k.APIVersion {
+		return nil, api.BadRequest("Incorrect version specified in apply patch. Specified patch version: %s, expected: %s", got, k.APIVersion)
+	}
+	if list := applied.At("metadata", "managedFields"); list.Exists() && !list.IsNull() {
+		return nil, api.BadRequest("metadata.managedFields must be nil")
+	}
+	if err := k.checkApplied(applied); err != nil {
+		return nil, err
+	}
+	body, err := k.applyOnce(live, applied, w, force)
+	var c *conflictError
+	if !errors.As(err, &c) {
+		return body, err
+	}
+	if w.Manager == kubectl {
+		left, allowed := k.withoutLastApplied(live, c.conflicts)
+		if allowed && len(left) == 0 {
+			return k.applyOnce(live, applied, w, true)
+		}
+		if allowed {
+			return nil, conflictsError(left)
+		}
+	}
+	return nil, conflictsError(c.conflicts)
+}
+
+// applyOnce is Apply after the checks; conflicts are a *conflictError.
+func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]byte, error) {
+	managers, err := k.ledgerToApply(live, w)
+	if err != nil {
+		return nil, err
+	}
+	g := k.grammar()
+	merged, err := decoded(g.merge(nil, k.Type, live, applied))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { merged.Release() }()
+	id := identity{Manager: named(w.Manager), Operation: opApply, Subresource: w.Subresource}
+	me := managers.find(id)
+	if me == nil {
+		me = &entry{id: id, version: k.APIVersion, known: true}
+		managers = append(managers, me)
+	}
+	last, lastVersion := me.owned(), me.version
+	me.own(g.collect(k.Type, applied).Without(w.Reset))
+	if me.version != k.APIVersion {
+		me.version, me.changed = k.APIVersion, true
+	}
+	if !last.Empty() && live.Exists() {
+		pruned, err := k.prune(merged.Root(), managers, last, lastVersion)
+		if err != nil {
+			return nil, err
+		}
+		if pruned != nil {
+			merged.Release()
+			merged = pruned
+		}
+	}
+	d := g.compare(k.Type, live, merged.Root()).without(w.Reset)
+	if !force {
+		if found, err := k.conflicts(managers, me, live, merged.Root(), d, w); err != nil || len(found) > 0 {
+			if err == nil {
+				err = &conflictError{found}
+			}
+			return nil, err
+		}
+	}
+	if managers, err = k.take(managers, live, merged.Root(), d, me, w); err != nil {
+		return nil, err
+	}
+	me.own(me.owned().Difference(never))
+	if !live.Exists() || !equal(live, merged.Root()) {
+		me.time, me.changed = w.Time, true
+	}
+	root := merged.Root()
+	if w.Manager == kubectl {
+		setLastApplied(root, applied)
+	}
+	managers.withoutEmpty().store(root.SetObject("metadata"))
+	return root.AppendJSON(nil), nil
+}
+
+// ledgerToApply reads the entries of an object with their sets. Fields of an
+// object that was not tracked go to a manager of their own, so that nobody takes
+// them without noticing.
+func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
+	managers, err := readLedger(live.At("metadata", "managedFields"), false)
+	if err != nil {
+		managers = nil
+	}
+	if len(managers) == 0 && live.Exists() {
+		before := w
+		before.Manager = beforeFirstApply
+		if managers, err = k.update(document.Value{}, live, nil, before); err != nil {
+			return nil, err
+		}
+	}
+	kept := managers[:0]
+	for _, e := range managers {
+		set := e.owned()
+		g, typ := k.grammar(), k.Type
+		if e.version != k.APIVersion {
+			v, err := k.view(e.version, document.Value{})
+			if err != nil {
+				return nil, err
+			}
+			if v == nil {
+				continue
+			}
+			g, typ = v.grammar, v.typ
+		}
+		e.own(g.reconcile(typ, set))
+		kept = append(kept, e)
+	}
+	return kept, nil
+}
+
+// decoded makes an untyped document of JSON that this package wrote.
+func decoded(text []byte) (*document.Document, error) {
+	if len(text) == 0 {
+		text = []byte("{}")
+	}
+	return document.ReadStored(nil, schema.None, text)
+}

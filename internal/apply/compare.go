@@ -1,0 +1,215 @@
+package apply
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Indices of the sets of a change.
+const (
+	added = iota
+	modified
+	removed
+	kinds
+)
+
+// change is what makes a second value of a first one.
+type change struct {
+	self  [kinds]bool
+	below [kinds][]node
+}
+
+// add puts the change of a child into that of its parent.
+func (c *change) add(step Step, child *change) {
+	for i := range kinds {
+		if child.self[i] || len(child.below[i]) > 0 {
+			c.below[i] = append(c.below[i], node{step, child.self[i], sortNodes(child.below[i])})
+		}
+	}
+}
+
+// difference is what a write changed.
+type difference struct{ added, modified, removed Set }
+
+// changed is what the writer set.
+func (d difference) changed() Set { return d.modified.Union(d.added) }
+
+// without leaves out what a write through this endpoint does not change.
+func (d difference) without(reset Set) difference {
+	return difference{d.added.Without(reset), d.modified.Without(reset), d.removed.Without(reset)}
+}
+
+// compare finds what makes r of l. An absent l stands for a new object: one that
+// has the fields that are always written, with their zero values.
+func (g grammar) compare(typ schema.Ref, l, r document.Value) difference {
+	var c change
+	g.compareValues(typ, l, r, !l.Exists(), &c)
+	return difference{sortNodes(c.below[added]), sortNodes(c.below[modified]), sortNodes(c.below[removed])}
+}
+
+// compareValues compares two values of which one may be absent. With zero, l is
+// the zero value of its type.
+func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c *change) {
+	noLeft, noRight := !l.Exists() && !zero, !r.Exists()
+	if noLeft && noRight || document.Same(l, r) {
+		return
+	}
+	here := g.shapeOf(typ, r)
+	if noRight {
+		here = g.shapeOf(typ, l)
+	}
+	if g.typeOf(typ) == nil && !noLeft && !noRight && !zero && g.shapeOf(typ, l) != here {
+		g.compareKinds(l, r, c)
+		return
+	}
+	leaf := here == scalar || here == atomic
+	if !leaf {
+		leaf = !filled(r) && !filled(l) && !(zero && g.zeroFilled(typ))
+	}
+	if leaf {
+		switch {
+		case noLeft:
+			c.self[added] = true
+		case noRight:
+			c.self[removed] = true
+		case zero && !g.isZero(typ, r), !zero && !equal(l, r):
+			c.self[modified] = true
+		}
+		return
+	}
+	if here == keyed {
+		g.compareItems(typ, l, r, c)
+	} else {
+		g.compareMembers(typ, l, r, zero, c)
+	}
+	c.self[added] = c.self[added] || noLeft
+	c.self[removed] = c.self[removed] || noRight
+}
+
+// filled reports whether a value is an object or array with something in it.
+func filled(v document.Value) bool {
+	return (v.Kind() == document.Object || v.Kind() == document.Array) && v.Len() > 0
+}
+
+// compareKinds compares two values without a type that are of different kinds.
+func (g grammar) compareKinds(l, r document.Value, c *change) {
+	if filled(l) && l.Kind() == document.Object {
+		g.compareMembers(schema.None, l, document.Value{}, false, c)
+	} else if !l.IsNull() || !filled(r) || r.Kind() != document.Object {
+		c.self[modified] = true
+	}
+	if filled(r) && r.Kind() == document.Object {
+		g.compareMembers(schema.None, document.Value{}, r, false, c)
+	} else if !r.IsNull() || !filled(l) || l.Kind() != document.Object {
+		c.self[modified] = true
+	}
+}
+
+func (g grammar) compareMembers(typ schema.Ref, l, r document.Value, zero bool, c *change) {
+	t := g.typeOf(typ)
+	members(l, r, func(name string, x, y document.Value) {
+		below, field, ok := g.member(typ, name)
+		if !ok {
+			return
+		}
+		always := zero && field && t.Fields[t.Field(name)].Presence == schema.Always
+		var child change
+		g.compareValues(below, x, y, always, &child)
+		c.add(Step{StepField, name}, &child)
+	})
+}
+
+func (g grammar) compareItems(typ schema.Ref, l, r document.Value, c *change) {
+	left, right := indexItems(g.items(typ, l)), indexItems(g.items(typ, r))
+	elem := g.elem(typ)
+	var spaceL, spaceR [few]int
+	pair := func(step Step, ls, rs []int) {
+		var child change
+		switch {
+		case len(ls) <= 1 && len(rs) <= 1:
+			g.compareValues(elem, left.first(ls), right.first(rs), false, &child)
+		case len(ls) > 1 && len(rs) > 1:
+			child.self[modified] = !equalItems(&left, &right, ls, rs)
+		case len(ls) > 1:
+			g.compareValues(elem, document.Value{}, right.first(rs), false, &child)
+			child.self[removed] = true
+		default:
+			g.compareValues(elem, left.first(ls), document.Value{}, false, &child)
+			child.self[added] = true
+		}
+		c.add(step, &child)
+	}
+	for i := range left.items {
+		step := left.items[i].step
+		if ls := left.all(step, spaceL[:0]); ls[0] == i {
+			pair(step, ls, right.all(step, spaceR[:0]))
+		}
+	}
+	for i := range right.items {
+		step := right.items[i].step
+		if rs := right.all(step, spaceR[:0]); rs[0] == i && len(left.all(step, spaceL[:0])) == 0 {
+			pair(step, nil, rs)
+		}
+	}
+}
+
+// first is the first of some elements, absent if there is none.
+func (x *index) first(places []int) document.Value {
+	if len(places) == 0 {
+		return document.Value{}
+	}
+	return x.items[places[0]].value
+}
+
+func equalItems(l, r *index, ls, rs []int) bool {
+	if len(ls) != len(rs) {
+		return false
+	}
+	for i := range ls {
+		if !equal(l.items[ls[i]].value, r.items[rs[i]].value) {
+			return false
+		}
+	}
+	return true
+}
+
+// zeroFilled reports whether the zero value of a type has fields in it.
+func (g grammar) zeroFilled(typ schema.Ref) bool {
+	if t := g.typeOf(typ); t != nil && t.Kind == schema.Object {
+		for i := range t.Fields {
+			if t.Fields[i].Presence == schema.Always {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isZero reports whether a value is what a field that is always written has when
+// nothing was sent.
+func (g grammar) isZero(typ schema.Ref, v document.Value) bool {
+	t := g.typeOf(typ)
+	switch v.Kind() {
+	case document.Null:
+		return t == nil || t.Kind != schema.Object
+	case document.String:
+		return v.Equals("") || t != nil && (t.Kind == schema.Quantity && v.Equals("0") || t.Kind == schema.Duration && v.Equals("0s"))
+	case document.Number:
+		f, ok := v.Float()
+		return ok && f == 0
+	case document.Bool:
+		return !v.Bool()
+	case document.Object:
+		if t == nil || t.Kind != schema.Object {
+			return false
+		}
+		for name, m := range v.Members() {
+			i := t.Field(name)
+			if i < 0 || t.Fields[i].Presence != schema.Always || !g.isZero(t.Fields[i].Type, m) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,146 @@
+package apply
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// conflict is a field that another manager owns.
+type conflict struct {
+	id   identity
+	path []Step
+}
+
+// conflictError ends an apply that changes what others own.
+type conflictError struct{ conflicts []conflict }
+
+func (e *conflictError) Error() string { return "the applied configuration conflicts" }
+
+// conflicts finds what managers other than me own of what changes, ordered by
+// manager and then by path.
+func (k *Kind) conflicts(managers ledger, me *entry, live, obj document.Value, d difference, w Write) ([]conflict, error) {
+	diffs := map[string]*difference{k.APIVersion: &d}
+	var found []conflict
+	for _, e := range managers {
+		if e == me {
+			continue
+		}
+		diff, err := k.diffIn(diffs, e.version, live, obj, w)
+		if err != nil {
+			return nil, err
+		}
+		if diff == nil {
+			continue
+		}
+		e.owned().Intersection(diff.changed()).Each(func(path []Step) {
+			found = append(found, conflict{e.id, slices.Clone(path)})
+		})
+	}
+	slices.SortStableFunc(found, func(a, b conflict) int { return strings.Compare(a.id.String(), b.id.String()) })
+	return found, nil
+}
+
+// conflictsError is the 409 of an apply.
+func conflictsError(conflicts []conflict) *api.Error {
+	e := &api.Error{Code: http.StatusConflict, Reason: api.ReasonConflict, HasDetails: true}
+	for _, c := range conflicts {
+		e.Causes = append(e.Causes, api.Cause{Reason: api.CauseConflict, Message: "conflict with " + c.id.shown(), Field: pathText(c.path)})
+	}
+	if len(conflicts) == 1 {
+		e.Message = fmt.Sprintf("Apply failed with 1 conflict: conflict with %s: %s", conflicts[0].id.shown(), pathText(conflicts[0].path))
+		return e
+	}
+	var lines []string
+	for i, c := range conflicts {
+		if i == 0 || c.id != conflicts[i-1].id {
+			lines = append(lines, "conflicts with "+c.id.shown()+":")
+		}
+		lines = append(lines, "- "+pathText(c.path))
+	}
+	e.Message = fmt.Sprintf("Apply failed with %d conflicts: %s", len(conflicts), strings.Join(lines, "\n"))
+	return e
+}
+
+// problem is something in an applied configuration that nobody can own.
+type problem struct{ path, message string }
+
+// checkApplied refuses elements with the same keys, and elements that cannot
+// have keys.
+func (k *Kind) checkApplied(applied document.Value) error {
+	var found []problem
+	k.grammar().check(k.Type, applied, "", &found)
+	if len(found) == 0 {
+		return nil
+	}
+	meta := applied.Get("metadata")
+	group, _, named := strings.Cut(k.APIVersion, "/")
+	if !named {
+		group = ""
+	}
+	e := &api.Error{Code: http.StatusUnprocessableEntity, Reason: api.ReasonInvalid, HasDetails: true,
+		Name: meta.Get("name").Text(), Group: group, Kind: k.Name}
+	var lines []string
+	for _, p := range found {
+		reason := schema.CauseInvalid
+		if strings.HasPrefix(p.message, "duplicate") {
+			reason = schema.CauseDuplicate
+		}
+		e.Causes = append(e.Causes, api.Cause{Reason: reason, Message: p.message, Field: strings.TrimPrefix(p.path, ".")})
+		lines = append(lines, p.path+": "+p.message)
+	}
+	text := lines[0]
+	if len(lines) > 1 {
+		text = "errors:\n  " + strings.Join(lines, "\n  ")
+	}
+	e.Message = fmt.Sprintf("failed to create typed patch object (%s/%s; %s): %s", meta.Get("namespace").Text(), e.Name, k.gvk(), text)
+	return e
+}
+
+// maxProblems bounds what is said of one configuration.
+const maxProblems = 100
+
+func (g grammar) check(typ schema.Ref, v document.Value, path string, found *[]problem) {
+	t := g.typeOf(typ)
+	if t == nil || len(*found) >= maxProblems {
+		return
+	}
+	switch {
+	case v.Kind() == document.Object:
+		for name, m := range v.Members() {
+			if below, _, ok := g.member(typ, name); ok {
+				g.check(below, m, path+"."+name, found)
+			}
+		}
+	case v.Kind() == document.Array && g.shapeOf(typ, v) == atomic:
+		for i, m := range v.Elements() {
+			g.check(t.Elem, m, path+"["+itoa(i)+"]", found)
+		}
+	case v.Kind() == document.Array && g.shapeOf(typ, v) == keyed:
+		for i, m := range v.Elements() {
+			wrong := m.IsNull() || (m.Kind() == document.Object) != (t.ListType == schema.ListMap) || m.Kind() == document.Array
+			if !wrong {
+				continue
+			}
+			message := "associative list without keys has an element that is no scalar"
+			if t.ListType == schema.ListMap {
+				message = "associative list with keys may not have an element that is no object"
+			}
+			*found = append(*found, problem{path, "element " + itoa(i) + ": " + message})
+			return
+		}
+		seen := map[Step]bool{}
+		for _, it := range g.items(typ, v) {
+			if seen[it.step] {
+				*found = append(*found, problem{path, "duplicate entries for key " + it.step.String()})
+			}
+			seen[it.step] = true
+			g.check(t.Elem, it.value, path+it.step.String(), found)
+		}
+	}
+}

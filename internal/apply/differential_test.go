@@ -1,0 +1,403 @@
+package apply
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	apps "github.com/capstan-dev/capstan/gen/apps/v1"
+	core "github.com/capstan-dev/capstan/gen/core/v1"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
+
+var coreTable, appsTable = Merging(&core.Table), Merging(&apps.Table)
+
+func coreKind(name string) *Kind {
+	return &Kind{Table: coreTable, Type: core.Table.Root(name), APIVersion: "v1", Name: name}
+}
+
+func appsKind(name string) *Kind {
+	return &Kind{Table: appsTable, Type: apps.Table.Root(name), APIVersion: "apps/v1", Name: name}
+}
+
+func testKinds() []*Kind {
+	return []*Kind{coreKind("Pod"), coreKind("Service"), coreKind("ConfigMap"), appsKind("Deployment")}
+}
+
+// maker makes objects of a few fields, so that managers meet often.
+type maker struct {
+	*rand.Rand
+	table  *schema.Table
+	fields map[schema.Ref][]int
+	// distinct keeps lists of objects that nobody may send otherwise free of
+	// elements with the same keys.
+	distinct bool
+}
+
+func (m *maker) some(r schema.Ref) []int {
+	if list, ok := m.fields[r]; ok {
+		return list
+	}
+	list := m.Perm(len(m.table.Types[r].Fields))
+	list = list[:min(len(list), 2+m.IntN(4))]
+	m.fields[r] = list
+	return list
+}
+
+func (m *maker) word() string { return string(rune('a' + m.IntN(3))) }
+
+// value makes a value; raw ones may have nulls and empty things in them.
+func (m *maker) value(r schema.Ref, depth int, raw bool) any {
+	if raw && m.IntN(30) == 0 {
+		return nil
+	}
+	t := &m.table.Types[max(r, 0)]
+	if r < 0 {
+		t = &schema.Type{Kind: schema.Any}
+	}
+	switch t.Kind {
+	case schema.Object:
+		out := map[string]any{}
+		for _, i := range m.some(r) {
+			f := &t.Fields[i]
+			if m.IntN(3) > 0 && depth < 9 {
+				out[f.Name] = m.value(f.Type, depth+1, raw)
+			}
+		}
+		return out
+	case schema.Map:
+		out := map[string]any{}
+		for range m.IntN(4) {
+			out[m.word()] = m.value(t.Elem, depth+1, raw)
+		}
+		return out
+	case schema.List:
+		return m.list(t, depth, raw)
+	case schema.Boolean:
+		return m.IntN(2) == 0
+	case schema.Integer, schema.Number:
+		return m.IntN(3)
+	case schema.Bytes:
+		return []string{"", "YQ==", "Yg=="}[m.IntN(3)]
+	case schema.Quantity:
+		return []string{"1", "2", "100m"}[m.IntN(3)]
+	case schema.Time:
+		return []string{"2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"}[m.IntN(2)]
+	case schema.MicroTime:
+		return "2020-01-01T00:00:00.000000Z"
+	case schema.Duration:
+		return []string{"1m0s", "2s"}[m.IntN(2)]
+	case schema.IntOrString:
+		return []any{1, "http"}[m.IntN(2)]
+	case schema.Any:
+		return map[string]any{m.word(): []any{1, m.word()}, m.word(): map[string]any{m.word(): true}}
+	}
+	return m.word()
+}
+
+func (m *maker) list(t *schema.Type, depth int, raw bool) any {
+	out := []any{}
+	seen := map[string]bool{}
+	for range m.IntN(4) {
+		v := m.value(t.Elem, depth+1, raw && t.ListType == schema.ListAtomic)
+		if o, ok := v.(map[string]any); ok && t.ListType == schema.ListMap {
+			elem := &m.table.Types[t.Elem]
+			for _, key := range t.ListKeys {
+				f := &elem.Fields[elem.Field(key)]
+				delete(o, key)
+				if f.Default == "" || m.IntN(2) == 0 {
+					o[key] = m.value(f.Type, depth+1, false)
+				}
+			}
+			id := ""
+			for _, key := range t.ListKeys {
+				f := &elem.Fields[elem.Field(key)]
+				if got, ok := o[key]; ok {
+					id += fmt.Sprintf("%v,", got)
+				} else {
+					id += strings.Trim(f.Default, `"`) + ","
+				}
+			}
+			if seen[id] && (m.distinct || m.IntN(4) > 0) {
+				continue
+			}
+			seen[id] = true
+		}
+		if t.ListType == schema.ListSet {
+			if id := fmt.Sprint(v); seen[id] && (m.distinct || m.IntN(4) > 0) {
+				continue
+			} else {
+				seen[id] = true
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (m *maker) object(k *Kind, raw bool) map[string]any {
+	m.distinct = raw
+	obj, _ := m.value(k.Type, 0, false).(map[string]any)
+	if raw {
+		obj, _ = m.value(k.Type, 0, true).(map[string]any)
+	}
+	if obj == nil {
+		obj = map[string]any{}
+	}
+	meta := map[string]any{"name": "x"}
+	for range m.IntN(3) {
+		labels, _ := meta["labels"].(map[string]any)
+		if labels == nil {
+			labels = map[string]any{}
+		}
+		labels[m.word()] = m.word()
+		meta["labels"] = labels
+	}
+	if m.IntN(2) == 0 {
+		meta["finalizers"] = []any{"a/" + m.word()}
+	}
+	obj["apiVersion"], obj["kind"], obj["metadata"] = k.APIVersion, k.Name, meta
+	return obj
+}
+
+// zeroJSON is a new object: the fields that are always written.
+func zeroJSON(t *schema.Table, r schema.Ref) any {
+	typ := &t.Types[r]
+	switch typ.Kind {
+	case schema.Object:
+		out := map[string]any{}
+		for i := range typ.Fields {
+			if typ.Fields[i].Presence == schema.Always {
+				out[typ.Fields[i].Name] = zeroJSON(t, typ.Fields[i].Type)
+			}
+		}
+		return out
+	case schema.String, schema.Bytes:
+		return ""
+	case schema.Boolean:
+		return false
+	case schema.Integer, schema.Number, schema.IntOrString:
+		return 0
+	case schema.Quantity:
+		return "0"
+	case schema.Duration:
+		return "0s"
+	}
+	return nil
+}
+
+func mustText(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// read makes an object of JSON as the server does.
+func (k *Kind) read(text []byte) (*document.Document, error) {
+	table := &core.Table
+	if k.Table == appsTable {
+		table = &apps.Table
+	}
+	d := document.Decoder{Table: table}
+	doc, _, err := d.Decode(k.Type, text)
+	return doc, err
+}
+
+// plain is an object without managedFields.
+func plain(text []byte) any {
+	v := fromJSON(text)
+	if m, ok := v.(map[string]any); ok {
+		if meta, ok := m["metadata"].(map[string]any); ok {
+			delete(meta, "managedFields")
+		}
+	}
+	return v
+}
+
+func entriesOf(t *testing.T, obj document.Value) []string {
+	t.Helper()
+	l, err := readLedger(obj.At("metadata", "managedFields"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range l {
+		fields := string(e.fields().AppendJSON(nil))
+		if again := string(e.owned().AppendFields(nil)); again != fields {
+			t.Fatalf("fields are not canonical: %s is written as %s", fields, again)
+		}
+		out = append(out, e.id.String()+" "+e.time+" "+fields)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// run writes an object many times and compares what is owned with the reference.
+func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
+	m := &maker{Rand: rand.New(rand.NewPCG(seed, 1)), table: k.Table, fields: map[schema.Ref][]int{}}
+	ref := newReference(k)
+	zero := zeroJSON(k.Table, k.Type)
+	reset := NewSet([]string{"status"})
+	var live *document.Document
+	for step := range steps {
+		w := Write{Manager: "m" + m.word(), Time: fmt.Sprintf("2022-01-01T00:%02d:00Z", step), Reset: reset}
+		var log string
+		fail := func(format string, args ...any) {
+			t.Helper()
+			before := ""
+			if live != nil {
+				before = string(live.Root().AppendJSON(nil))
+			}
+			t.Fatalf("%s seed %d step %d %s\nlive %s\n%s", k.Name, seed, step, log, before, fmt.Sprintf(format, args...))
+		}
+		var liveJSON any
+		if live != nil {
+			liveJSON = plain(live.Root().AppendJSON(nil))
+		}
+		if m.IntN(3) == 0 {
+			text := mustText(m.object(k, false))
+			log = "update by " + w.Manager + " " + string(text)
+			next, err := k.read(text)
+			if err != nil {
+				continue
+			}
+			newJSON := plain(next.Root().AppendJSON(nil))
+			lhs := liveJSON
+			if live == nil {
+				lhs = zero
+			}
+			if err := ref.update(lhs, newJSON, w, live == nil); err != nil {
+				fail("reference: %v", err)
+			}
+			var old document.Value
+			if live != nil {
+				old = live.Root()
+			}
+			if err := k.Update(old, next.Root(), w); err != nil {
+				fail("%v", err)
+			}
+			if got := plain(next.Root().AppendJSON(nil)); !sameValue(got, newJSON) {
+				fail("an update changed the object to %s", mustText(got))
+			}
+			live = next
+		} else {
+			config := m.object(k, true)
+			text := mustText(config)
+			force := m.IntN(3) == 0
+			log = fmt.Sprintf("apply by %s force %v %s", w.Manager, force, text)
+			if check, err := k.read(text); err != nil {
+				continue
+			} else {
+				check.Release()
+			}
+			want, wantConflicts, err := ref.apply(liveJSON, zero, fromJSON(text), w, force)
+			if err != nil {
+				fail("reference: %v", err)
+			}
+			applied, err := document.DecodeAny(text, document.Limits{})
+			if err != nil {
+				fail("%v", err)
+			}
+			var old document.Value
+			if live != nil {
+				old = live.Root()
+			}
+			body, err := k.Apply(old, applied.Root(), w, force)
+			var gotConflicts []string
+			if c := conflictsOf(k, old, applied.Root(), w, force); err != nil {
+				gotConflicts = c
+			}
+			if !slices.Equal(gotConflicts, wantConflicts) {
+				fail("conflicts\ngot  %v (%v)\nwant %v", gotConflicts, err, wantConflicts)
+			}
+			if err != nil {
+				conflicts++
+				continue
+			}
+			if live == nil {
+				// The reference merges into what is always written, which reading
+				// adds to ours.
+				if body, want, err = k.completed(body, want); err != nil {
+					return conflicts
+				}
+			}
+			if got := plain(body); !sameValue(got, want) {
+				fail("merged\ngot  %s\nwant %s", mustText(got), mustText(want))
+			}
+			next, err := k.read(body)
+			if err != nil {
+				return conflicts // a null where there can be none
+			}
+			live = next
+		}
+		if got, want := entriesOf(t, live.Root()), ref.entries(t); !slices.Equal(got, want) {
+			fail("entries\ngot  %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+		}
+	}
+	return conflicts
+}
+
+// completed reads two new objects as the server does.
+func (k *Kind) completed(body []byte, want any) ([]byte, any, error) {
+	a, err := k.read(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.Release()
+	b, err := k.read(mustText(want))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer b.Release()
+	return a.Root().AppendJSON(nil), plain(b.Root().AppendJSON(nil)), nil
+}
+
+func conflictsOf(k *Kind, live, applied document.Value, w Write, force bool) []string {
+	_, err := k.applyOnce(live, applied, w, force)
+	c, ok := err.(*conflictError)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, c := range c.conflicts {
+		out = append(out, c.id.String()+" "+pathText(c.path))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestAgainstReference(t *testing.T) {
+	count := 60
+	if testing.Short() {
+		count = 15
+	}
+	for _, k := range testKinds() {
+		t.Run(k.Name, func(t *testing.T) {
+			conflicts := 0
+			for seed := range count {
+				conflicts += run(t, k, uint64(seed), 12)
+			}
+			if conflicts == 0 {
+				t.Error("no conflict in all runs")
+			}
+		})
+	}
+}
+
+func FuzzAgainstReference(f *testing.F) {
+	f.Add(uint64(1), uint8(0))
+	f.Fuzz(func(t *testing.T, seed uint64, kind uint8) {
+		kinds := testKinds()
+		run(t, kinds[int(kind)%len(kinds)], seed, 20)
+	})
+}

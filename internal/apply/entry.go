@@ -1,0 +1,261 @@
+package apply
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// Operations of an entry.
+const (
+	opApply  = "Apply"
+	opUpdate = "Update"
+)
+
+// identity tells entries of metadata.managedFields apart. Entries of operation
+// Apply with the same manager and subresource are one, whatever their version.
+type identity struct {
+	Manager     string `json:"manager,omitempty"`
+	Operation   string `json:"operation,omitempty"`
+	APIVersion  string `json:"apiVersion,omitempty"` // "" for Apply
+	Subresource string `json:"subresource,omitempty"`
+}
+
+// String is the order in which conflicts are told.
+func (id identity) String() string {
+	text, err := json.Marshal(id)
+	if err != nil {
+		return id.Manager
+	}
+	return string(text)
+}
+
+// shown is the manager as messages have it.
+func (id identity) shown() string {
+	text := strconv.Quote(id.Manager)
+	if id.Subresource != "" {
+		text += " with subresource " + strconv.Quote(id.Subresource)
+	}
+	if id.Operation == opUpdate {
+		text += " using " + id.APIVersion
+	}
+	return text
+}
+
+// entry is one record of metadata.managedFields. Most writes concern few of
+// them, so that the set is read only when it is asked for.
+//
+// Invariant: if known, set holds what is owned, otherwise stored does; without
+// changed, stored has what is to be written.
+type entry struct {
+	id      identity
+	version string         // of the fields
+	time    string         // RFC 3339; "" for none
+	stored  document.Value // the entry as it was read, absent for a new one
+	set     Set
+	known   bool // set is what is owned
+	changed bool // the entry has to be written anew
+}
+
+// fields is the fieldsV1 object as it was read.
+func (e *entry) fields() document.Value { return e.stored.Get("fieldsV1") }
+
+// owned reads the set. What cannot be read owns nothing; entries of clients are
+// checked before they get here.
+func (e *entry) owned() Set {
+	if !e.known {
+		e.set, _ = ReadSet(e.fields())
+		e.known = true
+	}
+	return e.set
+}
+
+// own replaces the set.
+func (e *entry) own(s Set) {
+	e.changed = e.changed || !e.known || !s.Equal(e.set)
+	e.set, e.known = s, true
+}
+
+func (e *entry) empty() bool {
+	if e.known {
+		return e.set.Empty()
+	}
+	return e.fields().Len() == 0
+}
+
+// ledger is metadata.managedFields.
+type ledger []*entry
+
+var (
+	errOperation  = errors.New("the operation of an entry in managedFields is neither Apply nor Update")
+	errVersion    = errors.New("an entry in managedFields has no apiVersion")
+	errFieldsType = errors.New("the fieldsType of an entry in managedFields is not FieldsV1")
+)
+
+// readLedger reads entries without their sets. check says to read those too, and
+// gives an error for an entry that no server can have written.
+func readLedger(list document.Value, check bool) (ledger, error) {
+	if list.Len() == 0 {
+		return nil, nil
+	}
+	out := make(ledger, 0, list.Len()+1)
+	all := make([]entry, list.Len())
+	for i, v := range list.Elements() {
+		e := &all[i]
+		*e = entry{
+			id:      identity{v.Get("manager").Text(), v.Get("operation").Text(), v.Get("apiVersion").Text(), v.Get("subresource").Text()},
+			version: v.Get("apiVersion").Text(), time: v.Get("time").Text(), stored: v}
+		switch {
+		case e.id.Operation != opApply && e.id.Operation != opUpdate:
+			return nil, errOperation
+		case e.version == "":
+			return nil, errVersion
+		case !v.Get("fieldsType").Equals("FieldsV1"):
+			return nil, errFieldsType
+		}
+		if e.id.Operation == opApply {
+			e.id.APIVersion = ""
+		}
+		if check {
+			set, err := ReadSet(e.fields())
+			if err != nil {
+				return nil, err
+			}
+			e.set, e.known, e.changed = set, true, true
+		}
+		if old := out.find(e.id); old != nil {
+			*old = *e // the last one counts
+			continue
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// ValidFields reports whether a list of managedFields is one that can be read:
+// what an admission webhook made of it may not be.
+func ValidFields(list document.Value) bool {
+	_, err := readLedger(list, true)
+	return err == nil
+}
+
+// find is the entry of that identity, nil for none.
+func (l ledger) find(id identity) *entry {
+	for _, e := range l {
+		if e.id == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// withoutEmpty leaves out entries that own nothing.
+func (l ledger) withoutEmpty() ledger {
+	return slices.DeleteFunc(l, (*entry).empty)
+}
+
+// sort puts the entries into the order in which they are written: appliers
+// first, then by time and by name.
+func (l ledger) sort() {
+	slices.SortStableFunc(l, func(a, b *entry) int {
+		return cmp.Or(strings.Compare(a.id.Operation, b.id.Operation), strings.Compare(a.time, b.time),
+			strings.Compare(a.id.Manager, b.id.Manager), strings.Compare(a.version, b.version), strings.Compare(a.id.Subresource, b.id.Subresource))
+	})
+}
+
+// maxUpdaters is how many entries of operation Update an object keeps, and
+// ancient the manager that gets what the oldest of more own.
+const (
+	maxUpdaters = 10
+	ancient     = "ancient-changes"
+)
+
+// limit puts the oldest entries of operation Update together until there are no
+// more of them than maxUpdaters.
+func (l ledger) limit() ledger {
+	var updaters ledger
+	for _, e := range l {
+		if e.id.Operation == opUpdate {
+			updaters = append(updaters, e)
+		}
+	}
+	count := len(updaters)
+	if count <= maxUpdaters {
+		return l
+	}
+	slices.SortFunc(updaters, func(a, b *entry) int {
+		return cmp.Or(strings.Compare(a.time, b.time), strings.Compare(a.id.String(), b.id.String()))
+	})
+	firsts := map[string]*entry{}
+	gone := map[*entry]bool{}
+	for _, e := range updaters {
+		if count <= maxUpdaters {
+			break
+		}
+		first := firsts[e.version]
+		if first == nil {
+			firsts[e.version] = e
+			continue
+		}
+		id := identity{Manager: ancient, Operation: opUpdate, APIVersion: e.version}
+		bucket := l.find(id)
+		if bucket == e {
+			continue
+		}
+		if bucket == nil {
+			bucket = &entry{id: id, version: e.version}
+			bucket.own(first.owned())
+			gone[first] = true
+			l = append(l, bucket)
+		}
+		bucket.own(bucket.owned().Union(e.owned()))
+		bucket.time, bucket.changed = e.time, true
+		gone[e] = true
+		count--
+	}
+	return slices.DeleteFunc(l, func(e *entry) bool { return gone[e] })
+}
+
+// appendJSON writes the list.
+func (l ledger) appendJSON(dst []byte) []byte {
+	dst = append(dst, '[')
+	for i, e := range l {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = e.appendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+func (e *entry) appendJSON(dst []byte) []byte {
+	if !e.changed {
+		return e.stored.AppendJSON(dst)
+	}
+	dst = append(dst, `{"manager":`...)
+	dst = appendStepString(dst, []byte(e.id.Manager))
+	dst = append(dst, `,"operation":"`...)
+	dst = append(dst, e.id.Operation...)
+	dst = append(dst, `","apiVersion":`...)
+	dst = appendStepString(dst, []byte(e.version))
+	if e.time != "" {
+		dst = append(dst, `,"time":`...)
+		dst = appendStepString(dst, []byte(e.time))
+	}
+	dst = append(dst, `,"fieldsType":"FieldsV1","fieldsV1":`...)
+	if e.known {
+		dst = e.set.AppendFields(dst)
+	} else {
+		dst = e.fields().AppendJSON(dst)
+	}
+	if e.id.Subresource != "" {
+		dst = append(dst, `,"subresource":`...)
+		dst = appendStepString(dst, []byte(e.id.Subresource))
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,69 @@
+package apply
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// kubectl is the manager for whom client-side apply and this one are one thing:
+// it may take over what it applied before from the client's side, and the
+// annotation that client-side apply keeps follows what it applies here.
+const (
+	kubectl               = "kubectl"
+	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+	maxAnnotations        = 256 << 10 // bytes of all annotations of an object
+)
+
+// withoutLastApplied leaves out the conflicts about fields that still are as
+// client-side apply left them. ok is false if it never was used.
+func (k *Kind) withoutLastApplied(live document.Value, conflicts []conflict) (left []conflict, ok bool) {
+	text := live.At("metadata", "annotations", lastAppliedAnnotation).Text()
+	if text == "" {
+		return nil, false
+	}
+	last, err := document.DecodeAny([]byte(text), document.Limits{})
+	if err != nil {
+		return nil, false
+	}
+	defer last.Release()
+	if !last.Root().Get("apiVersion").Equals(k.APIVersion) {
+		return nil, false
+	}
+	g := k.grammar()
+	d := g.compare(k.Type, last.Root(), live)
+	allowed := g.collect(k.Type, last.Root()).Difference(d.changed()).Difference(d.removed)
+	for _, c := range conflicts {
+		if !allowed.Has(c.path...) {
+			left = append(left, c)
+		}
+	}
+	return left, true
+}
+
+// setLastApplied makes the annotation say what was applied, if the object has it.
+// An object whose annotations are too large with it loses it.
+func setLastApplied(obj, applied document.Value) {
+	annotations := obj.At("metadata", "annotations")
+	if annotations.Get(lastAppliedAnnotation).Text() == "" {
+		return
+	}
+	plain, err := decoded(applied.AppendJSON(nil))
+	if err != nil {
+		return
+	}
+	defer plain.Release()
+	if own := plain.Root().At("metadata", "annotations"); own.Exists() {
+		own.Remove(lastAppliedAnnotation)
+	}
+	text := string(appendStepValue(nil, plain.Root())) + "\n"
+	size := len(lastAppliedAnnotation) + len(text)
+	for name, v := range annotations.Members() {
+		if name != lastAppliedAnnotation {
+			size += len(name) + len(v.Text())
+		}
+	}
+	if size > maxAnnotations {
+		annotations.Remove(lastAppliedAnnotation)
+		return
+	}
+	annotations.SetString(lastAppliedAnnotation, text)
+}

@@ -1,0 +1,58 @@
+package apply
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Merging gives the table by which fields are owned: lists that a strategic
+// patch merges by a key are lists of type map with that key, those of scalars
+// that it merges are sets, unless they say otherwise. Refs of t are good in it
+// too. A table without such lists is returned as it is. Make it once for each
+// group version; it is as large as t.
+func Merging(t *schema.Table) *schema.Table {
+	out := *t
+	out.Types = slices.Clone(t.Types)
+	for i := range t.Types {
+		cloned := false
+		for j := range t.Types[i].Fields {
+			f := &t.Types[i].Fields[j]
+			list, ok := mergedList(t, f)
+			if !ok {
+				continue
+			}
+			if !cloned {
+				out.Types[i].Fields, cloned = slices.Clone(t.Types[i].Fields), true
+			}
+			out.Types[i].Fields[j].Type = schema.Ref(len(out.Types))
+			out.Types = append(out.Types, list)
+		}
+	}
+	if len(out.Types) == len(t.Types) {
+		return t
+	}
+	return &out
+}
+
+// mergedList is the type of a field's list when its patch strategy says what the
+// list itself does not.
+func mergedList(t *schema.Table, f *schema.Field) (schema.Type, bool) {
+	if f.Patch&schema.PatchMerge == 0 || f.Type < 0 {
+		return schema.Type{}, false
+	}
+	list := t.Types[f.Type]
+	if list.Kind != schema.List || list.ListType != schema.ListAtomic || list.Elem < 0 {
+		return schema.Type{}, false
+	}
+	elem := &t.Types[list.Elem]
+	switch {
+	case elem.Kind == schema.Object && f.PatchKey != "" && elem.Field(f.PatchKey) >= 0:
+		list.ListType, list.ListKeys = schema.ListMap, []string{f.PatchKey}
+	case elem.Kind != schema.Object && elem.Kind != schema.Map && elem.Kind != schema.List && elem.Kind != schema.Any:
+		list.ListType = schema.ListSet
+	default:
+		return schema.Type{}, false
+	}
+	return list, true
+}

@@ -1,0 +1,280 @@
+package apply
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// grammar says how values of the types of a table are owned.
+//
+// Values are read by the type that the walk is at, not by the type that their
+// document gave them: an applied configuration is an untyped document.
+type grammar struct{ table *schema.Table }
+
+// shape is how a value is owned.
+type shape uint8
+
+const (
+	scalar    shape = iota // as a whole
+	atomic                 // as a whole, though things are in it
+	structure              // by its fields
+	mapping                // by its keys
+	keyed                  // by its elements, which have keys or are unique
+)
+
+// typeOf is the type, nil for values of any kind.
+func (g grammar) typeOf(typ schema.Ref) *schema.Type {
+	if typ < 0 || g.table == nil || int(typ) >= len(g.table.Types) || g.table.Types[typ].Kind == schema.Any {
+		return nil
+	}
+	return &g.table.Types[typ]
+}
+
+// shapeOf is the shape of a value. Without a type objects are maps, and arrays
+// are owned as a whole.
+func (g grammar) shapeOf(typ schema.Ref, v document.Value) shape {
+	t := g.typeOf(typ)
+	if t == nil {
+		switch v.Kind() {
+		case document.Object:
+			return mapping
+		case document.Array:
+			return atomic
+		}
+		return scalar
+	}
+	switch t.Kind {
+	case schema.Object:
+		if t.AtomicMap {
+			return atomic
+		}
+		return structure
+	case schema.Map:
+		if t.AtomicMap {
+			return atomic
+		}
+		return mapping
+	case schema.List:
+		if t.ListType == schema.ListAtomic {
+			return atomic
+		}
+		return keyed
+	}
+	return scalar
+}
+
+// member gives the type of a member and whether it is a field of its own type
+// rather than a key. ok is false for a member that the type does not know.
+func (g grammar) member(typ schema.Ref, name string) (member schema.Ref, field, ok bool) {
+	t := g.typeOf(typ)
+	if t == nil {
+		return schema.None, false, true
+	}
+	switch t.Kind {
+	case schema.Object:
+		if i := t.Field(name); i >= 0 {
+			return t.Fields[i].Type, true, true
+		}
+	case schema.Map:
+		return t.Elem, false, true
+	}
+	return schema.None, false, false
+}
+
+// below gives the type behind a step.
+func (g grammar) below(typ schema.Ref, step Step) schema.Ref {
+	switch step.Kind {
+	case StepField:
+		below, _, _ := g.member(typ, step.Text)
+		return below
+	case StepKey:
+		return g.elem(typ)
+	}
+	return schema.None
+}
+
+// elem gives the type of a list's elements.
+func (g grammar) elem(typ schema.Ref) schema.Ref {
+	if t := g.typeOf(typ); t != nil && t.Kind == schema.List {
+		return t.Elem
+	}
+	return schema.None
+}
+
+// item is an element of a keyed list.
+type item struct {
+	step  Step
+	value document.Value
+}
+
+// items gives the elements of a keyed list with their steps; none for null.
+func (g grammar) items(typ schema.Ref, v document.Value) []item {
+	if v.Kind() != document.Array || v.Len() == 0 {
+		return nil
+	}
+	t := g.typeOf(typ)
+	keys := sortedNames(t.ListKeys)
+	out := make([]item, 0, v.Len())
+	var text []byte
+	for _, value := range v.Elements() {
+		if t.ListType == schema.ListSet {
+			text = appendStepValue(text[:0], value)
+			out = append(out, item{Step{StepValue, string(text)}, value})
+			continue
+		}
+		text = g.appendItemKeys(text[:0], t, keys, value)
+		out = append(out, item{Step{StepKey, string(text)}, value})
+	}
+	return out
+}
+
+// appendItemKeys writes the keys of an element, in order. A key that was not
+// sent has its default.
+func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) []byte {
+	elem := g.typeOf(t.Elem)
+	dst = append(dst, '{')
+	first := true
+	for _, key := range keys {
+		value, def := v.Get(key), ""
+		if !value.Exists() && elem != nil {
+			if i := elem.Field(key); i >= 0 {
+				def = elem.Fields[i].Default
+			}
+		}
+		if !value.Exists() && def == "" {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(appendStepString(dst, []byte(key)), ':')
+		if value.Exists() {
+			dst = appendStepValue(dst, value)
+		} else {
+			dst = append(dst, def...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// few is the length up to which lists and objects are searched one by one.
+const few = 16
+
+// index finds elements by their step.
+type index struct {
+	items []item
+	by    map[Step][]int // for more than a few
+}
+
+func indexItems(items []item) index {
+	x := index{items: items}
+	if len(items) > few {
+		x.by = make(map[Step][]int, len(items))
+		for i := range items {
+			x.by[items[i].step] = append(x.by[items[i].step], i)
+		}
+	}
+	return x
+}
+
+// all gives the places of the elements with that step.
+func (x *index) all(step Step, space []int) []int {
+	if x.by != nil {
+		return x.by[step]
+	}
+	space = space[:0]
+	for i := range x.items {
+		if x.items[i].step == step {
+			space = append(space, i)
+		}
+	}
+	return space
+}
+
+// members visits the members of two objects: those of r in its order, then those
+// that only l has.
+func members(l, r document.Value, visit func(name string, x, y document.Value)) {
+	if r.Kind() == document.Object {
+		find := finder(l, r.Len())
+		for name, y := range r.Members() {
+			visit(name, find(name), y)
+		}
+	}
+	if l.Kind() == document.Object {
+		find := finder(r, l.Len())
+		for name, x := range l.Members() {
+			if !find(name).Exists() {
+				visit(name, x, document.Value{})
+			}
+		}
+	}
+}
+
+// finder finds members by name. calls is how often it will be used.
+func finder(v document.Value, calls int) func(string) document.Value {
+	if calls <= few || v.Len() <= few {
+		return v.Get
+	}
+	by := make(map[string]document.Value, v.Len())
+	for name, m := range v.Members() {
+		by[name] = m
+	}
+	return func(name string) document.Value { return by[name] }
+}
+
+// equal compares what two values say. Unlike their canonical texts, objects may
+// have their members in another order.
+func equal(a, b document.Value) bool {
+	if a.Kind() != b.Kind() {
+		return false
+	}
+	switch a.Kind() {
+	case document.Object:
+		if document.Same(a, b) {
+			return true
+		}
+		if a.Len() != b.Len() {
+			return false
+		}
+		find := finder(b, a.Len())
+		for name, x := range a.Members() {
+			if !equal(x, find(name)) {
+				return false
+			}
+		}
+		return true
+	case document.Array:
+		if document.Same(a, b) {
+			return true
+		}
+		if a.Len() != b.Len() {
+			return false
+		}
+		others := make([]document.Value, 0, b.Len())
+		for _, y := range b.Elements() {
+			others = append(others, y)
+		}
+		for i, x := range a.Elements() {
+			if !equal(x, others[i]) {
+				return false
+			}
+		}
+		return true
+	case document.Number:
+		if document.Equal(a, b) {
+			return true
+		}
+		x, _ := a.Float()
+		y, _ := b.Float()
+		m, whole1 := a.Int()
+		n, whole2 := b.Int()
+		if whole1 && whole2 {
+			return m == n
+		}
+		return x == y
+	case document.String:
+		return document.Equal(a, b) || a.Text() == b.Text()
+	}
+	return document.Equal(a, b)
+}
