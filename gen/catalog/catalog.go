@@ -5,9 +5,13 @@ package catalog
 
 import (
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
+	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
+	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
+	schedulingv1 "github.com/capstan-dev/capstan/gen/scheduling/v1"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -18,6 +22,10 @@ type Hooks interface {
 	corev1.Hooks
 	appsv1.Hooks
 	policyv1.Hooks
+	rbacauthorizationv1.Hooks
+	schedulingv1.Hooks
+	coordinationv1.Hooks
+	nodev1.Hooks
 }
 
 // New makes the catalog, in the order of discovery: the first version of a
@@ -27,6 +35,10 @@ func New(h Hooks) []*api.GroupVersion {
 		corev1.New(h),
 		appsv1.New(h),
 		policyv1.New(h),
+		rbacauthorizationv1.New(h),
+		schedulingv1.New(h),
+		coordinationv1.New(h),
+		nodev1.New(h),
 	}
 }
 

@@ -24,8 +24,20 @@ func (c *Client) REST() *client.REST { return c.rest }
 // AppsV1 gives the resources of apps/v1.
 func (c *Client) AppsV1() AppsV1 { return AppsV1{c.rest} }
 
+// CoordinationV1 gives the resources of coordination.k8s.io/v1.
+func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
+
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
 
+// NodeV1 gives the resources of node.k8s.io/v1.
+func (c *Client) NodeV1() NodeV1 { return NodeV1{c.rest} }
+
 // PolicyV1 gives the resources of policy/v1.
 func (c *Client) PolicyV1() PolicyV1 { return PolicyV1{c.rest} }
+
+// RbacAuthorizationV1 gives the resources of rbac.authorization.k8s.io/v1.
+func (c *Client) RbacAuthorizationV1() RbacAuthorizationV1 { return RbacAuthorizationV1{c.rest} }
+
+// SchedulingV1 gives the resources of scheduling.k8s.io/v1.
+func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }

@@ -51,6 +51,13 @@ var rows = []row{
 	{"/apis/apps/v1", "apps", "v1", "replicasets", true, true, []string{"scale", "status"}},
 	{"/apis/apps/v1", "apps", "v1", "statefulsets", true, true, []string{"scale", "status"}},
 	{"/apis/policy/v1", "policy", "v1", "poddisruptionbudgets", true, true, []string{"status"}},
+	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "clusterrolebindings", false, true, nil},
+	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "clusterroles", false, true, nil},
+	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "rolebindings", true, true, nil},
+	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "roles", true, true, nil},
+	{"/apis/scheduling.k8s.io/v1", "scheduling.k8s.io", "v1", "priorityclasses", false, true, nil},
+	{"/apis/coordination.k8s.io/v1", "coordination.k8s.io", "v1", "leases", true, true, nil},
+	{"/apis/node.k8s.io/v1", "node.k8s.io", "v1", "runtimeclasses", false, true, nil},
 }
 
 // Register adds the routes of every row to the router. Paths hold the parameters

@@ -48,7 +48,7 @@ func goTypeName(name, override string) string {
 }
 
 // goPackage is the package of a directory: "core/v1" is corev1.
-func goPackage(dir string) string { return strings.ReplaceAll(dir, "/", "") }
+func goPackage(dir string) string { return strings.NewReplacer("/", "", ".", "").Replace(dir) }
 
 // wrap breaks a text into lines of at most that many characters, where it has
 // spaces. Line breaks of the text stay.

@@ -1,0 +1,33 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// maxUserPriority is the highest priority that users can give; above it are the
+// classes of the system.
+const maxUserPriority = 1_000_000_000
+
+// systemPriorities are the classes that the server itself creates.
+var systemPriorities = map[string]int64{"system-cluster-critical": 2 * maxUserPriority, "system-node-critical": 2*maxUserPriority + 1000}
+
+// ValidatePriorityClass keeps users out of the range of the system.
+func (Policy) ValidatePriorityClass(obj, _ document.Value) []schema.Cause {
+	var c causes
+	name, value := obj.At("metadata", "name").Text(), number(obj.Get("value"))
+	switch known, system := systemPriorities[name]; {
+	case system && value == known && !obj.Get("globalDefault").Bool():
+	case strings.HasPrefix(name, "system-"):
+		c.forbidden("metadata.name", "priority class names with 'system-' prefix are reserved for system use only")
+	case value > maxUserPriority:
+		c.forbidden("value", "maximum allowed value of a user defined priority is "+strconv.Itoa(maxUserPriority))
+	}
+	if policy := obj.Get("preemptionPolicy"); !policy.Equals("PreemptLowerPriority") && !policy.Equals("Never") {
+		c.notSupported(policy, "Never", "PreemptLowerPriority")
+	}
+	return c
+}

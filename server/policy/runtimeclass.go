@@ -1,0 +1,18 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// ValidateRuntimeClass checks where pods of the class may run.
+func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
+	var c causes
+	scheduling := obj.Get("scheduling")
+	c.labelKeys(scheduling.Get("nodeSelector"))
+	for _, v := range scheduling.Get("nodeSelector").Members() {
+		c.format(v, "label-value")
+	}
+	c.tolerations(scheduling.Get("tolerations"))
+	return c
+}
