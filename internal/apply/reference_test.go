@@ -114,8 +114,9 @@ func toReference(s Set) *fieldpath.Set {
 }
 
 func (r *reference) updater(w Write) *merge.Updater {
-	return &merge.Updater{Converter: oneVersion{}, IgnoreFilter: map[fieldpath.APIVersion]fieldpath.Filter{
+	b := merge.UpdaterBuilder{Converter: oneVersion{}, IgnoreFilter: map[fieldpath.APIVersion]fieldpath.Filter{
 		fieldpath.APIVersion(r.kind.APIVersion): fieldpath.NewExcludeSetFilter(toReference(w.Reset))}}
+	return b.BuildUpdater()
 }
 
 func (r *reference) strip(manager string) {
