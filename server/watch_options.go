@@ -39,7 +39,14 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 		return o, err
 	}
 	asked := q.has("sendInitialEvents")
-	if causes := checkWatchMatch(q.get("resourceVersionMatch"), q.get("continue"), asked); len(causes) > 0 {
+	match, token := q.get("resourceVersionMatch"), q.get("continue")
+	var causes []schema.Cause
+	if asked {
+		causes = checkInitialMatch(match, token)
+	} else {
+		causes = checkMatch(q.get("resourceVersion"), match, token, true)
+	}
+	if len(causes) > 0 {
 		return o, invalidOptions("ListOptions", causes)
 	}
 	rev, set, err := parseRevision(q.get("resourceVersion"))
@@ -70,25 +77,19 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 // longestWatch is a bound that no watch reaches, in seconds: 100 years.
 const longestWatch = 100 * 365 * 24 * 60 * 60
 
-// checkWatchMatch finds what is wrong with the resourceVersionMatch of a watch.
-// It belongs to sendInitialEvents, whichever its value is, and to that only.
-func checkWatchMatch(match, token string, initialEvents bool) (causes []schema.Cause) {
+// checkInitialMatch finds what is wrong with the resourceVersionMatch of a watch
+// that says whether it wants initial events. Another watch has none.
+func checkInitialMatch(match, token string) (causes []schema.Cause) {
 	forbid := func(why string) {
 		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch", Message: "Forbidden: " + why})
 	}
-	if initialEvents && match != "NotOlderThan" {
+	if match != "NotOlderThan" {
 		forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
 	}
-	if match == "" {
-		return causes
-	}
-	if !initialEvents {
-		forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
-	}
-	if match != "NotOlderThan" {
+	if match != "" && match != "NotOlderThan" {
 		causes = append(causes, notSupported("resourceVersionMatch", match, "NotOlderThan"))
 	}
-	if token != "" {
+	if match != "" && token != "" {
 		forbid("resourceVersionMatch is forbidden when continue is provided")
 	}
 	return causes
