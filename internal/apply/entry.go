@@ -60,6 +60,7 @@ type entry struct {
 	set     Set
 	known   bool // set is what is owned
 	changed bool // the entry has to be written anew
+	owns    bool // the set has to be written anew
 }
 
 // fields is the fieldsV1 object as it was read.
@@ -77,7 +78,9 @@ func (e *entry) owned() Set {
 
 // own replaces the set.
 func (e *entry) own(s Set) {
-	e.changed = e.changed || !e.known || !s.Equal(e.set)
+	if !e.known || !s.Equal(e.set) {
+		e.changed, e.owns = true, true
+	}
 	e.set, e.known = s, true
 }
 
@@ -237,25 +240,32 @@ func (e *entry) appendJSON(dst []byte) []byte {
 	if !e.changed {
 		return e.stored.AppendJSON(dst)
 	}
-	dst = append(dst, `{"manager":`...)
-	dst = appendStepString(dst, []byte(e.id.Manager))
-	dst = append(dst, `,"operation":"`...)
-	dst = append(dst, e.id.Operation...)
-	dst = append(dst, `","apiVersion":`...)
-	dst = appendStepString(dst, []byte(e.version))
+	return e.appendTail(e.appendFields(e.appendHead(dst)))
+}
+
+// appendHead writes an entry up to its fields.
+func (e *entry) appendHead(dst []byte) []byte {
+	dst = appendQuoted(append(dst, `{"manager":`...), e.id.Manager)
+	dst = appendQuoted(append(dst, `,"operation":`...), e.id.Operation)
+	dst = appendQuoted(append(dst, `,"apiVersion":`...), e.version)
 	if e.time != "" {
-		dst = append(dst, `,"time":`...)
-		dst = appendStepString(dst, []byte(e.time))
+		dst = appendQuoted(append(dst, `,"time":`...), e.time)
 	}
-	dst = append(dst, `,"fieldsType":"FieldsV1","fieldsV1":`...)
-	if e.known {
-		dst = e.set.AppendFields(dst)
-	} else {
-		dst = e.fields().AppendJSON(dst)
-	}
+	return append(dst, `,"fieldsType":"FieldsV1","fieldsV1":`...)
+}
+
+// appendTail writes what comes after the fields of an entry.
+func (e *entry) appendTail(dst []byte) []byte {
 	if e.id.Subresource != "" {
-		dst = append(dst, `,"subresource":`...)
-		dst = appendStepString(dst, []byte(e.id.Subresource))
+		dst = appendQuoted(append(dst, `,"subresource":`...), e.id.Subresource)
 	}
 	return append(dst, '}')
+}
+
+// appendFields writes the fieldsV1 object.
+func (e *entry) appendFields(dst []byte) []byte {
+	if e.known {
+		return e.set.AppendFields(dst)
+	}
+	return e.fields().AppendJSON(dst)
 }

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"strconv"
@@ -75,7 +74,7 @@ func compareSteps(a, b Step) int {
 	case a.Text == b.Text:
 		return 0
 	case a.Kind == StepKey:
-		return compareKeys(keyPairs(a.Text), keyPairs(b.Text))
+		return cmp.Or(compareKeys(a.Text, b.Text), strings.Compare(a.Text, b.Text))
 	}
 	return compareScalars(a.Text, b.Text)
 }
@@ -85,24 +84,77 @@ type keyPair struct{ name, value string }
 // keyPairs takes the text of a StepKey apart.
 func keyPairs(text string) []keyPair {
 	var pairs []keyPair
-	document.EachMember([]byte(text), func(name, value []byte) bool {
-		quoted := append(append([]byte{'"'}, name...), '"')
-		pairs = append(pairs, keyPair{document.Unquote(quoted), string(value)})
-		return true
-	})
-	return pairs
+	for rest := text; ; {
+		var p keyPair
+		var ok bool
+		if p, rest, ok = nextPair(rest); !ok {
+			return pairs
+		}
+		pairs = append(pairs, p)
+	}
 }
 
-func compareKeys(a, b []keyPair) int {
-	for i := range min(len(a), len(b)) {
-		if c := strings.Compare(a[i].name, b[i].name); c != 0 {
-			return c
+// nextPair takes the next name and value from the text of a StepKey.
+func nextPair(text string) (p keyPair, rest string, ok bool) {
+	if len(text) < 2 || text[1] != '"' {
+		return keyPair{}, "", false
+	}
+	end := scalarEnd(text[1:]) + 1
+	if end >= len(text) || text[end] != ':' {
+		return keyPair{}, "", false
+	}
+	name, value := text[1:end], text[end+1:]
+	end = scalarEnd(value)
+	return keyPair{unquoted(name), value[:end]}, value[end:], true
+}
+
+// scalarEnd is where a value in a step ends. Steps hold scalars; of anything
+// else that a client sent the end may be taken too early, but always the same.
+func scalarEnd(text string) int {
+	if text == "" || text[0] != '"' {
+		if i := strings.IndexAny(text, ",}"); i >= 0 {
+			return i
 		}
-		if c := compareScalars(a[i].value, b[i].value); c != 0 {
-			return c
+		return len(text)
+	}
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
 	}
-	return cmp.Compare(len(a), len(b))
+	return len(text)
+}
+
+// unquoted is what a JSON string says; it does not allocate for one without
+// escapes.
+func unquoted(text string) string {
+	if len(text) >= 2 && strings.IndexByte(text, '\\') < 0 {
+		return text[1 : len(text)-1]
+	}
+	return document.Unquote([]byte(text))
+}
+
+// compareKeys compares the texts of two StepKeys pair by pair.
+func compareKeys(a, b string) int {
+	for {
+		x, restA, okA := nextPair(a)
+		y, restB, okB := nextPair(b)
+		switch {
+		case !okA && !okB:
+			return 0
+		case !okA:
+			return -1
+		case !okB:
+			return 1
+		}
+		if c := cmp.Or(strings.Compare(x.name, y.name), compareScalars(x.value, y.value)); c != 0 {
+			return c
+		}
+		a, b = restA, restB
+	}
 }
 
 // compareScalars orders JSON values: numbers, strings, booleans, the rest.
@@ -123,7 +175,7 @@ func compareScalars(a, b string) int {
 			return c
 		}
 	case 1:
-		if c := strings.Compare(document.Unquote([]byte(a)), document.Unquote([]byte(b))); c != 0 {
+		if c := strings.Compare(unquoted(a), unquoted(b)); c != 0 {
 			return c
 		}
 	}
@@ -276,18 +328,30 @@ func appendStepString(dst, s []byte) []byte {
 // appendName writes the step as a member's name, with quotes.
 func (s Step) appendName(dst []byte) []byte {
 	dst = append(dst, '"', byte(s.Kind), ':')
-	if strings.IndexFunc(s.Text, needsEscape) < 0 {
-		return append(append(dst, s.Text...), '"')
-	}
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	if e.Encode(s.Text) != nil || buf.Len() < 3 {
-		return append(dst, '"')
-	}
-	return append(dst, buf.Bytes()[1:buf.Len()-1]...)
+	return append(appendEscaped(dst, s.Text), '"')
 }
 
-func needsEscape(r rune) bool {
-	return r == '"' || r == '\\' || r < ' ' || r >= utf8.RuneSelf
+// appendQuoted writes a string as canonical JSON.
+func appendQuoted(dst []byte, s string) []byte {
+	return append(appendEscaped(append(dst, '"'), s), '"')
+}
+
+// appendEscaped writes the inside of a JSON string with the shortest escapes.
+func appendEscaped(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	from := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		if j := strings.IndexByte("\"\\\b\f\n\r\t", c); j >= 0 {
+			dst = append(dst, '\\', `"\bfnrt`[j])
+		} else {
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(dst, s[from:]...)
 }

@@ -13,57 +13,64 @@ import (
 // ignored. Errors are those of Versions.
 func (k *Kind) Update(live, obj document.Value, w Write) error {
 	meta, liveList := obj.SetObject("metadata"), live.At("metadata", "managedFields")
-	sent := meta.Get("managedFields")
-	if live.Exists() && document.Equal(sent, liveList) {
-		sent = document.Value{}
-	}
-	managers, err := startLedger(liveList, sent, w)
-	if err != nil {
-		return err
-	}
-	if len(managers) == 0 && live.Exists() {
-		meta.Remove("managedFields") // ownership is not tracked until somebody applies
-		return nil
-	}
-	if managers, err = k.update(live, obj, managers, w); err != nil {
-		return err
-	}
-	if len(managers) > 0 && len(managers) == liveList.Len() && !managers.changed() {
+	managers := clientLedger(meta.Get("managedFields"), liveList, w)
+	replaced := managers != nil
+	if !replaced {
 		if !document.Equal(meta.Get("managedFields"), liveList) {
 			meta.Put("managedFields", liveList)
 		}
-		return nil
+		var err error
+		if managers, err = readLedger(meta.Get("managedFields"), false); err != nil {
+			managers = nil
+		}
 	}
-	managers.store(meta)
+	if len(managers) == 0 {
+		meta.Remove("managedFields")
+		if !live.Exists() {
+			k.create(obj, meta, w)
+		}
+		return nil // ownership of an object without entries is not tracked until somebody applies
+	}
+	managers, err := k.update(live, obj, managers, w)
+	if err != nil {
+		return err
+	}
+	if replaced {
+		managers.store(meta)
+	} else {
+		managers.edit(meta)
+	}
 	return nil
 }
 
-// startLedger decides where the entries come from: a list that the client sent,
-// if it is one, or the live object. A list with one empty entry resets it.
-func startLedger(live, sent document.Value, w Write) (ledger, error) {
-	if w.Subresource == "" && sent.Len() > 0 {
-		if sent.Len() == 1 && sent.Index(0).Len() == 0 {
-			return nil, nil
-		}
-		if managers, err := readLedger(sent, true); err == nil && len(managers) > 0 {
-			return managers, nil
-		}
+// create records who made a new object.
+func (k *Kind) create(obj, meta document.Value, w Write) {
+	e := &entry{id: k.updater(w), version: k.APIVersion, time: w.Time, changed: true, known: true}
+	text := e.appendHead(append(make([]byte, 0, 2048), '['))
+	start := len(text)
+	text = k.grammar().created(text, k.Type, obj, w.Reset)
+	owned := len(text) - start
+	text = append(e.appendTail(text), ']')
+	if owned <= len("{}") || meta.SetStored("managedFields", text) != nil {
+		meta.Remove("managedFields")
 	}
-	managers, err := readLedger(live, false)
-	if err != nil {
-		managers = nil
-	}
-	return managers, nil
 }
 
-// changed reports whether an entry has to be written anew.
-func (l ledger) changed() bool {
-	for _, e := range l {
-		if e.changed {
-			return true
-		}
+// clientLedger is the list of entries that a client sent; nil if it sent none
+// that counts and those of the live object are to be kept. A list with one empty
+// entry resets them.
+func clientLedger(sent, live document.Value, w Write) ledger {
+	if w.Subresource != "" || sent.Len() == 0 || document.Equal(sent, live) {
+		return nil
 	}
-	return false
+	if sent.Len() == 1 && sent.Index(0).Len() == 0 {
+		return ledger{}
+	}
+	managers, err := readLedger(sent, true)
+	if err != nil {
+		return nil
+	}
+	return managers
 }
 
 // update gives what the write changed to its manager and takes it from others.
@@ -78,10 +85,10 @@ func (k *Kind) update(live, obj document.Value, managers ledger, w Write) (ledge
 	if !mine.Empty() {
 		me := managers.find(k.updater(w))
 		if me == nil {
-			me = &entry{id: k.updater(w), version: k.APIVersion, known: true}
+			me = &entry{id: k.updater(w), version: k.APIVersion}
 			managers = append(managers, me)
 		}
-		if me.known || !holds(me.fields(), mine) {
+		if me.known || !me.stored.Exists() || !holds(me.fields(), mine) {
 			me.own(me.owned().Union(mine))
 		}
 		me.time, me.changed = w.Time, true
@@ -144,14 +151,6 @@ func (k *Kind) diffIn(diffs map[string]*difference, version string, live, obj do
 	d := v.compare(v.typ, v.old, v.new).without(w.Reset)
 	diffs[version] = &d
 	return &d, nil
-}
-
-// store writes the entries into an object's metadata.
-func (l ledger) store(meta document.Value) {
-	l.sort()
-	if len(l) == 0 || meta.SetRaw("managedFields", l.appendJSON(nil)) != nil {
-		meta.Remove("managedFields")
-	}
 }
 
 // KeepTimes gives obj, which is to replace old, the managedFields of old if

@@ -4,3 +4,23 @@ package document
 // them: both have the canonical text that they were read with. Equal values may
 // be told apart by it, different ones never are the same.
 func Same(a, b Value) bool { return sameText(a, b) }
+
+// SetStored makes the member the value of canonical JSON text, as AppendJSON
+// writes it for the member's type. Like ReadStored it trusts the text. The error
+// is a *SyntaxError; then nothing changes.
+func (v Value) SetStored(name string, text []byte) error {
+	if v.Kind() != Object {
+		return nil
+	}
+	d := v.d
+	m := d.newMember(v.n, name)
+	off := len(d.side)
+	d.side = append(d.side, text...)
+	r := reader{d: d, table: d.table, buf: d.side[:len(d.side):len(d.side)], pos: off, bit: sideBit}
+	if !r.value(m, d.nodes[m].typ) || r.pos != len(r.buf) {
+		return &SyntaxError{max(r.pos-off, 0), "the text is not canonical JSON"}
+	}
+	d.insert(m)
+	d.touch(v.n)
+	return nil
+}

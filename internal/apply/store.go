@@ -1,0 +1,74 @@
+package apply
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// store writes all entries into an object's metadata.
+func (l ledger) store(meta document.Value) {
+	l.sort()
+	if len(l) == 0 || meta.SetStored("managedFields", l.appendJSON(nil)) != nil {
+		meta.Remove("managedFields")
+	}
+}
+
+// edit is store for entries that were read from the same metadata. Those that
+// have not changed stay where they are, unless one comes before them that was
+// not there before.
+func (l ledger) edit(meta document.Value) {
+	l.sort()
+	list := meta.Get("managedFields")
+	kept, at := 0, 0
+	for _, v := range list.Elements() {
+		if kept == len(l) || l[kept].stored != v {
+			list.RemoveIndex(at) // goes, or moves to the end
+			continue
+		}
+		if l[kept].changed {
+			l[kept].write(v)
+		}
+		kept++
+		at++
+	}
+	for _, e := range l[kept:] {
+		switch {
+		case e.changed && !e.moved():
+			e.write(list.AppendObject())
+		default:
+			list.AppendValue(e.stored)
+		}
+	}
+	if len(l) == 0 {
+		meta.Remove("managedFields")
+	}
+}
+
+// moved prepares an entry for being copied: it writes what changed into the place
+// that it leaves. It is false for an entry that was not there.
+func (e *entry) moved() bool {
+	if !e.stored.Exists() {
+		return false
+	}
+	e.write(e.stored)
+	return true
+}
+
+// write makes v, an entry in a document, what e says.
+func (e *entry) write(v document.Value) {
+	if !e.stored.Exists() {
+		v.SetString("manager", e.id.Manager)
+		v.SetString("operation", e.id.Operation)
+		v.SetString("apiVersion", e.version)
+		v.SetString("fieldsType", "FieldsV1")
+		if e.id.Subresource != "" {
+			v.SetString("subresource", e.id.Subresource)
+		}
+	}
+	if e.time != "" && !v.Get("time").Equals(e.time) {
+		v.SetString("time", e.time)
+	}
+	if e.owns {
+		// What a set writes is canonical.
+		_ = v.SetStored("fieldsV1", e.set.AppendFields(make([]byte, 0, 1024)))
+	}
+}
