@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -108,31 +109,89 @@ func BenchmarkUpdateParallel(b *testing.B) {
 	})
 }
 
-func BenchmarkGet(b *testing.B) {
-	e := openMem(b)
-	fill(b, e, 5000, 7<<10)
-	keys := make([]string, 5000)
+// noCache makes the cache refuse everything, so that the tree answers.
+func noCache(e *Engine) { e.cache.init(0, 0) }
+
+func podKeys(n int) []string {
+	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = podKey(i)
 	}
-	b.ReportAllocs()
-	defer cpu(b)()
-	for i := 0; b.Loop(); i++ {
-		if _, err := e.Get(context.Background(), keys[i*7%5000]); err != nil {
-			b.Fatal(err)
-		}
+	return keys
+}
+
+// BenchmarkGet gets 3,000 objects of 7 KB in turn, which the cache holds, and,
+// as tree, without it.
+func BenchmarkGet(b *testing.B) {
+	for _, from := range []string{"cache", "tree"} {
+		b.Run(from, func(b *testing.B) {
+			e, keys := openMem(b), podKeys(3000)
+			fill(b, e, len(keys), 7<<10)
+			if from == "tree" {
+				noCache(e)
+			}
+			b.ReportAllocs()
+			defer cpu(b)()
+			for i := 0; b.Loop(); i++ {
+				if _, err := e.Get(context.Background(), keys[i*7%len(keys)]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
+// BenchmarkGetEach gets 50 of 3,000 objects with one call.
+func BenchmarkGetEach(b *testing.B) {
+	for _, from := range []string{"cache", "tree"} {
+		b.Run(from, func(b *testing.B) {
+			e := openMem(b)
+			fill(b, e, 3000, 7<<10)
+			if from == "tree" {
+				noCache(e)
+			}
+			var keys []string
+			for i := range 50 {
+				keys = append(keys, podKey(60*i))
+			}
+			r, err := e.At(context.Background(), 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer r.Close()
+			b.ReportAllocs()
+			defer cpu(b)()
+			for b.Loop() {
+				n := 0
+				err := r.GetEach(context.Background(), keys, func(*Entry) bool { n++; return true })
+				if err != nil || n != len(keys) {
+					b.Fatal(n, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkGetMissing is what a create does first.
 func BenchmarkGetMissing(b *testing.B) {
-	e := openMem(b)
-	fill(b, e, 5000, 7<<10)
-	b.ReportAllocs()
-	defer cpu(b)()
-	for b.Loop() {
-		if _, err := e.Get(context.Background(), "core/pods/default/pod-000500-not"); err != ErrNotFound {
-			b.Fatal(err)
-		}
+	for _, from := range []string{"counts", "tree"} {
+		b.Run(from, func(b *testing.B) {
+			e := openMem(b)
+			fill(b, e, 5000, 7<<10)
+			for e.presence.state.Load() != presenceReady {
+				runtime.Gosched()
+			}
+			if from == "tree" {
+				e.presence.state.Store(presenceCounting)
+			}
+			b.ReportAllocs()
+			defer cpu(b)()
+			for b.Loop() {
+				if _, err := e.Get(context.Background(), "core/pods/default/pod-000500-not"); err != ErrNotFound {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -115,6 +115,14 @@ func (c *cache) fill(key string, at, revision uint64, stored []byte) {
 	s.add(strings.Clone(key), revision, stored)
 }
 
+// wants reports whether fill would add a value of that size now.
+func (c *cache) wants(key string, at uint64, size int) bool {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.highest <= at && int64(size) <= s.limit/largestShare
+}
+
 func (s *cacheShard) add(key string, revision uint64, stored []byte) {
 	w := weight(key, stored)
 	if w > s.limit/largestShare {

@@ -216,7 +216,7 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 			if err != nil {
 				return err
 			}
-			if len(keys) <= keepUpTo {
+			if len(keys) <= keepUpTo && r.engine.cache.wants(key, r.revision, len(stored)) {
 				stored = bytes.Clone(stored)
 				r.engine.cache.fill(key, r.revision, v, stored)
 			}
