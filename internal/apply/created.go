@@ -52,34 +52,61 @@ func (g grammar) createdNode(dst []byte, step Step, typ schema.Ref, v document.V
 	return append(dst, '}')
 }
 
-type namedValue struct {
-	name  string
+// ranked is a member that is a field, with its place among the type's fields in
+// the order of their names.
+type ranked struct {
+	rank  int
 	value document.Value
 }
 
 func (g grammar) createdMembers(dst []byte, typ schema.Ref, v document.Value, zero bool, reset, without Set) []byte {
-	var space [2 * few]namedValue
+	t := g.typeOf(typ)
+	if t == nil || t.Kind != schema.Object {
+		return g.createdKeys(dst, typ, v, reset, without)
+	}
+	var space [few]ranked
 	list := space[:0]
 	for name, m := range v.Members() {
-		list = append(list, namedValue{name, m})
-	}
-	slices.SortFunc(list, func(a, b namedValue) int { return strings.Compare(a.name, b.name) })
-	t := g.typeOf(typ)
-	for _, m := range list {
-		below, field, ok := g.member(typ, m.name)
+		rank, ok := slices.BinarySearchFunc(t.Sorted, name, func(i uint16, name string) int { return strings.Compare(t.Fields[i].Name, name) })
 		if !ok {
 			continue
 		}
-		always := zero && field && t.Fields[t.Field(m.name)].Presence == schema.Always
-		step := Step{StepField, m.name}
-		dst = g.createdNode(dst, step, below, m.value, always, reset.child(step), without.child(step))
+		at := len(list)
+		list = append(list, ranked{rank, m})
+		for ; at > 0 && list[at-1].rank > rank; at-- {
+			list[at] = list[at-1]
+		}
+		list[at] = ranked{rank, m}
+	}
+	for _, m := range list {
+		f := &t.Fields[t.Sorted[m.rank]]
+		step := Step{StepField, f.Name}
+		dst = g.createdNode(dst, step, f.Type, m.value, zero && f.Presence == schema.Always, reset.child(step), without.child(step))
+	}
+	return dst
+}
+
+// createdKeys appends the members of a map, or of an object without a type.
+func (g grammar) createdKeys(dst []byte, typ schema.Ref, v document.Value, reset, without Set) []byte {
+	below, _, _ := g.member(typ, "")
+	names := make([]string, 0, v.Len())
+	for name := range v.Members() {
+		names = append(names, name)
+	}
+	find := finder(v, len(names))
+	for _, name := range sortedNames(names) {
+		step := Step{StepField, name}
+		dst = g.createdNode(dst, step, below, find(name), false, reset.child(step), without.child(step))
 	}
 	return dst
 }
 
 func (g grammar) createdItems(dst []byte, typ schema.Ref, v document.Value, reset, without Set) []byte {
 	items := g.items(typ, v)
-	slices.SortFunc(items, func(a, b item) int { return compareSteps(a.step, b.step) })
+	byStep := func(a, b item) int { return compareSteps(a.step, b.step) }
+	if !slices.IsSortedFunc(items, byStep) {
+		slices.SortFunc(items, byStep)
+	}
 	elem := g.elem(typ)
 	for i, it := range items {
 		if i > 0 && items[i-1].step == it.step {
