@@ -3,11 +3,11 @@ package server
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // createBinding is POST on bindings: the pod is the one that the body names.
@@ -38,7 +38,7 @@ func (s *Server) bind(r *request, want bodyKind, name string) error {
 	if err := matchNamespace(s.pods, binding.SetObject("metadata"), r.target.namespace); err != nil {
 		return err
 	}
-	if err := checkTarget(binding.Get("target")); err != nil {
+	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
 	_, err = s.modify(r.ctx, s.pods, r.target.namespace, name, opts.dryRun, func(pod document.Value) error {
@@ -51,19 +51,18 @@ func (s *Server) bind(r *request, want bodyKind, name string) error {
 }
 
 // checkTarget refuses a binding to nothing, or to something that runs no pods.
-// As in 1.25 that is no 422, since a binding is no object.
-func checkTarget(target document.Value) error {
-	var wrong []string
+func checkTarget(name string, target document.Value) error {
+	var causes []api.Cause
 	if kind := target.Get("kind").Text(); kind != "" && kind != "Node" {
-		wrong = append(wrong, `target.kind: Unsupported value: "`+kind+`": supported values: "Node", "<empty>"`)
+		causes = append(causes, notSupported("target.kind", kind, "Node", "<empty>"))
 	}
 	if target.Get("name").Text() == "" {
-		wrong = append(wrong, "target.name: Required value")
+		causes = append(causes, api.Cause{Reason: schema.CauseRequired, Field: "target.name", Message: "Required value"})
 	}
-	if wrong == nil {
+	if causes == nil {
 		return nil
 	}
-	return &api.Error{Code: http.StatusInternalServerError, Message: strings.Join(wrong, ", ")}
+	return api.Invalid("", "Binding", name, causes)
 }
 
 // assign writes the node into the pod.

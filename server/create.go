@@ -46,6 +46,9 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 	if err := s.namespaceAccepts(ctx, res, namespace, meta.Get("name").Text()); err != nil {
 		return store.Entry{}, err
 	}
+	if err := s.own(target{resource: res}, document.Value{}, obj, opts); err != nil {
+		return store.Entry{}, err
+	}
 	prefix := meta.Get("generateName").Text()
 	generate := meta.Get("name").Text() == "" && prefix != ""
 	for try := 1; ; try++ {
@@ -157,7 +160,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 // prepareCreate sets what the server owns on a new object.
 func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string) {
 	meta := obj.Get("metadata")
-	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "generation"} {
+	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
 		meta.Remove(field)
 	}
 	meta.SetString("uid", newUID())

@@ -17,11 +17,15 @@ const (
 	jsonPatch      = "application/json-patch+json"
 	mergePatch     = "application/merge-patch+json"
 	strategicPatch = "application/strategic-merge-patch+json"
+	applyPatch     = "application/apply-patch+yaml"
 )
 
 // patch is PATCH on an object or on its status. Every kind of patch turns the
 // stored bytes into new ones, which then go the way of an update.
 func (s *Server) patch(r *request) error {
+	if r.applies() {
+		return s.apply(r)
+	}
 	p, err := s.readPatch(r)
 	if err != nil {
 		return err
@@ -86,13 +90,19 @@ type patchBody struct {
 	limits   document.Limits
 }
 
+// media is the media type of the body, without parameters.
+func (r *request) media() string {
+	media, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(media)
+}
+
 // readPatch reads the body of a PATCH.
 func (s *Server) readPatch(r *request) (*patchBody, error) {
-	media := strings.TrimSpace(strings.SplitN(r.http.Header.Get("Content-Type"), ";", 2)[0])
+	media := r.media()
 	switch media {
 	case jsonPatch, mergePatch, strategicPatch:
 	default:
-		return nil, api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch})
+		return nil, api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch, applyPatch})
 	}
 	opts, err := r.writeOptions("PatchOptions")
 	if err != nil {

@@ -4,10 +4,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -79,24 +78,24 @@ func parseRevision(text string) (rev uint64, ok bool, err error) {
 	return rev, true, nil
 }
 
-// fieldManagerMaxLength is the limit of a manager's name, in characters.
-const fieldManagerMaxLength = 128
-
 // writeOptions say who writes and how. The zero value is the server itself.
 type writeOptions struct {
 	user         *authn.User // nil for the server
 	dryRun       bool
 	validation   string // Ignore, Warn, Strict
-	fieldManager string
+	manager      string // under which name the write is recorded
+	fieldManager string // as it was given; "" for none
 	force        bool
+	applied      bool   // the object comes with its managedFields, from an apply
+	subresource  string // which the write is recorded for, where it is not the target's
 }
 
 // writeOptions reads and checks the options of create, update and patch; kind
 // names them in errors ("CreateOptions").
 func (r *request) writeOptions(kind string) (writeOptions, error) {
 	q := &r.query
-	o := writeOptions{user: r.user, validation: "Warn"}
-	if q.raw == "" {
+	o := writeOptions{user: r.user, manager: apply.ManagerName("", r.http.UserAgent()), validation: "Warn"}
+	if q.raw == "" && !r.applies() {
 		return o, nil
 	}
 	var causes []schema.Cause
@@ -108,17 +107,12 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 		}
 	}
 	o.fieldManager = q.get("fieldManager")
-	if utf8.RuneCountInString(o.fieldManager) > fieldManagerMaxLength {
-		causes = append(causes, schema.Cause{Reason: schema.CauseTooLong, Field: "fieldManager", Message: "Too long: may not be longer than 128"})
-	}
-	for _, c := range o.fieldManager {
-		if !unicode.IsPrint(c) {
-			causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "fieldManager", Message: "Invalid value: should only contain printable characters"})
-			break
-		}
+	causes = append(causes, apply.CheckManager(o.fieldManager, r.applies())...)
+	if o.fieldManager != "" {
+		o.manager = o.fieldManager
 	}
 	o.force = q.flag("force")
-	if kind == "PatchOptions" && q.has("force") {
+	if kind == "PatchOptions" && q.has("force") && !r.applies() {
 		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "force", Message: "Forbidden: may not be specified for non-apply patch"})
 	}
 	if len(causes) > 0 {

@@ -41,6 +41,9 @@ func (s *Server) updateScale(r *request) error {
 }
 
 func (s *Server) patchScale(r *request) error {
+	if r.applies() {
+		return s.applyScale(r)
+	}
 	p, err := s.readPatch(r)
 	if err != nil {
 		return err
@@ -79,6 +82,7 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj docum
 	}()
 	main := t
 	main.sub = nil
+	opts.subresource = t.sub.Name
 	entry, err := s.transact(r.ctx, main, opts, func(current *store.Entry) (document.Value, error) {
 		if current == nil {
 			return document.Value{}, s.notFound(t)

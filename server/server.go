@@ -50,6 +50,7 @@ type Server struct {
 	headers      *index.Index
 	pages        pages
 	births       *births
+	owners       owners
 	codecs       codecs
 	authn        authn.Authenticator
 	authz        authz.Authorizer
@@ -104,6 +105,7 @@ func (s *Server) open(ctx context.Context) error {
 
 	s.groups = catalog.New(policy.New(cfg.now))
 	s.codecs = newCodecs(s.groups)
+	s.owners = newOwners(s.groups)
 	for _, r := range []struct {
 		place         **api.Resource
 		group, plural string

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -82,7 +83,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 		if err != nil {
 			return store.Write{}, err
 		}
-		write, err := s.replacement(ctx, t, current, obj)
+		write, err := s.replacement(ctx, t, current, obj, opts)
 		if err == nil && (opts.dryRun || write.Op == store.OpDelete) {
 			answer = notStored(key, obj, current)
 		}
@@ -98,9 +99,12 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 }
 
 // replacement turns obj, which is to replace current, into the write to make.
-func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj document.Value) (store.Write, error) {
+func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj document.Value, opts writeOptions) (store.Write, error) {
 	res := t.resource
 	if current == nil {
+		if err := s.own(t, document.Value{}, obj, opts); err != nil {
+			return store.Write{}, err
+		}
 		s.prepareCreate(res, obj, t.namespace)
 		if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
 			return store.Write{}, err
@@ -120,6 +124,9 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata")); err != nil {
 		return store.Write{}, err
 	}
+	if err := s.own(t, old, obj, opts); err != nil {
+		return store.Write{}, err
+	}
 	prepareUpdate(t, obj, old)
 	if err := s.admit(ctx, t, obj, old); err != nil {
 		return store.Write{}, err
@@ -127,6 +134,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if causes := validate(res, obj, old); len(causes) > 0 {
 		return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
 	}
+	apply.KeepTimes(obj, old)
 	if finished(obj) {
 		// What watchers see last is what was there last.
 		value, err := s.seal(res, old)
@@ -164,7 +172,7 @@ func checkPreconditions(res *api.Resource, name string, meta, old document.Value
 func prepareUpdate(t target, obj, old document.Value) {
 	res := t.resource
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
-	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink", "managedFields", "generateName"} {
+	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink", "generateName"} {
 		if v := oldMeta.Get(field); v.Exists() {
 			meta.Put(field, v)
 		} else {

@@ -48,11 +48,11 @@ func TestWatchTables(t *testing.T) {
 // TestWatchMetadata reads events that hold metadata only.
 func TestWatchMetadata(t *testing.T) {
 	h := startServer(t, nil)
-	h.create(configMaps, `{"metadata":{"name":"a","labels":{"app":"web"}},"data":{"secret":"x"}}`)
+	h.create(configMaps, `{"metadata":{"name":"a","labels":{"app":"web"}},"data":{"k":"sesame"}}`)
 	s := h.watch(configMaps+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan", "Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 	for _, want := range []string{"ADDED a", "BOOKMARK "} {
 		e := s.expect(want)
-		if e.meta.Kind != "PartialObjectMetadata" || e.meta.APIVersion != "meta.k8s.io/v1" || bytes.Contains(e.Object, []byte("secret")) {
+		if e.meta.Kind != "PartialObjectMetadata" || e.meta.APIVersion != "meta.k8s.io/v1" || bytes.Contains(e.Object, []byte("sesame")) {
 			t.Errorf("%s %s", e.Type, e.Object)
 		}
 	}

@@ -1,0 +1,170 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// applies reports whether the request is a server-side apply.
+func (r *request) applies() bool {
+	return r.http.Method == http.MethodPatch && r.media() == applyPatch
+}
+
+// applied is a configuration as it was sent.
+type applied struct {
+	doc  *document.Document // untyped
+	opts writeOptions
+}
+
+// readApplied reads the configuration, which is of the wanted kind. Its fields are
+// checked as those of any body.
+func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
+	opts, err := r.writeOptions("PatchOptions")
+	if err != nil {
+		return nil, err
+	}
+	opts.applied = true
+	body, err := s.read(r)
+	if err != nil {
+		return nil, err
+	}
+	text, problems, err := fromYAML(body)
+	if err != nil {
+		return nil, err
+	}
+	plain := want
+	plain.gv = nil // without defaults
+	typed, err := s.decode(r, text, problems, plain, opts.validation)
+	if err != nil {
+		return nil, err
+	}
+	defer typed.Release()
+	if err := matchPatched(typed.Root(), r.target); err != nil {
+		return nil, err
+	}
+	doc, err := document.DecodeAny(text, s.decodeLimits)
+	if err != nil {
+		return nil, want.refuse(err.Error())
+	}
+	return &applied{doc, opts}, nil
+}
+
+// apply is PATCH with an apply configuration, on an object or on its status. It
+// creates the object where there is none.
+func (s *Server) apply(r *request) error {
+	t := r.target
+	want := kindOf(t.resource)
+	a, err := s.readApplied(r, want)
+	if err != nil {
+		return err
+	}
+	defer a.doc.Release()
+	entry, created, err := s.applyTo(r, t, a.doc.Root(), a.opts)
+	if err != nil {
+		return err
+	}
+	if created {
+		return s.respondEntry(r, http.StatusCreated, entry)
+	}
+	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// applyTo merges a configuration of the target's kind into the object.
+func (s *Server) applyTo(r *request, t target, config document.Value, opts writeOptions) (entry store.Entry, created bool, err error) {
+	res := t.resource
+	o := s.owners[res]
+	w := o.write(s, t, opts)
+	var doc *document.Document
+	defer func() { doc.Release() }()
+	lock := s.births.lock(t.namespace)
+	lock.RLock()
+	defer lock.RUnlock()
+	entry, err = s.transact(r.ctx, t, opts, func(current *store.Entry) (document.Value, error) {
+		var live document.Value
+		if current == nil {
+			created = true
+			if err := s.mayApply(r, t, config.Get("metadata")); err != nil {
+				return live, err
+			}
+		} else {
+			old, err := document.ReadStored(res.GV.Table, res.Type, current.Body)
+			if err != nil {
+				return live, err
+			}
+			defer old.Release()
+			live = old.Root()
+		}
+		text, err := o.kind.Apply(live, config, w, opts.force)
+		if err != nil {
+			return live, err
+		}
+		if doc, _, err = s.parse(text, kindOf(res)); err != nil {
+			return document.Value{}, err
+		}
+		return doc.Root(), matchPatched(doc.Root(), t)
+	})
+	return entry, created, err
+}
+
+// mayApply decides whether an apply may create the object.
+func (s *Server) mayApply(r *request, t target, meta document.Value) error {
+	gr := t.resource.GroupResource()
+	if t.sub != nil || t.resource.Verbs&api.VerbCreate == 0 {
+		return api.NotFound(gr, t.name)
+	}
+	if uid := meta.Get("uid").Text(); uid != "" {
+		return api.Conflict(gr, t.name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
+	}
+	if meta.Get("resourceVersion").Text() != "" {
+		return api.NotFound(gr, t.name)
+	}
+	return s.namespaceAccepts(r.ctx, t.resource, t.namespace, t.name)
+}
+
+// applyScale is PATCH of a scale with an apply configuration: one of the scaled
+// object with nothing in it but the replicas.
+func (s *Server) applyScale(r *request) error {
+	t := r.target
+	a, err := s.readApplied(r, subKind(t))
+	if err != nil {
+		return err
+	}
+	defer a.doc.Release()
+	main := t
+	main.sub = nil
+	a.opts.subresource = t.sub.Name
+	config, err := document.DecodeAny([]byte("{}"), s.decodeLimits)
+	if err != nil {
+		return err
+	}
+	defer config.Release()
+	want := kindOf(t.resource)
+	root := config.Root()
+	root.SetString("apiVersion", want.apiVersion)
+	root.SetString("kind", want.kind)
+	root.SetObject("metadata").SetString("name", t.name)
+	for _, field := range []string{"uid", "resourceVersion"} {
+		if v := a.doc.Root().At("metadata", field); v.Exists() {
+			root.Get("metadata").Put(field, v)
+		}
+	}
+	if replicas := a.doc.Root().At("spec", "replicas"); replicas.Exists() {
+		at := root
+		path := t.sub.Scale.SpecReplicas
+		for _, name := range path[:len(path)-1] {
+			at = at.SetObject(name)
+		}
+		at.Put(path[len(path)-1], replicas)
+	}
+	entry, err := s.store.Get(r.ctx, r.key())
+	if err != nil || entry.Key == "" {
+		return s.notFound(t)
+	}
+	if entry, _, err = s.applyTo(r, main, root, a.opts); err != nil {
+		return err
+	}
+	return s.respondScale(r, entry)
+}

@@ -1,0 +1,70 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+)
+
+const applyMedia = "application/apply-patch+yaml"
+
+func TestApply(t *testing.T) {
+	h := startServer(t, nil)
+	path := configMaps + "/a"
+	config := func(data string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: " + data }
+	h.run(t, []step{
+		{"no manager", "PATCH", path, applyMedia, config("{k: v}"), 422, "fieldManager"},
+		{"other name", "PATCH", path + "?fieldManager=m", applyMedia, strings.Replace(config("{}"), "name: a", "name: b", 1), 400, "does not match"},
+		{"other kind", "PATCH", path + "?fieldManager=m", applyMedia, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}", 400, "Secret"},
+		{"no YAML", "PATCH", path + "?fieldManager=m", applyMedia, "{", 400, "YAML"},
+		{"a uid of nothing", "PATCH", path + "?fieldManager=m", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, uid: x}", 409, "uid mismatch"},
+		{"dry run", "PATCH", path + "?fieldManager=m&dryRun=All", applyMedia, config("{k: v}"), 201, `"k":"v"`},
+		{"nothing stored", "GET", path, "", "", 404, ""},
+		{"status of nothing", "PATCH", podsPath + "/p/status?fieldManager=m", applyMedia, "apiVersion: v1\nkind: Pod\nmetadata: {name: p}", 404, ""},
+		{"create", "PATCH", path + "?fieldManager=m", applyMedia, config("{k: v, l: w}"), 201, `"manager":"m","operation":"Apply"`},
+		{"conflict", "PATCH", path + "?fieldManager=n", applyMedia, config("{k: x}"), 409, `{"reason":"FieldManagerConflict","message":"conflict with \"m\"","field":".data.k"}`},
+		{"shared", "PATCH", path + "?fieldManager=n", applyMedia, config("{l: w}"), 200, `"manager":"n"`},
+		{"force", "PATCH", path + "?fieldManager=n&force=true", applyMedia, config("{k: x, l: w}"), 200, `"k":"x"`},
+		{"left out, but shared", "PATCH", path + "?fieldManager=m", applyMedia, config("{}"), 200, `"l":"w"`},
+		{"left out", "PATCH", path + "?fieldManager=n", applyMedia, config("{k: x}"), 200, `"data":{"k":"x"}`},
+		{"update takes over", "PATCH", path, "application/merge-patch+json", `{"data":{"k":"y"}}`, 200, `"manager":"capstan-test","operation":"Update"`},
+		{"conflict with an update", "PATCH", path + "?fieldManager=n", applyMedia, config("{k: z}"), 409, `conflict with \"capstan-test\" using v1`},
+		{"force is for apply", "PATCH", path + "?force=true", "application/merge-patch+json", `{}`, 422, "force"},
+		{"unknown field", "PATCH", path + "?fieldManager=n&fieldValidation=Strict", applyMedia, config("{}") + "\nnosuch: 1", 400, "nosuch"},
+	})
+	again := h.send("PATCH", path+"?fieldManager=n&force=true", applyMedia, []byte(config("{k: z}")))
+	same := h.send("PATCH", path+"?fieldManager=n&force=true", applyMedia, []byte(config("{k: z}")))
+	if a, b := again.field(t, "metadata.resourceVersion"), same.field(t, "metadata.resourceVersion"); a != b {
+		t.Errorf("an apply that changes nothing moved the revision from %v to %v", a, b)
+	}
+}
+
+func TestApplyToSubresources(t *testing.T) {
+	h := startServer(t, nil)
+	const path = "/apis/apps/v1/namespaces/default/deployments/d"
+	const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
+	h.run(t, []step{
+		{"create", "PATCH", path + "?fieldManager=m", applyMedia, head + "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}", 201, ""},
+		{"status", "PATCH", path + "/status?fieldManager=s", applyMedia, head + "status: {replicas: 3}", 200, `"subresource":"status"`},
+		{"scale is owned", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 409, "replicas"},
+		{"scale", "PATCH", path + "/scale?fieldManager=x&force=true", applyMedia, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 200, `"kind":"Scale"`},
+		{"read", "GET", path, "", "", 200, `"manager":"x","operation":"Apply","apiVersion":"apps/v1"`},
+	})
+	object := h.get(path)
+	if object.field(t, "spec.replicas") != 5.0 || object.field(t, "status.replicas") != 3.0 {
+		t.Errorf("%s", object.body)
+	}
+}
+
+// A write that changes nothing but would move a time is no write.
+func TestOwnershipKeepsNoOps(t *testing.T) {
+	h := startServer(t, nil)
+	before := h.post(configMaps, `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
+	after := h.send("PATCH", configMaps+"/a?fieldManager=other", "application/merge-patch+json", []byte(`{"data":{"k":"v"}}`))
+	if a, b := before.field(t, "metadata.resourceVersion"), after.field(t, "metadata.resourceVersion"); a != b {
+		t.Errorf("the revision moved from %v to %v", a, b)
+	}
+	reset := h.send("PATCH", configMaps+"/a", "application/merge-patch+json", []byte(`{"metadata":{"managedFields":[{}]}}`))
+	if reset.field(t, "metadata.managedFields") != nil {
+		t.Errorf("after a reset: %s", reset.body)
+	}
+}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// serverManager is the manager of what the server writes of its own accord.
+const serverManager = "kube-apiserver"
+
+// owner is what is needed to record who owns the fields of a resource's objects.
+type owner struct {
+	kind         apply.Kind
+	main, status apply.Set // what the endpoints of the object and of its status do not write
+}
+
+type owners map[*api.Resource]*owner
+
+func newOwners(groups []*api.GroupVersion) owners {
+	all := owners{}
+	tables := map[*schema.Table]*schema.Table{}
+	for _, gv := range groups {
+		if tables[gv.Table] == nil {
+			tables[gv.Table] = apply.Merging(gv.Table)
+		}
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			o := &owner{kind: apply.Kind{Table: tables[gv.Table], Type: res.Type, APIVersion: gv.APIVersion(), Name: res.Kind}}
+			o.main, o.status = apply.MainReset(res.HasStatus && !res.StatusOnCreate), o.kind.StatusReset()
+			all[res] = o
+		}
+	}
+	return all
+}
+
+// write says in whose name and where a write happens.
+func (o *owner) write(s *Server, t target, opts writeOptions) apply.Write {
+	w := apply.Write{Manager: opts.manager, Subresource: opts.subresource, Time: s.now(), Reset: o.main}
+	if w.Manager == "" {
+		w.Manager = serverManager
+	}
+	if t.sub != nil {
+		w.Subresource = t.sub.Name
+		if w.Subresource == "status" {
+			w.Reset = o.status
+		}
+	}
+	return w
+}
+
+// own records in obj who owns what, after a write that is no apply. old is the
+// object that it replaces, absent on create.
+func (s *Server) own(t target, old, obj document.Value, opts writeOptions) error {
+	if opts.applied {
+		return nil
+	}
+	o := s.owners[t.resource]
+	return o.kind.Update(old, obj, o.write(s, t, opts))
+}
