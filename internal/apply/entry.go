@@ -108,6 +108,7 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 	}
 	out := make(ledger, 0, list.Len()+1)
 	all := make([]entry, list.Len())
+	seen := make(map[identity]*entry, list.Len())
 	for i, v := range list.Elements() {
 		e := &all[i]
 		*e = entry{
@@ -131,10 +132,11 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 			}
 			e.set, e.known, e.changed = set, true, true
 		}
-		if old := out.find(e.id); old != nil {
+		if old := seen[e.id]; old != nil {
 			*old = *e // the last one counts
 			continue
 		}
+		seen[e.id] = e
 		out = append(out, e)
 	}
 	return out, nil
@@ -169,59 +171,6 @@ func (l ledger) sort() {
 		return cmp.Or(strings.Compare(a.id.Operation, b.id.Operation), strings.Compare(a.time, b.time),
 			strings.Compare(a.id.Manager, b.id.Manager), strings.Compare(a.version, b.version), strings.Compare(a.id.Subresource, b.id.Subresource))
 	})
-}
-
-// maxUpdaters is how many entries of operation Update an object keeps, and
-// ancient the manager that gets what the oldest of more own.
-const (
-	maxUpdaters = 10
-	ancient     = "ancient-changes"
-)
-
-// limit puts the oldest entries of operation Update together until there are no
-// more of them than maxUpdaters.
-func (l ledger) limit() ledger {
-	var updaters ledger
-	for _, e := range l {
-		if e.id.Operation == opUpdate {
-			updaters = append(updaters, e)
-		}
-	}
-	count := len(updaters)
-	if count <= maxUpdaters {
-		return l
-	}
-	slices.SortFunc(updaters, func(a, b *entry) int {
-		return cmp.Or(strings.Compare(a.time, b.time), strings.Compare(a.id.String(), b.id.String()))
-	})
-	firsts := map[string]*entry{}
-	gone := map[*entry]bool{}
-	for _, e := range updaters {
-		if count <= maxUpdaters {
-			break
-		}
-		first := firsts[e.version]
-		if first == nil {
-			firsts[e.version] = e
-			continue
-		}
-		id := identity{Manager: ancient, Operation: opUpdate, APIVersion: e.version}
-		bucket := l.find(id)
-		if bucket == e {
-			continue
-		}
-		if bucket == nil {
-			bucket = &entry{id: id, version: e.version}
-			bucket.own(first.owned())
-			gone[first] = true
-			l = append(l, bucket)
-		}
-		bucket.own(bucket.owned().Union(e.owned()))
-		bucket.time, bucket.changed = e.time, true
-		gone[e] = true
-		count--
-	}
-	return slices.DeleteFunc(l, func(e *entry) bool { return gone[e] })
 }
 
 // appendJSON writes the list.

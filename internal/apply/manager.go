@@ -8,28 +8,28 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// maxManager is the most characters of a manager's name.
+// maxManager is the most bytes of a manager's name.
 const maxManager = 128
 
 // ManagerName is the name under which a write is recorded: the fieldManager
-// parameter, or what stands before the first slash of the user agent, cut to
-// 128 bytes and to what can be printed.
+// parameter, or what stands before the first slash of the user agent, without
+// what cannot be printed and cut to 128 bytes.
 func ManagerName(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager
 	}
-	name, _, _ := strings.Cut(userAgent, "/")
-	end := 0
-	for i, r := range name {
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
+	agent, _, _ := strings.Cut(userAgent, "/")
+	name := make([]byte, 0, min(len(agent), maxManager))
+	for _, r := range agent {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if len(name)+utf8.RuneLen(r) > maxManager {
 			break
 		}
-		if i+utf8.RuneLen(r) > maxManager {
-			break
-		}
-		end = i + utf8.RuneLen(r)
+		name = utf8.AppendRune(name, r)
 	}
-	return name[:end]
+	return string(name)
 }
 
 // CheckManager gives the causes for which a fieldManager parameter is refused;

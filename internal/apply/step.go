@@ -1,11 +1,9 @@
 package apply
 
 import (
-	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -59,145 +57,6 @@ func shownScalar(text string) string {
 		return strconv.Quote(document.Unquote([]byte(text)))
 	}
 	return text
-}
-
-// kindRank orders the kinds: fields, keys, values, positions.
-func kindRank(k StepKind) int { return strings.IndexByte("fkvi", byte(k)) }
-
-// compareSteps is the order of steps in a set.
-func compareSteps(a, b Step) int {
-	switch {
-	case a.Kind != b.Kind:
-		return cmp.Compare(kindRank(a.Kind), kindRank(b.Kind))
-	case a.Kind == StepField:
-		return strings.Compare(a.Text, b.Text)
-	case a.Text == b.Text:
-		return 0
-	case a.Kind == StepKey:
-		return cmp.Or(compareKeys(a.Text, b.Text), strings.Compare(a.Text, b.Text))
-	}
-	return compareScalars(a.Text, b.Text)
-}
-
-type keyPair struct{ name, value string }
-
-// keyPairs takes the text of a StepKey apart.
-func keyPairs(text string) []keyPair {
-	var pairs []keyPair
-	for rest := text; ; {
-		var p keyPair
-		var ok bool
-		if p, rest, ok = nextPair(rest); !ok {
-			return pairs
-		}
-		pairs = append(pairs, p)
-	}
-}
-
-// nextPair takes the next name and value from the text of a StepKey.
-func nextPair(text string) (p keyPair, rest string, ok bool) {
-	if len(text) < 2 || text[1] != '"' {
-		return keyPair{}, "", false
-	}
-	end := scalarEnd(text[1:]) + 1
-	if end >= len(text) || text[end] != ':' {
-		return keyPair{}, "", false
-	}
-	name, value := text[1:end], text[end+1:]
-	end = scalarEnd(value)
-	return keyPair{unquoted(name), value[:end]}, value[end:], true
-}
-
-// scalarEnd is where a value in a step ends. Steps hold scalars; of anything
-// else that a client sent the end may be taken too early, but always the same.
-func scalarEnd(text string) int {
-	if text == "" || text[0] != '"' {
-		if i := strings.IndexAny(text, ",}"); i >= 0 {
-			return i
-		}
-		return len(text)
-	}
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-// unquoted is what a JSON string says; it does not allocate for one without
-// escapes.
-func unquoted(text string) string {
-	if len(text) >= 2 && strings.IndexByte(text, '\\') < 0 {
-		return text[1 : len(text)-1]
-	}
-	return document.Unquote([]byte(text))
-}
-
-// compareKeys compares the texts of two StepKeys pair by pair.
-func compareKeys(a, b string) int {
-	for {
-		x, restA, okA := nextPair(a)
-		y, restB, okB := nextPair(b)
-		switch {
-		case !okA && !okB:
-			return 0
-		case !okA:
-			return -1
-		case !okB:
-			return 1
-		}
-		if c := cmp.Or(strings.Compare(x.name, y.name), compareScalars(x.value, y.value)); c != 0 {
-			return c
-		}
-		a, b = restA, restB
-	}
-}
-
-// compareScalars orders JSON values: numbers, strings, booleans, the rest.
-func compareScalars(a, b string) int {
-	if x, y := scalarRank(a), scalarRank(b); x != y {
-		return cmp.Compare(x, y)
-	}
-	switch scalarRank(a) {
-	case 0:
-		x, err1 := strconv.ParseInt(a, 10, 64)
-		y, err2 := strconv.ParseInt(b, 10, 64)
-		if err1 == nil && err2 == nil {
-			return cmp.Compare(x, y)
-		}
-		f, _ := strconv.ParseFloat(a, 64)
-		g, _ := strconv.ParseFloat(b, 64)
-		if c := cmp.Compare(f, g); c != 0 {
-			return c
-		}
-	case 1:
-		if c := strings.Compare(unquoted(a), unquoted(b)); c != 0 {
-			return c
-		}
-	}
-	return strings.Compare(a, b)
-}
-
-func scalarRank(text string) int {
-	switch {
-	case text == "":
-		return 6
-	case text[0] == '"':
-		return 1
-	case text[0] == 't' || text[0] == 'f':
-		return 2
-	case text[0] == '[':
-		return 3
-	case text[0] == '{':
-		return 4
-	case text[0] == 'n':
-		return 5
-	}
-	return 0
 }
 
 // parseStep reads a member's name in a fieldsV1 object. ok is false for kinds of
@@ -286,72 +145,8 @@ func appendStepValue(dst []byte, v document.Value) []byte {
 	return v.AppendJSON(dst)
 }
 
-// appendStepString writes a JSON string with the escapes of the reference, which
-// are those of HTML too.
-func appendStepString(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRune(s[i:])
-			switch {
-			case r == utf8.RuneError && size == 1:
-				dst = append(dst, `\ufffd`...)
-			case r == '\u2028' || r == '\u2029':
-				dst = append(dst, '\\', 'u', '2', '0', '2', hex[r&15])
-			default:
-				dst = append(dst, s[i:i+size]...)
-			}
-			i += size
-			continue
-		}
-		i++
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c == '\r':
-			dst = append(dst, '\\', 'r')
-		case c == '\t':
-			dst = append(dst, '\\', 't')
-		case c < ' ' || c == '<' || c == '>' || c == '&':
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}
-
 // appendName writes the step as a member's name, with quotes.
 func (s Step) appendName(dst []byte) []byte {
 	dst = append(dst, '"', byte(s.Kind), ':')
 	return append(appendEscaped(dst, s.Text), '"')
-}
-
-// appendQuoted writes a string as canonical JSON.
-func appendQuoted(dst []byte, s string) []byte {
-	return append(appendEscaped(append(dst, '"'), s), '"')
-}
-
-// appendEscaped writes the inside of a JSON string with the shortest escapes.
-func appendEscaped(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		if j := strings.IndexByte("\"\\\b\f\n\r\t", c); j >= 0 {
-			dst = append(dst, '\\', `"\bfnrt`[j])
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-	}
-	return append(dst, s[from:]...)
 }

@@ -12,10 +12,17 @@ func (l ledger) store(meta document.Value) {
 	}
 }
 
+// manyEntries is from where on moving entries one by one does not pay.
+const manyEntries = 100
+
 // edit is store for entries that were read from the same metadata. Those that
 // have not changed stay where they are, unless one comes before them that was
 // not there before.
 func (l ledger) edit(meta document.Value) {
+	if len(l) > manyEntries {
+		l.store(meta)
+		return
+	}
 	l.sort()
 	list := meta.Get("managedFields")
 	kept, at := 0, 0

@@ -175,8 +175,12 @@ func equalButTimes(a, b document.Value) bool {
 	if err1 != nil || err2 != nil || len(x) != len(y) {
 		return false
 	}
+	byID := make(map[identity]*entry, len(y))
+	for _, e := range y {
+		byID[e.id] = e
+	}
 	for _, e := range x {
-		other := y.find(e.id)
+		other := byID[e.id]
 		if other == nil || other.version != e.version || !document.Equal(e.fields(), other.fields()) {
 			return false
 		}

@@ -142,9 +142,9 @@ func TestManagerName(t *testing.T) {
 		{"", "kubectl/v1.25.0 (linux/amd64)", "kubectl"},
 		{"", "", ""},
 		{"", "curl", "curl"},
-		{"", "a\x01b/1", "a"},
+		{"", "a\x01b/1", "ab"},
 		{"", strings.Repeat("x", 200) + "/1", strings.Repeat("x", 128)},
-		{"", "\xff/1", ""},
+		{"", "\xff/1", "\ufffd"},
 	} {
 		if got := ManagerName(c.field, c.agent); got != c.want {
 			t.Errorf("the name of %q and %q is %q, want %q", c.field, c.agent, got, c.want)

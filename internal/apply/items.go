@@ -1,0 +1,97 @@
+package apply
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// item is an element of a keyed list.
+type item struct {
+	step  Step
+	value document.Value
+}
+
+// items gives the elements of a keyed list with their steps; none for null.
+func (g grammar) items(typ schema.Ref, v document.Value) []item {
+	if v.Kind() != document.Array || v.Len() == 0 {
+		return nil
+	}
+	t := g.typeOf(typ)
+	keys := sortedNames(t.ListKeys)
+	out := make([]item, 0, v.Len())
+	var text []byte
+	for _, value := range v.Elements() {
+		if t.ListType == schema.ListSet {
+			text = appendStepValue(text[:0], value)
+			out = append(out, item{Step{StepValue, string(text)}, value})
+			continue
+		}
+		text = g.appendItemKeys(text[:0], t, keys, value)
+		out = append(out, item{Step{StepKey, string(text)}, value})
+	}
+	return out
+}
+
+// appendItemKeys writes the keys of an element, in order. A key that was not
+// sent has its default.
+func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) []byte {
+	elem := g.typeOf(t.Elem)
+	dst = append(dst, '{')
+	first := true
+	for _, key := range keys {
+		value, def := v.Get(key), ""
+		if !value.Exists() && elem != nil {
+			if i := elem.Field(key); i >= 0 {
+				def = elem.Fields[i].Default
+			}
+		}
+		if !value.Exists() && def == "" {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(appendStepString(dst, []byte(key)), ':')
+		if value.Exists() {
+			dst = appendStepValue(dst, value)
+		} else {
+			dst = append(dst, def...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// few is the length up to which lists and objects are searched one by one.
+const few = 16
+
+// index finds elements by their step.
+type index struct {
+	items []item
+	by    map[Step][]int // for more than a few
+}
+
+func indexItems(items []item) index {
+	x := index{items: items}
+	if len(items) > few {
+		x.by = make(map[Step][]int, len(items))
+		for i := range items {
+			x.by[items[i].step] = append(x.by[items[i].step], i)
+		}
+	}
+	return x
+}
+
+// all gives the places of the elements with that step.
+func (x *index) all(step Step, space []int) []int {
+	if x.by != nil {
+		return x.by[step]
+	}
+	space = space[:0]
+	for i := range x.items {
+		if x.items[i].step == step {
+			space = append(space, i)
+		}
+	}
+	return space
+}
