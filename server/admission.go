@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/admission"
@@ -26,6 +29,62 @@ func (s *Server) admit(ctx context.Context, t target, obj, old document.Value) e
 
 // objects is what the admission plug-ins see of the store.
 type objects struct{ s *Server }
+
+// classCache is a small collection that plug-ins go through for every pod: its objects
+// stay in memory until one of them changes.
+//
+// Invariant: what each sees is not older than what was acknowledged when it was
+// called, because a change is announced before it is acknowledged.
+type classCache struct {
+	prefix string
+	cancel func()
+
+	mu     sync.Mutex
+	known  bool     // bodies is the collection
+	epoch  int      // counts changes
+	bodies [][]byte // never changed
+}
+
+func newClassCache(s store.Store, prefix string) *classCache {
+	k := &classCache{prefix: prefix}
+	_, k.cancel = s.Subscribe(func(changes []*store.Change) {
+		for _, c := range changes {
+			if strings.HasPrefix(c.Entry.Key, prefix) {
+				k.mu.Lock()
+				k.known, k.epoch = false, k.epoch+1
+				k.mu.Unlock()
+				return
+			}
+		}
+	})
+	return k
+}
+
+// all returns the bodies of the collection's objects.
+func (k *classCache) all(ctx context.Context, s store.Store) ([][]byte, error) {
+	k.mu.Lock()
+	bodies, known, epoch := k.bodies, k.known, k.epoch
+	k.mu.Unlock()
+	if known {
+		return bodies, nil
+	}
+	reader, err := s.At(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	bodies = nil
+	err = reader.Scan(ctx, k.prefix, "", func(e *store.Entry) bool {
+		bodies = append(bodies, bytes.Clone(e.Body))
+		return true
+	})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil && epoch == k.epoch {
+		k.bodies, k.known = bodies, true
+	}
+	return bodies, err
+}
 
 var _ admission.Objects = objects{}
 
@@ -70,25 +129,23 @@ func (o objects) GetSoon(ctx context.Context, group, plural, namespace, name str
 	}
 }
 
-// Each implements admission.Objects.
-func (o objects) Each(ctx context.Context, group, plural string, visit func(document.Value) bool) error {
-	res := findResource(o.s.groups, group, plural)
-	if res == nil {
-		return nil
-	}
-	reader, err := o.s.store.At(ctx, 0)
+// EachClass implements admission.Objects.
+func (o objects) EachClass(ctx context.Context, visit func(document.Value) bool) error {
+	res := o.s.priorityClasses
+	bodies, err := o.s.classes.all(ctx, o.s.store)
 	if err != nil {
 		return err
 	}
-	defer reader.Close()
-	var failed error
-	err = reader.Scan(ctx, prefixOf(res, ""), "", func(e *store.Entry) bool {
-		doc, err := document.ReadStored(res.GV.Table, res.Type, e.Body)
-		if failed = err; failed != nil {
-			return false
+	for _, body := range bodies {
+		doc, err := document.ReadStored(res.GV.Table, res.Type, body)
+		if err != nil {
+			return err
 		}
-		defer doc.Release()
-		return visit(doc.Root())
-	})
-	return errors.Join(err, failed)
+		more := visit(doc.Root())
+		doc.Release()
+		if !more {
+			return nil
+		}
+	}
+	return nil
 }

@@ -35,33 +35,35 @@ import (
 // requests are counted in inflight, so that Shutdown can wait for them before
 // it closes the store.
 type Server struct {
-	cfg          Config
-	log          *slog.Logger
-	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
-	groups       []*api.GroupVersion
-	namespaces   *api.Resource
-	pods         *api.Resource
-	budgets      *api.Resource
-	discovery    discovery
-	store        store.Store
-	control      *control // nil when the store has no files
-	hub          *watch.Hub
-	controllers  *controller.Manager
-	headers      *index.Index
-	pages        pages
-	births       *births
-	owners       owners
-	codecs       codecs
-	authn        authn.Authenticator
-	authz        authz.Authorizer
-	admission    *admission.Chain
-	decodeLimits document.Limits
-	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
-	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
-	credentials  *Credentials
-	tokens       *authn.TokenIssuer
-	listener     net.Listener
-	http         *http.Server
+	cfg             Config
+	log             *slog.Logger
+	accessLog       func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
+	groups          []*api.GroupVersion
+	namespaces      *api.Resource
+	pods            *api.Resource
+	budgets         *api.Resource
+	priorityClasses *api.Resource
+	classes         *classCache // of all priorities
+	discovery       discovery
+	store           store.Store
+	control         *control // nil when the store has no files
+	hub             *watch.Hub
+	controllers     *controller.Manager
+	headers         *index.Index
+	pages           pages
+	births          *births
+	owners          owners
+	codecs          codecs
+	authn           authn.Authenticator
+	authz           authz.Authorizer
+	admission       *admission.Chain
+	decodeLimits    document.Limits
+	listBuffers     *sync.Pool // of *[]byte, empty, see listBuffer
+	frameBuffers    *sync.Pool // of *[]byte, see newFrameBuffer
+	credentials     *Credentials
+	tokens          *authn.TokenIssuer
+	listener        net.Listener
+	http            *http.Server
 
 	limits   limits
 	streams  streams
@@ -109,7 +111,7 @@ func (s *Server) open(ctx context.Context) error {
 	for _, r := range []struct {
 		place         **api.Resource
 		group, plural string
-	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}} {
+	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + catalog.GroupSuffix, "priorityclasses"}} {
 		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
@@ -136,6 +138,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
+	s.classes = newClassCache(s.store, prefixOf(s.priorityClasses, ""))
 	s.admission = admission.New(objects{s}, cfg.DisableAdmissionPlugins)
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
@@ -240,6 +243,9 @@ func (s *Server) shutdown(ctx context.Context) {
 func (s *Server) closeParts() error {
 	if s.hub != nil {
 		s.hub.Close()
+	}
+	if s.classes != nil {
+		s.classes.cancel()
 	}
 	if s.headers != nil {
 		s.headers.Close()

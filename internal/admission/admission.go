@@ -48,9 +48,8 @@ type Objects interface {
 	Get(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
 	// GetSoon is Get, but waits a little for an object that does not exist yet.
 	GetSoon(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
-	// Each visits the objects of a cluster-scoped resource until visit returns
-	// false; a resource that does not exist has none.
-	Each(ctx context.Context, group, plural string, visit func(obj document.Value) bool) error
+	// EachClass visits the priority classes until visit returns false.
+	EachClass(ctx context.Context, visit func(class document.Value) bool) error
 }
 
 // plugin is one rule. An error refuses the request; it is an *api.Error, or an

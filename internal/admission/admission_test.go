@@ -34,9 +34,9 @@ func (w world) GetSoon(ctx context.Context, group, plural, namespace, name strin
 	return w.Get(ctx, group, plural, namespace, name)
 }
 
-func (w world) Each(_ context.Context, _, plural string, visit func(document.Value) bool) error {
+func (w world) EachClass(_ context.Context, visit func(document.Value) bool) error {
 	for key, text := range w {
-		if !strings.HasPrefix(key, plural+"/") {
+		if !strings.HasPrefix(key, "priorityclasses/") {
 			continue
 		}
 		doc, err := document.DecodeAny([]byte(text), document.Limits{})
@@ -225,4 +225,4 @@ func (f failing) GetSoon(context.Context, string, string, string, string) (docum
 	return document.Value{}, func() {}, f.err
 }
 
-func (f failing) Each(context.Context, string, string, func(document.Value) bool) error { return f.err }
+func (f failing) EachClass(context.Context, func(document.Value) bool) error { return f.err }

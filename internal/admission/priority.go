@@ -65,7 +65,7 @@ func (c *Chain) classOf(ctx context.Context, name string) (class, error) {
 		}
 		return readClass(obj), nil
 	}
-	err := c.objects.Each(ctx, "scheduling.k8s.io", "priorityclasses", func(obj document.Value) bool {
+	err := c.objects.EachClass(ctx, func(obj document.Value) bool {
 		if obj.Get("globalDefault").Bool() {
 			if next := readClass(obj); found.name == "" || next.value < found.value {
 				found = next
