@@ -18,16 +18,26 @@ func (g grammar) items(typ schema.Ref, v document.Value) []item {
 	}
 	t := g.typeOf(typ)
 	keys := sortedNames(t.ListKeys)
+	kind := StepKey
+	if t.ListType == schema.ListSet {
+		kind = StepValue
+	}
 	out := make([]item, 0, v.Len())
-	var text []byte
+	text := make([]byte, 0, 32*v.Len())
+	at := make([]int, 0, v.Len())
 	for _, value := range v.Elements() {
-		if t.ListType == schema.ListSet {
-			text = appendStepValue(text[:0], value)
-			out = append(out, item{Step{StepValue, string(text)}, value})
-			continue
+		if kind == StepValue {
+			text = appendStepValue(text, value)
+		} else {
+			text = g.appendItemKeys(text, t, keys, value)
 		}
-		text = g.appendItemKeys(text[:0], t, keys, value)
-		out = append(out, item{Step{StepKey, string(text)}, value})
+		out = append(out, item{Step{Kind: kind}, value})
+		at = append(at, len(text))
+	}
+	all, start := string(text), 0 // one string for the texts of all steps
+	for i, end := range at {
+		out[i].step.Text = all[start:end]
+		start = end
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 // create records who made a new object.
 func (k *Kind) create(obj, meta document.Value, w Write) {
 	e := &entry{id: k.updater(w), version: k.APIVersion, time: w.Time, changed: true, known: true}
-	text := e.appendHead(append(make([]byte, 0, 2048), '['))
+	text := e.appendHead(append(make([]byte, 0, 4096), '['))
 	start := len(text)
 	text = k.grammar().created(text, k.Type, obj, w.Reset)
 	owned := len(text) - start
