@@ -100,6 +100,10 @@ type Config struct {
 	MaxMutatingRequestsInflight int
 	// MaxRequestBytes bounds the body of a request. Default 3 MiB.
 	MaxRequestBytes int64
+	// ListMemoryBytes bounds what lists that have to be gathered before they are
+	// sent (binary, YAML, indented) hold in memory, all together; larger ones are
+	// read twice, or not laid out. Default 64 MiB.
+	ListMemoryBytes int64
 	// MaxObjectBytes bounds an object as it is stored. Default 1.5 MiB.
 	MaxObjectBytes int64
 
@@ -137,6 +141,7 @@ const (
 	defaultReads       = 400
 	defaultWrites      = 200
 	defaultBodyBytes   = 3 << 20
+	defaultListMemory  = 64 << 20
 	defaultObjectBytes = 3 << 19
 	defaultDrainTime   = 30 * time.Second
 )
@@ -152,6 +157,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.MaxRequestsInflight, defaultReads)
 	setDefault(&c.MaxMutatingRequestsInflight, defaultWrites)
 	setDefault(&c.MaxRequestBytes, defaultBodyBytes)
+	setDefault(&c.ListMemoryBytes, defaultListMemory)
 	setDefault(&c.MaxObjectBytes, defaultObjectBytes)
 	setDefault(&c.ShutdownTimeout, defaultDrainTime)
 	if c.keepsFiles() && c.DataDir != "" {

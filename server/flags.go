@@ -58,6 +58,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*bound)(&c.MaxRequestsInflight), "max-requests-inflight", "reading requests that may run at once; 0 for no bound")
 	fs.Var((*bound)(&c.MaxMutatingRequestsInflight), "max-mutating-requests-inflight", "writing requests that may run at once; 0 for no bound")
 	fs.Int64Var(&c.MaxRequestBytes, "max-request-bytes", c.MaxRequestBytes, "largest body of a request")
+	fs.Int64Var(&c.ListMemoryBytes, "list-memory-bytes", c.ListMemoryBytes, "memory for lists that have to be gathered before they are sent, all together")
 	fs.Int64Var(&c.MaxObjectBytes, "max-object-bytes", c.MaxObjectBytes, "largest object as it is stored")
 	fs.DurationVar(&c.LivezGracePeriod, "livez-grace-period", c.LivezGracePeriod, "time after the start in which /livez counts unfinished start-up steps as healthy")
 	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay, "how long to go on serving, with /readyz failing, before a shutdown")

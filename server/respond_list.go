@@ -27,7 +27,8 @@ func newListBuffer() any {
 // respondList answers with a page of a collection. JSON is streamed: what the
 // store's iterator visits goes into a small buffer and out to the client. The
 // representations that need the whole list first (YAML, indented JSON) are for
-// people and are gathered; the binary form needs its length in front.
+// people and are gathered, and so is the binary form, which needs its length in
+// front: as long as there is room (gatherRoom).
 func (s *Server) respondList(r *request, l *list) error {
 	if r.accept.Format == codec.Binary {
 		return s.respondBinaryList(r, l)
@@ -43,13 +44,16 @@ func (s *Server) respondList(r *request, l *list) error {
 // respondJSONList answers by way of buf, which is empty.
 func (s *Server) respondJSONList(r *request, l *list, buf []byte) error {
 	if r.accept.Format == codec.YAML || r.accept.Pretty {
-		var text bytes.Buffer
-		rest, err := s.writeList(r, l, &text, buf)
+		text := &layout{held: s.gather.open(), r: r}
+		rest, err := s.writeList(r, l, text, buf)
+		if err == nil && text.out != nil {
+			return text.out.close(rest)
+		}
+		defer text.held.release(err == nil)
 		if err != nil {
 			return err
 		}
-		text.Write(bytes.TrimSuffix(rest, newline))
-		return s.respondText(r, http.StatusOK, text.Bytes())
+		return s.respondText(r, http.StatusOK, text.whole(bytes.TrimSuffix(rest, newline)))
 	}
 	out := &streamWriter{r: r}
 	rest, err := s.writeList(r, l, out, buf)
@@ -107,37 +111,6 @@ func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte
 	})
 }
 
-// respondBinaryList gathers the items in the binary form and sends them in one
-// envelope.
-func (s *Server) respondBinaryList(r *request, l *list) error {
-	res := r.target.resource
-	enc := s.codecs[res.GV.Table]
-	typ, apiVersion, kind := res.Type, res.GV.APIVersion(), res.ListKind
-	item := func(dst []byte, body []byte) ([]byte, error) { return enc.Append(dst, typ, body) }
-	if r.accept.As == codec.AsPartial {
-		meta := metaKind("PartialObjectMetadata")
-		enc, typ = s.codecs[meta.table], meta.typ
-		apiVersion, kind = r.accept.APIVersion, "PartialObjectMetadataList"
-		item = func(dst []byte, body []byte) ([]byte, error) {
-			text, err := codec.AppendPartial(nil, body, r.accept.APIVersion)
-			if err != nil {
-				return dst, err
-			}
-			return enc.Append(dst, typ, text)
-		}
-	}
-	body := codec.AppendBinaryListMeta(nil, l.meta())
-	err := l.each(r.ctx, func(e *store.Entry) error {
-		var err error
-		body, err = codec.AppendBinaryItem(body, func(dst []byte) ([]byte, error) { return item(dst, e.Body) })
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return r.send(http.StatusOK, r.accept.ContentType(), codec.EnvelopeHead(apiVersion, kind, len(body)), body, codec.EnvelopeTail())
-}
-
 // meta is the list's metadata.
 func (l *list) meta() codec.ListMeta {
 	return codec.ListMeta{ResourceVersion: strconv.FormatUint(l.reader.Revision(), 10), Continue: l.token, Remaining: l.remaining}
@@ -146,8 +119,9 @@ func (l *list) meta() codec.ListMeta {
 // streamWriter sends what it is given, starting the answer with the first
 // write, so that an error before it can still be answered properly.
 type streamWriter struct {
-	r    *request
-	gzip io.WriteCloser
+	r           *request
+	gzip        io.WriteCloser
+	contentType string // "" for JSON
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
@@ -165,7 +139,14 @@ func (w *streamWriter) start() {
 		h.Add("Vary", "Accept-Encoding")
 		w.gzip = codec.Gzip(writerFunc(w.r.writeBytes))
 	}
-	w.r.head(http.StatusOK, "application/json")
+	w.r.head(http.StatusOK, w.media())
+}
+
+func (w *streamWriter) media() string {
+	if w.contentType != "" {
+		return w.contentType
+	}
+	return "application/json"
 }
 
 func (w *streamWriter) out(p []byte) error {
@@ -183,7 +164,7 @@ func (w *streamWriter) out(p []byte) error {
 // before.
 func (w *streamWriter) close(rest []byte) error {
 	if w.r.status == 0 {
-		return w.r.send(http.StatusOK, "application/json", rest)
+		return w.r.send(http.StatusOK, w.media(), rest)
 	}
 	if err := w.out(rest); err != nil {
 		return err

@@ -58,6 +58,7 @@ type Server struct {
 	authz           authz.Authorizer
 	admission       *admission.Chain
 	decodeLimits    document.Limits
+	gather          *gatherRoom
 	listBuffers     *sync.Pool // of *[]byte, empty, see listBuffer
 	frameBuffers    *sync.Pool // of *[]byte, see newFrameBuffer
 	credentials     *Credentials
@@ -103,6 +104,7 @@ func (s *Server) open(ctx context.Context) error {
 
 	s.births = newBirths()
 	s.listBuffers = &sync.Pool{New: newListBuffer}
+	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
 	s.groups = catalog.New(policy.New(cfg.now))

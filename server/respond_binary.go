@@ -1,0 +1,133 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// binaryList writes a page of a collection in the binary form.
+type binaryList struct {
+	apiVersion, kind string
+	head             []byte // of the message
+	item             func(dst, body []byte) ([]byte, error)
+}
+
+func (s *Server) binaryList(r *request, l *list) *binaryList {
+	res := r.target.resource
+	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
+	enc, typ := s.codecs[res.GV.Table], res.Type
+	b.item = func(dst, body []byte) ([]byte, error) { return enc.Append(dst, typ, body) }
+	if r.accept.As == codec.AsPartial {
+		meta := metaKind("PartialObjectMetadata")
+		enc, typ = s.codecs[meta.table], meta.typ
+		b.apiVersion, b.kind = r.accept.APIVersion, "PartialObjectMetadataList"
+		b.item = func(dst, body []byte) ([]byte, error) {
+			text, err := codec.AppendPartial(nil, body, b.apiVersion)
+			if err != nil {
+				return dst, err
+			}
+			return enc.Append(dst, typ, text)
+		}
+	}
+	return b
+}
+
+// each appends the message to a buffer, which goes to full whenever it is; full
+// returns the next buffer. What is left in the end is returned.
+func (b *binaryList) each(r *request, l *list, buf *[]byte, full func(*[]byte) (*[]byte, error)) (*[]byte, error) {
+	*buf = append(*buf, b.head...)
+	err := l.each(r.ctx, func(e *store.Entry) error {
+		var err error
+		if *buf, err = codec.AppendBinaryItem(*buf, func(dst []byte) ([]byte, error) { return b.item(dst, e.Body) }); err != nil {
+			return err
+		}
+		if len(*buf) >= listBuffer {
+			buf, err = full(buf)
+		}
+		return err
+	})
+	return buf, err
+}
+
+// respondBinaryList answers with one envelope, which begins with the length of
+// what is in it. If there is room the message is gathered. Otherwise the list is
+// encoded twice: to learn how long it is, and to send it.
+func (s *Server) respondBinaryList(r *request, l *list) error {
+	b := s.binaryList(r, l)
+	held := s.gather.open()
+	reuse := false
+	defer func() { held.release(reuse) }()
+	size, holding := 0, true
+	last, err := b.each(r, l, held.buffer(), func(part *[]byte) (*[]byte, error) {
+		size += len(*part)
+		if holding && held.keep(part) {
+			return held.buffer(), nil
+		}
+		if holding {
+			held.release(true)
+			holding = false
+		}
+		*part = (*part)[:0]
+		return part, nil
+	})
+	if err != nil {
+		return err
+	}
+	size += len(*last)
+	head := codec.EnvelopeHead(b.apiVersion, b.kind, size)
+	if !holding {
+		*last = (*last)[:0]
+		return s.streamBinaryList(r, l, b, head, size, last)
+	}
+	parts := append(make([][]byte, 0, len(held.parts)+3), head)
+	for _, p := range held.parts {
+		parts = append(parts, *p)
+	}
+	err = r.send(http.StatusOK, r.accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
+	if reuse = err == nil; reuse {
+		held.free(last)
+	}
+	return err
+}
+
+// errListChanged ends an answer whose second reading differs from the first.
+var errListChanged = errors.New("a list had another length when it was read again")
+
+// streamBinaryList sends a list whose message has size bytes, by way of buf.
+func (s *Server) streamBinaryList(r *request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
+	tail := codec.EnvelopeTail()
+	out := &streamWriter{r: r, contentType: r.accept.ContentType()}
+	if !r.acceptsGzip() {
+		r.w.Header().Set("Content-Length", strconv.Itoa(len(head)+size+len(tail)))
+	}
+	if _, err := out.Write(head); err != nil {
+		return err
+	}
+	sent := 0
+	flush := func(part *[]byte) (*[]byte, error) {
+		if sent += len(*part); sent > size {
+			return part, errListChanged
+		}
+		_, err := out.Write(*part)
+		*part = (*part)[:0]
+		return part, err
+	}
+	last, err := b.each(r, l, buf, flush)
+	if err == nil {
+		_, err = flush(last)
+	}
+	if err == nil && sent != size {
+		err = errListChanged
+	}
+	if err != nil {
+		return err
+	}
+	if err = out.close(tail); err == nil {
+		s.gather.open().free(last)
+	}
+	return err
+}
