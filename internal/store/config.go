@@ -34,7 +34,8 @@ type Config struct {
 	// begins with 256 KiB and doubles as it is needed. 0 means 8 MiB.
 	MemTableBytes int64
 	// ReserveBytes is the space on the disk that is set aside for deleting and
-	// trimming on the day when the disk is full. 0 means 32 MiB.
+	// trimming on the day when the disk is full. 0 means 64 MiB, about what a
+	// compaction takes before it gives back more.
 	ReserveBytes int64
 
 	readOnly bool // see OpenReadOnly
@@ -96,7 +97,7 @@ func (c Config) withDefaults() Config {
 		c.MemTableBytes = 8 << 20
 	}
 	if c.ReserveBytes == 0 {
-		c.ReserveBytes = 32 << 20
+		c.ReserveBytes = 64 << 20
 	}
 	return c
 }

@@ -105,8 +105,8 @@ const (
 	// tablePause keeps Pebble, which tries again at once, from spinning.
 	tablePause = 500 * time.Millisecond
 	// mostPause bounds the pause before a compaction, which doubles with every
-	// failure.
-	mostPause = 30 * time.Second
+	// failure. A compaction that waits may hold space that it has filled.
+	mostPause = 5 * time.Second
 	// openTries is how often a sorted file is tried while the store opens. Pebble
 	// would go on for ever.
 	openTries = 3
@@ -151,7 +151,7 @@ func (d *disk) spaced(op func() error) error {
 // sparing is spaced for compactions, which need much space for a while: they
 // find none before the reserve is touched.
 func (d *disk) sparing(op func() error) error {
-	if d.reserve.state() != nil && d.reserve.left() < d.reserve.bytes/2 {
+	if d.reserve.state() != nil && d.reserve.left() < d.reserve.bytes/4 {
 		return fmt.Errorf("no space is left for compactions: %w", syscall.ENOSPC)
 	}
 	err := op()

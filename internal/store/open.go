@@ -125,6 +125,13 @@ func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
 	}()
 	options := pebbleOptions(e.cfg, compactions)
 	options.FS, options.Lock, options.ReadOnly = e.disk, e.lock, e.cfg.readOnly
+	usual := options.CompactionConcurrencyRange
+	options.CompactionConcurrencyRange = func() (int, int) {
+		if e.disk.reserve.state() != nil {
+			return 1, 1 // two would take each other's space
+		}
+		return usual()
+	}
 	options.AddEventListener(pebble.EventListener{
 		FlushEnd:      func(info pebble.FlushInfo) { e.disk.flushes.end(info.Err) },
 		CompactionEnd: func(info pebble.CompactionInfo) { e.disk.compactions.end(info.Err) },

@@ -16,8 +16,11 @@ import (
 // nobody reads. The first operation that finds no space removes it and is tried
 // again; a compaction, which takes as much as it is about to give back, only
 // notes it. Until there is as much space again the store is full: it refuses what
-// makes it grow, and deletes and trims, by which it gets smaller. A quarter of
-// the reserve is kept from deletions, for trimming, and half from compactions.
+// makes it grow, and deletes and trims, by which it gets smaller. An eighth of
+// the reserve is kept from deletions, for trimming, and a quarter from
+// compactions. When what was deleted is trimmed the reserve is given to the
+// compactions that make space of it. A compaction that needs more than that
+// waits until somebody frees space.
 //
 // Invariant: either the file is there, or full is set, or the file was never
 // made (a new store makes it in its first moments).
@@ -93,11 +96,11 @@ func (r *reserve) left() int64 {
 // suffices reports whether a full store has space for a deletion, if need be
 // after the reserve has been given back.
 func (r *reserve) suffices() bool {
-	if r.left() >= r.bytes/4 {
+	if r.left() >= r.bytes/8 {
 		return true
 	}
 	r.release(ErrFull)
-	return r.left() >= r.bytes/4
+	return r.left() >= r.bytes/8
 }
 
 // size is the space set aside at present, in bytes.

@@ -176,6 +176,7 @@ func (e *Engine) reclaim(ctx context.Context) {
 		defer cancel()
 		err := e.tryFlush()
 		if err == nil {
+			e.disk.reserve.release(ErrFull) // this is what it is for
 			err = e.db.Compact(compacting, []byte{headerSpace}, []byte{sampleSpace + 1}, false)
 		}
 		if err == nil {

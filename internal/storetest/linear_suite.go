@@ -58,7 +58,8 @@ func linearRound(t *testing.T, h Harness, seed uint64) {
 		for r.Len() < clients*calls*(n+1)/(restarts+1) {
 			runtime.Gosched()
 		}
-		if err := h.Trim(context.Background(), s, s.Current()-min(s.Current(), 20)); err != nil {
+		newest := s.Current()
+		if err := h.Trim(context.Background(), s, newest-min(newest, 20)); err != nil {
 			t.Error(err)
 		}
 		s = h.Reopen(t, s)
