@@ -99,7 +99,7 @@ func TestBrokenDisk(t *testing.T) {
 // A full disk: creates are refused with a reason, reads and deletes go on, and
 // space makes the server ready again without a restart.
 func TestFullDisk(t *testing.T) {
-	disk := smalldisk.New(vfs.NewMem(), 80<<20)
+	disk := smalldisk.New(vfs.NewMem(), 160<<20)
 	h := startServer(t, func(c *server.Config) { c.InMemory, c.DataDir, c.FS, c.History = false, "data", disk, time.Second })
 	h.ready(true)
 	names := []string{}
