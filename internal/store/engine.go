@@ -88,7 +88,7 @@ func (e *Engine) Healthy() error {
 	if err := e.disk.reserve.state(); err != nil {
 		return err
 	}
-	return e.stalled()
+	return e.stalled(mostSublevels)
 }
 
 // broken returns the failure that only a restart mends.
@@ -101,32 +101,40 @@ func (e *Engine) broken() error {
 
 // admit returns nil when a write may be handed to the tree now.
 func (e *Engine) admit(w Write) error {
-	if err := e.disk.reserve.state(); err != nil {
-		if !w.Frees && w.Op != OpDelete {
-			return err
-		}
-		if !e.disk.reserve.suffices() {
+	if w.Frees || w.Op == OpDelete {
+		if err := e.disk.reserve.state(); err != nil && !e.disk.reserve.suffices() {
 			return fmt.Errorf("%w; there is no space left for deletions either", err)
 		}
+		return e.stalled(lastSublevel)
 	}
-	return e.stalled()
+	if err := e.disk.reserve.state(); err != nil {
+		return err
+	}
+	return e.stalled(mostSublevels)
 }
 
-// mostSublevels is the height of level 0 above which writes are refused while
-// compactions fail. Pebble would let them wait, at a height that options.go
-// says, until one succeeds.
-const mostSublevels = 30
+// The heights of level 0 above which writes are refused while compactions fail:
+// those that make the store grow, and those by which it shrinks, on which it
+// depends that compactions find space. At 40 (options.go) Pebble would let them
+// wait until one succeeds.
+const (
+	mostSublevels = 20
+	lastSublevel  = 36
+)
 
 // stalled returns an error when sorted files cannot be written and the next
 // write might have to wait for one.
-func (e *Engine) stalled() error {
+func (e *Engine) stalled(sublevels int32) error {
 	flushes, compactions := e.disk.flushes.failure(), e.disk.compactions.failure()
 	if flushes == nil && compactions == nil {
 		return nil
 	}
 	m := e.db.Metrics()
-	if flushes != nil && m.MemTable.Size > 2*uint64(e.cfg.MemTableBytes) || compactions != nil && m.Levels[0].Sublevels > mostSublevels {
-		return fmt.Errorf("store: writes are refused until sorted files can be written again: %w", errors.Join(flushes, compactions))
+	if flushes != nil && m.MemTable.Size > 2*uint64(e.cfg.MemTableBytes) {
+		return fmt.Errorf("store: writes are refused until memory can be written to sorted files again: %w", flushes)
+	}
+	if compactions != nil && m.Levels[0].Sublevels > sublevels {
+		return fmt.Errorf("store: writes are refused until sorted files can be compacted again: %w", compactions)
 	}
 	return nil
 }
@@ -182,7 +190,7 @@ func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
 // applySynced applies a batch of the store's own settings and waits until it is
 // durable.
 func (e *Engine) applySynced(b *pebble.Batch) error {
-	if err := e.stalled(); err != nil {
+	if err := e.stalled(lastSublevel); err != nil {
 		return err
 	}
 	e.write.Lock()
@@ -200,7 +208,7 @@ func (e *Engine) applySynced(b *pebble.Batch) error {
 // applyLazily applies a batch that may be lost in a crash, as long as nothing
 // after it survives.
 func (e *Engine) applyLazily(b *pebble.Batch) error {
-	if err := e.stalled(); err != nil {
+	if err := e.stalled(lastSublevel); err != nil {
 		return err
 	}
 	e.write.Lock()
