@@ -32,7 +32,8 @@ func linearRound(t *testing.T, h Harness, seed uint64) {
 	const clients, calls, restarts = 5, 40, 2
 	var current atomic.Pointer[store.Store]
 	s := h.Open(t)
-	current.Store(&s)
+	first := s // the clients read this one
+	current.Store(&first)
 	r := NewRecorder()
 	var working sync.WaitGroup
 	for client := range clients {
@@ -63,7 +64,7 @@ func linearRound(t *testing.T, h Harness, seed uint64) {
 			t.Error(err)
 		}
 		s = h.Reopen(t, s)
-		next := s // the clients read this one
+		next := s
 		current.Store(&next)
 	}
 	working.Wait()
