@@ -1,0 +1,86 @@
+package server_test
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestResourceVersionTable has a row for every cell of the specification's
+// "Resource version rules" for list and for get. In queries OLD, NOW and TOKEN
+// stand for the revision with one object, the newest with three, and the token
+// of a page of one object that was read at NOW, before the last object came.
+func TestResourceVersionTable(t *testing.T) {
+	h := startServer(t, nil)
+	revision := func() string { return h.get(configMaps).field(t, "metadata.resourceVersion").(string) }
+	h.create(configMaps, configMap("a", "{}"))
+	old := revision()
+	h.create(configMaps, configMap("b", "{}"))
+	page := h.get(configMaps + "?limit=1")
+	token, at := page.field(t, "metadata.continue").(string), revision()
+	h.create(configMaps, configMap("c", "{}"))
+	now := revision()
+	fill := strings.NewReplacer("OLD", old, "NOW", now, "TOKEN", url.QueryEscape(token))
+	const a, abc = "default/a", "default/a default/b default/c"
+	for _, c := range []struct {
+		query string
+		code  int
+		at    string
+		names string
+	}{
+		{"", 200, now, abc},
+		{"resourceVersion=0", 200, now, abc},
+		{"resourceVersion=OLD", 200, now, abc},
+		{"resourceVersion=NOW", 200, now, abc},
+		{"limit=1", 200, now, a},
+		{"limit=1&resourceVersion=0", 200, now, a},
+		{"limit=1&resourceVersion=OLD", 200, old, a},
+		{"limit=5&continue=TOKEN", 200, at, "default/b"},
+		{"limit=5&continue=TOKEN&resourceVersion=0", 200, at, "default/b"},
+		{"limit=5&continue=TOKEN&resourceVersion=OLD", 400, "", ""},
+		{"resourceVersionMatch=Exact", 422, "", ""},
+		{"resourceVersionMatch=Exact&limit=1", 422, "", ""},
+		{"resourceVersionMatch=Exact&resourceVersion=0", 422, "", ""},
+		{"resourceVersionMatch=Exact&resourceVersion=0&limit=1", 422, "", ""},
+		{"resourceVersionMatch=Exact&resourceVersion=OLD", 200, old, a},
+		{"resourceVersionMatch=Exact&resourceVersion=OLD&limit=5", 200, old, a},
+		{"resourceVersionMatch=NotOlderThan", 422, "", ""},
+		{"resourceVersionMatch=NotOlderThan&limit=1", 422, "", ""},
+		{"resourceVersionMatch=NotOlderThan&resourceVersion=0", 200, now, abc},
+		{"resourceVersionMatch=NotOlderThan&resourceVersion=0&limit=1", 200, now, a},
+		{"resourceVersionMatch=NotOlderThan&resourceVersion=OLD", 200, now, abc},
+		{"resourceVersionMatch=NotOlderThan&resourceVersion=OLD&limit=1", 200, now, a},
+		{"resourceVersionMatch=Exact&resourceVersion=OLD&limit=5&continue=TOKEN", 422, "", ""},
+		{"resourceVersionMatch=Nearly&resourceVersion=OLD", 422, "", ""},
+		{"resourceVersion=x", 400, "", ""},
+	} {
+		r := h.get(configMaps + "?" + fill.Replace(c.query))
+		if r.code != c.code {
+			t.Errorf("%s: answered %d, want %d: %s", c.query, r.code, c.code, r.body)
+			continue
+		}
+		if c.code != http.StatusOK {
+			continue
+		}
+		if names, version := r.names(t), r.field(t, "metadata.resourceVersion"); names != c.names || version != c.at {
+			t.Errorf("%s: lists %q at %v, want %q at %s", c.query, names, version, c.names, c.at)
+		}
+	}
+	later, err := strconv.Atoi(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	future := strconv.Itoa(later + 1000)
+	for query, code := range map[string]int{"": 200, "?resourceVersion=0": 200, "?resourceVersion=" + old: 200, "?resourceVersion=" + now: 200, "?resourceVersion=" + future: 504} {
+		if r := h.get(configMaps + "/a" + query); r.code != code {
+			t.Errorf("get%s: answered %d, want %d: %s", query, r.code, code, r.body)
+		}
+	}
+	r := h.get(configMaps + "?resourceVersion=" + future)
+	r.expect(t, http.StatusGatewayTimeout, "Timeout")
+	if !strings.Contains(string(r.body), "Too large resource version") || r.header.Get("Retry-After") != "1" {
+		t.Errorf("a list of the future: %v %s", r.header, r.body)
+	}
+}
