@@ -24,10 +24,10 @@ type As uint8
 
 // The representations.
 const (
-	AsObject  As = iota // the object itself
-	AsTable             // a table for people
-	AsPartial           // its metadata only, alone or in a list
-	AsDiscovery         // of a discovery path: all that is below it in one document
+	AsObject    As = iota // the object itself
+	AsTable               // a table for people
+	AsPartial             // its metadata only, alone or in a list
+	AsDiscovery           // of a discovery path: all that is below it in one document
 )
 
 // MediaType is the representation that a request asked for.

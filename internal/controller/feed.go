@@ -18,6 +18,15 @@ const (
 	bufferBytes   = 8 << 20
 )
 
+// The scan of a large store must not be in the way of the start, and of the first
+// requests: it pauses after its first chunk, and shortly after each of the
+// others.
+const (
+	scanChunk = 1000
+	scanPause = 250 * time.Millisecond
+	scanRest  = 2 * time.Millisecond
+)
+
 // feedRetry is how long the feed waits after the store failed to be read.
 const feedRetry = time.Second
 
@@ -104,10 +113,15 @@ func (f *feed) run(ctx context.Context) {
 			continue
 		}
 		f.log.Warn("controllers cannot read the store, they try again", "error", err, "delay", feedRetry)
-		select {
-		case <-time.After(feedRetry):
-		case <-ctx.Done():
-		}
+		pause(ctx, feedRetry)
+	}
+}
+
+// pause returns after d, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
@@ -121,6 +135,7 @@ func (f *feed) scan(ctx context.Context) error {
 	for _, h := range f.handlers {
 		h.reset()
 	}
+	seen := 0
 	for _, t := range f.cluster.order() {
 		var wanting []handler
 		for _, h := range f.handlers {
@@ -135,6 +150,12 @@ func (f *feed) scan(ctx context.Context) error {
 			o := observation{typ: t, key: e.Key, revision: e.Revision, body: e.Body}
 			for _, h := range wanting {
 				f.show(ctx, h, &o)
+			}
+			switch seen++; {
+			case seen == scanChunk:
+				pause(ctx, scanPause)
+			case seen%scanChunk == 0:
+				pause(ctx, scanRest)
 			}
 			return ctx.Err() == nil
 		})
