@@ -37,7 +37,7 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	}
 	plain := want
 	plain.gv = nil // without defaults
-	typed, err := s.decode(r, text, problems, plain, opts.validation)
+	typed, err := s.decode(r, text, problems, plain, document.Value{}, opts.validation)
 	if err != nil {
 		return nil, err
 	}
@@ -82,26 +82,18 @@ func (s *Server) applyTo(r *request, t target, config document.Value, opts write
 	lock := s.births.lock(t.namespace)
 	lock.RLock()
 	defer lock.RUnlock()
-	entry, err = s.transact(r.ctx, t, opts, func(current *store.Entry) (document.Value, error) {
-		var live document.Value
+	entry, err = s.transact(r.ctx, t, opts, func(current *store.Entry, live document.Value) (document.Value, error) {
 		if current == nil {
 			created = true
 			if err := s.mayApply(r, t, config.Get("metadata")); err != nil {
 				return live, err
 			}
-		} else {
-			old, err := document.ReadStored(res.GV.Table, res.Type, current.Body)
-			if err != nil {
-				return live, err
-			}
-			defer old.Release()
-			live = old.Root()
 		}
 		text, err := o.kind.Apply(live, config, w, opts.force)
 		if err != nil {
 			return live, err
 		}
-		if doc, _, err = s.parse(text, kindOf(res)); err != nil {
+		if doc, _, err = s.parse(text, kindOf(res), live); err != nil {
 			return document.Value{}, err
 		}
 		return doc.Root(), matchPatched(doc.Root(), t)

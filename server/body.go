@@ -75,7 +75,7 @@ func (s *Server) readObject(r *request, want bodyKind, validation string) (*docu
 	if err != nil {
 		return nil, err
 	}
-	return s.decode(r, text, problems, want, validation)
+	return s.decode(r, text, problems, want, document.Value{}, validation)
 }
 
 // toJSON turns a body of any accepted media type into JSON text.
@@ -136,9 +136,10 @@ func (want bodyKind) refuse(why string) error {
 	return api.BadRequest("%s in version %q cannot be handled as a %s: %s", want.kind, path.Base(want.apiVersion), want.kind, why)
 }
 
-// decode makes the typed tree and says what was unknown or given twice.
-func (s *Server) decode(r *request, text []byte, problems []document.Problem, want bodyKind, validation string) (*document.Document, error) {
-	doc, found, err := s.parse(text, want)
+// decode makes the typed tree of what is to replace old, absent for something
+// new, and says what was unknown or given twice.
+func (s *Server) decode(r *request, text []byte, problems []document.Problem, want bodyKind, old document.Value, validation string) (*document.Document, error) {
+	doc, found, err := s.parse(text, want, old)
 	if err != nil {
 		return nil, err
 	}
@@ -149,13 +150,14 @@ func (s *Server) decode(r *request, text []byte, problems []document.Problem, wa
 	return doc, nil
 }
 
-// parse makes the typed tree of an object of the wanted kind.
-func (s *Server) parse(text []byte, want bodyKind) (*document.Document, []document.Problem, error) {
+// parse makes the typed tree of an object of the wanted kind, which is to
+// replace old.
+func (s *Server) parse(text []byte, want bodyKind, old document.Value) (*document.Document, []document.Problem, error) {
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
 	decoder := document.Decoder{Table: want.table, Defaults: want.defaults(), Limits: s.decodeLimits}
-	doc, found, err := decoder.Decode(want.typ, text)
+	doc, found, err := decoder.DecodeOver(old, want.typ, text)
 	if err != nil {
 		if mismatch := s.otherKind(text, want); mismatch != nil {
 			return nil, nil, mismatch

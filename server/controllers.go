@@ -77,7 +77,7 @@ func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, su
 	}
 	var doc *document.Document
 	defer func() { doc.Release() }()
-	_, err := a.server.transact(ctx, t, a.opts, func(current *store.Entry) (document.Value, error) {
+	_, err := a.server.transact(ctx, t, a.opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
 		if current == nil {
 			return document.Value{}, api.NotFound(res.GroupResource(), name)
 		}

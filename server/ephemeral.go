@@ -42,7 +42,7 @@ func (s *Server) patchEphemeral(r *request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decodePatched(r, text, p, want); err != nil {
+		if doc, err = s.decodePatched(r, text, document.Value{}, p, want); err != nil {
 			return document.Value{}, err
 		}
 		return doc.Root(), matchPatched(doc.Root(), r.target)

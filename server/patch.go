@@ -39,7 +39,7 @@ func (s *Server) patch(r *request) error {
 			doc.Release()
 		}
 	}()
-	entry, err := s.transact(r.ctx, t, p.opts, func(current *store.Entry) (document.Value, error) {
+	entry, err := s.transact(r.ctx, t, p.opts, func(current *store.Entry, old document.Value) (document.Value, error) {
 		if current == nil {
 			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
 		}
@@ -47,7 +47,7 @@ func (s *Server) patch(r *request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decodePatched(r, patched, p, want); err != nil {
+		if doc, err = s.decodePatched(r, patched, old, p, want); err != nil {
 			return document.Value{}, err
 		}
 		return doc.Root(), matchPatched(doc.Root(), t)
@@ -67,10 +67,10 @@ func matchPatched(obj document.Value, t target) error {
 	return matchNamespace(t.resource, meta, t.namespace)
 }
 
-// decodePatched reads what a patch made. A result of the wrong shape is the
+// decodePatched reads what a patch made of old. A result of the wrong shape is the
 // patch's fault: 422.
-func (s *Server) decodePatched(r *request, text []byte, p *patchBody, want bodyKind) (*document.Document, error) {
-	doc, problems, err := s.parse(text, want)
+func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *patchBody, want bodyKind) (*document.Document, error) {
+	doc, problems, err := s.parse(text, want, old)
 	if err != nil {
 		return nil, api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + err.Error()}})
 	}

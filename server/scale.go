@@ -64,7 +64,7 @@ func (s *Server) patchScale(r *request) error {
 		if text, err = p.apply(text, want); err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decodePatched(r, text, p, want); err != nil {
+		if doc, err = s.decodePatched(r, text, document.Value{}, p, want); err != nil {
 			return document.Value{}, err
 		}
 		return doc.Root(), matchScale(r.target, doc.Root())
@@ -83,7 +83,7 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj docum
 	main := t
 	main.sub = nil
 	opts.subresource = t.sub.Name
-	entry, err := s.transact(r.ctx, main, opts, func(current *store.Entry) (document.Value, error) {
+	entry, err := s.transact(r.ctx, main, opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
 		if current == nil {
 			return document.Value{}, s.notFound(t)
 		}

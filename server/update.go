@@ -18,7 +18,7 @@ func (s *Server) update(r *request) error {
 		return err
 	}
 	t := r.target
-	doc, err := s.readObject(r, kindOf(t.resource), opts.validation)
+	doc, err := s.readReplacement(r, opts.validation)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Server) update(r *request) error {
 	lock.RLock()
 	defer lock.RUnlock()
 	created := false
-	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry) (document.Value, error) {
+	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
 		if current == nil {
 			created = true
 			return obj, s.mayCreate(r.ctx, t, meta)
@@ -49,6 +49,32 @@ func (s *Server) update(r *request) error {
 		return s.respondEntry(r, http.StatusCreated, entry)
 	}
 	return s.respondEntry(r, http.StatusOK, entry)
+}
+
+// readReplacement reads the body of a PUT. What it has in common with the object
+// that is there now is not walked; that another write may come in between does
+// not matter, since that too was valid at its time.
+func (s *Server) readReplacement(r *request, validation string) (*document.Document, error) {
+	res := r.target.resource
+	body, err := s.read(r)
+	if err != nil {
+		return nil, err
+	}
+	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, kindOf(res))
+	if err != nil {
+		return nil, err
+	}
+	var old *document.Document
+	switch current, err := s.store.Get(r.ctx, r.key()); {
+	case err == nil:
+		if old, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
+			return nil, err
+		}
+		defer old.Release()
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	}
+	return s.decode(r, text, problems, kindOf(res), old.Root(), validation)
 }
 
 // mayCreate decides whether a PUT of a missing object creates it: only when
@@ -73,17 +99,26 @@ func matchName(meta document.Value, name string) error {
 }
 
 // transact is the one read-modify-write of update, patch and scale. next gives
-// the object to store, from the current one (nil where there is none); it runs
-// once, under the key's lock.
-func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next func(current *store.Entry) (document.Value, error)) (store.Entry, error) {
+// the object to store, from the current one (nil where there is none) and that as
+// a tree, which it must not change; it runs once, under the key's lock.
+func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next func(current *store.Entry, old document.Value) (document.Value, error)) (store.Entry, error) {
 	var answer store.Entry // when it is not what the store holds afterwards
 	key := keyOf(t.resource, t.namespace, t.name)
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
-		obj, err := next(current)
+		var oldDoc *document.Document
+		if current != nil {
+			var err error
+			if oldDoc, err = document.ReadStored(t.resource.GV.Table, t.resource.Type, current.Body); err != nil {
+				return store.Write{}, err
+			}
+			defer oldDoc.Release()
+		}
+		old := oldDoc.Root()
+		obj, err := next(current, old)
 		if err != nil {
 			return store.Write{}, err
 		}
-		write, err := s.replacement(ctx, t, current, obj, opts)
+		write, err := s.replacement(ctx, t, current, obj, old, opts)
 		if err == nil && (opts.dryRun || write.Op == store.OpDelete) {
 			answer = notStored(key, obj, current)
 		}
@@ -98,8 +133,9 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 	return entry, err
 }
 
-// replacement turns obj, which is to replace current, into the write to make.
-func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj document.Value, opts writeOptions) (store.Write, error) {
+// replacement turns obj, which is to replace current, of which old is the tree,
+// into the write to make.
+func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj, old document.Value, opts writeOptions) (store.Write, error) {
 	res := t.resource
 	if current == nil {
 		if err := s.own(t, document.Value{}, obj, opts); err != nil {
@@ -115,12 +151,6 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		value, err := s.seal(res, obj)
 		return store.Write{Op: store.OpCreate, Value: value}, err
 	}
-	oldDoc, err := document.ReadStored(res.GV.Table, res.Type, current.Body)
-	if err != nil {
-		return store.Write{}, err
-	}
-	defer oldDoc.Release()
-	old := oldDoc.Root()
 	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata")); err != nil {
 		return store.Write{}, err
 	}

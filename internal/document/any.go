@@ -13,7 +13,7 @@ func (p *parser) any(n int32) error {
 	}
 	switch p.d.nodes[n].kind {
 	case Array:
-		return p.list(n, schema.None)
+		return p.list(n, schema.None, Value{})
 	case Object:
 		return p.anyObject(n)
 	}

@@ -93,7 +93,37 @@ func BenchmarkReadStored(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		if !d.Root().At("status", "phase").Exists() {
+			b.Fatal("no phase")
+		}
 		d.Release()
+	}
+}
+
+// BenchmarkDecodeOver reads a whole pod of which one field of the status has
+// changed.
+func BenchmarkDecodeOver(b *testing.B) {
+	t, pod := podTable(b), readPod(b)
+	d, err := ReadStored(t, t.Root("Pod"), pod)
+	if err != nil {
+		b.Fatal(err)
+	}
+	d.Root().Get("status").SetString("phase", "Failed")
+	body := d.Root().AppendJSON(nil)
+	dec := Decoder{Table: t}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		old, err := ReadStored(t, t.Root("Pod"), pod)
+		if err != nil {
+			b.Fatal(err)
+		}
+		now, _, err := dec.DecodeOver(old.Root(), t.Root("Pod"), body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		old.Release()
+		now.Release()
 	}
 }
 

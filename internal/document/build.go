@@ -15,6 +15,7 @@ func (v Value) add() int32 {
 	if v.Kind() != Array {
 		return 0
 	}
+	v.d.unfold(v.n)
 	m := v.d.newNode(v.n, v.elem(), noField)
 	v.d.link(m)
 	v.d.touch(v.n)
@@ -27,6 +28,7 @@ func (v Value) slot(name string) int32 {
 	if v.Kind() != Object {
 		return 0
 	}
+	v.d.unfold(v.n)
 	m := v.d.newMember(v.n, name)
 	v.d.insert(m)
 	v.d.touch(v.n)
@@ -137,6 +139,10 @@ func (d *Document) copyInto(n int32, from Value) {
 	d.side = from.d.appendJSON(d.side, from.n)
 	text := d.side[:len(d.side):len(d.side)]
 	if typ < 0 || fromTyp == typ && fromTable == d.table || from.IsNull() {
+		if from.Kind() >= Array {
+			d.fold(n, text[off], uint32(off)|sideBit, uint32(len(text)-off), from.d.trusted(from.n))
+			return
+		}
 		r := reader{d: d, table: d.table, buf: text, pos: off, bit: sideBit}
 		r.value(n, typ)
 		return

@@ -80,7 +80,7 @@ func (d *Document) isZero(n int32) bool {
 	case Bool:
 		return nd.size == 5
 	case Array, Object:
-		return nd.first == 0
+		return d.childless(n)
 	case Number:
 		return nd.size == 1 && d.text(nd.off, 1)[0] == '0'
 	case String:

@@ -29,12 +29,20 @@ type Decoder struct {
 // The document refers to data, which must not change until its Release.
 // Errors are *SyntaxError, *TypeError (the first one met) and *LimitError.
 func (dec *Decoder) Decode(typ schema.Ref, data []byte) (*Document, []Problem, error) {
+	return dec.DecodeOver(Value{}, typ, data)
+}
+
+// DecodeOver is Decode for what is to replace old, a value of the same type that
+// comes from ReadStored, or nothing. Containers in data whose bytes are those of
+// old at the same place are not walked: they are canonical, complete and valid
+// already. The result is that of Decode.
+func (dec *Decoder) DecodeOver(old Value, typ schema.Ref, data []byte) (*Document, []Problem, error) {
 	if dec.Table == nil || typ < 0 || int(typ) >= len(dec.Table.Types) {
 		return nil, nil, &TypeError{Message: "the table has no such type"}
 	}
 	d := open(dec.Table, nil)
 	d.nodes[1].typ = typ
-	p := parser{d: d, table: dec.Table, defaults: dec.Defaults, fill: true, limits: dec.Limits.orDefault()}
+	p := parser{d: d, table: dec.Table, defaults: dec.Defaults, fill: true, limits: dec.Limits.orDefault(), known: old}
 	if err := p.document(data); err != nil {
 		d.Release()
 		return nil, nil, err
@@ -83,6 +91,7 @@ func (p *parser) root() error {
 	}
 	if p.isNull() {
 		p.d.dirt++
+		p.known = Value{}
 		return p.zeroValue(1, typ)
 	}
 	return p.value(1, typ)
@@ -97,10 +106,15 @@ func (p *parser) value(n int32, typ schema.Ref) error {
 	if p.pos >= len(p.buf) {
 		return p.unexpected("a value")
 	}
+	known := p.known
+	p.known = Value{}
+	if known.d != nil && p.taken(n, typ, known) {
+		return nil
+	}
 	switch c := p.buf[p.pos]; t.Kind {
 	case schema.Object:
 		if c == '{' {
-			return p.object(n, typ)
+			return p.object(n, typ, known)
 		}
 	case schema.Map:
 		if c == '{' {
@@ -108,7 +122,7 @@ func (p *parser) value(n int32, typ schema.Ref) error {
 		}
 	case schema.List:
 		if c == '[' {
-			return p.list(n, t.Elem)
+			return p.list(n, t.Elem, known)
 		}
 	case schema.Any:
 		return p.any(n)
@@ -145,7 +159,7 @@ func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) error {
 }
 
 // list reads the elements of a list; pos is at the bracket.
-func (p *parser) list(n int32, elem schema.Ref) error {
+func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
@@ -158,6 +172,7 @@ func (p *parser) list(n int32, elem schema.Ref) error {
 		p.pos++
 	}
 	untyped := elem < 0 || p.table.Types[elem].Kind == schema.Any
+	near := known.first()
 	for !done {
 		m, err := p.node(n, elem, noField)
 		if err != nil {
@@ -170,6 +185,7 @@ func (p *parser) list(n int32, elem schema.Ref) error {
 		case p.isNull():
 			return p.wrong(m, &p.table.Types[elem], "null", "a list has no empty places, remove it")
 		default:
+			p.known, near = near, near.following()
 			err = p.value(m, elem)
 		}
 		if err != nil {

@@ -418,6 +418,7 @@ func checkTree(tb testing.TB, d *Document) {
 	tb.Helper()
 	var walk func(n int32)
 	walk = func(n int32) {
+		d.unfold(n)
 		nd := d.nodes[n]
 		if nd.flags&clean != 0 {
 			text := string(d.text(nd.off, nd.size))

@@ -7,7 +7,8 @@
 //
 //	Decoder.Decode  strict: a request's body; checked, pruned, defaulted
 //	DecodeAny       strict syntax, no type: patches, raw extensions
-//	ReadStored      trusted: bytes that AppendJSON wrote before
+//	ReadStored      trusted: bytes that AppendJSON wrote before, of which only
+//	                what somebody looks at becomes a tree
 //
 // and one way out, Value.AppendJSON, which writes the canonical form: known
 // fields in schema order, keys of maps sorted, no white space, the shortest
@@ -16,6 +17,6 @@
 //
 // The scanner is our own because it was measured: Decode of a pod, with its
 // tree, checks and defaults, takes about as long as jsontext takes for the
-// tokens alone (BenchmarkDecode, BenchmarkTokens), and ReadStored less than
-// half of that.
+// tokens alone (BenchmarkDecode, BenchmarkTokens). Decoder.DecodeOver does not
+// walk what an update has in common with the stored object.
 package document

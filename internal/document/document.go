@@ -36,6 +36,8 @@ const (
 	escaped                      // string: its text has escapes
 	keyEscaped                   // member: its key has escapes
 	filled                       // was not sent but is written always
+	folded                       // container: its children are made when somebody looks (unfold)
+	stored                       // container: its text comes from the store, where it was validated
 )
 
 // noField is the field of members that are no field of a schema.Object type,
@@ -59,6 +61,9 @@ const maxText = 1<<31 - 1
 //  3. Members are in canonical order: fields by index, then unknown ones as
 //     they came; keys of a Map ascending; others as they came.
 //  4. A change below a node clears its clean flag.
+//  5. A folded container is clean and not empty, and has no children yet.
+//  6. A container that is stored and clean is as it was when its object was
+//     last written: nothing in it needs to be validated again.
 type node struct {
 	off, size    uint32
 	key, keySize uint32
@@ -72,8 +77,9 @@ type node struct {
 }
 
 // Document is a tree of values: an arena of nodes over the text it was read
-// from and an append-only buffer for text that is new. Many goroutines may read
-// it; nobody else may use it while one changes it.
+// from and an append-only buffer for text that is new. One goroutine at a time
+// may use it, also to read: what comes from the store becomes a tree only where
+// somebody looks.
 //
 // The text it was read from must not change until Release.
 type Document struct {

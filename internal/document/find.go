@@ -69,26 +69,3 @@ func valueEnd(b []byte, i int) int {
 	}
 	return i
 }
-
-func containerEnd(b []byte, i int) int {
-	depth := 0
-	for i < len(b) {
-		switch b[i] {
-		case '"':
-			end, _ := quotedEnd(b, i)
-			if end < 0 {
-				return -1
-			}
-			i = end
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-	return -1
-}

@@ -79,12 +79,73 @@ func checkDecode(t testing.TB, table *schema.Table, data []byte) {
 	if !Equal(d.Root(), stored.Root()) {
 		t.Fatalf("%q does not equal itself", text)
 	}
+	checkEdits(t, table, text)
+}
+
+// edit changes a document in some places.
+func edit(v Value) {
+	v.SetString("name", "x")
+	v.SetObject("inner").Put("a", v.Get("labels"))
+	v.SetArray("parts").AppendValue(v.Get("inner"))
+	v.Put("body", v.Get("raw"))
+	v.Remove("raw")
+	for _, part := range v.Get("parts").Elements() {
+		part.SetString("a", "edited")
+	}
+}
+
+// checkEdits: a document that is read from the store as far as somebody looks
+// is changed like one that has been walked, and the result is the same whether
+// it is decoded with knowledge of what was there or without.
+func checkEdits(t testing.TB, table *schema.Table, text []byte) {
+	typ, dec := table.Root("Thing"), Decoder{Table: table}
+	whole, _, err := dec.Decode(typ, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Release()
+	lazy, err := ReadStored(table, typ, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lazy.Release()
+	edit(whole.Root())
+	edit(lazy.Root())
+	checkTree(t, lazy)
+	edited := whole.Root().AppendJSON(nil)
+	if got := lazy.Root().AppendJSON(nil); !bytes.Equal(got, edited) {
+		t.Fatalf("%q edited is %q, want %q", text, got, edited)
+	}
+	old, err := ReadStored(table, typ, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Release()
+	plain, problems, err := dec.Decode(typ, edited)
+	over, found, overErr := dec.DecodeOver(old.Root(), typ, edited)
+	if (err == nil) != (overErr == nil) || len(problems) != len(found) {
+		t.Fatalf("%q over %q: %v %v, want %v %v", edited, text, overErr, found, err, problems)
+	}
+	if err != nil {
+		return
+	}
+	defer plain.Release()
+	defer over.Release()
+	checkTree(t, over)
+	if !sameTree(plain, over, 1, 1) {
+		t.Fatalf("%q over %q gives another tree: %q", edited, text, over.Root().AppendJSON(nil))
+	}
+	if causes, want := Validate(over.Root()), Validate(plain.Root()); len(causes) > len(want) {
+		t.Fatalf("%q over %q: %v, want %v", edited, text, causes, want)
+	}
 }
 
 // sameTree compares all of two trees but where their text is.
 func sameTree(a, b *Document, m, n int32) bool {
-	x, y := &a.nodes[m], &b.nodes[n]
-	if x.kind != y.kind || x.typ != y.typ || x.field != y.field || x.flags != y.flags {
+	a.unfold(m)
+	b.unfold(n)
+	x, y := a.nodes[m], b.nodes[n]
+	if x.kind != y.kind || x.typ != y.typ || x.field != y.field || (x.flags^y.flags)&^stored != 0 {
 		return false
 	}
 	if m != 1 && a.name(m) != b.name(n) || !bytes.Equal(a.appendJSON(nil, m), b.appendJSON(nil, n)) {

@@ -3,7 +3,7 @@ package document
 import "github.com/capstan-dev/capstan/internal/schema"
 
 // object reads a value of an Object type; pos is at the brace.
-func (p *parser) object(n int32, typ schema.Ref) error {
+func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
@@ -15,12 +15,18 @@ func (p *parser) object(n int32, typ schema.Ref) error {
 	if done {
 		p.pos++
 	}
+	near := known.first()
 	for hint := (fieldHint{}); !done; {
 		i, err := p.field(n, t, &hint)
 		switch {
 		case err != nil:
 		case i >= 0:
+			if known.d != nil {
+				near = near.orLater(known, i)
+				p.known = near.ofField(i)
+			}
 			err = p.member(n, t, i)
+			p.known = Value{}
 		default:
 			err = p.skip()
 		}

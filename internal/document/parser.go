@@ -24,6 +24,9 @@ type parser struct {
 	depth    int
 	limits   Limits
 	problems []Problem
+	// What is stored where the next value belongs, absent if nothing is known.
+	// value takes it.
+	known Value
 }
 
 // next skips white space and returns the byte at pos, 0 at the end.

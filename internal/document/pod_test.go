@@ -1,9 +1,6 @@
 package document
 
-import (
-	"sync"
-	"testing"
-)
+import "testing"
 
 // TestPod: a stored pod is canonical, so every way in gives back its bytes.
 func TestPod(t *testing.T) {
@@ -27,33 +24,4 @@ func TestPod(t *testing.T) {
 	if got := string(d.Root().AppendJSON(nil)); got != string(pod) {
 		t.Errorf("ReadStored:\ngot  %s\nwant %s", got, pod)
 	}
-}
-
-// TestConcurrentReaders: reading changes nothing, which the race detector sees.
-func TestConcurrentReaders(t *testing.T) {
-	table, pod := podTable(t), sortedPod(t)
-	dec := Decoder{Table: table}
-	d, _, err := dec.Decode(table.Root("Pod"), pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Release()
-	want := string(d.Root().AppendJSON(nil))
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			v := d.Root()
-			visit(v)
-			if causes := Validate(v); len(causes) > 0 {
-				t.Error(causes)
-			}
-			if causes := ValidateUpdate(v, v); len(causes) > 0 {
-				t.Error(causes)
-			}
-			if !Equal(v, v) || string(v.AppendJSON(nil)) != want {
-				t.Error("reading changed the document")
-			}
-		})
-	}
-	group.Wait()
 }

@@ -13,10 +13,11 @@ func (v Value) SetStored(name string, text []byte) error {
 		return nil
 	}
 	d := v.d
+	d.unfold(v.n)
 	m := d.newMember(v.n, name)
 	off := len(d.side)
 	d.side = append(d.side, text...)
-	r := reader{d: d, table: d.table, buf: d.side[:len(d.side):len(d.side)], pos: off, bit: sideBit}
+	r := reader{d: d, table: d.table, buf: d.side[:len(d.side):len(d.side)], pos: off, bit: sideBit, lazy: true}
 	if !r.value(m, d.nodes[m].typ) || r.pos != len(r.buf) {
 		return &SyntaxError{max(r.pos-off, 0), "the text is not canonical JSON"}
 	}

@@ -74,6 +74,7 @@ func (v Value) SetRaw(name string, json []byte) error {
 	if v.Kind() != Object {
 		return nil
 	}
+	v.d.unfold(v.n)
 	m := v.d.newMember(v.n, name)
 	if err := v.d.parseInto(m, json); err != nil {
 		return err
@@ -93,6 +94,7 @@ func (v Value) Put(name string, from Value) {
 	if v.Kind() != Object {
 		return
 	}
+	v.d.unfold(v.n)
 	m := v.d.newMember(v.n, name)
 	v.d.copyInto(m, from)
 	v.d.insert(m)
@@ -134,6 +136,7 @@ func (v Value) AppendValue(from Value) {
 	if v.Kind() != Array || !from.Exists() {
 		return
 	}
+	v.d.unfold(v.n)
 	m := v.d.newNode(v.n, v.elem(), noField)
 	v.d.copyInto(m, from)
 	v.d.link(m)

@@ -5,9 +5,10 @@ import (
 )
 
 // ReadStored reads bytes that AppendJSON wrote for a value of type typ. They
-// are trusted: nothing is checked but that they have the form of JSON without
-// white space, and nothing is changed. The document refers to data, which must
-// not change until its Release. Errors are *SyntaxError and *LimitError.
+// are trusted: only their first and last byte are looked at, and nothing is
+// changed. Containers become nodes when somebody looks into them; one that is
+// damaged has no children then. The document refers to data, which must not
+// change until its Release. Errors are *SyntaxError and *LimitError.
 func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
 	if len(data) > maxText {
 		return nil, &LimitError{"bytes", maxText}
@@ -17,6 +18,10 @@ func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error)
 	}
 	d := open(t, data)
 	d.nodes[1].typ = typ
+	if last := len(data) - 1; last > 1 && (data[0] == '{' && data[last] == '}' || data[0] == '[' && data[last] == ']') {
+		d.fold(1, data[0], 0, uint32(len(data)), stored)
+		return d, nil
+	}
 	r := reader{d: d, table: t, buf: data}
 	if !r.value(1, typ) || r.pos != len(data) {
 		pos := min(r.pos, len(data))
@@ -24,6 +29,68 @@ func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error)
 		return nil, &SyntaxError{pos, "the stored object is damaged"}
 	}
 	return d, nil
+}
+
+// fold makes n a container of that text, which is canonical.
+func (d *Document) fold(n int32, bracket byte, off, size uint32, flags uint8) {
+	nd := &d.nodes[n]
+	nd.kind, nd.off, nd.size = Object, off, size
+	if bracket == '[' {
+		nd.kind = Array
+	}
+	nd.flags |= clean | flags
+	if size > 2 {
+		nd.flags |= folded
+	}
+}
+
+// maxFolded is the depth of nodes below which a container is read in one go, so
+// that no nesting makes the same bytes be skipped over and over.
+const maxFolded = 16
+
+// unfold makes the children of n if that has not been done.
+func (d *Document) unfold(n int32) {
+	nd := &d.nodes[n]
+	if nd.flags&folded == 0 {
+		return
+	}
+	nd.flags &^= folded
+	r := reader{d: d, table: d.table, flags: nd.flags & stored}
+	text := d.src
+	if nd.off&sideBit != 0 {
+		text, r.bit = d.side, sideBit
+	}
+	r.pos = int(nd.off &^ sideBit)
+	r.buf = text[: r.pos+int(nd.size) : r.pos+int(nd.size)]
+	depth := 0
+	for m := nd.parent; m != 0; m = d.nodes[m].parent {
+		depth++
+	}
+	r.lazy = depth < maxFolded
+	ok := false
+	if nd.kind == Array {
+		ok = r.list(n, nd.typ)
+	} else {
+		ok = r.object(n, nd.typ)
+	}
+	if !ok || r.pos != len(r.buf) {
+		d.nodes[n].first, d.nodes[n].last = 0, 0
+	}
+}
+
+// children is the first child of n, 0 for none. Pointers to nodes are not valid
+// after it: it may make nodes.
+func (d *Document) children(n int32) int32 {
+	if d.nodes[n].flags&folded != 0 {
+		d.unfold(n)
+	}
+	return d.nodes[n].first
+}
+
+// childless reports whether the container n is empty.
+func (d *Document) childless(n int32) bool {
+	nd := &d.nodes[n]
+	return nd.first == 0 && nd.flags&folded == 0
 }
 
 // maxStoredDepth bounds the nesting of trusted text.
@@ -38,6 +105,8 @@ type reader struct {
 	pos   int
 	bit   uint32 // sideBit when buf is the side buffer
 	depth int
+	lazy  bool  // leave containers folded
+	flags uint8 // stored, or 0: what containers are marked with
 }
 
 // at is the byte at pos, 0 at the end.
@@ -53,6 +122,15 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 	start := r.pos
 	var kind Kind
 	var flags uint8
+	if c := r.at(); r.lazy && (c == '{' || c == '[') {
+		end := containerEnd(r.buf, start)
+		if end < 0 {
+			return false
+		}
+		r.pos = end
+		r.d.fold(n, c, uint32(start)|r.bit, uint32(end-start), r.flags)
+		return true
+	}
 	switch r.at() {
 	case '"':
 		end, plain := quotedEnd(r.buf, start)
@@ -70,14 +148,14 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 			return false
 		}
 		r.depth--
-		kind, flags = Object, clean
+		kind, flags = Object, clean|r.flags
 	case '[':
 		r.depth++
 		if r.depth > maxStoredDepth || !r.list(n, typ) {
 			return false
 		}
 		r.depth--
-		kind, flags = Array, clean
+		kind, flags = Array, clean|r.flags
 	case 't':
 		kind = Bool
 		r.literal("true")

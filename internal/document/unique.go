@@ -17,7 +17,7 @@ func (c *checker) unique(n int32, t *schema.Type) {
 	seen := make(map[string]bool)
 	var text []byte
 	i := 0
-	for m := c.d.nodes[n].first; m != 0 && len(c.causes) < maxCauses; m = c.d.nodes[m].next {
+	for m := c.d.children(n); m != 0 && len(c.causes) < maxCauses; m = c.d.nodes[m].next {
 		v := Value{c.d, m}
 		text = appendIdentity(text[:0], v, t)
 		if len(text) > 0 && seen[string(text)] {

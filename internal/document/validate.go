@@ -66,21 +66,21 @@ const maxCauses = 256
 
 func (c *checker) value(n int32) {
 	nd := &c.d.nodes[n]
-	if nd.typ < 0 || len(c.causes) >= maxCauses {
+	if nd.typ < 0 || len(c.causes) >= maxCauses || nd.flags&(stored|clean) == stored|clean {
 		return
 	}
-	t := &c.table.Types[nd.typ]
+	t, kind := &c.table.Types[nd.typ], nd.kind
 	if t.Rules != nil {
 		c.rules(n, t)
 	}
 	switch t.Kind {
 	case schema.Object:
-		if nd.kind == Object {
+		if kind == Object {
 			c.object(n, t)
 		}
 	case schema.Map, schema.List:
 		if elem := t.Elem; elem >= 0 && !c.free(&c.table.Types[elem]) {
-			for m := nd.first; m != 0; m = c.d.nodes[m].next {
+			for m := c.d.children(n); m != 0; m = c.d.nodes[m].next {
 				c.value(m)
 			}
 		}
@@ -93,7 +93,7 @@ func (c *checker) free(t *schema.Type) bool {
 }
 
 func (c *checker) object(n int32, t *schema.Type) {
-	m := c.d.nodes[n].first
+	m := c.d.children(n)
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if m == 0 || int(c.d.nodes[m].field) != i {
@@ -123,10 +123,10 @@ func (c *checker) missing(n int32) bool {
 	case String:
 		return nd.size == 2 || nd.flags&filled != 0
 	case Array:
-		return nd.first == 0
+		return c.d.childless(n)
 	case Object:
 		if nd.typ >= 0 && c.table.Types[nd.typ].Kind == schema.Map {
-			return nd.first == 0
+			return c.d.childless(n)
 		}
 		return nd.flags&filled != 0
 	}

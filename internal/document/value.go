@@ -70,7 +70,7 @@ func (d *Document) find(p int32, name string) int32 {
 	if t := d.objectType(p); t != nil {
 		fields = t.Fields
 	}
-	for c := d.nodes[p].first; c != 0; {
+	for c := d.children(p); c != 0; {
 		m := &d.nodes[c]
 		if m.field != noField {
 			if fields[m.field].Name == name {
@@ -94,11 +94,10 @@ func (v Value) At(path ...string) Value {
 
 // Index is element i of an array.
 func (v Value) Index(i int) Value {
-	n := v.node()
-	if n.kind != Array || i < 0 {
+	if v.Kind() != Array || i < 0 {
 		return Value{}
 	}
-	c := n.first
+	c := v.d.children(v.n)
 	for ; c != 0 && i > 0; i-- {
 		c = v.d.nodes[c].next
 	}
@@ -110,8 +109,11 @@ func (v Value) Index(i int) Value {
 
 // Len is the number of elements or members.
 func (v Value) Len() int {
+	if v.Kind() < Array {
+		return 0
+	}
 	count := 0
-	for c := v.node().first; c != 0; c = v.d.nodes[c].next {
+	for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
 		count++
 	}
 	return count
@@ -120,12 +122,11 @@ func (v Value) Len() int {
 // Elements visits an array. The loop may change or remove the element it is at.
 func (v Value) Elements() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
-		n := v.node()
-		if n.kind != Array {
+		if v.Kind() != Array {
 			return
 		}
 		i := 0
-		for c := n.first; c != 0; c = v.d.nodes[c].next {
+		for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
 			if !yield(i, Value{v.d, c}) {
 				return
 			}
@@ -138,11 +139,10 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 // the member it is at.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		n := v.node()
-		if n.kind != Object {
+		if v.Kind() != Object {
 			return
 		}
-		for c := n.first; c != 0; c = v.d.nodes[c].next {
+		for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
 			if !yield(v.d.name(c), Value{v.d, c}) {
 				return
 			}

@@ -46,6 +46,15 @@ func (d *Document) appendJSON(dst []byte, n int32) []byte {
 	return append(dst, '}')
 }
 
+// trusted is stored if that holds for a container whose text is what it was in
+// the store, else 0.
+func (d *Document) trusted(n int32) uint8 {
+	if flags := d.nodes[n].flags; flags&(stored|clean) == stored|clean {
+		return stored
+	}
+	return 0
+}
+
 // Equal reports whether two values have the same canonical text. Absent values
 // equal each other.
 func Equal(a, b Value) bool {

@@ -1,7 +1,8 @@
 // Package patch applies the three patch documents of the API to an object:
 // JSON merge patch (RFC 7386), JSON patch (RFC 6902) and strategic merge patch.
 //
-// Every function takes the bytes of the current object and of the patch and
+// Every function takes the current object's canonical JSON, as the store has it,
+// and the bytes of the patch, and
 // returns the bytes of the patched object. The result is JSON, but neither
 // canonical nor checked: the caller decodes it as it decodes a request's body.
 // Nothing is changed in place, and a patch applies as a whole or not at all.
@@ -19,6 +20,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // open decodes the current object and a patch that must be an object as well.
@@ -32,7 +34,7 @@ func open(current, patch []byte, limits document.Limits) (cur, pat *document.Doc
 		pat.Release()
 		return nil, nil, api.BadRequest("the patch must be a JSON object that holds the fields to change")
 	}
-	cur, err = document.DecodeAny(current, limits)
+	cur, err = document.ReadStored(nil, schema.None, current)
 	if err != nil {
 		pat.Release()
 		return nil, nil, api.Internal("the object to patch cannot be read: " + err.Error())
