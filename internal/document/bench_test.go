@@ -167,7 +167,7 @@ func BenchmarkFind(b *testing.B) {
 
 func BenchmarkValidate(b *testing.B) {
 	t, pod := podTable(b), readPod(b)
-	d, err := ReadStored(t, t.Root("Pod"), pod)
+	d, _, err := (&Decoder{Table: t}).Decode(t.Root("Pod"), pod)
 	if err != nil {
 		b.Fatal(err)
 	}

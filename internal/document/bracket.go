@@ -1,42 +1,15 @@
 package document
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
-const (
-	lows    = 0x7f7f7f7f7f7f7f7f
-	blanks  = ones * ' '
-	evens   = 0x5555555555555555
-	opening = ones * '{' // what { and [ are with the bit of a blank set
-	closing = ones * '}'
-)
-
-// marks has the highest bit of every byte of w that equals the one that pattern
-// repeats.
-func marks(w, pattern uint64) uint64 {
-	x := w ^ pattern
-	return ^((x&lows + lows) | x | lows)
-}
-
-// transposed mirrors a matrix of 8 by 8 bits: bit 8*i+k goes to 8*k+i.
-func transposed(x uint64) uint64 {
-	t := (x ^ x>>7) & 0x00aa00aa00aa00aa
-	x ^= t ^ t<<7
-	t = (x ^ x>>14) & 0x0000cccc0000cccc
-	x ^= t ^ t<<14
-	t = (x ^ x>>28) & 0x00000000f0f0f0f0
-	return x ^ t ^ t<<28
-}
+const evens = 0x5555555555555555
 
 // containerEnd returns the position behind the container whose bracket is at i,
 // -1 when it has no end. It counts brackets that are in no string; whether they
 // match in kind, and what is between them, it does not look at.
 //
 // It takes 64 bytes at a time, a bit of a word for each (as simdjson does), since
-// most of what is read of a store is skipped like this: three times as fast as a
-// loop over the bytes (BenchmarkContainerEnd).
+// most of what is read of a store is skipped like this (BenchmarkContainerEnd).
 func containerEnd(b []byte, i int) int {
 	depth := 0
 	inString, isEscaped := uint64(0), uint64(0) // carried over: all ones in a string; 1 behind a backslash
@@ -46,18 +19,9 @@ func containerEnd(b []byte, i int) int {
 			copy(rest[:], block)
 			block = rest[:]
 		}
-		var quotes, slashes, opens, closes uint64 // bit i of byte k is of byte k of word i
-		for k, words := 0, (*[64]byte)(block); k < 64; k += 8 {
-			w := binary.LittleEndian.Uint64(words[k : k+8])
-			quotes = quotes>>1 | marks(w, ones*'"')
-			slashes = slashes>>1 | marks(w, ones*'\\')
-			w |= blanks
-			opens = opens>>1 | marks(w, opening)
-			closes = closes>>1 | marks(w, closing)
-		}
-		quotes, opens, closes = transposed(quotes), transposed(opens), transposed(closes)
+		quotes, slashes, opens, closes := classify((*[64]byte)(block))
 		if slashes|isEscaped != 0 {
-			quotes &^= escapedBytes(transposed(slashes), &isEscaped)
+			quotes &^= escapedBytes(slashes, &isEscaped)
 		}
 		inside := running(quotes) ^ inString
 		inString = uint64(int64(inside) >> 63)

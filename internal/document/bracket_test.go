@@ -58,13 +58,45 @@ func FuzzContainerEnd(f *testing.F) {
 
 func BenchmarkContainerEnd(b *testing.B) {
 	pod := readPod(b)
-	for name, end := range map[string]func([]byte, int) int{"words": containerEnd, "bytes": slowEnd} {
+	for name, end := range map[string]func([]byte, int) int{"blocks": containerEnd, "bytes": slowEnd} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(pod)))
 			for b.Loop() {
 				if end(pod, 0) != len(pod) {
 					b.Fatal("not the end")
 				}
+			}
+		})
+	}
+}
+
+func TestClassify(t *testing.T) {
+	var b [64]byte
+	for i := range 4096 {
+		for k := range b {
+			b[k] = "\"\\{}[]x ;\x02\xa2\xdb\xfb"[(i*31+k*k+i*k/7)%13]
+		}
+		q, s, o, c := classify(&b)
+		wq, ws, wo, wc := classifyWords(&b)
+		if q != wq || s != ws || o != wo || c != wc {
+			t.Fatalf("%q: %x %x %x %x, want %x %x %x %x", b, q, s, o, c, wq, ws, wo, wc)
+		}
+		for k, x := range b {
+			bit := uint64(1) << k
+			if (q&bit != 0) != (x == '"') || (s&bit != 0) != (x == '\\') || (o&bit != 0) != (x == '{' || x == '[') || (c&bit != 0) != (x == '}' || x == ']') {
+				t.Fatalf("%q: byte %d is classified as %x %x %x %x", b, k, q&bit, s&bit, o&bit, c&bit)
+			}
+		}
+	}
+}
+
+func BenchmarkClassify(b *testing.B) {
+	pod := readPod(b)
+	for name, f := range map[string]func(*[64]byte) (_, _, _, _ uint64){"here": classify, "words": classifyWords} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(64)
+			for b.Loop() {
+				f((*[64]byte)(pod))
 			}
 		})
 	}
