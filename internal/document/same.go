@@ -17,9 +17,13 @@ func (v Value) SetStored(name string, text []byte) error {
 	m := d.newMember(v.n, name)
 	off := len(d.side)
 	d.side = append(d.side, text...)
-	r := reader{d: d, table: d.table, buf: d.side[:len(d.side):len(d.side)], pos: off, bit: sideBit, lazy: true}
-	if !r.value(m, d.nodes[m].typ) || r.pos != len(r.buf) {
-		return &SyntaxError{max(r.pos-off, 0), "the text is not canonical JSON"}
+	if len(text) > 0 && (text[0] == '{' || text[0] == '[') && containerEnd(text, 0) == len(text) {
+		d.fold(m, text[0], uint32(off)|sideBit, uint32(len(text)), 0)
+	} else {
+		r := reader{d: d, table: d.table, buf: d.side[:len(d.side):len(d.side)], pos: off, bit: sideBit}
+		if !r.value(m, d.nodes[m].typ) || r.pos != len(r.buf) {
+			return &SyntaxError{max(r.pos-off, 0), "the text is not canonical JSON"}
+		}
 	}
 	d.insert(m)
 	d.touch(v.n)

@@ -105,7 +105,7 @@ type reader struct {
 	pos   int
 	bit   uint32 // sideBit when buf is the side buffer
 	depth int
-	lazy  bool  // leave containers folded
+	lazy  bool  // leave containers folded; buf ends where the container that is read ends
 	flags uint8 // stored, or 0: what containers are marked with
 }
 
@@ -123,7 +123,7 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 	var kind Kind
 	var flags uint8
 	if c := r.at(); r.lazy && (c == '{' || c == '[') {
-		end := containerEnd(r.buf, start)
+		end := r.end(n, c)
 		if end < 0 {
 			return false
 		}
@@ -179,6 +179,21 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 	nd.kind, nd.off, nd.size = kind, uint32(start)|r.bit, uint32(r.pos-start)
 	nd.flags |= flags
 	return true
+}
+
+// end is the position behind the container at pos that is to be n, -1 when it
+// has none. The last field of a type ends where the object does, since members
+// are in order and no other may follow: metadata.managedFields and status, most
+// of the text of many objects, are not looked at.
+func (r *reader) end(n int32, bracket byte) int {
+	nd := &r.d.nodes[n]
+	if nd.field != noField {
+		fields := r.table.Types[r.d.nodes[nd.parent].typ].Fields
+		if end := len(r.buf) - 1; int(nd.field) == len(fields)-1 && end-1 > r.pos && r.buf[end-1] == bracket+2 {
+			return end
+		}
+	}
+	return containerEnd(r.buf, r.pos)
 }
 
 // literal moves behind the word if it is there.
