@@ -68,9 +68,11 @@ bench-watches: ## Measure 10,000 idle watches and the latency of announcements (
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each
-	@for pkg in $$(go list ./generator/... ./internal/... ./server/... ); do \
-	  for f in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    echo "== $$pkg $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+	@for module in . internal/e2e; do \
+	  for pkg in $$(go -C $$module list ./... ); do \
+	    case $$pkg in */e2e) continue;; esac; \
+	    for f in $$(go -C $$module test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	      echo "== $$pkg $$f"; go -C $$module test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$pkg; done; done; done
 
 .PHONY: stress
 stress: ## Run the long store and server tests, internal checks on, for up to STRESSTIME each
