@@ -18,10 +18,11 @@ import (
 const (
 	// MaxOperations is the largest number of operations in a JSON patch.
 	MaxOperations = 10_000
-	// maxShifted bounds the work of operations on lists: an insertion or a
-	// removal moves what stands behind it. It is the number of such operations
-	// times the size of the object, in bytes.
-	maxShifted = 256 << 20
+	// maxSteps bounds the work: an operation that changes an array moves what
+	// stands behind, and one that changes an object looks for its member among
+	// the others. It is the number of such operations times the elements or
+	// members of the largest container; a step takes about 4 ns.
+	maxSteps = 100_000_000
 	// maxCopied is the number of bytes that the copy operations of one JSON
 	// patch may add: a few dozen of them could double the object each.
 	maxCopied = 3 << 20
@@ -32,12 +33,23 @@ const (
 // list: then it must exist, as the RFC says), and negative indices count from
 // the end of a list.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
-	operations, shifts, err := readOperations(patch, limits)
+	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
 		return nil, err
 	}
-	if size := len(current) + len(patch); shifts > 0 && size > maxShifted/shifts {
-		return nil, tooMuch("the JSON patch has %d operations on lists, at most %d are allowed for an object of %d bytes; replace the lists as a whole", shifts, maxShifted/size, size)
+	// A container grows by an entry with every operation, and begins with at
+	// most one for every two bytes: most objects need no look.
+	changes := countChanges(operations)
+	if changes*(len(current)/2+widest+changes) > maxSteps {
+		doc, err := document.DecodeAny(current, limits)
+		if err != nil {
+			return nil, api.Internal("the object to patch cannot be read: " + err.Error())
+		}
+		widest = max(widest, width(doc.Root())) + changes/2
+		doc.Release()
+		if changes*widest > maxSteps {
+			return nil, tooMuch("the JSON patch has %d operations that change something, at most %d are allowed where a list or map may get %d entries; send fewer, or a merge patch", changes, maxSteps/widest, widest)
+		}
 	}
 	if len(current) == 0 || current[0] != '{' {
 		return nil, api.Internal("the object to patch is not a JSON object")
@@ -65,9 +77,9 @@ func apply(operations jsonpatch.Patch, current []byte, options *jsonpatch.ApplyO
 	return operations.ApplyWithOptions(current, options)
 }
 
-// readOperations decodes and checks a patch. shifts is the number of
-// insertions into and removals from what may be a list.
-func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.Patch, shifts int, err error) {
+// readOperations decodes and checks a patch. widest is the size of the largest
+// container in its values.
+func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.Patch, widest int, err error) {
 	doc, err := document.DecodeAny(patch, limits)
 	if err != nil {
 		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
@@ -91,9 +103,11 @@ func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.
 		if err := prepare(operation); err != nil {
 			return nil, 0, inapplicable("operation %d: %v", i, err)
 		}
-		shifts += countShifts(operation)
 	}
-	return operations, shifts, nil
+	for _, v := range doc.Root().Elements() {
+		widest = max(widest, width(v))
+	}
+	return operations, widest, nil
 }
 
 // prepare checks one operation and brings it into a form that the library
@@ -154,17 +168,35 @@ func maybeIndex(pointer string) bool {
 	return err == nil || token == "-"
 }
 
-// countShifts is the number of insertions and removals of an operation.
-func countShifts(o jsonpatch.Operation) int {
+// countChanges is the number of insertions, replacements and removals.
+func countChanges(operations jsonpatch.Patch) int {
 	n := 0
-	kind := o.Kind()
-	if path, err := o.Path(); err == nil && kind != "test" && kind != "replace" && maybeIndex(path) {
-		n++
-	}
-	if from, err := o.From(); err == nil && kind == "move" && maybeIndex(from) {
-		n++
+	for _, o := range operations {
+		switch o.Kind() {
+		case "test":
+		case "move":
+			n += 2
+		default:
+			n++
+		}
 	}
 	return n
+}
+
+// width is the size of the largest container in a value.
+func width(v document.Value) int {
+	widest := v.Len()
+	switch v.Kind() {
+	case document.Object:
+		for _, member := range v.Members() {
+			widest = max(widest, width(member))
+		}
+	case document.Array:
+		for _, element := range v.Elements() {
+			widest = max(widest, width(element))
+		}
+	}
+	return widest
 }
 
 func checkPointer(what, pointer string) error {

@@ -199,13 +199,38 @@ func TestJSONLimits(t *testing.T) {
 	_, err := JSON([]byte(`{}`), []byte(all+","+operation+"]"), document.Limits{})
 	refusal(t, "one more", err, http.StatusRequestEntityTooLarge, "10001 operations")
 
-	large := fmt.Sprintf(`{"data":%q,"list":[0]}`, strings.Repeat("x", 1<<20))
-	move := strings.TrimSuffix(strings.Repeat(`{"op":"move","from":"/list/0","path":"/list/-"},`, 200), ",")
-	_, err = JSON([]byte(large), []byte("["+move+"]"), document.Limits{})
-	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "400 operations on lists, at most 25")
-	if _, err := JSON([]byte(large), []byte("["+move[:len(move)/4]+"]"), document.Limits{}); err != nil {
-		t.Errorf("50 moves: %v", err)
+	// What takes long is refused; what is large and takes no time is not.
+	wide := func(n int, open, entry, closing string) string {
+		return open + strings.TrimSuffix(strings.Repeat(entry+",", n), ",") + closing
 	}
+	long := wide(100_000, `{"list":[`, `0`, `]}`)
+	move := func(n int) string {
+		return wide(n, "[", `{"op":"move","from":"/list/0","path":"/list/-"}`, "]")
+	}
+	_, err = JSON([]byte(long), []byte(move(1000)), document.Limits{})
+	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "2000 operations that change something, at most 990")
+	if _, err := JSON([]byte(long), []byte(move(100)), document.Limits{}); err != nil {
+		t.Errorf("100 moves: %v", err)
+	}
+	large := fmt.Sprintf(`{"data":%q,"list":[0]}`, strings.Repeat("x", 1<<20))
+	if _, err := JSON([]byte(large), []byte(move(4000)), document.Limits{}); err != nil {
+		t.Errorf("moves in a short list of a large object: %v", err)
+	}
+	var members, removals []string
+	for i := range 100_000 {
+		members = append(members, fmt.Sprintf(`"k%d":1`, i))
+		removals = append(removals, fmt.Sprintf(`{"op":"remove","path":"/k%d"}`, i))
+	}
+	text := func(entries []string, n int) string { return strings.Join(entries[:n], ",") }
+	_, err = JSON([]byte("{"+text(members, 100_000)+"}"), []byte("["+text(removals, MaxOperations)+"]"), document.Limits{})
+	refusal(t, "removals", err, http.StatusRequestEntityTooLarge, "10000 operations that change something, at most 952")
+	got, err := JSON([]byte("{"+text(members, 5000)+"}"), []byte("["+text(removals, 5000)+"]"), document.Limits{})
+	if err != nil || string(got) != "{}" {
+		t.Errorf("all members of a map removed: %.100s, %v", got, err)
+	}
+	// The largest container may come with the patch.
+	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":{`+text(members, 100_000)+"}},"+text(removals, 2000)+"]"), document.Limits{})
+	refusal(t, "removals of what the patch brings", err, http.StatusRequestEntityTooLarge, "2001 operations")
 
 	double := strings.Repeat(`{"op":"copy","from":"/a","path":"/a/b"},{"op":"copy","from":"/a","path":"/a/c"},`, 40)
 	_, err = JSON([]byte(fmt.Sprintf(`{"a":{"x":%q}}`, strings.Repeat("x", 1000))), []byte("["+strings.TrimSuffix(double, ",")+"]"), document.Limits{})

@@ -56,36 +56,49 @@ func TestAgainstReference(t *testing.T) {
 	table := testTable()
 	merged := 0
 	for seed := range uint64(1000) {
-		g := generator{rand.New(rand.NewPCG(seed, 0)), table}
-		object := g.object(rootType, 0, false)
-		patch := g.patch(rootType, object, 0)
-		current, err := json.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := json.Marshal(patch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, text, lookup{table, rootType})
-		if err != nil {
-			t.Fatalf("seed %d: the reference fails, the generator should not make this:\n%s\n%s\n%v", seed, current, text, err)
-		}
-		got, err := Strategic(current, text, table, rootType, document.Limits{})
-		if err != nil {
-			t.Fatalf("seed %d:\ncurrent %s\npatch   %s\nwant    %s\n%v", seed, current, text, want, err)
-		}
-		got, want = normal(t, got), normal(t, want)
-		if !bytes.Equal(got, want) {
-			t.Fatalf("seed %d:\ncurrent %s\npatch   %s\ngot  %s\nwant %s", seed, current, text, got, want)
-		}
-		if !bytes.Equal(got, normal(t, current)) {
+		if againstReference(t, table, seed) {
 			merged++
 		}
 	}
 	if merged < 800 {
 		t.Errorf("only %d patches changed something", merged)
 	}
+}
+
+// FuzzStrategicAgainstReference goes on where the test ends.
+func FuzzStrategicAgainstReference(f *testing.F) {
+	table := testTable()
+	f.Add(uint64(1000))
+	f.Fuzz(func(t *testing.T, seed uint64) { againstReference(t, table, seed) })
+}
+
+// againstReference compares the results for one random object and patch, and
+// says whether the patch changed the object.
+func againstReference(t *testing.T, table *schema.Table, seed uint64) (changed bool) {
+	g := generator{rand.New(rand.NewPCG(seed, 0)), table}
+	object := g.object(rootType, 0, false)
+	patch := g.patch(rootType, object, 0)
+	current, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := strategicpatch.StrategicMergePatchUsingLookupPatchMeta(current, text, lookup{table, rootType})
+	if err != nil {
+		t.Fatalf("seed %d: the reference fails, the generator should not make this:\n%s\n%s\n%v", seed, current, text, err)
+	}
+	got, err := Strategic(current, text, table, rootType, document.Limits{})
+	if err != nil {
+		t.Fatalf("seed %d:\ncurrent %s\npatch   %s\nwant    %s\n%v", seed, current, text, want, err)
+	}
+	got, want = normal(t, got), normal(t, want)
+	if !bytes.Equal(got, want) {
+		t.Fatalf("seed %d:\ncurrent %s\npatch   %s\ngot  %s\nwant %s", seed, current, text, got, want)
+	}
+	return !bytes.Equal(got, normal(t, current))
 }
 
 // normal sorts members and drops null ones.
