@@ -50,6 +50,7 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 			t.Errorf("shutdown: %v", err)
 		}
 	})
+	<-s.Bootstrapped() // or it would write among what the test counts
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.CA())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}

@@ -4,34 +4,204 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
+	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/bootstrap"
 )
 
 // systemNamespaces exist from the start.
 var systemNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
-// bootstrap creates what has to exist before the first request.
-func (s *Server) bootstrap(ctx context.Context) error {
+// createNamespaces creates what has to exist before the first request.
+func (s *Server) createNamespaces(ctx context.Context) error {
 	for _, name := range systemNamespaces {
-		if _, err := s.store.Get(ctx, keyOf(s.namespaces, "", name)); err == nil {
-			continue
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		decoder := document.Decoder{Table: s.namespaces.GV.Table, Defaults: s.namespaces.GV.Defaults, Limits: s.decodeLimits}
-		doc, _, err := decoder.Decode(s.namespaces.Type, []byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"`+name+`"}}`))
-		if err != nil {
-			return fmt.Errorf("namespace %s: %w", name, err)
-		}
-		_, err = s.createObject(ctx, s.namespaces, "", doc.Root(), writeOptions{})
-		doc.Release()
-		var taken *api.Error
-		if err != nil && !(errors.As(err, &taken) && taken.Reason == api.ReasonAlreadyExists) {
+		o := bootstrap.Object{Name: name, JSON: []byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"` + name + `"}}`)}
+		if err := s.provide(ctx, s.namespaces, o); err != nil {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+const (
+	// bootstrapWriters is how many objects are created at once: their commits
+	// share syncs of the disk, and requests still have room beside them.
+	bootstrapWriters = 8
+	// bootstrapPause is how long to wait before what failed is tried again.
+	bootstrapPause = 5 * time.Second
+)
+
+// startupStep is a part of the start that happens beside the first requests.
+type startupStep struct {
+	name string
+	done chan struct{} // closed when it is
+}
+
+// finished reports whether the step is done.
+func (p *startupStep) finished() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// keepBootstrapped gives the cluster the objects of server/bootstrap, until it has
+// them all or ctx ends.
+func (s *Server) keepBootstrapped(ctx context.Context) {
+	defer s.background.Done()
+	for {
+		err := s.reconcileBootstrap(ctx)
+		if err == nil {
+			close(s.bootstrapped.done)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", bootstrapPause)
+		wait(ctx, bootstrapPause)
+	}
+}
+
+// reconcileBootstrap brings every object of server/bootstrap whose kind is served into
+// existence, or gives it what it lacks.
+func (s *Server) reconcileBootstrap(ctx context.Context) error {
+	all, err := bootstrap.Objects(catalog.GroupSuffix, catalog.LabelDomain)
+	if err != nil {
+		return err
+	}
+	work := make(chan bootstrap.Object)
+	failures := make(chan error, len(all))
+	var writers sync.WaitGroup
+	for range bootstrapWriters {
+		writers.Go(func() {
+			for o := range work {
+				if err := s.reconcileObject(ctx, o); err != nil {
+					failures <- fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
+				}
+			}
+		})
+	}
+	for _, o := range all {
+		work <- o
+	}
+	close(work)
+	writers.Wait()
+	close(failures)
+	var some []error
+	for err := range failures {
+		some = append(some, err)
+	}
+	return errors.Join(some...)
+}
+
+// reconcileObject is reconcileBootstrap for one object. A kind that is not served is
+// left out.
+func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error {
+	res := findKind(s.groups, o.APIVersion, o.Kind)
+	if res == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, err := s.store.Get(ctx, keyOf(res, o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {
+		return s.provide(ctx, res, o)
+	} else if err != nil {
+		return err
+	}
+	if res.GV.Group != "rbac.authorization."+catalog.GroupSuffix {
+		return nil
+	}
+	want, err := s.decodeOwn(res, o.JSON)
+	if err != nil {
+		return err
+	}
+	defer want.Release()
+	return s.reconcileRBAC(ctx, res, o, want.Root())
+}
+
+// provide creates an object unless it is there.
+func (s *Server) provide(ctx context.Context, res *api.Resource, o bootstrap.Object) error {
+	if _, err := s.store.Get(ctx, keyOf(res, o.Namespace, o.Name)); err == nil {
+		return nil
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	doc, err := s.decodeOwn(res, o.JSON)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	_, err = s.createObject(ctx, res, o.Namespace, doc.Root(), writeOptions{})
+	if isReason(err, api.ReasonAlreadyExists) {
+		return nil
+	}
+	return err
+}
+
+// reconcileRBAC gives a role or binding what it lacks of want, as
+// bootstrap.Reconcile says.
+func (s *Server) reconcileRBAC(ctx context.Context, res *api.Resource, o bootstrap.Object, want document.Value) error {
+	var doc *document.Document
+	defer func() { doc.Release() }()
+	verdict := bootstrap.Keep
+	_, err := s.transact(ctx, target{resource: res, namespace: o.Namespace, name: o.Name}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {
+		if current == nil {
+			return document.Value{}, api.NotFound(res.GroupResource(), o.Name)
+		}
+		var err error
+		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
+			return document.Value{}, err
+		}
+		if verdict = bootstrap.Reconcile(doc.Root(), want, "rbac.authorization."+catalog.LabelDomain+"/autoupdate"); verdict != bootstrap.Update {
+			return document.Value{}, errNothing
+		}
+		return doc.Root(), nil
+	})
+	if errors.Is(err, errNothing) {
+		err = nil
+	}
+	if err != nil || verdict != bootstrap.Replace {
+		return err
+	}
+	if _, _, err := s.deleteObject(ctx, res, o.Namespace, o.Name, deleteOptions{}); err != nil {
+		return err
+	}
+	return s.provide(ctx, res, o)
+}
+
+// errNothing leaves a transaction that has nothing to write.
+var errNothing = errors.New("nothing to write")
+
+// decodeOwn reads an object that the server itself makes.
+func (s *Server) decodeOwn(res *api.Resource, text []byte) (*document.Document, error) {
+	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: s.decodeLimits}
+	doc, _, err := decoder.Decode(res.Type, text)
+	return doc, err
+}
+
+// findKind returns the resource of a kind, nil when it is not served.
+func findKind(groups []*api.GroupVersion, apiVersion, kind string) *api.Resource {
+	for _, gv := range groups {
+		if gv.APIVersion() != apiVersion {
+			continue
+		}
+		for i := range gv.Resources {
+			if gv.Resources[i].Kind == kind && gv.Resources[i].Stored {
+				return &gv.Resources[i]
+			}
+		}
+	}
+	return nil
+}
+
+// isReason reports whether an error is a refusal for a reason.
+func isReason(err error, reason api.Reason) bool {
+	var known *api.Error
+	return errors.As(err, &known) && known.Reason == reason
 }

@@ -59,8 +59,7 @@ func (s *Server) actAs(account string) controller.Cluster {
 
 // Create implements controller.Cluster.
 func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
-	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: a.server.decodeLimits}
-	doc, _, err := decoder.Decode(res.Type, object)
+	doc, err := a.server.decodeOwn(res, object)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -80,16 +79,12 @@ func addInertFlags(fs *pflag.FlagSet) {
 func Ineffective(fs *pflag.FlagSet) []string {
 	var names []string
 	fs.Visit(func(f *pflag.Flag) {
-		if _, ok := f.Value.(inert); ok || slices.Contains(waiting, f.Name) {
+		if _, ok := f.Value.(inert); ok {
 			names = append(names, "--"+f.Name)
 		}
 	})
 	return names
 }
-
-// waiting are flags that are read and checked, and whose subject does not exist
-// yet: there are no start-up steps after the first request.
-var waiting = []string{"livez-grace-period"}
 
 // inert is the value of a flag without effect; it holds the flag's type.
 type inert string

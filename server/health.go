@@ -20,6 +20,13 @@ func (s *Server) healthChecks(endpoint string) []healthCheck {
 	if endpoint != "livez" {
 		checks = append(checks, healthCheck{"store", s.store.Healthy})
 	}
+	checks = append(checks, healthCheck{s.bootstrapped.name, func() error {
+		grace := endpoint == "livez" && s.cfg.now().Before(s.started.Add(s.cfg.LivezGracePeriod))
+		if !grace && !s.bootstrapped.finished() {
+			return fmt.Errorf("not finished")
+		}
+		return nil
+	}})
 	if endpoint == "readyz" {
 		checks = append(checks, healthCheck{"shutdown", func() error {
 			if s.draining.Load() {

@@ -66,15 +66,18 @@ type Server struct {
 	listener        net.Listener
 	http            *http.Server
 
-	limits   limits
-	streams  streams
-	inflight sync.WaitGroup
-	draining atomic.Bool
-	started  time.Time
-	stopping chan struct{} // closed when watches are to end
-	done     chan struct{} // closed when everything is
-	once     sync.Once
-	failure  error // why done closed, nil after Shutdown
+	limits         limits
+	streams        streams
+	inflight       sync.WaitGroup
+	draining       atomic.Bool
+	started        time.Time
+	bootstrapped   startupStep
+	background     sync.WaitGroup // what runs beside the requests
+	stopBackground context.CancelFunc
+	stopping       chan struct{} // closed when watches are to end
+	done           chan struct{} // closed when everything is
+	once           sync.Once
+	failure        error // why done closed, nil after Shutdown
 }
 
 // Start opens the store, creates what a new one lacks, and serves. It returns
@@ -85,14 +88,24 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{})}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{}),
+		bootstrapped: startupStep{name: "poststarthook/rbac/bootstrap-roles", done: make(chan struct{})}}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
 		return nil, err
 	}
+	s.startBackground()
 	s.controllers = s.startControllers()
 	go s.run(ctx)
 	return s, nil
+}
+
+// startBackground starts what the server does of itself.
+func (s *Server) startBackground() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stopBackground = cancel
+	s.background.Add(1)
+	go s.keepBootstrapped(ctx)
 }
 
 // open builds the object graph, from the disk up to the listener.
@@ -147,7 +160,7 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.Load})
 	s.headers = index.New(s.store, index.Config{})
-	if err := s.bootstrap(ctx); err != nil {
+	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
 	if err := s.listen(); err != nil {
@@ -227,6 +240,8 @@ func (s *Server) shutdown(ctx context.Context) {
 			wait(ctx, s.cfg.ShutdownDelay)
 		}
 		close(s.stopping)
+		s.stopBackground()
+		s.background.Wait()
 		s.controllers.Stop()
 		if err := s.http.Shutdown(ctx); err != nil {
 			_ = s.http.Close()
@@ -275,6 +290,10 @@ func wait(ctx context.Context, d time.Duration) {
 
 // CA is the certificate, PEM, that clients trust the server by.
 func (s *Server) CA() []byte { return s.credentials.CA }
+
+// Bootstrapped is closed when the cluster has the objects that every cluster has
+// from its start, which are written beside the first requests.
+func (s *Server) Bootstrapped() <-chan struct{} { return s.bootstrapped.done }
 
 // Done is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }

@@ -1,0 +1,122 @@
+// Package bootstrap holds the objects that every cluster has from its start, as
+// data: one YAML file for each kind. A file names its apiVersion and kind, the
+// labels and annotations that all its objects carry, and under items what
+// each object has besides: name, namespace and labels go to its metadata, the
+// other members are those of the kind. <groupSuffix> and <labelDomain> stand for
+// the names of the profile.
+package bootstrap
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// controllerPrefix begins the names of the cluster roles that are bound to a
+// service account of kube-system.
+const controllerPrefix = "system:controller:"
+
+// Object is one object that a cluster has from its start.
+type Object struct {
+	APIVersion, Kind string
+	Namespace, Name  string // Namespace is "" for objects of the whole cluster
+	JSON             []byte // as a client would send it
+}
+
+// list is a file.
+type list struct {
+	APIVersion  string            `yaml:"apiVersion"`
+	Kind        string            `yaml:"kind"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+	Items       []item            `yaml:"items"`
+}
+
+// item is what one object has of its own.
+type item struct {
+	Name      string            `yaml:"name"`
+	Namespace string            `yaml:"namespace"`
+	Labels    map[string]string `yaml:"labels"`
+	Members   map[string]any    `yaml:",inline"`
+}
+
+// Objects returns all of them. Those that others refer to come first. An error
+// says which file is wrong.
+func Objects(groupSuffix, labelDomain string) ([]Object, error) {
+	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)
+	var all []Object
+	for _, name := range []string{"priorityclasses.yaml", "clusterroles.yaml", "controllerroles.yaml", "roles.yaml", "clusterrolebindings.yaml", "rolebindings.yaml"} {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var l list
+		if err := yaml.Unmarshal([]byte(profile.Replace(string(data))), &l); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, i := range l.Items {
+			o, err := l.object(i)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, i.Name, err)
+			}
+			all = append(all, o)
+		}
+		if name != "controllerroles.yaml" {
+			continue
+		}
+		bindings := list{APIVersion: l.APIVersion, Kind: "ClusterRoleBinding", Labels: l.Labels, Annotations: l.Annotations}
+		group, _, _ := strings.Cut(l.APIVersion, "/")
+		for _, i := range l.Items {
+			o, err := bindings.object(controllerBinding(i.Name, group))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, i.Name, err)
+			}
+			all = append(all, o)
+		}
+	}
+	return all, nil
+}
+
+// controllerBinding gives a controller's role to its service account.
+func controllerBinding(role, group string) item {
+	return item{Name: role, Members: map[string]any{
+		"roleRef":  map[string]any{"apiGroup": group, "kind": "ClusterRole", "name": role},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "namespace": "kube-system", "name": strings.TrimPrefix(role, controllerPrefix)}},
+	}}
+}
+
+// object makes one of the list's objects.
+func (l *list) object(i item) (Object, error) {
+	meta := map[string]any{"name": i.Name}
+	if i.Namespace != "" {
+		meta["namespace"] = i.Namespace
+	}
+	labels := maps.Clone(l.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, i.Labels)
+	if len(labels) > 0 {
+		meta["labels"] = labels
+	}
+	if len(l.Annotations) > 0 {
+		meta["annotations"] = l.Annotations
+	}
+	whole := map[string]any{"apiVersion": l.APIVersion, "kind": l.Kind, "metadata": meta}
+	for name, v := range i.Members {
+		if slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
+			return Object{}, fmt.Errorf("%s belongs to the head of the file", name)
+		}
+		whole[name] = v
+	}
+	text, err := json.Marshal(whole)
+	return Object{APIVersion: l.APIVersion, Kind: l.Kind, Namespace: i.Namespace, Name: i.Name, JSON: text}, err
+}

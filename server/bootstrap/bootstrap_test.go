@@ -1,0 +1,121 @@
+package bootstrap
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+func TestObjects(t *testing.T) {
+	all, err := Objects("example.org", "labels.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds, seen := map[string]int{}, map[string]bool{}
+	for _, o := range all {
+		kinds[o.Kind]++
+		if key := o.Kind + "/" + o.Namespace + "/" + o.Name; seen[key] {
+			t.Errorf("%s is there twice", key)
+		} else {
+			seen[key] = true
+		}
+		if strings.ContainsAny(string(o.JSON), "<>") || strings.Contains(string(o.JSON), "k8s.io") || strings.Contains(string(o.JSON), "kubernetes.io") {
+			t.Errorf("%s %s has names of another profile: %s", o.Kind, o.Name, o.JSON)
+		}
+		var whole struct {
+			Metadata struct{ Labels, Annotations map[string]string }
+		}
+		if err := json.Unmarshal(o.JSON, &whole); err != nil {
+			t.Errorf("%s %s: %v", o.Kind, o.Name, err)
+		}
+		if strings.HasPrefix(o.APIVersion, "rbac") && (whole.Metadata.Labels["labels.example.org/bootstrapping"] != "rbac-defaults" || whole.Metadata.Annotations["rbac.authorization.labels.example.org/autoupdate"] != "true") {
+			t.Errorf("%s %s is not marked as a default: %s", o.Kind, o.Name, o.JSON)
+		}
+	}
+	want := map[string]int{"PriorityClass": 2, "ClusterRole": 62, "ClusterRoleBinding": 43, "Role": 7, "RoleBinding": 7}
+	for kind, n := range want {
+		if kinds[kind] != n {
+			t.Errorf("%d objects of kind %s, expected %d", kinds[kind], kind, n)
+		}
+	}
+	for _, o := range all {
+		if o.Kind == "ClusterRoleBinding" || o.Kind == "RoleBinding" {
+			var b struct{ RoleRef struct{ Kind, Name string } }
+			_ = json.Unmarshal(o.JSON, &b)
+			namespace := o.Namespace
+			if b.RoleRef.Kind == "ClusterRole" {
+				namespace = ""
+			}
+			if !seen[b.RoleRef.Kind+"/"+namespace+"/"+b.RoleRef.Name] {
+				t.Errorf("%s %s is about a role that is not there: %s", o.Kind, o.Name, b.RoleRef.Name)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, text string) document.Value {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := document.DecodeAny(data, document.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(doc.Release)
+	return doc.Root()
+}
+
+func TestReconcile(t *testing.T) {
+	const podRule = "{apiGroups: [''], resources: [pods], verbs: [get, list]}"
+	rules := func(list string) string { return "{metadata: {name: a}, rules: [" + list + "]}" }
+	for _, c := range []struct {
+		name, current, want string
+		verdict             Verdict
+		member, after       string
+	}{
+		{"as wanted", rules(podRule), rules(podRule), Keep, "rules", ""},
+		{"lost a rule", rules(""), rules(podRule), Update, "rules", "[" + podRule + "]"},
+		{"lost a verb", rules("{apiGroups: [''], resources: [pods], verbs: [get]}"), rules(podRule), Update, "rules",
+			"[{apiGroups: [''], resources: [pods], verbs: [get]}, " + podRule + "]"},
+		{"verbs in two rules", rules("{apiGroups: [''], resources: [pods], verbs: [get]}, {apiGroups: [''], resources: [pods], verbs: [list]}"), rules(podRule), Keep, "rules", ""},
+		{"more than wanted", rules("{apiGroups: ['', apps], resources: [pods, nodes], verbs: [get, list, watch]}"), rules(podRule), Keep, "rules", ""},
+		{"everything", rules("{apiGroups: ['*'], resources: ['*'], verbs: ['*']}"), rules(podRule), Keep, "rules", ""},
+		{"only some objects", rules("{apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [get, list]}"), rules(podRule), Update, "rules", ""},
+		{"an object of all", rules(podRule), rules("{apiGroups: [''], resources: [pods], resourceNames: [a], verbs: [get]}"), Keep, "rules", ""},
+		{"a subresource of all", rules("{apiGroups: [apps], resources: ['*/scale'], verbs: [get]}"), rules("{apiGroups: [apps], resources: [deployments/scale], verbs: [get]}"), Keep, "rules", ""},
+		{"a subresource is not of the resource", rules("{apiGroups: [''], resources: [pods], verbs: [get]}"), rules("{apiGroups: [''], resources: [pods/log], verbs: [get]}"), Update, "rules", ""},
+		{"URL below", rules("{nonResourceURLs: ['/api*'], verbs: [get]}"), rules("{nonResourceURLs: [/api, /apis/], verbs: [get]}"), Keep, "rules", ""},
+		{"URL beside", rules("{nonResourceURLs: [/api], verbs: [get]}"), rules("{nonResourceURLs: [/apis], verbs: [get]}"), Update, "rules", ""},
+		{"kept by its owner", "{metadata: {annotations: {auto: 'false'}}}", rules(podRule), Keep, "rules", ""},
+		{"label", "{metadata: {labels: {a: x, c: d}}}", "{metadata: {labels: {a: b, e: f}}}", Update, "metadata", "{labels: {a: x, c: d, e: f}}"},
+		{"annotation", "{metadata: {}}", "{metadata: {annotations: {e: f}}}", Update, "metadata", "{annotations: {e: f}}"},
+		{"subject", "{metadata: {}, roleRef: {name: r}, subjects: [{name: a}]}", "{metadata: {}, roleRef: {name: r}, subjects: [{name: b}]}", Update, "subjects", "[{name: a}, {name: b}]"},
+		{"another role", "{metadata: {}, roleRef: {name: q}}", "{metadata: {}, roleRef: {name: r}}", Replace, "roleRef", ""},
+		{"selector", "{metadata: {}, rules: []}", "{metadata: {}, aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}", Update, "aggregationRule", "{clusterRoleSelectors: [{matchLabels: {a: b}}]}"},
+	} {
+		current := read(t, c.current)
+		if got := Reconcile(current, read(t, c.want), "auto"); got != c.verdict {
+			t.Errorf("%s: verdict %d, expected %d", c.name, got, c.verdict)
+		}
+		after := c.after
+		if after == "" {
+			continue
+		}
+		if got, want := string(current.Get(c.member).AppendJSON(nil)), string(read(t, after).AppendJSON(nil)); got != want {
+			t.Errorf("%s: %s, expected %s", c.name, got, want)
+		}
+		if again := Reconcile(current, read(t, c.want), "auto"); again != Keep {
+			t.Errorf("%s: not settled after once: %d", c.name, again)
+		}
+	}
+}

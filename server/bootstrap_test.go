@@ -1,0 +1,78 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+const (
+	clusterRoles    = "/apis/rbac.authorization.k8s.io/v1/clusterroles/"
+	clusterBindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/"
+	priorityClasses = "/apis/scheduling.k8s.io/v1/priorityclasses/"
+)
+
+func TestWhatEveryClusterHas(t *testing.T) {
+	h := startServer(t, nil)
+	for _, path := range []string{
+		"/api/v1/namespaces/kube-node-lease",
+		priorityClasses + "system-node-critical", priorityClasses + "system-cluster-critical",
+		clusterRoles + "admin", clusterRoles + "system:controller:job-controller", clusterBindings + "system:controller:job-controller",
+		"/apis/rbac.authorization.k8s.io/v1/namespaces/kube-public/roles/system:controller:bootstrap-signer",
+		"/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler",
+	} {
+		r := h.get(path)
+		r.expect(t, http.StatusOK, "")
+		if !strings.Contains(string(r.body), `"manager":"kube-apiserver","operation":"Update"`) {
+			t.Errorf("%s: the server is not recorded as the one who wrote it: %s", path, r.body)
+		}
+	}
+	h.get("/readyz/poststarthook/rbac/bootstrap-roles").expect(t, http.StatusOK, "")
+}
+
+// A restart gives roles and bindings back what they lost, leaves what they have
+// besides, and respects the annotation that says so.
+func TestRolesAreReconciledAtStart(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(c *server.Config) { c.InMemory, c.DataDir = false, dir }
+	h := startServer(t, keep)
+	merge := func(path, patch string) {
+		t.Helper()
+		h.send("PATCH", path, "application/merge-patch+json", []byte(patch)).expect(t, http.StatusOK, "")
+	}
+	merge(clusterRoles+"system:kube-dns", `{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}],"metadata":{"labels":null}}`)
+	merge(clusterRoles+"system:heapster", `{"rules":null,"metadata":{"annotations":{"rbac.authorization.kubernetes.io/autoupdate":"false"}}}`)
+	merge(clusterBindings+"system:discovery", `{"subjects":[{"kind":"User","name":"bob"}]}`)
+	h.send("DELETE", clusterRoles+"view", "", nil).expect(t, http.StatusOK, "")
+	h.send("DELETE", clusterBindings+"system:basic-user", "", nil).expect(t, http.StatusOK, "")
+	h.send("POST", strings.TrimSuffix(clusterBindings, "/"), "application/json", []byte(`{"metadata":{"name":"system:basic-user"},
+		"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"}}`)).expect(t, http.StatusCreated, "")
+	untouched := string(h.get(clusterRoles + "edit").body)
+	if err := h.server.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+
+	h = startServer(t, keep)
+	expect := func(path, member, want string) {
+		t.Helper()
+		var got map[string]json.RawMessage
+		if err := json.Unmarshal(h.get(path).body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if string(got[member]) != want {
+			t.Errorf("%s: %s is %s, expected %s", path, member, got[member], want)
+		}
+	}
+	expect(clusterRoles+"system:kube-dns", "rules", `[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]},{"verbs":["list","watch"],"apiGroups":[""],"resources":["endpoints","services"]}]`)
+	expect(clusterRoles+"system:heapster", "rules", `null`)
+	expect(clusterBindings+"system:discovery", "subjects", `[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"bob"},{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}]`)
+	expect(clusterBindings+"system:basic-user", "roleRef", `{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:basic-user"}`)
+	expect(clusterRoles+"view", "kind", `"ClusterRole"`)
+	if now := string(h.get(clusterRoles + "edit").body); now != untouched {
+		t.Errorf("a role that lacked nothing was written:\n%s\n%s", untouched, now)
+	}
+}
