@@ -62,9 +62,9 @@ compat: ## Compare the documents with openapi/released and list breaking changes
 bench: ## Run the Go benchmarks, in the form that benchstat reads
 	go test -run '^$$' -bench . -benchmem -count 3 -timeout 20m ./internal/... ./server/...
 
-.PHONY: bench-watches
-bench-watches: ## Measure 10,000 idle watches and the latency of announcements (about a minute)
-	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 5m ./internal/bench/watches
+.PHONY: bench-scale
+bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of announcements (some minutes)
+	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each

@@ -1,4 +1,4 @@
-package watches
+package scale
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ func TestIdleWatches(t *testing.T) {
 			begin := time.Now()
 			w.open(idleWatches, open)
 			t.Logf("%d watches opened in %.1f s", idleWatches, time.Since(begin).Seconds())
-			each := (w.settled() - before) / idleWatches
+			each := (settled(w.s) - before) / idleWatches
 			t.Logf("%.1f KiB resident each", each)
 			if each > idleBound {
 				t.Errorf("an idle watch holds %.1f KiB, the bound is %.0f", each, idleBound)
@@ -58,7 +58,7 @@ func TestIdleWatches(t *testing.T) {
 			if best > waveBound {
 				t.Errorf("an update took %v to reach all, the bound is %v", best, waveBound)
 			}
-			if each = (w.settled() - before) / idleWatches; each > idleBound {
+			if each = (settled(w.s) - before) / idleWatches; each > idleBound {
 				t.Errorf("after some updates an idle watch holds %.1f KiB, the bound is %.0f", each, idleBound)
 			}
 			t.Logf("%.1f KiB resident each after the updates", each)
@@ -181,21 +181,6 @@ func (w *crowd) update(n int) (took, acknowledged, cpu time.Duration) {
 		w.t.Fatalf("%d watches have read the update, not more", w.read.Load())
 	}
 	return time.Since(begin), acknowledged, w.s.cpu() - before
-}
-
-// settled is the memory of the server when it does not change any more.
-func (w *crowd) settled() float64 {
-	w.t.Helper()
-	last := w.s.resident()
-	for range 20 {
-		time.Sleep(250 * time.Millisecond)
-		now := w.s.resident()
-		if now == last {
-			break
-		}
-		last = now
-	}
-	return last
 }
 
 func (w *crowd) close() {

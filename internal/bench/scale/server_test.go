@@ -1,9 +1,8 @@
-package watches
+package scale
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -14,87 +13,97 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
-
-	"github.com/capstan-dev/capstan/server"
 )
 
-// serverVariable makes the test binary the server that is measured: its memory
-// and its CPU time are then its own.
-const serverVariable = "CAPSTAN_BENCH_SERVER"
+// binary is the server that is measured: its memory and its CPU time are its own.
+var binary string
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(serverVariable); dir != "" {
-		if err := serve(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+	if os.Getenv("CAPSTAN_STRESS") == "" {
+		os.Exit(m.Run()) // every test skips itself
 	}
-	os.Exit(m.Run())
-}
-
-// serve runs until its input ends.
-func serve(dir string) error {
-	cfg := server.Config{DataDir: dir, TokenAuthFile: filepath.Join(dir, "tokens.csv"), Controllers: []string{"-*"}}
-	s, err := server.Start(context.Background(), cfg)
+	dir, err := os.MkdirTemp("", "capstan-scale")
 	if err != nil {
-		return err
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	fmt.Println(strings.TrimPrefix(s.URL(), "https://"))
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	return s.Shutdown(ctx)
+	binary = filepath.Join(dir, "capstan")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "github.com/capstan-dev/capstan/server/cmd/capstan")
+	build.Stderr = os.Stderr
+	code := 1
+	if err := build.Run(); err == nil {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // instance is a server in a process of its own.
 type instance struct {
-	t       *testing.T
-	pid     int
-	address string
-	client  *http.Client // for short requests
+	t         *testing.T
+	cmd       *exec.Cmd
+	started   time.Time
+	pid       int
+	address   string
+	transport *http.Transport
+	client    *http.Client // for short requests
 }
 
 const token = "bench-token"
 
 func start(t *testing.T) *instance {
 	t.Helper()
+	s := startOn(t, t.TempDir())
+	t.Cleanup(s.stop)
+	return s
+}
+
+// startOn starts a server on a directory, which may have been used before. The
+// caller stops it.
+func startOn(t *testing.T, dir string) *instance {
+	t.Helper()
 	if os.Getenv("CAPSTAN_STRESS") == "" {
-		t.Skip("takes a machine of its own for some seconds: make bench-watches")
+		t.Skip("takes a machine of its own for some minutes: make bench-scale")
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tokens.csv"), []byte(token+",admin,1,system:masters\n"), 0o600); err != nil {
+	tokens := filepath.Join(dir, "tokens.csv")
+	if err := os.WriteFile(tokens, []byte(token+",admin,1,system:masters\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serverVariable+"="+dir)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	s := &instance{t: t, started: time.Now()}
+	s.cmd = exec.Command(binary, "serve", "--data-dir", dir, "--secure-port", "0", "--token-auth-file", tokens)
+	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the server ended with %v", err)
+	s.pid = s.cmd.Process.Pid
+	lines := bufio.NewScanner(out)
+	for s.address == "" && lines.Scan() {
+		if url, ok := strings.CutPrefix(lines.Text(), "capstan listens on "); ok {
+			s.address = strings.TrimPrefix(url, "https://")
 		}
-	})
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the server did not start: %v", err)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	t.Cleanup(transport.CloseIdleConnections)
-	return &instance{t: t, pid: cmd.Process.Pid, address: strings.TrimSpace(address), client: &http.Client{Transport: transport, Timeout: time.Minute}}
+	if s.address == "" {
+		t.Fatal("the server did not start")
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	s.transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 64}
+	s.client = &http.Client{Transport: s.transport, Timeout: time.Minute}
+	return s
+}
+
+// stop ends the server as an operator would.
+func (s *instance) stop() {
+	s.transport.CloseIdleConnections()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Errorf("the server ended with %v", err)
+	}
 }
 
 const (
@@ -121,6 +130,41 @@ func (s *instance) send(method, path, contentType, body string) []byte {
 		s.t.Fatalf("%s %s: %d %v %s", method, path, resp.StatusCode, err, text)
 	}
 	return text
+}
+
+// try sends a JSON request, whose answer matters only when it is no success.
+func (s *instance) try(method, path, body string) error {
+	req, err := http.NewRequest(method, "https://"+s.address+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode > 299 {
+		err = fmt.Errorf("%s %s: %s %.300s", method, path, resp.Status, text)
+	}
+	return err
+}
+
+// settled is the memory of the server when it does not change any more, in KiB.
+func settled(s *instance) float64 {
+	s.t.Helper()
+	last := s.resident()
+	for range 20 {
+		time.Sleep(250 * time.Millisecond)
+		now := s.resident()
+		if now == last {
+			break
+		}
+		last = now
+	}
+	return last
 }
 
 // filler makes the object about 2 KiB.

@@ -1,4 +1,4 @@
-package watches
+package scale
 
 import (
 	"bytes"
