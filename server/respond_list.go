@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"runtime"
 	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -16,6 +17,8 @@ import (
 const (
 	listBuffer = 64 << 10
 	listSlack  = 16 << 10
+	// firstWrite is how many bytes of a list are gathered before the first write.
+	firstWrite = 4 << 10
 )
 
 // newListBuffer is what Server.listBuffers is filled with.
@@ -83,9 +86,10 @@ func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]by
 
 // writeItems appends the items with commas between them, and the end, to buf,
 // which begins with the list's head. Whenever buf is full it goes to out; what
-// is left in the end is returned.
+// is left in the end is returned. The first bytes go early, and others get their
+// turn then: of many long lists at once none waits until another is half done.
 func writeItems(r *request, l *list, out io.Writer, buf []byte, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
-	first := true
+	first, full := true, firstWrite
 	err := l.each(r.ctx, func(e *store.Entry) error {
 		if !first {
 			buf = append(buf, ',')
@@ -95,9 +99,13 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, item func([]byte
 		if buf, err = item(buf, e); err != nil {
 			return err
 		}
-		if len(buf) >= listBuffer {
+		if len(buf) >= full {
 			_, err = out.Write(buf)
 			buf = buf[:0]
+			if full == firstWrite {
+				full = listBuffer
+				runtime.Gosched()
+			}
 		}
 		return err
 	})

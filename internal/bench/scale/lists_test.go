@@ -75,7 +75,10 @@ func TestLargeCollection(t *testing.T) {
 		{"application/json"},
 		{"application/json", table, binaryForm, "gzip"},
 	} {
-		lists(t, s, forms)
+		slowest := lists(t, s, forms)
+		if len(forms) == 1 && slowest > firstBound {
+			t.Errorf("the first byte came after %v, the bound is %v", slowest, firstBound)
+		}
 		check("afterwards")
 	}
 	for range 3 {
@@ -94,8 +97,10 @@ func TestLargeCollection(t *testing.T) {
 	s.stop()
 }
 
-// lists lets the clients list everything at once, in some forms by turns.
-func lists(t *testing.T, s *instance, forms []string) {
+// lists lets the clients list everything at once, in some forms by turns, and
+// returns the time that the slowest first byte took. The binary form's is that of
+// encoding all of the list, since it begins with its length.
+func lists(t *testing.T, s *instance, forms []string) (slowest time.Duration) {
 	t.Helper()
 	var peak atomic.Uint64
 	ended := make(chan struct{})
@@ -128,7 +133,7 @@ func lists(t *testing.T, s *instance, forms []string) {
 	clients.Wait()
 	close(ended)
 	sampler.Wait()
-	slowest, total := time.Duration(0), int64(0)
+	total := int64(0)
 	for i := range listers {
 		slowest, total = max(slowest, first[i]), total+read[i]
 	}
@@ -137,9 +142,7 @@ func lists(t *testing.T, s *instance, forms []string) {
 	if mib := float64(peak.Load()) / 1024; mib > memoryBound {
 		t.Errorf("%.0f MiB resident while %d clients list, the bound is %.0f", mib, listers, memoryBound)
 	}
-	if slowest > firstBound {
-		t.Errorf("the first byte came after %v, the bound is %v", slowest, firstBound)
-	}
+	return slowest
 }
 
 func fastest(all []time.Duration) time.Duration {
