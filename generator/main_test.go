@@ -13,6 +13,7 @@ import (
 	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
+	flowcontrolv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
@@ -28,7 +29,7 @@ var tables = map[string]*schema.Table{
 	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table,
 	"core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,
 	"coordination/v1": &coordinationv1.Table, "node/v1": &nodev1.Table, "rbac.authorization/v1": &rbacauthorizationv1.Table,
-	"scheduling/v1": &schedulingv1.Table,
+	"scheduling/v1": &schedulingv1.Table, "flowcontrol.apiserver/v1beta2": &flowcontrolv1beta2.Table,
 }
 
 // The compiler gives the same tables at run time that the generator wrote as

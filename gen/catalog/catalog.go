@@ -7,6 +7,7 @@ import (
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
+	flowcontrolapiserverv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
@@ -26,6 +27,7 @@ type Hooks interface {
 	schedulingv1.Hooks
 	coordinationv1.Hooks
 	nodev1.Hooks
+	flowcontrolapiserverv1beta2.Hooks
 }
 
 // New makes the catalog, in the order of discovery: the first version of a
@@ -39,6 +41,7 @@ func New(h Hooks) []*api.GroupVersion {
 		schedulingv1.New(h),
 		coordinationv1.New(h),
 		nodev1.New(h),
+		flowcontrolapiserverv1beta2.New(h),
 	}
 }
 

@@ -30,6 +30,11 @@ func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest}
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
 
+// FlowcontrolApiserverV1beta2 gives the resources of flowcontrol.apiserver.k8s.io/v1beta2.
+func (c *Client) FlowcontrolApiserverV1beta2() FlowcontrolApiserverV1beta2 {
+	return FlowcontrolApiserverV1beta2{c.rest}
+}
+
 // NodeV1 gives the resources of node.k8s.io/v1.
 func (c *Client) NodeV1() NodeV1 { return NodeV1{c.rest} }
 

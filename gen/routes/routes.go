@@ -58,6 +58,8 @@ var rows = []row{
 	{"/apis/scheduling.k8s.io/v1", "scheduling.k8s.io", "v1", "priorityclasses", false, true, nil},
 	{"/apis/coordination.k8s.io/v1", "coordination.k8s.io", "v1", "leases", true, true, nil},
 	{"/apis/node.k8s.io/v1", "node.k8s.io", "v1", "runtimeclasses", false, true, nil},
+	{"/apis/flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io", "v1beta2", "flowschemas", false, true, []string{"status"}},
+	{"/apis/flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io", "v1beta2", "prioritylevelconfigurations", false, true, []string{"status"}},
 }
 
 // Register adds the routes of every row to the router. Paths hold the parameters
