@@ -36,8 +36,9 @@ func (p *pages) seal(revision uint64, prefix, key string) string {
 // open returns what seal was given. Errors: 400 for a token that this server
 // did not make for this collection.
 func (p *pages) open(token, prefix string) (revision uint64, key string, err error) {
-	b, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(b) < macSize+8 || !hmac.Equal(b[:macSize], p.mac(prefix, b[macSize:])) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	// The decoder passes over line breaks.
+	if err != nil || strings.ContainsAny(token, "\r\n") || len(b) < macSize+8 || !hmac.Equal(b[:macSize], p.mac(prefix, b[macSize:])) {
 		return 0, "", api.BadRequest("continue key is not valid: pass back the token of the previous page, unchanged, to the same collection")
 	}
 	return binary.BigEndian.Uint64(b[macSize:]), prefix + string(b[macSize+8:]), nil

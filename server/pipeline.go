@@ -89,6 +89,9 @@ func (s *Server) handle(r *request) error {
 	if err != nil {
 		return err
 	}
+	if err := r.query.check(); err != nil {
+		return err
+	}
 	if err := r.negotiate(); err != nil {
 		return err
 	}

@@ -18,6 +18,18 @@ type query struct {
 	values url.Values
 }
 
+// maxParameters is far below the number from which the standard library reads
+// none at all, so that no dry run becomes a real one.
+const maxParameters = 1000
+
+// check refuses a query with too many parameters.
+func (q *query) check() error {
+	if n := strings.Count(q.raw, "&"); n >= maxParameters {
+		return api.BadRequest("the query has %d parameters, at most %d are allowed", n+1, maxParameters)
+	}
+	return nil
+}
+
 func (q *query) get(name string) string {
 	if q.raw == "" {
 		return ""

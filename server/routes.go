@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -104,7 +105,7 @@ func (h resourceHandler) serve(c echo.Context, t target) error {
 	}
 	if bad := badSegment(t.namespace) || badSegment(t.name); bad {
 		t.endpoint = func(*request) error {
-			return api.BadRequest("a name in a path may not be \".\" or \"..\" and may not hold \"/\", \"%%\" or control characters")
+			return api.BadRequest("a name in a path may not be \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
 		}
 	}
 	return h.s.serve(c, t)
@@ -118,5 +119,5 @@ func unescape(segment string) string {
 }
 
 func badSegment(s string) bool {
-	return s == "." || s == ".." || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == '/' || c == '%' || c == 0x7f })
+	return s == "." || s == ".." || !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == '/' || c == '%' || c == 0x7f })
 }

@@ -62,6 +62,9 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 		}
 		o.endMark = o.initial && o.bookmarks
 	}
+	if _, err := q.integer("limit"); err != nil { // of no use here, but it must be a number
+		return o, err
+	}
 	seconds, err := q.integer("timeoutSeconds")
 	if err != nil {
 		return o, err

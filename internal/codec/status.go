@@ -1,9 +1,19 @@
 package codec
 
 import (
+	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// What was wrong is often part of the message. So that a request of megabytes
+// is not answered with megabytes, longer texts are cut, and so are the causes
+// behind the first.
+const (
+	maxMessage = 32 << 10  // bytes of one text
+	maxCauses  = 256 << 10 // bytes of all texts of the causes
 )
 
 // StatusBody is a Status before it is written.
@@ -39,7 +49,7 @@ func (s StatusBody) JSON() []byte {
 		return append(dst, '}')
 	}
 	dst = append(dst, `"Failure"`...)
-	dst = appendMember(dst, "message", e.Message)
+	dst = appendMember(dst, "message", clip(e.Message, maxMessage))
 	dst = appendMember(dst, "reason", string(e.Reason))
 	if e.HasDetails {
 		dst = append(dst, `,"details":`...)
@@ -54,14 +64,19 @@ func (s StatusBody) JSON() []byte {
 
 func appendDetails(dst []byte, e *api.Error) []byte {
 	dst = append(dst, '{')
-	dst = appendMember(dst, "name", e.Name)
+	dst = appendMember(dst, "name", clip(e.Name, maxMessage))
 	dst = appendMember(dst, "group", e.Group)
 	dst = appendMember(dst, "kind", e.Kind)
 	dst = appendMember(dst, "uid", e.UID)
+	room := maxCauses
 	for i, c := range e.Causes {
 		if i == 0 {
 			dst = appendComma(dst)
 			dst = append(dst, `"causes":[`...)
+		}
+		c.Message, c.Field = clip(c.Message, maxMessage), clip(c.Field, maxMessage)
+		if room -= len(c.Reason) + len(c.Message) + len(c.Field); room < 0 {
+			c = api.Cause{Message: fmt.Sprintf("and %d more", len(e.Causes)-i)}
 		}
 		dst = appendComma(dst)
 		dst = append(dst, '{')
@@ -69,6 +84,9 @@ func appendDetails(dst []byte, e *api.Error) []byte {
 		dst = appendMember(dst, "message", c.Message)
 		dst = appendMember(dst, "field", c.Field)
 		dst = append(dst, '}')
+		if room < 0 {
+			break
+		}
 	}
 	if len(e.Causes) > 0 {
 		dst = append(dst, ']')
@@ -79,6 +97,17 @@ func appendDetails(dst []byte, e *api.Error) []byte {
 		dst = strconv.AppendInt(dst, int64(e.RetryAfter), 10)
 	}
 	return append(dst, '}')
+}
+
+// clip cuts a text that is longer than most bytes, and says so.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return fmt.Sprintf("%s... (%d bytes more)", text[:most], len(text)-most)
 }
 
 // appendMember appends a member unless it is empty.

@@ -22,7 +22,7 @@ const (
 	// stands behind, and one that changes an object looks for its member among
 	// the others. It is the number of such operations times the elements or
 	// members of the largest container; a step takes about 4 ns.
-	maxSteps = 100_000_000
+	maxSteps = 200_000_000
 	// maxCopied is the number of bytes that the copy operations of one JSON
 	// patch may add: a few dozen of them could double the object each.
 	maxCopied = 3 << 20

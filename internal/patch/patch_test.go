@@ -207,8 +207,8 @@ func TestJSONLimits(t *testing.T) {
 	move := func(n int) string {
 		return wide(n, "[", `{"op":"move","from":"/list/0","path":"/list/-"}`, "]")
 	}
-	_, err = JSON([]byte(long), []byte(move(1000)), document.Limits{})
-	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "2000 operations that change something, at most 990")
+	_, err = JSON([]byte(long), []byte(move(2000)), document.Limits{})
+	refusal(t, "moves", err, http.StatusRequestEntityTooLarge, "4000 operations that change something, at most 1960")
 	if _, err := JSON([]byte(long), []byte(move(100)), document.Limits{}); err != nil {
 		t.Errorf("100 moves: %v", err)
 	}
@@ -223,14 +223,14 @@ func TestJSONLimits(t *testing.T) {
 	}
 	text := func(entries []string, n int) string { return strings.Join(entries[:n], ",") }
 	_, err = JSON([]byte("{"+text(members, 100_000)+"}"), []byte("["+text(removals, MaxOperations)+"]"), document.Limits{})
-	refusal(t, "removals", err, http.StatusRequestEntityTooLarge, "10000 operations that change something, at most 952")
+	refusal(t, "removals", err, http.StatusRequestEntityTooLarge, "10000 operations that change something, at most 1904")
 	got, err := JSON([]byte("{"+text(members, 5000)+"}"), []byte("["+text(removals, 5000)+"]"), document.Limits{})
 	if err != nil || string(got) != "{}" {
 		t.Errorf("all members of a map removed: %.100s, %v", got, err)
 	}
 	// The largest container may come with the patch.
-	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":{`+text(members, 100_000)+"}},"+text(removals, 2000)+"]"), document.Limits{})
-	refusal(t, "removals of what the patch brings", err, http.StatusRequestEntityTooLarge, "2001 operations")
+	_, err = JSON([]byte("{}"), []byte(`[{"op":"replace","path":"","value":{`+text(members, 100_000)+"}},"+text(removals, 3000)+"]"), document.Limits{})
+	refusal(t, "removals of what the patch brings", err, http.StatusRequestEntityTooLarge, "3001 operations")
 
 	double := strings.Repeat(`{"op":"copy","from":"/a","path":"/a/b"},{"op":"copy","from":"/a","path":"/a/c"},`, 40)
 	_, err = JSON([]byte(fmt.Sprintf(`{"a":{"x":%q}}`, strings.Repeat("x", 1000))), []byte("["+strings.TrimSuffix(double, ",")+"]"), document.Limits{})
