@@ -20,6 +20,13 @@ func Formats() []string {
 // CheckFormat applies a named check to a string and returns what is wrong with
 // it, nothing if it is right. A name that is not in Formats allows everything.
 func CheckFormat(name, value string) []string {
+	if wellFormed(name, value) {
+		return nil
+	}
+	return checkFormat(name, value)
+}
+
+func checkFormat(name, value string) []string {
 	switch name {
 	case "dns1123-label":
 		return validation.IsDNS1123Label(value)

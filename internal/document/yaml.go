@@ -19,6 +19,9 @@ const (
 // more than once are reported as problems. The error says what is wrong with
 // the YAML; it is a *LimitError when aliases would make the document too large.
 func FromYAML(data []byte) (json []byte, problems []Problem, err error) {
+	if json, ok := fromJSON(data); ok {
+		return json, nil, nil
+	}
 	// The parsers report most errors by panicking inside; what they let out is
 	// the sender's mistake all the same.
 	defer func() {

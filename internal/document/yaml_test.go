@@ -97,7 +97,7 @@ func TestYAMLBombs(t *testing.T) {
 
 // FuzzFromYAML: the result is JSON, the one of sigs.k8s.io/yaml.
 func FuzzFromYAML(f *testing.F) {
-	for _, s := range []string{"a: 1\nb: [x]\n", "a: &x {b: 1}\nc: *x\n", "- yes\n- 0777\n", "a: |\n  x\n", "a: 1\na: 2\n", "&a [*a]", "? [a]\n: b", "!!binary aGk=", "--- \n...\n", "<<: {a: 1}\n"} {
+	for _, s := range []string{"a: 1\nb: [x]\n", "a: &x {b: 1}\nc: *x\n", "- yes\n- 0777\n", "a: |\n  x\n", "a: 1\na: 2\n", "&a [*a]", "? [a]\n: b", `{"a":"\u003c\u2028x","b":[1,-1,null,true],"c":{"z":0,"a":{}}}`, "{\n \"a\": \"é\\n\"\n}\n", `{"a":1e3,"b":-0,"c":1.0}`, `{"a":1,"a":2}`, `{"a":"\/"}`, `{"a" :1}`, `{"<<":{"a":1}}`, "!!binary aGk=", "--- \n...\n", "<<: {a: 1}\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
