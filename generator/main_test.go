@@ -11,6 +11,8 @@ import (
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
 	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
 	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
+	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
+	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	flowcontrolv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
@@ -30,6 +32,7 @@ var tables = map[string]*schema.Table{
 	"core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,
 	"coordination/v1": &coordinationv1.Table, "node/v1": &nodev1.Table, "rbac.authorization/v1": &rbacauthorizationv1.Table,
 	"scheduling/v1": &schedulingv1.Table, "flowcontrol.apiserver/v1beta2": &flowcontrolv1beta2.Table,
+	"autoscaling/v2": &autoscalingv2.Table, "autoscaling/v2beta2": &autoscalingv2beta2.Table,
 }
 
 // The compiler gives the same tables at run time that the generator wrote as

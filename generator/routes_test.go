@@ -16,6 +16,8 @@ import (
 // noHooks has every method and runs none: the catalog only binds them.
 type noHooks struct{ catalog.Hooks }
 
+type noConversions struct{ catalog.Conversions }
+
 // recorder writes what the router called it with.
 type recorder struct{}
 
@@ -37,7 +39,7 @@ func (recorder) Watch(c echo.Context, r *api.Resource) error { return record(c, 
 
 func TestRoutes(t *testing.T) {
 	e := echo.New()
-	groups := catalog.New(noHooks{})
+	groups := catalog.New(noHooks{}, noConversions{})
 	routes.Register(e, groups, recorder{})
 	e.RouteNotFound("/*", func(c echo.Context) error { return c.String(http.StatusNotFound, "nothing") })
 	for _, c := range []struct{ path, want string }{
@@ -96,7 +98,7 @@ func TestRoutes(t *testing.T) {
 // Every row of the catalog has its routes.
 func TestEveryResourceHasRoutes(t *testing.T) {
 	e := echo.New()
-	groups := catalog.New(noHooks{})
+	groups := catalog.New(noHooks{}, noConversions{})
 	routes.Register(e, groups, recorder{})
 	for _, gv := range groups {
 		for i := range gv.Resources {

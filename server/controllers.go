@@ -33,7 +33,7 @@ func (s *Server) startControllers() *controller.Manager {
 			}
 			prefix := prefixOf(res, "")
 			cfg.Kinds[controller.Kind{APIVersion: gv.APIVersion(), Kind: res.Kind}] = prefix
-			if types[prefix] == nil || gv.Version == res.StorageVersion {
+			if res.Conversion == nil {
 				types[prefix] = res
 			}
 		}

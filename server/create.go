@@ -22,7 +22,7 @@ func (s *Server) create(r *request) error {
 		return err
 	}
 	defer doc.Release()
-	entry, err := s.createObject(r.ctx, r.target.resource, r.target.namespace, doc.Root(), opts)
+	entry, err := s.createServed(r.ctx, r.target, doc.Root(), opts)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 		if err := s.admit(ctx, target{resource: res, namespace: namespace}, obj, document.Value{}); err != nil {
 			return store.Entry{}, err
 		}
-		if causes := validate(res, obj, document.Value{}); len(causes) > 0 {
+		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			name := meta.Get("name").Text()
 			if generate {
 				name = ""

@@ -45,7 +45,7 @@ func (s *Server) delete(r *request) error {
 	if err != nil {
 		return err
 	}
-	if gone && !t.resource.DeleteReturnsObject {
+	if gone && !t.resource.Storage().DeleteReturnsObject {
 		return s.respondStatus(r, http.StatusOK, deletedStatus(t, entry))
 	}
 	return s.respondEntry(r, http.StatusOK, entry)
@@ -65,7 +65,8 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		if current == nil {
 			return store.Write{}, api.NotFound(res.GroupResource(), name)
 		}
-		doc, err := document.ReadStored(res.GV.Table, res.Type, current.Body)
+		row := res.Storage()
+		doc, err := document.ReadStored(row.GV.Table, row.Type, current.Body)
 		if err != nil {
 			return store.Write{}, err
 		}
@@ -74,7 +75,7 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		if err := opts.check(res, name, obj.Get("metadata")); err != nil {
 			return store.Write{}, err
 		}
-		write, err := s.deletion(res, obj, current, opts)
+		write, err := s.deletion(row, obj, current, opts)
 		gone = write.Op == store.OpDelete
 		if err == nil && opts.dryRun {
 			dry, err = notStored(key, obj, current), errDryRun

@@ -28,8 +28,19 @@ func newOwners(groups []*api.GroupVersion) owners {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			o := &owner{kind: apply.Kind{Table: tables[gv.Table], Type: res.Type, APIVersion: gv.APIVersion(), Name: res.Kind}}
-			o.main, o.status = apply.MainReset(res.HasStatus && !res.StatusOnCreate), o.kind.StatusReset()
+			o.main, o.status = apply.MainReset(res.HasStatus && !res.Storage().StatusOnCreate), o.kind.StatusReset()
 			all[res] = o
+		}
+	}
+	versions := map[*api.Resource]*kindVersions{}
+	for res := range all {
+		if row := res.Storage(); row != res {
+			if versions[row] == nil {
+				versions[row] = &kindVersions{rows: map[string]*api.Resource{row.GV.APIVersion(): row}, owners: all}
+				all[row].kind.Versions = versions[row]
+			}
+			versions[row].rows[res.GV.APIVersion()] = res
+			all[res].kind.Versions = versions[row]
 		}
 	}
 	return all

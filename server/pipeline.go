@@ -84,6 +84,9 @@ func (s *Server) handle(r *request) error {
 	if decision != authz.Allow {
 		return authz.Forbidden(&attributes, reason)
 	}
+	if text := r.target.deprecation(); text != "" {
+		r.warn(text)
+	}
 
 	verb, err := s.dispatch(r)
 	if err != nil {

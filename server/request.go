@@ -36,6 +36,14 @@ func (t target) alwaysServed() bool { return t.open }
 // collection reports whether the target is many objects.
 func (t target) collection() bool { return t.name == "" }
 
+// deprecation is what whoever uses the target is warned of; "" for nothing.
+func (t *target) deprecation() string {
+	if t.resource == nil || t.resource.Deprecated == nil {
+		return ""
+	}
+	return t.resource.Deprecated.Warning(t.resource.GV.APIVersion() + " " + t.resource.Kind)
+}
+
 // request is one request on its way through the pipeline. It is used by one
 // goroutine.
 type request struct {
@@ -142,6 +150,7 @@ func (r *request) key() string { return keyOf(r.target.resource, r.target.namesp
 // prefixOf is the beginning of all keys of a resource, or of one namespace of it:
 // "core/nodes/", "apps/deployments/default/".
 func prefixOf(res *api.Resource, namespace string) string {
+	res = res.Storage()
 	group := res.GV.Group
 	if group == "" {
 		group = "core"

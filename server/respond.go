@@ -77,7 +77,11 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 		}
 		return s.respondBytes(r, code, metaKind("PartialObjectMetadata").of(r.accept.APIVersion), body)
 	}
-	return s.respondBytes(r, code, kindOf(res), e.Body)
+	body, err := servedBody(res, e.Body)
+	if err != nil {
+		return err
+	}
+	return s.respondBytes(r, code, kindOf(res), body)
 }
 
 // respondBytes answers with an object given as canonical JSON.

@@ -20,7 +20,13 @@ func (s *Server) binaryList(r *request, l *list) *binaryList {
 	res := r.target.resource
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
 	enc, typ := s.codecs[res.GV.Table], res.Type
-	b.item = func(dst, body []byte) ([]byte, error) { return enc.Append(dst, typ, body) }
+	b.item = func(dst, body []byte) ([]byte, error) {
+		body, err := servedBody(res, body)
+		if err != nil {
+			return dst, err
+		}
+		return enc.Append(dst, typ, body)
+	}
 	if r.accept.As == codec.AsPartial {
 		meta := metaKind("PartialObjectMetadata")
 		enc, typ = s.codecs[meta.table], meta.typ

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -77,10 +78,29 @@ func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]by
 	}
 	res := r.target.resource
 	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, l.meta())
+	if res.Conversion != nil && !res.Conversion.Same {
+		return s.writeServedItems(r, l, out, buf)
+	}
+	res = res.Storage()
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
 	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
 		dst = append(dst, '{')
 		return append(dst, e.Body[strip:]...), nil
+	})
+}
+
+// writeServedItems is writeList for a version that is not the stored one.
+func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	res := r.target.resource
+	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
+	var body []byte
+	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
+		var err error
+		if body, err = convert.AppendServed(body[:0], res, e.Body); err != nil {
+			return dst, err
+		}
+		dst = append(dst, '{')
+		return append(dst, body[strip:]...), nil
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 // about as a Scale, and writes one of them back.
 
 func (s *Server) getScale(r *request) error {
+	r.target = r.target.stored()
 	entry, err := s.current(r)
 	if err != nil {
 		return err
@@ -25,6 +26,7 @@ func (s *Server) getScale(r *request) error {
 }
 
 func (s *Server) updateScale(r *request) error {
+	r.target = r.target.stored()
 	opts, err := r.writeOptions("UpdateOptions")
 	if err != nil {
 		return err
@@ -41,6 +43,7 @@ func (s *Server) updateScale(r *request) error {
 }
 
 func (s *Server) patchScale(r *request) error {
+	r.target = r.target.stored()
 	if r.applies() {
 		return s.applyScale(r)
 	}

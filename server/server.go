@@ -26,6 +26,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/index"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -120,7 +121,7 @@ func (s *Server) open(ctx context.Context) error {
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
-	s.groups = catalog.New(policy.New(cfg.now))
+	s.groups = catalog.New(policy.New(cfg.now), conversion.Hooks{})
 	s.codecs = newCodecs(s.groups)
 	s.owners = newOwners(s.groups)
 	for _, r := range []struct {

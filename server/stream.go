@@ -46,6 +46,9 @@ func (f *streamForm) describe() string {
 	case codec.AsPartial:
 		return "partial " + f.accept.ContentType() + f.accept.APIVersion
 	}
+	if f.res.Conversion != nil { // watchers of all versions share the events
+		return f.accept.ContentType() + " " + f.res.GV.APIVersion()
+	}
 	return f.accept.ContentType()
 }
 
@@ -74,6 +77,10 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 		}
 		body = append(text, "]}"...)
 		f.table = f.rest
+	case f.accept.As != codec.AsTable && event != bookmark:
+		if body, err = servedBody(f.res, body); err != nil {
+			return nil, err
+		}
 	}
 	return f.encode(event, kind, body)
 }

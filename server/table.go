@@ -23,15 +23,22 @@ func (s *Server) tableOf(r *request, res *api.Resource, body []byte) ([]byte, er
 }
 
 func (s *Server) newTable(res *api.Resource, r *request, noHeaders bool) (*codec.Table, error) {
-	return codec.NewTable(res, codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.now()})
+	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.now()})
 }
 
-// appendRow reads an object and appends its row.
+// appendRow reads an object and appends its row, which shows what is stored; the
+// object beside it is in the version of res.
 func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
-	doc, err := document.ReadStored(res.GV.Table, res.Type, body)
+	row := res.Storage()
+	doc, err := document.ReadStored(row.GV.Table, row.Type, body)
 	if err != nil {
 		return dst, err
 	}
 	defer doc.Release()
+	if t.HasObjects() {
+		if body, err = servedBody(res, body); err != nil {
+			return dst, err
+		}
+	}
 	return t.AppendRow(dst, doc.Root(), body)
 }

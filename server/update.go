@@ -66,6 +66,7 @@ func (s *Server) readReplacement(r *request, validation string) (*document.Docum
 	}
 	var old *document.Document
 	switch current, err := s.store.Get(r.ctx, r.key()); {
+	case err == nil && res.Conversion != nil: // it has nothing in common that could be told by its bytes
 	case err == nil:
 		if old, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
 			return nil, err
@@ -98,10 +99,23 @@ func matchName(meta document.Value, name string) error {
 	return nil
 }
 
+// nextFunc gives the object to store in place of the current one.
+type nextFunc func(current *store.Entry, old document.Value) (document.Value, error)
+
 // transact is the one read-modify-write of update, patch and scale. next gives
 // the object to store, from the current one (nil where there is none) and that as
-// a tree, which it must not change; it runs once, under the key's lock.
-func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next func(current *store.Entry, old document.Value) (document.Value, error)) (store.Entry, error) {
+// a tree, which it must not change; it runs once, under the key's lock. Both are in
+// the version of the target, what is returned is in the one that is stored.
+func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next nextFunc) (store.Entry, error) {
+	step := next
+	if t.resource.Conversion != nil {
+		served := &servedWrite{s: s, t: t, opts: &opts}
+		defer served.release()
+		step = func(current *store.Entry, old document.Value) (document.Value, error) {
+			return served.next(current, old, next)
+		}
+		t = t.stored()
+	}
 	var answer store.Entry // when it is not what the store holds afterwards
 	key := keyOf(t.resource, t.namespace, t.name)
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
@@ -114,7 +128,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 			defer oldDoc.Release()
 		}
 		old := oldDoc.Root()
-		obj, err := next(current, old)
+		obj, err := step(current, old)
 		if err != nil {
 			return store.Write{}, err
 		}
@@ -145,7 +159,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
 			return store.Write{}, err
 		}
-		if causes := validate(res, obj, document.Value{}); len(causes) > 0 {
+		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
 		}
 		value, err := s.seal(res, obj)
@@ -161,7 +175,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if err := s.admit(ctx, t, obj, old); err != nil {
 		return store.Write{}, err
 	}
-	if causes := validate(res, obj, old); len(causes) > 0 {
+	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {
 		return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
 	}
 	apply.KeepTimes(obj, old)

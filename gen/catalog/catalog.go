@@ -5,6 +5,9 @@ package catalog
 
 import (
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
+	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
+	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
+	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	flowcontrolapiserverv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
@@ -22,6 +25,9 @@ import (
 type Hooks interface {
 	corev1.Hooks
 	appsv1.Hooks
+	autoscalingv2.Hooks
+	autoscalingv1.Hooks
+	autoscalingv2beta2.Hooks
 	policyv1.Hooks
 	rbacauthorizationv1.Hooks
 	schedulingv1.Hooks
@@ -30,12 +36,20 @@ type Hooks interface {
 	flowcontrolapiserverv1beta2.Hooks
 }
 
+// Conversions are the hand-written parts of all conversions between versions.
+type Conversions interface {
+	autoscalingv1.Conversions
+}
+
 // New makes the catalog, in the order of discovery: the first version of a
 // group is its preferred one.
-func New(h Hooks) []*api.GroupVersion {
-	return []*api.GroupVersion{
+func New(h Hooks, c Conversions) []*api.GroupVersion {
+	groups := []*api.GroupVersion{
 		corev1.New(h),
 		appsv1.New(h),
+		autoscalingv2.New(h),
+		autoscalingv1.New(h, c),
+		autoscalingv2beta2.New(h),
 		policyv1.New(h),
 		rbacauthorizationv1.New(h),
 		schedulingv1.New(h),
@@ -43,6 +57,8 @@ func New(h Hooks) []*api.GroupVersion {
 		nodev1.New(h),
 		flowcontrolapiserverv1beta2.New(h),
 	}
+	api.LinkConversions(groups)
+	return groups
 }
 
 // Meta is the table of the types that all groups share: options, Status, lists.

@@ -24,6 +24,15 @@ func (c *Client) REST() *client.REST { return c.rest }
 // AppsV1 gives the resources of apps/v1.
 func (c *Client) AppsV1() AppsV1 { return AppsV1{c.rest} }
 
+// AutoscalingV1 gives the resources of autoscaling/v1.
+func (c *Client) AutoscalingV1() AutoscalingV1 { return AutoscalingV1{c.rest} }
+
+// AutoscalingV2 gives the resources of autoscaling/v2.
+func (c *Client) AutoscalingV2() AutoscalingV2 { return AutoscalingV2{c.rest} }
+
+// AutoscalingV2beta2 gives the resources of autoscaling/v2beta2.
+func (c *Client) AutoscalingV2beta2() AutoscalingV2beta2 { return AutoscalingV2beta2{c.rest} }
+
 // CoordinationV1 gives the resources of coordination.k8s.io/v1.
 func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
 

@@ -77,7 +77,8 @@ type catalogGroup struct {
 	*model.GroupVersion
 	Package   string
 	Preferred bool
-	Validates bool     // some resource has a validate hook
+	Validates bool // some resource has a validate hook
+	Converts  []hookMethod
 	Defaults  []string // type names with a default hook, in the order of their numbers
 	Methods   []hookMethod
 	Resources []catalogResource
@@ -96,6 +97,8 @@ type catalogResource struct {
 	Create       bool
 	Update       bool
 	Validate     bool
+	HookName     string // what the names of the hooks end with
+	Convert      string // Go literal, "" for none
 }
 
 type catalogColumn struct {
@@ -129,7 +132,14 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		g.Methods = append(g.Methods, hookMethod{"Default" + hooked[i], "(v document.Value)", "sets the defaults of " + hooked[i] + " that depend on other fields."})
 	}
 	for i, res := range gv.Resources {
-		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs)}
+		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
+		if res.StoredAs != nil {
+			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
+			r.Convert = conversionLiteral(res)
+			if res.Conversion.Hook {
+				g.Converts = append(g.Converts, conversionMethods(res)...)
+			}
+		}
 		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
 		r.Create, r.Update, r.Validate = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update"), slices.Contains(res.Hooks, "validate")
 		for _, h := range []struct {
@@ -141,10 +151,13 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
 		} {
 			if h.on {
-				g.Methods = append(g.Methods, hookMethod{h.verb + res.Kind, h.sig, h.doc})
+				g.Methods = append(g.Methods, hookMethod{h.verb + r.HookName, h.sig, h.doc})
 			}
 		}
 		for _, c := range res.Columns {
+			if res.StoredAs != nil {
+				break // shown is what is stored
+			}
 			column := catalogColumn{Column: c}
 			if c.Cell != "" {
 				column.Method = "Cell" + res.Kind + upperFirst(c.Cell)

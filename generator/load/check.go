@@ -191,13 +191,13 @@ func (d *documents) checkGroups() {
 			case other.Kind != res.Kind || other.Namespaced != res.Namespaced:
 				d.fail(res.Pos, "give all versions the same kind and scope", "%s has another kind or scope than at %s", res.Plural, other.Pos)
 			case other.StorageVersion != res.StorageVersion && other.Stored && res.Stored:
-				d.fail(res.Pos, "name the same storageVersion in all versions", "%s is stored as %s here and as %s at %s", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
+				d.fail(res.Pos, "write storedAs: "+other.GV.Dir+"/"+other.Kind+" here, or the other way round", "%s is stored as %s here and as %s at %s", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
 			}
 		}
 	}
 	for _, key := range sortedKeys(storage) {
 		res := storage[key]
-		if res.Stored && served[res.GV.Group+"/"+res.StorageVersion] == nil {
+		if res.Stored && res.StoredAs == nil && served[res.GV.Group+"/"+res.StorageVersion] == nil {
 			d.fail(res.Pos, "name a version that has a document", "%s is stored as %s, which is not served", res.Plural, res.StorageVersion)
 		}
 	}

@@ -28,6 +28,7 @@ func (d *documents) checkCompiled() {
 			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
 		}
 		for _, res := range gv.Resources {
+			d.convert(res)
 			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
 		}
 	}
@@ -112,7 +113,7 @@ func noHooks(t *schema.Table) []func(document.Value) {
 // checkPaths checks where columns, selectable fields and scales look.
 func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Resource) {
 	for _, c := range res.Columns {
-		if c.Path == "" {
+		if c.Path == "" || res.StoredAs != nil { // shown is what is stored
 			continue
 		}
 		if why := unreachable(t, root, c.Path, shown); why != "" {
@@ -120,7 +121,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		}
 	}
 	for _, f := range res.Selectable {
-		if f.Path == "" {
+		if f.Path == "" || res.StoredAs != nil {
 			continue
 		}
 		if why := unreachable(t, root, f.Path, shown); why != "" {

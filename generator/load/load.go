@@ -51,6 +51,7 @@ type documents struct {
 	groups map[string]*model.GroupVersion // by directory
 	types  map[string]*model.Type         // by ID
 	links  []link
+	stored []stored
 }
 
 // link is a reference from a group version's document to a schema.
@@ -192,6 +193,7 @@ func (d *documents) resolve() {
 			}
 		}
 	}
+	d.resolveStored()
 }
 
 func sortedKeys[V any](m map[string]V) []string {

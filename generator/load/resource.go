@@ -14,8 +14,8 @@ var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "
 // resource reads one entry of x-cluster-resources.
 func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
-	var scope, ref string
-	kindAt := res.Pos
+	var scope, ref, storedAs string
+	kindAt, storedAt := res.Pos, res.Pos
 	d.object(e.value, "a resource", map[string]func(node){
 		"kind": func(n node) {
 			kindAt = n.pos()
@@ -26,6 +26,10 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
 		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
 		"storage": d.boolean(&res.Stored), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
+		"storedAs": func(n node) {
+			storedAt = n.pos()
+			d.text(&storedAs)(n)
+		},
 		"schema":     d.text(&ref),
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
@@ -60,6 +64,12 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		ref = "/" + gv.Dir + "/" + res.Kind
 	}
 	d.links = append(d.links, link{kindAt, gv, ref, &res.Type})
+	if storedAs != "" {
+		res.Stored = true
+		d.stored = append(d.stored, stored{storedAt, res, storedAs})
+	} else {
+		d.checkAliases(res, res.Selectable)
+	}
 	for i := range res.Subresources {
 		res.HasStatus = res.HasStatus || res.Subresources[i].Name == "status"
 	}
@@ -146,9 +156,13 @@ func (d *documents) selectable(n node, res *model.Resource) {
 		d.checkSelectable(f, res)
 		res.Selectable = append(res.Selectable, f)
 	}
+}
+
+// checkAliases checks that the aliases of a resource stand for something.
+func (d *documents) checkAliases(res *model.Resource, fields []model.Selectable) {
 	for _, f := range res.Selectable {
 		known := f.AliasOf == "" || f.AliasOf == "metadata.name" || f.AliasOf == "metadata.namespace"
-		for _, other := range res.Selectable {
+		for _, other := range fields {
 			known = known || other.Name == f.AliasOf
 		}
 		if !known {

@@ -66,6 +66,8 @@ type Resource struct {
 	DeleteReturnsObject bool // deleteReturnsObject: delete answers with the object
 	StorageVersion      string
 	StorageVersionHash  string
+	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
+	Conversion          *Conversion
 	Hooks               []string // create, update, validate
 	Columns             []Column
 	Selectable          []Selectable
@@ -98,4 +100,19 @@ type Subresource struct {
 	Verbs                                  []string
 	Type                                   *Type
 	SpecReplicas, StatusReplicas, Selector string // scale only, dotted paths
+}
+
+// Conversion says how objects of a resource that is stored as another get into
+// that version and back. Same: the two types differ in nothing. Otherwise the
+// fields of the plans are copied, and with Hook hand-written code does the rest.
+type Conversion struct {
+	Same, Hook bool
+	To, From   []Copy
+}
+
+// Copy is a field that both versions have: of one type, or with Below objects
+// whose fields are copied one by one.
+type Copy struct {
+	Name  string
+	Below []Copy
 }

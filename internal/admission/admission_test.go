@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -50,7 +51,7 @@ func (w world) EachClass(_ context.Context, visit func(document.Value) bool) err
 	return nil
 }
 
-var groups = catalog.New(policy.New(time.Now))
+var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
 
 func resource(t *testing.T, plural string) *api.Resource {
 	t.Helper()

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -95,6 +97,7 @@ type Resource struct {
 	Subresources        []Subresource
 	Hooks               *Hooks // nil when the kind has none
 	Deprecated          *Deprecation
+	Conversion          *Conversion // nil when objects are stored in this version; columns and lifecycle then are those of Storage
 }
 
 // GroupResource names the resource type in messages.
@@ -149,7 +152,19 @@ type ScalePaths struct{ SpecReplicas, StatusReplicas, Selector []string }
 // Deprecation is what a deprecated resource tells its users.
 type Deprecation struct {
 	Since, RemovedIn string // releases, "1.24"
-	Replacement      string // "autoscaling/v2 HorizontalPodAutoscaler"; "" for none
+	Replacement      string // "autoscaling/v2.HorizontalPodAutoscaler"; "" for none
+}
+
+// Warning is the text that users of a deprecated kind ("v1 ComponentStatus") get.
+func (d *Deprecation) Warning(kind string) string {
+	text := kind + " is deprecated in v" + d.Since + "+"
+	if d.RemovedIn != "" {
+		text += ", unavailable in v" + d.RemovedIn + "+"
+	}
+	if i := strings.LastIndexByte(d.Replacement, '.'); i >= 0 {
+		text += "; use " + d.Replacement[:i] + " " + d.Replacement[i+1:]
+	}
+	return text
 }
 
 // Hooks are the hand-written rules of one kind, where a schema cannot say

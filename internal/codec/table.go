@@ -62,6 +62,9 @@ func NewTable(res *api.Resource, o TableOptions) (*Table, error) {
 	return t, nil
 }
 
+// HasObjects reports whether the rows hold the objects.
+func (t *Table) HasObjects() bool { return t.opts.IncludeObject == IncludeObject }
+
 func newColumn(res *api.Resource, c *api.Column) column {
 	col := column{Column: c, absent: "null"}
 	if c.Cell != nil {

@@ -33,13 +33,13 @@ type fieldRule struct {
 }
 
 // parseFields reads a field selector for a resource with these selectable
-// fields. The rules are sorted by slot.
-func parseFields(text string, selectable []api.Selectable) ([]fieldRule, error) {
+// fields, whose headers hold the stored ones. The rules are sorted by slot.
+func parseFields(text string, selectable, stored []api.Selectable) ([]fieldRule, error) {
 	if len(text) > MaxText {
 		return nil, api.BadRequest("invalid selector: the field selector is %d bytes long, at most %d are allowed", len(text), MaxText)
 	}
 	parsed, err := fields.ParseAndTransformSelector(text, func(name, value string) (string, string, error) {
-		if _, ok := resolveField(name, selectable); !ok {
+		if _, ok := resolveField(name, selectable, stored); !ok {
 			return "", "", api.BadRequest("field label not supported: %s (supported: %s)", name, strings.Join(fieldNames(selectable), ", "))
 		}
 		return name, value, nil
@@ -53,7 +53,7 @@ func parseFields(text string, selectable []api.Selectable) ([]fieldRule, error) 
 	}
 	var rules []fieldRule
 	for _, r := range parsed.Requirements() {
-		rule, _ := resolveField(r.Field, selectable)
+		rule, _ := resolveField(r.Field, selectable, stored)
 		rule.value = r.Value
 		rule.negate = r.Operator == selection.NotEquals
 		rules = append(rules, rule)
@@ -63,14 +63,21 @@ func parseFields(text string, selectable []api.Selectable) ([]fieldRule, error) 
 }
 
 // resolveField says where the value of a named field is. An alias stands for
-// the field that it names; aliases of aliases are not followed.
-func resolveField(name string, selectable []api.Selectable) (fieldRule, bool) {
-	target := name
+// the field that it names; aliases of aliases are not followed. The fields of a
+// version that is not stored stand for stored ones.
+func resolveField(name string, selectable, stored []api.Selectable) (fieldRule, bool) {
+	target, known := name, name == nameField || name == namespaceField
 	for i := range selectable {
-		if f := &selectable[i]; f.Name == name && f.AliasOf != "" {
-			target = f.AliasOf
-			break
+		if f := &selectable[i]; f.Name == name {
+			known = true
+			if f.AliasOf != "" {
+				target = f.AliasOf
+				break
+			}
 		}
+	}
+	if !known {
+		return fieldRule{}, false
 	}
 	switch target {
 	case nameField:
@@ -80,7 +87,7 @@ func resolveField(name string, selectable []api.Selectable) (fieldRule, bool) {
 	}
 	var rule fieldRule
 	found := false
-	slots(selectable, func(slot int, f *api.Selectable) {
+	slots(stored, func(slot int, f *api.Selectable) {
 		if f.Name == target && !found {
 			rule, found = fieldRule{slot: slot, absent: f.Default}, true
 		}

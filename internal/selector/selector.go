@@ -38,7 +38,7 @@ func New(labelText, fieldText string, r *api.Resource) (*Selector, error) {
 		}
 	}
 	if fieldText != "" {
-		if s.fields, err = parseFields(fieldText, r.Selectable); err != nil {
+		if s.fields, err = parseFields(fieldText, r.Selectable, r.Storage().Selectable); err != nil {
 			return nil, err
 		}
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
 // now is the time of all tests.
 var now = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 
-var groups = catalog.New(policy.New(func() time.Time { return now }))
+var groups = catalog.New(policy.New(func() time.Time { return now }), conversion.Hooks{})
 
 // resource finds the catalog row of a kind.
 func resource(t testing.TB, apiVersion, kind string) *api.Resource {

@@ -4,7 +4,67 @@ package autoscalingv1
 
 import (
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	"github.com/capstan-dev/capstan/value"
 )
+
+// CrossVersionObjectReference: Names an object in the namespace of the autoscaler.
+type CrossVersionObjectReference struct {
+	// Kind of the object, for example Deployment.
+	Kind string `json:"kind"`
+	// Name of the object in the namespace.
+	Name string `json:"name"`
+	// Group and version of the kind, for example apps/v1.
+	APIVersion string `json:"apiVersion,omitempty"`
+}
+
+// HorizontalPodAutoscaler: Changes the number of replicas of a workload by what is measured of its
+// pods or of other objects.
+type HorizontalPodAutoscaler struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Name and labels of the autoscaler; its workload is in the same namespace.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// What is scaled, by which measurements, and within which bounds.
+	Spec HorizontalPodAutoscalerSpec `json:"spec"`
+	// What the autoscaler measured last and what it decided.
+	Status HorizontalPodAutoscalerStatus `json:"status"`
+}
+
+// HorizontalPodAutoscalerList: A list of objects of kind HorizontalPodAutoscaler.
+type HorizontalPodAutoscalerList struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Metadata of the list.
+	Metadata metav1.ListMeta `json:"metadata"`
+	// The objects of the list.
+	Items []HorizontalPodAutoscaler `json:"items"`
+}
+
+// HorizontalPodAutoscalerSpec: Target, bounds and measurements of an autoscaler.
+type HorizontalPodAutoscalerSpec struct {
+	// The workload whose scale subresource is written; it must have one.
+	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef"`
+	// Fewest replicas that the workload is scaled to; 1 when not given.
+	MinReplicas *int32 `json:"minReplicas,omitempty"`
+	// Most replicas that the workload is scaled to; not less than minReplicas.
+	MaxReplicas int32 `json:"maxReplicas"`
+	// Processor use that is aimed at, averaged over all pods, in percent of what they request.
+	TargetCPUUtilizationPercentage *int32 `json:"targetCPUUtilizationPercentage,omitempty"`
+}
+
+// HorizontalPodAutoscalerStatus: Latest observation and decision of an autoscaler.
+type HorizontalPodAutoscalerStatus struct {
+	// Generation of the spec that this status is about.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+	// When the number of replicas was changed last.
+	LastScaleTime *value.Time `json:"lastScaleTime,omitempty"`
+	// Replicas that the workload had when it was looked at last.
+	CurrentReplicas int32 `json:"currentReplicas"`
+	// Replicas that the autoscaler wants the workload to have.
+	DesiredReplicas int32 `json:"desiredReplicas"`
+	// Processor use of the pods as last measured, on average, in percent of what they request.
+	CurrentCPUUtilizationPercentage *int32 `json:"currentCPUUtilizationPercentage,omitempty"`
+}
 
 // Scale: Uniform view of a workload's replica count, exposed through its scale subresource.
 type Scale struct {

@@ -3,6 +3,22 @@
 package autoscalingv1
 
 // SetKind fills in Kind and APIVersion.
+func (x *HorizontalPodAutoscaler) SetKind() {
+	x.Kind, x.APIVersion = "HorizontalPodAutoscaler", "autoscaling/v1"
+}
+
+// GetName returns the name of the object.
+func (x *HorizontalPodAutoscaler) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *HorizontalPodAutoscaler) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *HorizontalPodAutoscalerList) SetKind() {
+	x.Kind, x.APIVersion = "HorizontalPodAutoscalerList", "autoscaling/v1"
+}
+
+// SetKind fills in Kind and APIVersion.
 func (x *Scale) SetKind() { x.Kind, x.APIVersion = "Scale", "autoscaling/v1" }
 
 // GetName returns the name of the object.

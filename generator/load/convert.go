@@ -1,0 +1,102 @@
+package load
+
+import (
+	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// convert plans the conversion of a resource that is stored in another version.
+func (d *documents) convert(res *model.Resource) {
+	if res.StoredAs == nil {
+		return
+	}
+	own := place{res.GV.Table, res.GV.Table.Root(res.Type.Name)}
+	as := place{res.StoredAs.GV.Table, res.StoredAs.GV.Table.Root(res.StoredAs.Type.Name)}
+	c := &model.Conversion{Same: own.same(as, map[[2]schema.Ref]bool{})}
+	if !c.Same {
+		var lost1, lost2 bool
+		c.To, lost1 = own.plan(as)
+		c.From, lost2 = as.plan(own)
+		c.To, c.From = c.To[2:], c.From[2:] // without kind and apiVersion
+		c.Hook = lost1 || lost2
+	}
+	res.Conversion = c
+}
+
+// place is a type in its table.
+type place struct {
+	table *schema.Table
+	ref   schema.Ref
+}
+
+func (p place) typ() *schema.Type           { return &p.table.Types[p.ref] }
+func (p place) at(ref schema.Ref) place     { return place{p.table, ref} }
+func (p place) field(i int) (place, string) { f := &p.typ().Fields[i]; return p.at(f.Type), f.Name }
+
+// same reports whether the canonical text of every value is that of the same
+// value of the other type, and that what it can be is the same.
+func (p place) same(o place, seen map[[2]schema.Ref]bool) bool {
+	key := [2]schema.Ref{p.ref, o.ref}
+	if p.ref < 0 || o.ref < 0 || seen[key] {
+		return p.ref < 0 == (o.ref < 0)
+	}
+	seen[key] = true
+	a, b := p.typ(), o.typ()
+	if a.Kind != b.Kind || a.Bits != b.Bits || len(a.Fields) != len(b.Fields) {
+		return false
+	}
+	for i := range a.Fields {
+		f, g := &a.Fields[i], &b.Fields[i]
+		if f.Name != g.Name || f.Presence != g.Presence || !p.at(f.Type).same(o.at(g.Type), seen) {
+			return false
+		}
+	}
+	return !hasElem(a) || p.at(a.Elem).same(o.at(b.Elem), seen)
+}
+
+// fits reports whether every value can be read as one of the other type, and
+// nothing of it is lost.
+func (p place) fits(o place, seen map[[2]schema.Ref]bool) bool {
+	key := [2]schema.Ref{p.ref, o.ref}
+	if p.ref < 0 || o.ref < 0 || seen[key] {
+		return p.ref < 0 == (o.ref < 0)
+	}
+	seen[key] = true
+	a, b := p.typ(), o.typ()
+	if a.Kind != b.Kind || a.Bits > b.Bits {
+		return false
+	}
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		if j := b.Field(f.Name); j < 0 || !p.at(f.Type).fits(o.at(b.Fields[j].Type), seen) {
+			return false
+		}
+	}
+	return !hasElem(a) || p.at(a.Elem).fits(o.at(b.Elem), seen)
+}
+
+func hasElem(t *schema.Type) bool { return t.Kind == schema.List || t.Kind == schema.Map }
+
+// plan says which fields of an object are copied into one of another type. lost
+// reports whether there are others.
+func (p place) plan(o place) (copies []model.Copy, lost bool) {
+	for i := range p.typ().Fields {
+		from, name := p.field(i)
+		j := o.typ().Field(name)
+		if j < 0 {
+			lost = true
+			continue
+		}
+		to, _ := o.field(j)
+		switch {
+		case from.fits(to, map[[2]schema.Ref]bool{}):
+			copies = append(copies, model.Copy{Name: name})
+		case from.typ().Kind == schema.Object && to.typ().Kind == schema.Object:
+			below, less := from.plan(to)
+			copies, lost = append(copies, model.Copy{Name: name, Below: below}), lost || less
+		default:
+			lost = true
+		}
+	}
+	return copies, lost
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/convert"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// A kind that is served in several versions is stored in one of them. A write in
+// another is decoded, and recorded in managedFields, in its own version; from
+// there on the object is what is stored, and answers are converted back. For
+// kinds of one version nothing of this runs.
+
+// stored is the target in the version that its objects are stored in.
+func (t target) stored() target {
+	if t.resource.Conversion != nil {
+		t.resource = t.resource.Storage()
+		if t.sub != nil {
+			t.sub = t.resource.Subresource(t.sub.Name)
+		}
+	}
+	return t
+}
+
+// servedBody is a stored object in the version of a row.
+func servedBody(res *api.Resource, body []byte) ([]byte, error) {
+	if res.Conversion == nil {
+		return body, nil
+	}
+	return convert.AppendServed(nil, res, body)
+}
+
+// servedWrite makes a write in a version that is not the stored one. It must be
+// released when the write is made.
+type servedWrite struct {
+	s    *Server
+	t    target // as it was asked for
+	opts *writeOptions
+	docs []*document.Document
+}
+
+func (w *servedWrite) release() {
+	for _, doc := range w.docs {
+		doc.Release()
+	}
+}
+
+// next is a step of transact: it shows the current object to make in the version
+// of the request, and gives what that returns in the stored one.
+func (w *servedWrite) next(current *store.Entry, old document.Value, make nextFunc) (document.Value, error) {
+	if current == nil {
+		obj, err := make(nil, old)
+		if err != nil {
+			return obj, err
+		}
+		return w.store(obj, old)
+	}
+	doc, err := convert.FromStorage(w.t.resource, old)
+	if err != nil {
+		return old, err
+	}
+	w.docs = append(w.docs, doc)
+	served := *current
+	served.Body = doc.Root().AppendJSON(nil)
+	obj, err := make(&served, doc.Root())
+	if err != nil {
+		return obj, err
+	}
+	if err := checkPreconditions(w.t.resource, w.t.name, obj.Get("metadata"), doc.Root().Get("metadata")); err != nil {
+		return obj, err
+	}
+	return w.store(obj, doc.Root())
+}
+
+// store records who owns what of an object, which is to replace old, and gives it
+// in the version that is stored. Rules that hold in the version of the request
+// only are applied here.
+func (w *servedWrite) store(obj, old document.Value) (document.Value, error) {
+	res := w.t.resource
+	if err := w.s.own(w.t, old, obj, *w.opts); err != nil {
+		return obj, err
+	}
+	w.opts.applied = true // nobody else shall record it
+	if res.Hooks != nil && res.Hooks.Validate != nil {
+		w.opts.causes = res.Hooks.Validate(obj, old)
+	}
+	doc, err := convert.ToStorage(res, obj)
+	if err != nil {
+		return obj, err
+	}
+	w.docs = append(w.docs, doc)
+	return doc.Root(), nil
+}
+
+// createServed stores a new object that is in the version of the target.
+func (s *Server) createServed(ctx context.Context, t target, obj document.Value, opts writeOptions) (store.Entry, error) {
+	if t.resource.Conversion == nil {
+		return s.createObject(ctx, t.resource, t.namespace, obj, opts)
+	}
+	if err := matchNamespace(t.resource, obj.SetObject("metadata"), t.namespace); err != nil {
+		return store.Entry{}, err
+	}
+	w := &servedWrite{s: s, t: t, opts: &opts}
+	defer w.release()
+	obj, err := w.store(obj, document.Value{})
+	if err != nil {
+		return store.Entry{}, err
+	}
+	entry, err := s.createObject(ctx, t.resource.Storage(), t.namespace, obj, opts)
+	var taken *api.Error
+	if errors.As(err, &taken) && taken.Reason == api.ReasonAlreadyExists {
+		return entry, api.AlreadyExists(t.resource.GroupResource(), taken.Name)
+	}
+	return entry, err
+}
+
+// kindVersions converts between the versions of one kind, for records of
+// managers that write in another version than the one that is looked at.
+type kindVersions struct {
+	rows   map[string]*api.Resource // by apiVersion
+	owners owners
+}
+
+// Convert implements apply.Versions.
+func (v *kindVersions) Convert(obj document.Value, from, to string) (*document.Document, bool, error) {
+	in, out := v.rows[from], v.rows[to]
+	if in == nil || out == nil {
+		return nil, false, nil
+	}
+	// obj may come without types and, as a part of an object, incomplete.
+	doc, err := document.ReadTyped(in.GV.Table, in.Type, obj.AppendJSON(nil))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, step := range []struct {
+		res  *api.Resource
+		turn func(*api.Resource, document.Value) (*document.Document, error)
+	}{{in, convert.ToStorage}, {out, convert.FromStorage}} {
+		if step.res.Conversion == nil {
+			continue
+		}
+		next, err := step.turn(step.res, doc.Root())
+		doc.Release()
+		if err != nil {
+			return nil, false, err
+		}
+		doc = next
+	}
+	return doc, true, nil
+}
+
+// Type implements apply.Versions.
+func (v *kindVersions) Type(version string) (*schema.Table, schema.Ref) {
+	res := v.rows[version]
+	return v.owners[res].kind.Table, res.Type
+}

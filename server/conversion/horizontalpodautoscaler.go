@@ -1,0 +1,190 @@
+package conversion
+
+import (
+	"encoding/json"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// The annotations in which autoscaling/v1 keeps what it has no fields for.
+const (
+	annotationPrefix         = "autoscaling.alpha." + catalog.LabelDomain + "/"
+	metricsAnnotation        = annotationPrefix + "metrics"
+	currentMetricsAnnotation = annotationPrefix + "current-metrics"
+	conditionsAnnotation     = annotationPrefix + "conditions"
+	behaviorAnnotation       = annotationPrefix + "behavior"
+)
+
+// AutoscalingV1HorizontalPodAutoscalerFromStorage shows a target of processor use
+// as the one field that v1 has for it. Everything else goes into annotations.
+func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.Value) {
+	spec, status := from.Get("spec"), from.Get("status")
+	keep := func(name string, text []byte) {
+		to.SetObject("metadata").SetObject("annotations").SetString(name, string(text))
+	}
+	main := processorMetric(spec.Get("metrics"))
+	others := make([]metric, 0, spec.Get("metrics").Len())
+	for i, m := range spec.Get("metrics").Elements() {
+		if i != main {
+			others = append(others, readMetric(m))
+		}
+	}
+	if main >= 0 {
+		n, _ := spec.Get("metrics").Index(main).At("resource", "target", "averageUtilization").Int()
+		to.SetObject("spec").SetInt("targetCPUUtilizationPercentage", n)
+	}
+	if len(others) > 0 {
+		keep(metricsAnnotation, encode(others, metric.v1))
+	}
+	current := make([]metricStatus, 0, status.Get("currentMetrics").Len())
+	for _, m := range status.Get("currentMetrics").Elements() {
+		current = append(current, readMetricStatus(m))
+		if use := m.At("resource", "current", "averageUtilization"); m.Get("type").Equals("Resource") && m.At("resource", "name").Equals("cpu") && use.Exists() {
+			n, _ := use.Int()
+			to.SetObject("status").SetInt("currentCPUUtilizationPercentage", n)
+		}
+	}
+	if len(current) > 0 {
+		keep(currentMetricsAnnotation, encode(current, metricStatus.v1))
+	}
+	if conditions := status.Get("conditions"); conditions.Len() > 0 {
+		keep(conditionsAnnotation, conditions.AppendJSON(nil))
+	}
+	var b behavior
+	if v := spec.Get("behavior"); v.Exists() && json.Unmarshal(v.AppendJSON(nil), &b) == nil && b != (behavior{}) {
+		if text, err := json.Marshal(internalBehavior{b.ScaleUp.internal(), b.ScaleDown.internal()}); err == nil {
+			keep(behaviorAnnotation, text)
+		}
+	}
+}
+
+// AutoscalingV1HorizontalPodAutoscalerToStorage puts the fields of v1 and what its
+// annotations hold together again. Annotations that cannot be read count for
+// nothing.
+func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Value) {
+	annotations := from.At("metadata", "annotations")
+	spec, status := to.SetObject("spec"), to.SetObject("status")
+	var metrics []metric
+	var kept []metricV1
+	if json.Unmarshal([]byte(annotations.Get(metricsAnnotation).Text()), &kept) == nil {
+		for _, m := range kept {
+			metrics = append(metrics, m.stored())
+		}
+	}
+	if n, ok := from.At("spec", "targetCPUUtilizationPercentage").Int(); ok {
+		use := int32(n)
+		metrics = append(metrics, metric{Type: "Resource", Resource: &source{Name: "cpu", Target: target{Type: "Utilization", AverageUtilization: &use}}})
+	}
+	set(spec, "metrics", metrics, len(metrics))
+	var current []metricStatus
+	if n, ok := from.At("status", "currentCPUUtilizationPercentage").Int(); ok {
+		use := int32(n)
+		current = []metricStatus{{Type: "Resource", Resource: &sourceStatus{Name: "cpu", Current: measured{AverageUtilization: &use}}}}
+	}
+	var keptStatus []metricStatusV1
+	if json.Unmarshal([]byte(annotations.Get(currentMetricsAnnotation).Text()), &keptStatus) == nil {
+		current = nil
+		for _, m := range keptStatus {
+			current = append(current, m.stored())
+		}
+	}
+	set(status, "currentMetrics", current, len(current))
+	var conditions []json.RawMessage
+	if json.Unmarshal([]byte(annotations.Get(conditionsAnnotation).Text()), &conditions) == nil {
+		set(status, "conditions", conditions, len(conditions))
+	}
+	var b internalBehavior
+	if json.Unmarshal([]byte(annotations.Get(behaviorAnnotation).Text()), &b) == nil && b != (internalBehavior{}) {
+		set(spec, "behavior", behavior{b.ScaleUp.rules(), b.ScaleDown.rules()}, 1)
+	}
+	DropAutoscalerAnnotations(to)
+}
+
+// set writes a value with something in it; one that the field cannot hold is
+// left out.
+func set(obj document.Value, name string, value any, length int) {
+	if length == 0 {
+		return
+	}
+	if text, err := json.Marshal(value); err == nil {
+		_ = obj.SetRaw(name, text)
+	}
+}
+
+// DropAutoscalerAnnotations removes the annotations that only v1 has.
+func DropAutoscalerAnnotations(obj document.Value) {
+	annotations := obj.At("metadata", "annotations")
+	had := annotations.Len() > 0
+	for _, name := range []string{metricsAnnotation, currentMetricsAnnotation, conditionsAnnotation, behaviorAnnotation} {
+		annotations.Remove(name)
+	}
+	if had && annotations.Len() == 0 {
+		obj.Get("metadata").Remove("annotations")
+	}
+}
+
+// processorMetric is the index of the metric that v1 has a field for: the last
+// that aims at a use of cpu in percent. -1 for none.
+func processorMetric(metrics document.Value) int {
+	found := -1
+	for i, m := range metrics.Elements() {
+		target := m.At("resource", "target")
+		plain := m.Len() == 2 && target.Len() == 2 // there is nothing else
+		if plain && m.Get("type").Equals("Resource") && m.At("resource", "name").Equals("cpu") && target.Get("averageUtilization").Exists() {
+			found = i
+		}
+	}
+	return found
+}
+
+// NormalAutoscaler gives an object of v2 the form that it has after it was one of
+// v1, so that nothing is lost in that version: the metric that v1 has a field for
+// is the last one, and targets say the type of the value that they have.
+func NormalAutoscaler(obj document.Value) {
+	DropAutoscalerAnnotations(obj)
+	metrics := obj.At("spec", "metrics")
+	if main := processorMetric(metrics); main >= 0 && main < metrics.Len()-1 {
+		metrics.AppendValue(metrics.Index(main))
+		metrics.RemoveIndex(main)
+	}
+	for _, m := range metrics.Elements() {
+		for _, member := range []struct {
+			name string
+			typ  func(target document.Value) string
+		}{{"resource", useType}, {"containerResource", useType}, {"pods", averageType}, {"object", objectType}, {"external", externalType}} {
+			target := m.At(member.name, "target")
+			if !target.Exists() {
+				continue
+			}
+			switch was, typ := target.Get("type").Text(), member.typ(target); was {
+			case typ:
+			case "Utilization", "Value", "AverageValue": // others are refused
+				target.SetString("type", typ)
+			}
+		}
+	}
+}
+
+func useType(target document.Value) string {
+	if target.Get("averageUtilization").Exists() {
+		return "Utilization"
+	}
+	return "AverageValue"
+}
+
+func averageType(document.Value) string { return "AverageValue" }
+
+func objectType(target document.Value) string {
+	if target.Get("averageValue").Exists() {
+		return "AverageValue"
+	}
+	return "Value"
+}
+
+func externalType(target document.Value) string {
+	if target.Get("value").Exists() {
+		return "Value"
+	}
+	return "AverageValue"
+}

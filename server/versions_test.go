@@ -1,0 +1,173 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const autoscalers = "/namespaces/default/horizontalpodautoscalers"
+
+const autoscalerV2 = `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"web"},"spec":{
+	"scaleTargetRef":{"kind":"Deployment","name":"web"},"maxReplicas":5,"metrics":[
+	{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":60}}},
+	{"type":"Pods","pods":{"metric":{"name":"hits"},"target":{"type":"AverageValue","averageValue":"10"}}}]}}`
+
+// One object is read and written in every version of its kind, by every verb.
+func TestAnObjectInSeveralVersions(t *testing.T) {
+	h := startServer(t, nil)
+	v1, v2, beta := "/apis/autoscaling/v1"+autoscalers, "/apis/autoscaling/v2"+autoscalers, "/apis/autoscaling/v2beta2"+autoscalers
+	made := h.post(v2, autoscalerV2)
+	if made.code != http.StatusCreated {
+		t.Fatalf("%d %s", made.code, made.body)
+	}
+	uid := made.field(t, "metadata.uid")
+	same := func(path, version string, want map[string]any) reply {
+		t.Helper()
+		r := h.get(path)
+		if r.code != http.StatusOK || r.field(t, "apiVersion") != version || r.field(t, "metadata.uid") != uid {
+			t.Fatalf("%s: %d %s", path, r.code, r.body)
+		}
+		for field, value := range want {
+			if got := r.field(t, field); got != value {
+				t.Errorf("%s: %s is %v, want %v", path, field, got, value)
+			}
+		}
+		return r
+	}
+	same(v1+"/web", "autoscaling/v1", map[string]any{"spec.targetCPUUtilizationPercentage": 60.0, "spec.metrics": nil})
+	same(beta+"/web", "autoscaling/v2beta2", map[string]any{"spec.metrics.1.resource.target.averageUtilization": 60.0})
+
+	put := same(v1+"/web", "autoscaling/v1", nil)
+	text := strings.Replace(string(put.body), `"targetCPUUtilizationPercentage":60`, `"targetCPUUtilizationPercentage":70`, 1)
+	if r := h.send(http.MethodPut, v1+"/web", "application/json", []byte(text)); r.code != http.StatusOK || r.field(t, "apiVersion") != "autoscaling/v1" {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.send(http.MethodPut, v1+"/web", "application/json", []byte(text)); r.code != http.StatusConflict {
+		t.Errorf("a stale update: %d %s", r.code, r.body)
+	}
+	same(v2+"/web", "autoscaling/v2", map[string]any{"spec.metrics.0.pods.metric.name": "hits", "spec.metrics.1.resource.target.averageUtilization": 70.0})
+	patch := `{"spec":{"targetCPUUtilizationPercentage":75}}`
+	if r := h.send(http.MethodPatch, v1+"/web", "application/merge-patch+json", []byte(patch)); r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	before := same(v2+"/web", "autoscaling/v2", map[string]any{"spec.metrics.1.resource.target.averageUtilization": 75.0, "metadata.annotations": nil})
+	if r := h.send(http.MethodPatch, v1+"/web", "application/merge-patch+json", []byte(patch)); r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	same(v2+"/web", "autoscaling/v2", map[string]any{"metadata.resourceVersion": before.field(t, "metadata.resourceVersion")})
+
+	status := `{"status":{"desiredReplicas":2,"conditions":[{"type":"AbleToScale","status":"True"}]}}`
+	if r := h.send(http.MethodPatch, beta+"/web/status", "application/merge-patch+json", []byte(status)); r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	r := same(v1+"/web", "autoscaling/v1", map[string]any{"status.desiredReplicas": 2.0})
+	kept := r.field(t, "metadata.annotations").(map[string]any)
+	if !strings.Contains(kept["autoscaling.alpha.kubernetes.io/conditions"].(string), "AbleToScale") {
+		t.Errorf("conditions are not kept: %v", kept)
+	}
+	var versions []string
+	for _, e := range r.field(t, "metadata.managedFields").([]any) {
+		versions = append(versions, e.(map[string]any)["apiVersion"].(string))
+	}
+	slices.Sort(versions)
+	if got := strings.Join(versions, " "); got != "autoscaling/v1 autoscaling/v2 autoscaling/v2beta2" {
+		t.Errorf("managers wrote in %s", got)
+	}
+	if r := h.post(v1, `{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","metadata":{"name":"web"},"spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"K","name":"n"}}}`); r.code != http.StatusConflict {
+		t.Errorf("a second one: %d %s", r.code, r.body)
+	}
+	if r := h.post(v1, `{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","metadata":{"name":"bad"},"spec":{"maxReplicas":1,"targetCPUUtilizationPercentage":0,"scaleTargetRef":{"kind":"K","name":"n"}}}`); r.code != http.StatusUnprocessableEntity || r.field(t, "details.causes.0.field") != "spec.metrics[0].resource.target.averageUtilization" {
+		t.Errorf("no use: %d %s", r.code, r.body)
+	}
+	if r := h.send(http.MethodDelete, v1+"/web", "", nil); r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.get(v2 + "/web"); r.code != http.StatusNotFound {
+		t.Errorf("after its deletion: %d", r.code)
+	}
+}
+
+// Lists, tables, the binary form and watches are in the version that is asked
+// for, and deprecated versions say so, found or not.
+func TestRepresentationsInSeveralVersions(t *testing.T) {
+	h := startServer(t, nil)
+	if r := h.post("/apis/autoscaling/v2"+autoscalers, autoscalerV2); r.code != http.StatusCreated {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	for version, field := range map[string]string{"v1": "items.0.spec.targetCPUUtilizationPercentage", "v2": "items.0.spec.metrics.1.resource.target.averageUtilization", "v2beta2": "items.0.spec.metrics.1.resource.target.averageUtilization"} {
+		list := h.get("/apis/autoscaling/" + version + autoscalers)
+		if list.field(t, "apiVersion") != "autoscaling/"+version || list.field(t, field) != 60.0 || list.field(t, "items.0.kind") != nil {
+			t.Errorf("%s: %s", version, list.body)
+		}
+		table := h.send(http.MethodGet, "/apis/autoscaling/"+version+autoscalers+"?includeObject=Object", "", nil, "Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+		if table.field(t, "rows.0.cells.2") != "<unknown>/10, <unknown>/60%" || table.field(t, "rows.0.object.apiVersion") != "autoscaling/"+version {
+			t.Errorf("%s: %s", version, table.body)
+		}
+		binary := h.send(http.MethodGet, "/apis/autoscaling/"+version+autoscalers, "", nil, "Accept", "application/vnd.kubernetes.protobuf")
+		if !strings.HasPrefix(string(binary.body), "k8s\x00") || !strings.Contains(string(binary.body), "autoscaling/"+version) {
+			t.Errorf("%s: %q", version, binary.body)
+		}
+	}
+	warning := `299 - "autoscaling/v2beta2 HorizontalPodAutoscaler is deprecated in v1.23+, unavailable in v1.26+; use autoscaling/v2 HorizontalPodAutoscaler"`
+	for _, name := range []string{"web", "missing"} {
+		if got := h.get("/apis/autoscaling/v2beta2" + autoscalers + "/" + name).header.Values("Warning"); len(got) != 1 || got[0] != warning {
+			t.Errorf("%s: warnings %q", name, got)
+		}
+	}
+	if got := h.get("/apis/autoscaling/v2" + autoscalers).header.Values("Warning"); len(got) != 0 {
+		t.Errorf("warnings %q", got)
+	}
+}
+
+// Watchers of several versions see the same change, each in its own.
+func TestWatchesInSeveralVersions(t *testing.T) {
+	h := startServer(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	open := func(version string) *bufio.Scanner {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.server.URL()+"/apis/autoscaling/"+version+"/horizontalpodautoscalers?watch=1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+adminToken)
+		resp, err := h.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return bufio.NewScanner(resp.Body)
+	}
+	watches := map[string]*bufio.Scanner{"v1": open("v1"), "v2": open("v2"), "v2beta2": open("v2beta2")}
+	if r := h.post("/apis/autoscaling/v2"+autoscalers, autoscalerV2); r.code != http.StatusCreated {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.send(http.MethodDelete, "/apis/autoscaling/v1"+autoscalers+"/web", "", nil); r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	for version, lines := range watches {
+		for _, event := range []string{"ADDED", "DELETED"} {
+			if !lines.Scan() {
+				t.Fatalf("%s ended: %v", version, lines.Err())
+			}
+			var e struct {
+				Type   string
+				Object struct {
+					APIVersion string
+					Spec       map[string]any
+				}
+			}
+			if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+				t.Fatal(err)
+			}
+			if _, old := e.Object.Spec["targetCPUUtilizationPercentage"]; e.Type != event || e.Object.APIVersion != "autoscaling/"+version || old != (version == "v1") {
+				t.Errorf("%s: %s", version, lines.Bytes())
+			}
+		}
+	}
+}
