@@ -73,6 +73,9 @@ type Config struct {
 	// ServiceClusterIPRange is the CIDR that service addresses are taken from,
 	// or two of them with a comma between. Default 10.0.0.0/24.
 	ServiceClusterIPRange string
+	// ServiceNodePortRange is where node ports are taken from: the first and the
+	// last one, "30000-32767", which is the default.
+	ServiceNodePortRange string
 
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
 	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
@@ -136,6 +139,7 @@ const (
 	defaultHistory     = 5 * time.Minute
 	defaultBindAddress = "127.0.0.1"
 	defaultServiceCIDR = "10.0.0.0/24"
+	defaultNodePorts   = "30000-32767"
 	defaultRequestTime = 60 * time.Second
 	defaultWatchTime   = 30 * time.Minute
 	defaultReads       = 400
@@ -152,6 +156,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.BindAddress, defaultBindAddress)
 	setDefault(&c.ServiceAccountIssuer, "https://kubernetes.default.svc")
 	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
+	setDefault(&c.ServiceNodePortRange, defaultNodePorts)
 	setDefault(&c.RequestTimeout, defaultRequestTime)
 	setDefault(&c.MinRequestTimeout, defaultWatchTime)
 	setDefault(&c.MaxRequestsInflight, defaultReads)
@@ -222,6 +227,9 @@ func (c *Config) Validate() error {
 	if _, err := serviceRanges(d.ServiceClusterIPRange); err != nil {
 		all = append(all, err)
 	}
+	if _, _, err := nodePortRange(d.ServiceNodePortRange); err != nil {
+		all = append(all, err)
+	}
 	for _, f := range []struct {
 		name  string
 		value time.Duration
@@ -276,29 +284,6 @@ func (c *Config) storeDir() string { return filepath.Join(c.DataDir, "store") }
 // system:anonymous.
 func (c *Config) anonymous() bool {
 	return !c.DisableAnonymousAuth && !slices.Contains(c.AuthorizationModes, authz.ModeAlwaysAllow)
-}
-
-// serviceRanges parses ServiceClusterIPRange.
-func serviceRanges(text string) ([]netip.Prefix, error) {
-	parts := strings.Split(text, ",")
-	if len(parts) > 2 {
-		return nil, fmt.Errorf("service address range: %q has %d ranges; use one, or one for each address family", text, len(parts))
-	}
-	var ranges []netip.Prefix
-	for _, part := range parts {
-		p, err := netip.ParsePrefix(strings.TrimSpace(part))
-		if err != nil {
-			return nil, fmt.Errorf("service address range: %q is not a CIDR; use one such as %s", part, defaultServiceCIDR)
-		}
-		if p.IsSingleIP() {
-			return nil, fmt.Errorf("service address range: %q has no room for a service; use a wider one such as %s", part, defaultServiceCIDR)
-		}
-		ranges = append(ranges, p.Masked())
-	}
-	if len(ranges) == 2 && ranges[0].Addr().Is4() == ranges[1].Addr().Is4() {
-		return nil, fmt.Errorf("service address range: %q has two ranges of one address family; use one IPv4 and one IPv6 range", text)
-	}
-	return ranges, nil
 }
 
 // tlsVersion turns the name of a protocol version into its number.

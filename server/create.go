@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -51,15 +52,24 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 	}
 	prefix := meta.Get("generateName").Text()
 	generate := meta.Get("name").Text() == "" && prefix != ""
+	var claim *allocate.Claim
 	for try := 1; ; try++ {
 		if generate {
 			meta.SetString("name", generateName(prefix))
 		}
 		s.prepareCreate(res, obj, namespace)
 		if err := s.admit(ctx, target{resource: res, namespace: namespace}, obj, document.Value{}); err != nil {
+			claim.Release()
 			return store.Entry{}, err
 		}
+		if try == 1 { // what is claimed is in the object from then on
+			var err error
+			if claim, err = s.services.claim(target{resource: res, namespace: namespace}, obj, document.Value{}, opts.dryRun); err != nil {
+				return store.Entry{}, err
+			}
+		}
 		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
+			claim.Release()
 			name := meta.Get("name").Text()
 			if generate {
 				name = ""
@@ -67,10 +77,10 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 			return store.Entry{}, api.Invalid(res.GV.Group, res.Kind, name, causes)
 		}
 		entry, err := s.insert(ctx, res, namespace, obj, opts.dryRun)
-		var taken *api.Error
-		if generate && try < generateTries && errors.As(err, &taken) && taken.Reason == api.ReasonAlreadyExists {
+		if generate && try < generateTries && isReason(err, api.ReasonAlreadyExists) {
 			continue
 		}
+		settle(claim, keyOf(res, namespace, meta.Get("name").Text()), !opts.dryRun, err)
 		return entry, err
 	}
 }

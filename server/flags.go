@@ -52,6 +52,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
 	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that are on; all are anyway")
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")
+	fs.StringVar(&c.ServiceNodePortRange, "service-node-port-range", c.ServiceNodePortRange, "ports that node ports are taken from: FIRST-LAST, or FIRST+COUNT")
 
 	fs.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "longest time for a request that is not a watch")
 	fs.Var((*seconds)(&c.MinRequestTimeout), "min-request-timeout", "seconds that a watch stays open at least")

@@ -55,7 +55,7 @@ const inertOptions = `
 	requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix
 	requestheader-group-headers requestheader-username-headers runtime-config
 	service-account-api-audiences service-account-jwks-uri service-account-key-file
-	service-account-max-token-expiration service-node-port-range
+	service-account-max-token-expiration
 	show-hidden-metrics-for-version stderrthreshold storage-backend storage-media-type
 	strict-transport-security-directives target-ram-mb tls-sni-cert-key tracing-config-file vmodule watch-cache-sizes
 `

@@ -45,6 +45,7 @@ type Server struct {
 	budgets         *api.Resource
 	priorityClasses *api.Resource
 	classes         *classCache // of all priorities
+	services        *services
 	discovery       discovery
 	store           store.Store
 	control         *control // nil when the store has no files
@@ -154,6 +155,9 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
+	if s.services, err = newServices(ctx, cfg, findResource(s.groups, "", "services"), s.store); err != nil {
+		return err
+	}
 	s.classes = newClassCache(s.store, prefixOf(s.priorityClasses, ""))
 	s.admission = admission.New(objects{s}, cfg.DisableAdmissionPlugins)
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
@@ -261,6 +265,9 @@ func (s *Server) shutdown(ctx context.Context) {
 func (s *Server) closeParts() error {
 	if s.hub != nil {
 		s.hub.Close()
+	}
+	if s.services != nil {
+		s.services.cancel()
 	}
 	if s.classes != nil {
 		s.classes.cancel()

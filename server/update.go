@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -117,6 +118,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 		t = t.stored()
 	}
 	var answer store.Entry // when it is not what the store holds afterwards
+	var claim *allocate.Claim
 	key := keyOf(t.resource, t.namespace, t.name)
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		var oldDoc *document.Document
@@ -132,7 +134,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 		if err != nil {
 			return store.Write{}, err
 		}
-		write, err := s.replacement(ctx, t, current, obj, old, opts)
+		write, err := s.replacement(ctx, t, current, obj, old, opts, &claim)
 		if err == nil && (opts.dryRun || write.Op == store.OpDelete) {
 			answer = notStored(key, obj, current)
 		}
@@ -141,6 +143,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 		}
 		return write, err
 	})
+	settle(claim, key, answer.Key == "", err)
 	if errors.Is(err, errDryRun) || err == nil && answer.Key != "" {
 		return answer, nil
 	}
@@ -148,15 +151,19 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 }
 
 // replacement turns obj, which is to replace current, of which old is the tree,
-// into the write to make.
-func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj, old document.Value, opts writeOptions) (store.Write, error) {
+// into the write to make. What it claims for it goes to claim.
+func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj, old document.Value, opts writeOptions, claim **allocate.Claim) (store.Write, error) {
 	res := t.resource
+	var err error
 	if current == nil {
 		if err := s.own(t, document.Value{}, obj, opts); err != nil {
 			return store.Write{}, err
 		}
 		s.prepareCreate(res, obj, t.namespace)
 		if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
+			return store.Write{}, err
+		}
+		if *claim, err = s.services.claim(t, obj, document.Value{}, opts.dryRun); err != nil {
 			return store.Write{}, err
 		}
 		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
@@ -173,6 +180,9 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	}
 	prepareUpdate(t, obj, old)
 	if err := s.admit(ctx, t, obj, old); err != nil {
+		return store.Write{}, err
+	}
+	if *claim, err = s.services.claim(t, obj, old, opts.dryRun); err != nil {
 		return store.Write{}, err
 	}
 	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {

@@ -15,9 +15,12 @@ const (
 func needsClusterIP(kind string) bool { return kind != "ExternalName" }
 func needsNodePort(kind string) bool  { return kind == "NodePort" || kind == "LoadBalancer" }
 
-// needsHealthCheck reports whether a load balancer has to ask each node whether
+// NeedsNodePort reports whether the ports of a service are open on every node.
+func NeedsNodePort(spec document.Value) bool { return needsNodePort(spec.Get("type").Text()) }
+
+// NeedsHealthCheck reports whether a load balancer has to ask each node whether
 // it has pods.
-func needsHealthCheck(spec document.Value) bool {
+func NeedsHealthCheck(spec document.Value) bool {
 	return spec.Get("type").Equals("LoadBalancer") && spec.Get("externalTrafficPolicy").Equals("Local")
 }
 
@@ -53,7 +56,7 @@ func (Policy) DefaultServiceSpec(spec document.Value) {
 }
 
 // CreateService begins a service's life. An address that was sent is told in all
-// its forms; addresses and node ports that were not are not chosen here.
+// its forms; those that were not are allocated later.
 func (Policy) CreateService(obj document.Value) {
 	obj.SetObject("status").SetObject("loadBalancer")
 	tellClusterIP(obj.Get("spec"))
@@ -64,41 +67,11 @@ func tellClusterIP(spec document.Value) {
 	if ip := spec.Get("clusterIP").Text(); ip != "" && isEmpty(spec.Get("clusterIPs")) {
 		setClusterIP(spec, ip)
 	}
-	if needsClusterIP(spec.Get("type").Text()) && !isEmpty(spec.Get("clusterIPs")) {
-		defaultFamilies(spec)
-	}
 }
 
 func setClusterIP(spec document.Value, ip string) {
 	spec.Remove("clusterIPs")
 	spec.SetArray("clusterIPs").AppendString(ip)
-}
-
-// defaultFamilies says which address families a service with addresses has.
-func defaultFamilies(spec document.Value) {
-	ips := spec.Get("clusterIPs")
-	if isEmpty(spec.Get("ipFamilies")) {
-		var families []string
-		for _, ip := range ips.Elements() {
-			family := ipFamily(ip.Text())
-			if ip.Equals(headless) {
-				family = "IPv4"
-			}
-			if family == "" {
-				return // reported by ValidateService
-			}
-			families = append(families, family)
-		}
-		list := spec.SetArray("ipFamilies")
-		for _, family := range families {
-			list.AppendString(family)
-		}
-	}
-	policy := "SingleStack"
-	if ips.Len() > 1 || spec.Get("ipFamilies").Len() > 1 {
-		policy = "RequireDualStack"
-	}
-	defaultString(spec, "ipFamilyPolicy", policy)
 }
 
 // UpdateService keeps the addresses and ports that the service has while its
@@ -109,9 +82,9 @@ func (Policy) UpdateService(obj, old document.Value) {
 	switch {
 	case needsClusterIP(kind) && needsClusterIP(was):
 		keepClusterIPs(spec, before)
-	case needsClusterIP(was) && same(spec.Get("clusterIP"), before.Get("clusterIP")):
+	case needsClusterIP(was):
 		for _, name := range [...]string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
-			spec.Remove(name)
+			dropUnchanged(spec, before, name)
 		}
 	}
 	tellClusterIP(spec)
@@ -126,11 +99,11 @@ func (Policy) UpdateService(obj, old document.Value) {
 		dropUnchanged(spec, before, "internalTrafficPolicy")
 	}
 	switch {
-	case needsHealthCheck(spec) && needsHealthCheck(before):
+	case NeedsHealthCheck(spec) && NeedsHealthCheck(before):
 		if port := before.Get("healthCheckNodePort"); port.Exists() && number(spec.Get("healthCheckNodePort")) == 0 {
 			spec.Put("healthCheckNodePort", port)
 		}
-	case needsHealthCheck(before):
+	case NeedsHealthCheck(before):
 		dropUnchanged(spec, before, "healthCheckNodePort")
 	}
 	if was == "LoadBalancer" && kind != was {
@@ -161,11 +134,6 @@ func keepClusterIPs(spec, before document.Value) {
 		keep(spec, before, "clusterIPs")
 	case isEmpty(spec.Get("clusterIPs")), sameList && !before.Get("clusterIP").Equals(ip):
 		setClusterIP(spec, ip)
-	}
-	for _, name := range [...]string{"ipFamilies", "ipFamilyPolicy"} {
-		if isEmpty(spec.Get(name)) {
-			keep(spec, before, name)
-		}
 	}
 }
 

@@ -18,9 +18,6 @@ func TestServiceDefaults(t *testing.T) {
 		{"external name", "spec: {type: ExternalName}", "spec/internalTrafficPolicy", ``},
 		{"status", "spec: {}", "status", `{"loadBalancer":{}}`},
 		{"address", "spec: {clusterIP: 10.0.0.1}", "spec/clusterIPs", `["10.0.0.1"]`},
-		{"family", "spec: {clusterIP: 'fd00::1'}", "spec/ipFamilies", `["IPv6"]`},
-		{"families", "spec: {clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1']}", "spec/ipFamilyPolicy", `"RequireDualStack"`},
-		{"headless", "spec: {clusterIP: None}", "spec/ipFamilyPolicy", `"SingleStack"`},
 		{"headless", "spec: {clusterIP: None}", "spec/clusterIPs", `["None"]`},
 		{"no address", "spec: {}", "spec/clusterIPs", ``},
 	})
@@ -39,13 +36,12 @@ func TestServiceRules(t *testing.T) {
 		{"same names", "spec: {ports: [{port: 80, name: a}, {port: 81, name: a}]}", "spec.ports[1].name: Duplicate"},
 		{"node port", port(", nodePort: 30001"), "spec.ports[0].nodePort: Forbidden"},
 		{"node port of a type", "spec: {type: NodePort, ports: [{port: 80, nodePort: 30001}]}", ""},
-		{"node port range", "spec: {type: NodePort, ports: [{port: 80, nodePort: 80}]}", "spec.ports[0].nodePort: Invalid"},
 		{"same node port", "spec: {type: NodePort, ports: [{name: a, port: 80, nodePort: 30001}, {name: b, port: 81, nodePort: 30001}]}", "spec.ports[1].nodePort: Duplicate"},
 		{"agent's port", "spec: {type: LoadBalancer, ports: [{port: 10250}]}", "spec.ports[0]: Invalid"},
 		{"address", with("clusterIP: x"), "spec.clusterIPs[0]: Invalid"},
 		{"headless node port", with("type: NodePort, clusterIP: None"), "spec.clusterIPs[0]: Invalid"},
 		{"first address", with("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.2]"), "spec.clusterIPs: Invalid"},
-		{"one family", with("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 10.0.0.2]"), "spec.clusterIPs: Invalid; spec.ipFamilies[1]: Duplicate"},
+		{"one family", with("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 10.0.0.2]"), "spec.clusterIPs: Invalid"},
 		{"wrong family", with("clusterIP: 10.0.0.1, ipFamilies: [IPv6]"), "spec.clusterIPs[0]: Invalid"},
 		{"same families", with("ipFamilies: [IPv4, IPv4]"), "spec.ipFamilies[1]: Duplicate"},
 		{"external name", "spec: {type: ExternalName}", "spec.externalName: Required"},
@@ -73,7 +69,7 @@ func TestServiceUpdate(t *testing.T) {
 		{"other address", spec(ip), spec("clusterIP: 10.0.0.2, ports: [{port: 80}]"), "spec.clusterIPs[0]: Invalid"},
 		{"both forms", spec(ip), spec("clusterIP: 10.0.0.2, clusterIPs: [10.0.0.2], ports: [{port: 80}]"), "spec.clusterIPs[0]: Invalid"},
 		{"second address", spec(ip), spec("clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1, 'fd00::1'], ipFamilies: [IPv4, IPv6], ipFamilyPolicy: PreferDualStack, ports: [{port: 80}]"), ""},
-		{"family", spec(ip), spec("clusterIP: 10.0.0.1, ipFamilies: [IPv6], ports: [{port: 80}]"), "spec.ipFamilies[0]: Invalid; spec.clusterIPs[0]: Invalid"},
+		{"family", spec(ip), spec("clusterIP: 10.0.0.1, ipFamilies: [IPv6], ports: [{port: 80}]"), "spec.clusterIPs[0]: Invalid"},
 		{"to a name", spec(ip), spec("type: ExternalName, externalName: a.b, ports: [{port: 80}]"), ""},
 		{"to a name with the address", spec(ip), spec("type: ExternalName, externalName: a.b, clusterIP: 10.0.0.1, clusterIPs: [10.0.0.1], ports: [{port: 80}]"), ""},
 		{"from a name", "spec: {type: ExternalName, externalName: a.b}", spec(ip), ""},
@@ -88,7 +84,6 @@ func TestServiceUpdate(t *testing.T) {
 	expectAt(t, obj, "spec/healthCheckNodePort", "30002")
 	expectAt(t, obj, "spec/clusterIP", `"10.0.0.1"`)
 	expectAt(t, obj, "spec/clusterIPs", `["10.0.0.1"]`)
-	expectAt(t, obj, "spec/ipFamilies", `["IPv4"]`)
 
 	obj, _ = decode(t, serviceHead+spec("type: ExternalName, externalName: a.b"))
 	r.Hooks.Update(obj, old)
@@ -99,7 +94,6 @@ func TestServiceUpdate(t *testing.T) {
 	again, _ := decode(t, serviceHead+spec("clusterIP: 10.0.0.9, ports: [{port: 80}]"))
 	r.Hooks.Update(again, obj)
 	expectAt(t, again, "spec/clusterIPs", `["10.0.0.9"]`)
-	expectAt(t, again, "spec/ipFamilies", `["IPv4"]`)
 }
 
 func TestServiceCells(t *testing.T) {

@@ -8,12 +8,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// The node ports that services may take.
-const (
-	firstNodePort = 30000
-	lastNodePort  = 32767
-)
-
 // kubeletPort is the port of every node's agent.
 const kubeletPort = 10250
 
@@ -30,7 +24,10 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	if kind == "ExternalName" {
 		c.externalName(spec)
 	} else {
-		c.clusterIPs(spec, kind)
+		c.clusterIPs(spec)
+		if isHeadless(spec) && needsNodePort(kind) {
+			c.invalidAt(member(spec, "clusterIPs")+"[0]", spec.Get("clusterIPs").Index(0), "may not be set to 'None' for "+kind+" services")
+		}
 	}
 	c.servicePorts(spec, kind)
 	c.labelKeys(spec.Get("selector"))
@@ -95,68 +92,9 @@ func (c *causes) servicePorts(spec document.Value, kind string) {
 		case n == 0:
 		case !needsNodePort(kind):
 			c.forbidden(nodePort.Path(), "may not be used when `type` is '"+kind+"'")
-		case n < firstNodePort || n > lastNodePort:
-			c.invalid(nodePort, "provided port is not in the valid range. The range of valid ports is 30000-32767")
 		case !nodePorts.add(port.Get("protocol").Text() + show(nodePort)):
 			c.duplicate(nodePort)
 		}
-	}
-}
-
-// ipFamily is the family of an address, "" when it is none.
-func ipFamily(ip string) string {
-	addr, err := netip.ParseAddr(ip)
-	switch {
-	case err != nil || addr.Zone() != "":
-		return ""
-	case addr.Is4():
-		return "IPv4"
-	}
-	return "IPv6"
-}
-
-// clusterIPs checks the addresses of a service inside the cluster.
-func (c *causes) clusterIPs(spec document.Value, kind string) {
-	ips, ip := spec.Get("clusterIPs"), spec.Get("clusterIP")
-	if isHeadless(spec) && needsNodePort(kind) {
-		c.invalidAt(member(spec, "clusterIPs")+"[0]", ips.Index(0), "may not be set to 'None' for "+kind+" services")
-	}
-	if first := ips.Index(0); first.Exists() && !first.Equals(ip.Text()) {
-		c.invalid(ips, "first element of list must match `clusterIP`")
-	}
-	var taken names
-	wanted := spec.Get("ipFamilies")
-	for i, family := range wanted.Elements() {
-		if !taken.add(family.Text()) {
-			c.duplicate(family)
-		}
-		if i == 2 {
-			c.invalid(wanted, "may only hold up to 2 values")
-		}
-	}
-	count := ips.Len()
-	families := [2]string{}
-	for i, v := range ips.Elements() {
-		if v.Equals(headless) {
-			if count > 1 {
-				c.invalid(v, "must be the only value when it is 'None'")
-			}
-			continue
-		}
-		family := ipFamily(v.Text())
-		if family == "" {
-			c.invalid(v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
-			continue
-		}
-		if i < len(families) {
-			families[i] = family
-		}
-		if want := wanted.Index(i); want.Exists() && !want.Equals(family) {
-			c.invalid(v, "expected an "+want.Text()+" value as indicated by `ipFamilies`")
-		}
-	}
-	if families[0] != "" && families[0] == families[1] {
-		c.invalid(ips, "may specify no more than one IP for each IP family")
 	}
 }
 
@@ -168,7 +106,7 @@ func (c *causes) trafficPolicies(spec document.Value, kind string) {
 	port := spec.Get("healthCheckNodePort")
 	switch n := number(port); {
 	case n == 0:
-	case !needsHealthCheck(spec):
+	case !NeedsHealthCheck(spec):
 		c.invalid(port, "HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local")
 	case n < 1 || n > 65535:
 		c.invalid(port, "must be between 1 and 65535, inclusive")
@@ -193,24 +131,16 @@ func (c *causes) loadBalancer(spec document.Value, kind string) {
 // serviceUpdate checks that what was chosen once stays.
 func (c *causes) serviceUpdate(spec, before document.Value) {
 	kind, was := spec.Get("type").Text(), before.Get("type").Text()
-	if needsClusterIP(kind) && needsClusterIP(was) {
-		for _, name := range [...]string{"clusterIPs", "ipFamilies"} {
-			first, now := before.Get(name).Index(0), spec.Get(name).Index(0)
-			switch {
-			case !first.Exists() || same(first, now):
-			case !now.Exists():
-				c.invalidAt(member(spec, name)+"[0]", spec.Get(name), "primary "+strings.TrimSuffix(name, "s")+" can not be unset")
-			default:
-				c.invalidAt(now.Path(), spec.Get(name), "may not change once set")
-			}
-		}
+	if needsClusterIP(kind) && needsClusterIP(was) && !(isHeadless(spec) && isHeadless(before)) {
+		c.stackUpdate(spec, before, "clusterIPs", "clusterIP")
+		c.stackUpdate(spec, before, "ipFamilies", "ipFamily")
 	}
 	if kind != "LoadBalancer" || was != kind {
 		return
 	}
 	for _, name := range [...]string{"loadBalancerClass", "healthCheckNodePort"} {
 		v := spec.Get(name)
-		if same(v, before.Get(name)) || name == "healthCheckNodePort" && !(needsHealthCheck(spec) && needsHealthCheck(before)) {
+		if same(v, before.Get(name)) || name == "healthCheckNodePort" && !(NeedsHealthCheck(spec) && NeedsHealthCheck(before)) {
 			continue
 		}
 		c.invalidAt(member(spec, name), v, "may not change once set")

@@ -1,0 +1,104 @@
+package allocate
+
+import "slices"
+
+// Claim is what one write takes. It ends with Keep or with Release. A nil Claim
+// takes nothing.
+//
+// It is used by one goroutine.
+type Claim struct {
+	all    *Allocator
+	dryRun bool
+	taken  []Item
+}
+
+// Begin starts a claim. One for a dry run holds nothing: it finds out what
+// there would be.
+func (a *Allocator) Begin(dryRun bool) *Claim { return &Claim{all: a, dryRun: dryRun} }
+
+// Any takes any free item: an address of the family, or a port for "". Errors:
+// ErrFull.
+func (c *Claim) Any(family string) (Item, error) {
+	a := c.all
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if family == "" {
+		family = portSpan
+	}
+	s := a.spans[family]
+	if s == nil {
+		return Item{}, ErrFull
+	}
+	i, ok := s.any(func(i Item) bool { return c.allowed(i, "") })
+	if !ok {
+		return Item{}, ErrFull
+	}
+	c.take(i)
+	return i, nil
+}
+
+// Take takes a certain item for the object owner. Errors: ErrTaken,
+// *OutsideError.
+func (c *Claim) Take(i Item, owner string) error {
+	a := c.all
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.spanOf(i) == nil {
+		name := portSpan
+		if i.Port == 0 {
+			name = Family(i.Address)
+		}
+		if s := a.spans[name]; s != nil {
+			return &OutsideError{s.text}
+		}
+		return &OutsideError{}
+	}
+	if !c.allowed(i, owner) {
+		return ErrTaken
+	}
+	c.take(i)
+	return nil
+}
+
+// allowed reports whether nobody holds an item, and it is not kept for somebody
+// else. The lock is held.
+func (c *Claim) allowed(i Item, owner string) bool {
+	if kept, ok := c.all.reserved[i]; ok && kept != owner {
+		return false
+	}
+	return c.all.held[i] == nil && !slices.Contains(c.taken, i)
+}
+
+func (c *Claim) take(i Item) {
+	c.taken = append(c.taken, i)
+	if !c.dryRun {
+		c.all.hold(i, &holding{claim: c})
+	}
+}
+
+// Keep ends the claim of a write that was made, or of which nobody knows whether
+// it was: the object owner holds what was taken.
+func (c *Claim) Keep(owner string) {
+	c.end(func(i Item) { c.all.hold(i, &holding{owner: owner}) })
+}
+
+// Release ends the claim of a write that was not made.
+func (c *Claim) Release() {
+	c.end(func(i Item) { c.all.free(i) })
+}
+
+// end does what becomes of the items that the claim still holds: the write's change
+// may have been announced already, and have made them its object's.
+func (c *Claim) end(do func(Item)) {
+	if c == nil {
+		return
+	}
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	for _, i := range c.taken {
+		if h := c.all.held[i]; h != nil && h.claim == c {
+			do(i)
+		}
+	}
+	c.taken = nil
+}

@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// The policies of families.
+const (
+	singleStack      = "SingleStack"
+	preferDualStack  = "PreferDualStack"
+	requireDualStack = "RequireDualStack"
+)
+
+// ServiceFamilies says of which address families a service's addresses are, and
+// drops the second one where it is given up. before is the spec that spec
+// replaces, absent on create; configured are the families that the cluster has
+// addresses of, the default one first. What is wrong is returned; then spec is
+// not to be used.
+func ServiceFamilies(spec, before document.Value, configured []string) []schema.Cause {
+	if !needsClusterIP(spec.Get("type").Text()) || ServiceKeepsAddresses(spec, before) {
+		return nil
+	}
+	f := families{spec: spec, before: before, configured: configured}
+	defaultString(spec, "ipFamilyPolicy", f.defaultPolicy())
+	f.known()
+	f.clusterIPs(spec)
+	if len(f.causes) > 0 {
+		return f.causes
+	}
+	if before.Exists() {
+		f.downgrade()
+	}
+	if spec.Get("ipFamilyPolicy").Equals(singleStack) {
+		for _, name := range [...]struct{ list, what string }{{"clusterIPs", "cluster IPs"}, {"ipFamilies", "IP families"}} {
+			if spec.Get(name.list).Len() == 2 {
+				f.policyWrong("must be 'RequireDualStack' or 'PreferDualStack' when multiple " + name.what + " are specified")
+			}
+		}
+	}
+	f.infer()
+	if len(f.causes) > 0 {
+		return f.causes
+	}
+	if noSelector(spec) {
+		f.complete(true)
+		return nil
+	}
+	if spec.Get("ipFamilyPolicy").Equals(requireDualStack) && len(configured) < 2 {
+		f.policyWrong("this cluster is not configured for dual-stack services")
+	}
+	for _, family := range spec.Get("ipFamilies").Elements() {
+		if !contains(configured, family.Text()) {
+			f.invalid(family, "not configured on this cluster")
+		}
+	}
+	if len(f.causes) > 0 {
+		return f.causes
+	}
+	f.complete(len(configured) == 2)
+	return nil
+}
+
+// families is one run of ServiceFamilies.
+type families struct {
+	causes
+	spec, before document.Value
+	configured   []string
+}
+
+// ServiceKeepsAddresses reports whether a service that prefers two families
+// stays as it is, so that it is not given a second address, and loses none, because
+// the cluster has got or lost a range since.
+func ServiceKeepsAddresses(spec, before document.Value) bool {
+	if !before.Exists() || !same(spec.Get("type"), before.Get("type")) || !spec.Get("ipFamilyPolicy").Equals(preferDualStack) {
+		return false
+	}
+	if was := before.Get("ipFamilyPolicy"); !isEmpty(was) && !was.Equals(preferDualStack) {
+		return false
+	}
+	return same(spec.Get("clusterIPs"), before.Get("clusterIPs")) && same(spec.Get("ipFamilies"), before.Get("ipFamilies"))
+}
+
+// noSelector reports whether a service is headless and somebody else's endpoints are
+// behind it, so that nobody knows their families.
+func noSelector(spec document.Value) bool {
+	return spec.Get("clusterIP").Equals(headless) && isEmpty(spec.Get("selector"))
+}
+
+func (f *families) defaultPolicy() string {
+	switch was := f.before.Get("ipFamilyPolicy"); {
+	case !isEmpty(was):
+		return was.Text()
+	case noSelector(f.spec):
+		return requireDualStack
+	}
+	return singleStack
+}
+
+func (f *families) policyWrong(why string) {
+	f.invalidAt(member(f.spec, "ipFamilyPolicy"), f.spec.Get("ipFamilyPolicy"), why)
+}
+
+// known finds families and policies that do not exist. Validation, which follows,
+// would find them too.
+func (f *families) known() {
+	for _, family := range f.spec.Get("ipFamilies").Elements() {
+		if !family.Equals("IPv4") && !family.Equals("IPv6") {
+			f.notSupported(family, "IPv4", "IPv6")
+		}
+	}
+	if policy := f.spec.Get("ipFamilyPolicy"); !contains([]string{preferDualStack, requireDualStack, singleStack}, policy.Text()) {
+		f.notSupported(policy, preferDualStack, requireDualStack, singleStack)
+	}
+}
+
+// downgrade drops the second address and family of a service whose policy says that
+// it shall have one, and finds those that were dropped without saying so.
+func (f *families) downgrade() {
+	single := f.spec.Get("ipFamilyPolicy").Equals(singleStack)
+	for _, name := range [...]struct{ list, what string }{{"clusterIPs", "cluster IP"}, {"ipFamilies", "IP family"}} {
+		now, was := f.spec.Get(name.list), f.before.Get(name.list)
+		switch {
+		case single && now.Len() > 1 && same(now, was):
+			for now.Len() > 1 {
+				now.RemoveIndex(now.Len() - 1)
+			}
+		case !single && now.Len() > 0 && now.Len() < was.Len():
+			f.policyWrong("must be 'SingleStack' to release the secondary " + name.what)
+		}
+	}
+}
+
+// infer adds the families of the addresses that were asked for.
+func (f *families) infer() {
+	ips := f.spec.Get("clusterIPs")
+	for i, ip := range ips.Elements() {
+		if ip.Equals(headless) {
+			return
+		}
+		if i < f.spec.Get("ipFamilies").Len() {
+			continue
+		}
+		family := ipFamily(ip.Text())
+		if !contains(f.configured, family) {
+			f.invalidAt(ip.Path(), ips, family+" is not configured on this cluster")
+			continue
+		}
+		f.spec.SetArray("ipFamilies").AppendString(family)
+	}
+}
+
+// complete adds the default family and, when the service shall have two and
+// second says that it may, the other one.
+func (f *families) complete(second bool) {
+	list := f.spec.SetArray("ipFamilies")
+	if list.Len() == 0 {
+		list.AppendString(f.configured[0])
+	}
+	if f.spec.Get("ipFamilyPolicy").Equals(singleStack) || list.Len() > 1 || !second {
+		return
+	}
+	if list.Index(0).Equals("IPv4") {
+		list.AppendString("IPv6")
+	} else {
+		list.AppendString("IPv4")
+	}
+}

@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/allocate"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// ownService is the name of the service that clients inside reach the server by, in
+// the namespace default.
+const ownService = "kubernetes"
+
+// services gives services their addresses and node ports.
+//
+// Invariant: an item is claimed before the transaction that writes it, and the claim
+// ends after the transaction (settle); who has it in the store is told by the
+// feed. See allocate.Allocator for what follows.
+type services struct {
+	resource *api.Resource
+	all      *allocate.Allocator
+	log      *slog.Logger
+	cancel   func() // of the feed
+}
+
+// newServices reads what the stored services have. Nobody else may write the store
+// until it returns.
+func newServices(ctx context.Context, cfg *Config, res *api.Resource, s store.Store) (*services, error) {
+	ranges, err := serviceRanges(cfg.ServiceClusterIPRange)
+	if err != nil {
+		return nil, err
+	}
+	first, last, err := nodePortRange(cfg.ServiceNodePortRange)
+	if err != nil {
+		return nil, err
+	}
+	v := &services{resource: res, log: cfg.Logger}
+	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
+		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: keyOf(res, "default", ownService)}})
+	err = v.stored(ctx, s, func(key string, items []allocate.Item) {
+		v.complain(v.all.Changed(key, nil, items))
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, v.cancel = s.Subscribe(v.follow)
+	return v, nil
+}
+
+// stored visits the services of the store with what they have.
+func (v *services) stored(ctx context.Context, s store.Store, visit func(key string, items []allocate.Item)) error {
+	reader, err := s.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	return reader.Scan(ctx, prefixOf(v.resource, ""), "", func(e *store.Entry) bool {
+		visit(strings.Clone(e.Key), v.items(e.Body))
+		return true
+	})
+}
+
+// follow tells the allocator what became of services. It is the feed's subscriber.
+func (v *services) follow(changes []*store.Change) {
+	for _, c := range changes {
+		if !strings.HasPrefix(c.Entry.Key, prefixOf(v.resource, "")) {
+			continue
+		}
+		var after []allocate.Item
+		if c.Op != store.OpDelete {
+			after = v.items(c.Entry.Body)
+		}
+		v.complain(v.all.Changed(c.Entry.Key, v.items(c.Prev.Body), after))
+	}
+}
+
+func (v *services) complain(conflicts []allocate.Conflict) {
+	for _, c := range conflicts {
+		v.log.Error("a service has what it should not have; recreate it", "what", c.String())
+	}
+}
+
+// items returns what a stored service has.
+func (v *services) items(body []byte) []allocate.Item {
+	text, ok := document.Find(body, "spec")
+	if !ok {
+		return nil
+	}
+	doc, err := document.DecodeAny(text, document.Limits{})
+	if err != nil {
+		v.log.Error("a stored service cannot be read", "error", err)
+		return nil
+	}
+	defer doc.Release()
+	spec := doc.Root()
+	var items []allocate.Item
+	if !spec.Get("type").Equals("ExternalName") {
+		for _, ip := range spec.Get("clusterIPs").Elements() {
+			if a, err := netip.ParseAddr(ip.Text()); err == nil {
+				items = append(items, allocate.Item{Address: a})
+			}
+		}
+	}
+	for _, port := range spec.Get("ports").Elements() {
+		if n, _ := port.Get("nodePort").Int(); n > 0 {
+			items = append(items, allocate.Item{Port: int(n)})
+		}
+	}
+	if n, _ := spec.Get("healthCheckNodePort").Int(); n > 0 {
+		items = append(items, allocate.Item{Port: int(n)})
+	}
+	return items
+}
+
+// claim gives a service that is about to be written the addresses and ports that it
+// needs, and fills them in. old is the service that it replaces, absent on
+// create. The claim is ended by settle; it is nil for what is no service. Errors:
+// 422, or 500 when a range is exhausted.
+func (v *services) claim(t target, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
+	if t.resource != v.resource || t.sub != nil {
+		return nil, nil
+	}
+	name := obj.Get("metadata").Get("name").Text()
+	a := assignment{claim: v.all.Begin(dryRun), owner: keyOf(t.resource, t.namespace, name), families: v.all.Families(),
+		spec: obj.Get("spec"), before: old.Get("spec")}
+	err := a.run()
+	if len(a.causes) > 0 {
+		err = api.Invalid("", "Service", name, a.causes)
+	}
+	if err != nil {
+		a.claim.Release()
+		return nil, err
+	}
+	return a.claim, nil
+}
+
+// settle ends a claim after the store's transaction on key. wrote is whether the
+// transaction was to store an object, err what came of it.
+func settle(c *allocate.Claim, key string, wrote bool, err error) {
+	if wrote && !nothingWritten(err) {
+		c.Keep(key)
+	} else {
+		c.Release()
+	}
+}
+
+// nothingWritten reports whether an error of a transaction says for sure that it
+// wrote nothing.
+func nothingWritten(err error) bool {
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return true
+	}
+	for _, is := range []error{errDryRun, errNothing, store.ErrClosed, store.ErrFull, store.ErrReadOnly, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
