@@ -88,7 +88,7 @@ func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c
 
 // filled reports whether a value is an object or array with something in it.
 func filled(v document.Value) bool {
-	return (v.Kind() == document.Object || v.Kind() == document.Array) && v.Len() > 0
+	return !v.IsEmpty()
 }
 
 // compareKinds compares two values without a type that are of different kinds.

@@ -50,6 +50,9 @@ func (s Set) find(step Step) (int, bool) {
 
 // child is the node of a step; the zero node if there is none.
 func (s Set) child(step Step) node {
+	if len(s.nodes) == 0 {
+		return node{}
+	}
 	if i, ok := s.find(step); ok {
 		return s.nodes[i]
 	}

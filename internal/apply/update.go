@@ -46,11 +46,15 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 // create records who made a new object.
 func (k *Kind) create(obj, meta document.Value, w Write) {
 	e := &entry{id: k.updater(w), version: k.APIVersion, time: w.Time, changed: true, known: true}
-	text := e.appendHead(append(make([]byte, 0, 4096), '['))
+	g := creators.Get().(*creator)
+	defer g.release()
+	g.grammar = k.grammar()
+	text := e.appendHead(append(g.out[:0], '['))
 	start := len(text)
-	text = k.grammar().created(text, k.Type, obj, w.Reset)
+	text = g.created(text, k.Type, obj, w.Reset)
 	owned := len(text) - start
 	text = append(e.appendTail(text), ']')
+	g.out = text
 	if owned <= len("{}") || meta.SetStored("managedFields", text) != nil {
 		meta.Remove("managedFields")
 	}

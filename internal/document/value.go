@@ -212,3 +212,18 @@ func (v Value) Bool() bool {
 	n := v.node()
 	return n.kind == Bool && v.d.text(n.off, n.size)[0] == 't'
 }
+
+// Field is the index of the member among the fields of its object's type, -1 for
+// a member that is no field and for everything else.
+func (v Value) Field() int {
+	if f := v.node().field; f != noField {
+		return int(f)
+	}
+	return -1
+}
+
+// IsEmpty reports whether nothing is in the value: it has no members and no
+// elements.
+func (v Value) IsEmpty() bool {
+	return v.Kind() < Array || v.d.childless(v.n)
+}
