@@ -10,6 +10,7 @@ import (
 
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
 	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
+	authorizationv1 "github.com/capstan-dev/capstan/gen/authorization/v1"
 	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
 	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
 	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
@@ -28,7 +29,7 @@ import (
 
 // tables are the generated tables, by the folder of their documents.
 var tables = map[string]*schema.Table{
-	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table,
+	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table, "authorization/v1": &authorizationv1.Table,
 	"core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,
 	"coordination/v1": &coordinationv1.Table, "node/v1": &nodev1.Table, "rbac.authorization/v1": &rbacauthorizationv1.Table,
 	"scheduling/v1": &schedulingv1.Table, "flowcontrol.apiserver/v1beta2": &flowcontrolv1beta2.Table,

@@ -150,17 +150,18 @@ func (cr *Credentials) TLS() (*tls.Config, error) {
 	}, nil
 }
 
+// newTokenUsers knows the users of the bearer tokens that the configuration names.
+func newTokenUsers(c *Config) (authn.TokenAuthenticator, error) {
+	if c.TokenAuthFile == "" {
+		return &authn.Tokens{}, nil
+	}
+	return authn.TokenFile(c.TokenAuthFile)
+}
+
 // newAuthenticator is the chain of all ways to log in that the configuration
 // has: certificate, then token.
-func newAuthenticator(c *Config, cr *Credentials) (authn.Authenticator, error) {
-	tokens := &authn.Tokens{}
-	if c.TokenAuthFile != "" {
-		var err error
-		if tokens, err = authn.TokenFile(c.TokenAuthFile); err != nil {
-			return nil, err
-		}
-	}
-	return authn.NewChain(c.Logger, c.anonymous(), authn.ClientCert(cr.clients, c.now), authn.Bearer(tokens), authn.WebSocketBearer(tokens)), nil
+func newAuthenticator(c *Config, cr *Credentials, tokens authn.TokenAuthenticator) authn.Authenticator {
+	return authn.NewChain(c.Logger, c.anonymous(), authn.ClientCert(cr.clients, c.now), authn.Bearer(tokens), authn.WebSocketBearer(tokens))
 }
 
 // newAuthorizer asks the configured modes in order, and warns of those that
@@ -171,7 +172,7 @@ func newAuthorizer(c *Config) (authz.Authorizer, error) {
 		return nil, err
 	}
 	if len(partial) > 0 {
-		c.Logger.Warn("authorization policies are not evaluated: only system:masters may do more than read health, version and discovery", "modes", partial)
+		c.Logger.Warn("authorization policies are not evaluated: only system:masters may do more than read health, version and discovery, and ask what they may do", "modes", partial)
 	}
 	return a, nil
 }

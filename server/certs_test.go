@@ -225,10 +225,11 @@ func TestKubeconfigLogsIn(t *testing.T) {
 				cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
 			}
 			cr := load(t, cfg)
-			chain, err := newAuthenticator(cfg, cr)
+			tokens, err := newTokenUsers(cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
+			chain := newAuthenticator(cfg, cr, tokens)
 			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				u, err := chain.Authenticate(r)
 				if err != nil {

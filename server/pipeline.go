@@ -107,8 +107,8 @@ func (s *Server) dispatch(r *request) (verb, error) {
 	if t.endpoint != nil {
 		return runEndpoint, nil
 	}
-	if t.resource == nil {
-		return (*Server).unknown, nil
+	if t.resource == nil || t.name != "" && !t.resource.Stored && t.resource.Verbs == api.VerbCreate {
+		return (*Server).unknown, nil // a question (review) or an order (binding) has no name
 	}
 	allowed := s.verbsOf(t)
 	if v := *allowed.of(r.method()); v != nil {

@@ -57,6 +57,7 @@ type Server struct {
 	owners          owners
 	codecs          codecs
 	authn           authn.Authenticator
+	tokenUsers      authn.TokenAuthenticator // whose bearer token is whose, a part of authn
 	authz           authz.Authorizer
 	admission       *admission.Chain
 	decodeLimits    document.Limits
@@ -149,9 +150,10 @@ func (s *Server) open(ctx context.Context) error {
 	if s.tokens, err = newTokenIssuer(cfg); err != nil {
 		return err
 	}
-	if s.authn, err = newAuthenticator(cfg, s.credentials); err != nil {
+	if s.tokenUsers, err = newTokenUsers(cfg); err != nil {
 		return err
 	}
+	s.authn = newAuthenticator(cfg, s.credentials, s.tokenUsers)
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}

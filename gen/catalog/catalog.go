@@ -5,6 +5,8 @@ package catalog
 
 import (
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
+	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
+	authorizationv1 "github.com/capstan-dev/capstan/gen/authorization/v1"
 	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
 	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
 	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
@@ -25,6 +27,8 @@ import (
 type Hooks interface {
 	corev1.Hooks
 	appsv1.Hooks
+	authenticationv1.Hooks
+	authorizationv1.Hooks
 	autoscalingv2.Hooks
 	autoscalingv1.Hooks
 	autoscalingv2beta2.Hooks
@@ -47,6 +51,8 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 	groups := []*api.GroupVersion{
 		corev1.New(h),
 		appsv1.New(h),
+		authenticationv1.New(h),
+		authorizationv1.New(h),
 		autoscalingv2.New(h),
 		autoscalingv1.New(h, c),
 		autoscalingv2beta2.New(h),

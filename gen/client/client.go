@@ -24,6 +24,12 @@ func (c *Client) REST() *client.REST { return c.rest }
 // AppsV1 gives the resources of apps/v1.
 func (c *Client) AppsV1() AppsV1 { return AppsV1{c.rest} }
 
+// AuthenticationV1 gives the resources of authentication.k8s.io/v1.
+func (c *Client) AuthenticationV1() AuthenticationV1 { return AuthenticationV1{c.rest} }
+
+// AuthorizationV1 gives the resources of authorization.k8s.io/v1.
+func (c *Client) AuthorizationV1() AuthorizationV1 { return AuthorizationV1{c.rest} }
+
 // AutoscalingV1 gives the resources of autoscaling/v1.
 func (c *Client) AutoscalingV1() AutoscalingV1 { return AutoscalingV1{c.rest} }
 

@@ -10,52 +10,97 @@ import (
 
 // AlwaysAllow lets everything through.
 func AlwaysAllow() Authorizer {
-	return Func(func(context.Context, *Attributes) (Decision, string, error) { return Allow, "", nil })
+	return listed{
+		func(context.Context, *Attributes) (Decision, string, error) { return Allow, "", nil },
+		func(*authn.User) Rules { return everything() },
+	}
 }
 
 // AlwaysDeny lets nothing through that no authorizer before it allowed.
 func AlwaysDeny() Authorizer {
-	return Func(func(context.Context, *Attributes) (Decision, string, error) {
-		return NoOpinion, "Everything is forbidden.", nil
-	})
+	return listed{
+		func(context.Context, *Attributes) (Decision, string, error) {
+			return NoOpinion, "Everything is forbidden.", nil
+		},
+		func(*authn.User) Rules { return Rules{} },
+	}
 }
 
 // Masters allows the members of the group system:masters everything.
 func Masters() Authorizer {
-	return Func(func(_ context.Context, a *Attributes) (Decision, string, error) {
-		if a.User != nil && slices.Contains(a.User.Groups, authn.GroupMasters) {
-			return Allow, "", nil
-		}
-		return NoOpinion, "", nil
-	})
+	return listed{
+		func(_ context.Context, a *Attributes) (Decision, string, error) {
+			if isIn(a.User, authn.GroupMasters) {
+				return Allow, "", nil
+			}
+			return NoOpinion, "", nil
+		},
+		func(user *authn.User) Rules {
+			if isIn(user, authn.GroupMasters) {
+				return everything()
+			}
+			return Rules{}
+		},
+	}
+}
+
+func isIn(user *authn.User, group string) bool {
+	return user != nil && slices.Contains(user.Groups, group)
 }
 
 // Public allows what every cluster shows: to everybody the three health
-// endpoints and the version, to the authenticated also discovery and the
-// published documents. These are the rights that the default roles
-// system:public-info-viewer and system:discovery of Kubernetes 1.25 give.
+// endpoints and the version, to the authenticated also discovery, the published
+// documents, and to ask what they may do. These are the rights that the default
+// roles system:public-info-viewer, system:discovery and system:basic-user of
+// Kubernetes 1.25 give.
 func Public() Authorizer {
-	return Func(func(_ context.Context, a *Attributes) (Decision, string, error) {
-		if a.ResourceRequest || a.Verb != "get" || a.User == nil {
+	return listed{
+		func(_ context.Context, a *Attributes) (Decision, string, error) {
+			known := isIn(a.User, authn.GroupAuthenticated)
+			var allowed bool
+			switch {
+			case a.User == nil:
+			case a.ResourceRequest:
+				allowed = known && a.Verb == "create" && a.Group == reviewGroup && a.Subresource == "" && slices.Contains(selfReviews, a.Resource)
+			case a.Verb == "get":
+				allowed = slices.Contains(publicPaths, a.Path) || known && discovery(a.Path)
+			}
+			if allowed {
+				return Allow, "", nil
+			}
 			return NoOpinion, "", nil
-		}
-		if publicInfo(a.Path) || discovery(a.Path) && slices.Contains(a.User.Groups, authn.GroupAuthenticated) {
-			return Allow, "", nil
-		}
-		return NoOpinion, "", nil
-	})
+		},
+		func(user *authn.User) (r Rules) {
+			get := []string{"get"}
+			known := isIn(user, authn.GroupAuthenticated)
+			if known {
+				r.Resources = []ResourceRule{{Verbs: []string{"create"}, Groups: []string{reviewGroup}, Resources: selfReviews}}
+				paths := slices.Clone(publicPaths)
+				for _, root := range discoveryRoots {
+					paths = append(paths, root, root+"/*")
+				}
+				slices.Sort(paths)
+				r.Paths = []PathRule{{Verbs: get, Paths: paths}}
+			}
+			if known || isIn(user, authn.GroupUnauthenticated) {
+				r.Paths = append(r.Paths, PathRule{Verbs: get, Paths: publicPaths})
+			}
+			return r
+		},
+	}
 }
 
-func publicInfo(path string) bool {
-	switch path {
-	case "/healthz", "/livez", "/readyz", "/version", "/version/":
-		return true
-	}
-	return false
-}
+// What Public speaks of; never changed.
+var (
+	publicPaths    = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
+	discoveryRoots = []string{"/api", "/apis", "/openapi"}
+	selfReviews    = []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}
+)
+
+const reviewGroup = "authorization.k8s.io"
 
 func discovery(path string) bool {
-	for _, root := range [...]string{"/api", "/apis", "/openapi"} {
+	for _, root := range discoveryRoots {
 		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}

@@ -50,3 +50,48 @@ type TokenRequestStatus struct {
 	// Moment after which the issued token is no longer accepted.
 	ExpirationTimestamp value.Time `json:"expirationTimestamp"`
 }
+
+// TokenReview: Asks the server whose bearer token something is. It is answered at once and not kept.
+type TokenReview struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Not needed; it comes back as it was sent.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The token in question, and who asks.
+	Spec TokenReviewSpec `json:"spec"`
+	// The answer. Written by the server.
+	Status TokenReviewStatus `json:"status"`
+}
+
+// TokenReviewSpec: A token, and the audiences that it should be meant for.
+type TokenReviewSpec struct {
+	// The bearer token, without the word Bearer.
+	Token string `json:"token,omitempty"`
+	// Names of the one who asks; the token has to be meant for one of them. Absent means for the API
+	// server.
+	Audiences []string `json:"audiences,omitempty"`
+}
+
+// TokenReviewStatus: Whether the token is good, and whose it is.
+type TokenReviewStatus struct {
+	// True when the token is known and meant for one of the audiences.
+	Authenticated bool `json:"authenticated,omitempty"`
+	// Whose token it is; empty when it is not good.
+	User UserInfo `json:"user"`
+	// Those of the audiences asked for that the token is meant for.
+	Audiences []string `json:"audiences,omitempty"`
+	// Why the token could not be checked.
+	Error string `json:"error,omitempty"`
+}
+
+// UserInfo: Somebody as authentication knows them.
+type UserInfo struct {
+	// The name that rules about users speak of.
+	Username string `json:"username,omitempty"`
+	// Tells apart users who had the same name at different times.
+	UID string `json:"uid,omitempty"`
+	// Groups that the user is in, including those that all known users are in.
+	Groups []string `json:"groups,omitempty"`
+	// Further facts that the authenticator gave, each a list of texts.
+	Extra map[string][]string `json:"extra,omitempty"`
+}

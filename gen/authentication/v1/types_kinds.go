@@ -10,3 +10,12 @@ func (x *TokenRequest) GetName() string { return x.Metadata.Name }
 
 // GetNamespace returns the namespace of the object, "" for none.
 func (x *TokenRequest) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
+func (x *TokenReview) SetKind() { x.Kind, x.APIVersion = "TokenReview", "authentication.k8s.io/v1" }
+
+// GetName returns the name of the object.
+func (x *TokenReview) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *TokenReview) GetNamespace() string { return x.Metadata.Namespace }

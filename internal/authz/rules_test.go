@@ -1,0 +1,82 @@
+package authz
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+)
+
+// What is listed is what is allowed: each path and resource of the list is asked
+// for.
+func TestRulesAreWhatIsAllowed(t *testing.T) {
+	for _, modes := range []string{"RBAC", "AlwaysDeny", "AlwaysAllow", "Node,RBAC"} {
+		a, _, err := ForModes(strings.Split(modes, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, user := range []*authn.User{admin, bob, anon, nil} {
+			rules, err := RulesFor(context.Background(), a, user, "default")
+			if err != nil || rules.Incomplete {
+				t.Fatalf("%+v, %v", rules, err)
+			}
+			allowed := func(a2 *Attributes) bool {
+				d, _, err := a.Authorize(context.Background(), a2)
+				return err == nil && d == Allow
+			}
+			everything := false
+			for _, r := range rules.Paths {
+				for _, p := range r.Paths {
+					everything = everything || p == "*"
+					for _, verb := range r.Verbs {
+						if !allowed(path(user, strings.Replace(verb, "*", "post", 1), strings.Replace(p, "*", "x", 1))) {
+							t.Errorf("%s: %+v may not %s %s", modes, user, verb, p)
+						}
+					}
+				}
+			}
+			for _, r := range rules.Resources {
+				for _, resource := range r.Resources {
+					at := Attributes{User: user, ResourceRequest: true, Verb: r.Verbs[0], Group: r.Groups[0], Resource: resource, Namespace: "default"}
+					if !allowed(&at) {
+						t.Errorf("%s: %+v may not %+v", modes, user, at)
+					}
+				}
+			}
+			for _, a := range []*Attributes{path(user, "get", "/metrics"), pods(user, "get"), path(user, "post", "/version")} {
+				if allowed(a) != everything {
+					t.Errorf("%s: %+v may %+v: %v, listed %v", modes, user, a, !everything, everything)
+				}
+			}
+			listed := false
+			for _, r := range rules.Paths {
+				for _, p := range r.Paths {
+					listed = listed || p == "/version" || p == "*"
+				}
+			}
+			if allowed(path(user, "get", "/version")) != listed {
+				t.Errorf("%s: %+v: versions are listed: %v", modes, user, listed)
+			}
+		}
+	}
+}
+
+// An authorizer that cannot list, or fails, makes the list incomplete.
+func TestIncompleteRules(t *testing.T) {
+	silent := Func(func(context.Context, *Attributes) (Decision, string, error) { return NoOpinion, "", nil })
+	rules, err := RulesFor(context.Background(), Union(silent, Masters()), admin, "default")
+	if err != nil || !rules.Incomplete || len(rules.Resources) != 1 {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	if _, err := RulesFor(context.Background(), Union(failing{}, Masters()), admin, "default"); err == nil {
+		t.Error("no error")
+	}
+}
+
+type failing struct{ Authorizer }
+
+func (failing) Rules(context.Context, *authn.User, string) (Rules, error) {
+	return Rules{Incomplete: true}, errors.New("down")
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// reviewAccess is POST on the three reviews that ask whether somebody may do
+// something: the sender of the review (self), anybody, or anybody in the
+// namespace of the review.
+func (s *Server) reviewAccess(r *request) error {
+	res := r.target.resource
+	self := res.Kind == "SelfSubjectAccessReview"
+	return s.review(r, func(obj document.Value) error {
+		spec := obj.SetObject("spec")
+		if causes := checkAccessReview(obj, spec, self, res.Namespaced); len(causes) > 0 {
+			return api.Invalid(res.GV.Group, "", "", causes)
+		}
+		attributes := reviewedAttributes(spec)
+		if attributes.User = r.user; !self {
+			attributes.User = reviewedUser(spec)
+		}
+		decision, reason, err := s.authz.Authorize(r.ctx, &attributes)
+		status := obj.SetObject("status")
+		status.SetBool("allowed", decision == authz.Allow)
+		if decision == authz.Deny {
+			status.SetBool("denied", true)
+		}
+		if reason != "" {
+			status.SetString("reason", reason)
+		}
+		if err != nil {
+			status.SetString("evaluationError", err.Error())
+		}
+		return nil
+	})
+}
+
+// checkAccessReview finds what is wrong with a question.
+func checkAccessReview(obj, spec document.Value, self, local bool) (causes []schema.Cause) {
+	invalid := func(field, why string) {
+		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: field, Message: "Invalid value: " + why})
+	}
+	resource, path := spec.Get("resourceAttributes"), spec.Get("nonResourceAttributes")
+	switch {
+	case resource.Exists() && path.Exists():
+		invalid("spec.nonResourceAttributes", "cannot be specified in combination with resourceAttributes")
+	case !resource.Exists() && !path.Exists():
+		invalid("spec.resourceAttributes", "exactly one of nonResourceAttributes or resourceAttributes must be specified")
+	}
+	if !self && spec.Get("user").Text() == "" && spec.Get("groups").Len() == 0 {
+		invalid("spec.user", "at least one of user or group must be specified")
+	}
+	namespace, more := "", false
+	for name, v := range obj.Get("metadata").Members() {
+		if local && name == "namespace" {
+			namespace = v.Text()
+		} else if name != "managedFields" && !v.IsNull() {
+			more = true
+		}
+	}
+	switch {
+	case more && local:
+		invalid("metadata", "must be empty except for namespace")
+	case more:
+		invalid("metadata", "must be empty")
+	}
+	if local && resource.Exists() && !resource.Get("namespace").Equals(namespace) {
+		invalid("spec.resourceAttributes.namespace", "must match metadata.namespace")
+	}
+	if local && path.Exists() {
+		invalid("spec.nonResourceAttributes", "disallowed on this kind of request")
+	}
+	return causes
+}
+
+// reviewedAttributes are those of the request that a review is about.
+func reviewedAttributes(spec document.Value) authz.Attributes {
+	if path := spec.Get("nonResourceAttributes"); path.Exists() {
+		return authz.Attributes{Verb: path.Get("verb").Text(), Path: path.Get("path").Text()}
+	}
+	of := func(name string) string { return spec.At("resourceAttributes", name).Text() }
+	return authz.Attributes{ResourceRequest: true, Verb: of("verb"), Group: of("group"), Version: of("version"),
+		Resource: of("resource"), Subresource: of("subresource"), Namespace: of("namespace"), Name: of("name")}
+}
+
+// reviewedUser is the user that a review is about.
+func reviewedUser(spec document.Value) *authn.User {
+	user := &authn.User{Name: spec.Get("user").Text(), UID: spec.Get("uid").Text(), Groups: texts(spec.Get("groups"))}
+	for key, values := range spec.Get("extra").Members() {
+		if user.Extra == nil {
+			user.Extra = map[string][]string{}
+		}
+		user.Extra[key] = texts(values)
+	}
+	return user
+}
+
+func texts(list document.Value) (all []string) {
+	for _, v := range list.Elements() {
+		all = append(all, v.Text())
+	}
+	return all
+}
+
+// reviewRules is POST on selfsubjectrulesreviews: all that the sender may do in a
+// namespace. The answer is a new object: what was sent does not come back.
+func (s *Server) reviewRules(r *request) error {
+	opts, err := r.writeOptions("CreateOptions")
+	if err != nil {
+		return err
+	}
+	kind := kindOf(r.target.resource)
+	doc, err := s.readObject(r, kind, opts.validation)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	namespace := doc.Root().At("spec", "namespace").Text()
+	if namespace == "" {
+		return api.BadRequest("no namespace on request: set spec.namespace")
+	}
+	rules, failed := authz.RulesFor(r.ctx, s.authz, r.user, namespace)
+
+	answer, _, err := s.parse([]byte("{}"), kind, document.Value{})
+	if err != nil {
+		return err
+	}
+	defer answer.Release()
+	status := answer.Root().SetObject("status")
+	writeRules(status, rules)
+	if failed != nil {
+		status.SetString("evaluationError", failed.Error())
+	}
+	return s.respondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
+}
+
+func writeRules(status document.Value, rules authz.Rules) {
+	resources := status.SetArray("resourceRules")
+	for _, r := range rules.Resources {
+		rule := resources.AppendObject()
+		setTexts(rule, "verbs", r.Verbs)
+		setTexts(rule, "apiGroups", r.Groups)
+		setTexts(rule, "resources", r.Resources)
+		setTexts(rule, "resourceNames", r.Names)
+	}
+	paths := status.SetArray("nonResourceRules")
+	for _, p := range rules.Paths {
+		rule := paths.AppendObject()
+		setTexts(rule, "verbs", p.Verbs)
+		setTexts(rule, "nonResourceURLs", p.Paths)
+	}
+	status.SetBool("incomplete", rules.Incomplete)
+}

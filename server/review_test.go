@@ -1,0 +1,114 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+const (
+	tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews"
+	accessGroup  = "/apis/authorization.k8s.io/v1/"
+	selfReviews  = accessGroup + "selfsubjectaccessreviews"
+)
+
+func TestTokenReview(t *testing.T) {
+	h := startServer(t, func(cfg *server.Config) {
+		cfg.TokenAuthFile = filepath.Join(t.TempDir(), "tokens")
+		if err := os.WriteFile(cfg.TokenAuthFile, []byte(adminToken+",admin,1,system:masters\ncarol-token,carol,,\"dev,ops\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	ask := func(spec string) string { return `{"spec":{` + spec + `}}` }
+	h.run(t, []step{
+		{"admin", "POST", tokenReviews, "", ask(`"token":"admin-token"`), 201,
+			`"status":{"authenticated":true,"user":{"username":"admin","uid":"1","groups":["system:masters","system:authenticated"]},"audiences":["https://kubernetes.default.svc"]}}`},
+		{"two groups", "POST", tokenReviews, "", ask(`"token":"carol-token"`), 201, `"user":{"username":"carol","groups":["dev","ops","system:authenticated"]}`},
+		{"unknown", "POST", tokenReviews, "", ask(`"token":"no-such"`), 201, `"status":{"user":{}}}`},
+		{"what a client claims", "POST", tokenReviews, "", `{"spec":{"token":"no-such"},"status":{"authenticated":true,"user":{"username":"admin"}}}`, 201, `"status":{"user":{}}}`},
+		{"for this server too", "POST", tokenReviews, "", ask(`"token":"admin-token","audiences":["a","https://kubernetes.default.svc"]`), 201,
+			`"audiences":["https://kubernetes.default.svc"]}}`},
+		{"for others", "POST", tokenReviews, "", ask(`"token":"admin-token","audiences":["a"]`), 201, `"status":{"user":{}}}`},
+		{"empty", "POST", tokenReviews, "", ask(`"token":""`), 400, "token is required"},
+		{"nothing", "POST", tokenReviews, "", `{}`, 400, "token is required"},
+		{"name", "POST", tokenReviews, "", `{"metadata":{"name":"x"},"spec":{"token":"admin-token"}}`, 201, `"metadata":{"name":"x","creationTimestamp":null,`},
+		{"dry run", "POST", tokenReviews + "?dryRun=All", "", ask(`"token":"admin-token"`), 201, `"authenticated":true`},
+		{"unknown field", "POST", tokenReviews + "?fieldValidation=Strict", "", ask(`"tokens":"a"`), 400, `unknown field \"spec.tokens\"`},
+		{"other kind", "POST", tokenReviews, "", `{"kind":"Pod"}`, 400, "cannot be handled"},
+		{"list", "GET", tokenReviews, "", "", 405, ""},
+		{"name in the path", "POST", tokenReviews + "/x", "", ask(`"token":"admin-token"`), 404, ""},
+	})
+	if got := h.send("POST", tokenReviews, "application/json", []byte(ask(`"token":"admin-token"`)), "Authorization", "Bearer carol-token"); got.code != 403 {
+		t.Errorf("carol: %d %s", got.code, got.body)
+	}
+	if got := h.send("POST", tokenReviews, "application/json", []byte(ask(`"token":"carol-token"`)), "Accept", "application/yaml"); !strings.Contains(string(got.body), "username: carol") {
+		t.Errorf("YAML: %s", got.body)
+	}
+}
+
+func TestAccessReview(t *testing.T) {
+	h := startServer(t, nil)
+	const pods, version = `"resourceAttributes":{"namespace":"default","verb":"get","resource":"pods"}`, `"nonResourceAttributes":{"path":"/version","verb":"get"}`
+	ask := func(spec string) string { return `{"spec":{` + spec + `}}` }
+	const any, local = accessGroup + "subjectaccessreviews", accessGroup + "namespaces/default/localsubjectaccessreviews"
+	const yes, no = `"status":{"allowed":true}}`, `"status":{"allowed":false}}`
+	h.run(t, []step{
+		{"self", "POST", selfReviews, "", ask(pods), 201, yes},
+		{"self, everything", "POST", selfReviews, "", ask(`"resourceAttributes":{"namespace":"default","verb":"*","group":"*","resource":"*"}`), 201, yes},
+		{"what a client claims", "POST", any, "", `{"spec":{` + pods + `,"user":"bob"},"status":{"allowed":true,"reason":"because"}}`, 201, no},
+		{"self, both", "POST", selfReviews, "", ask(pods + "," + version), 422, `"causes":[{"reason":"FieldValueInvalid","message":"Invalid value: cannot be specified in combination with resourceAttributes","field":"spec.nonResourceAttributes"}]`},
+		{"self, neither", "POST", selfReviews, "", `{}`, 422, `"field":"spec.resourceAttributes"`},
+		{"self, with a name", "POST", selfReviews, "", `{"metadata":{"name":"x"},"spec":{` + pods + `}}`, 422, `"field":"metadata"`},
+		{"user", "POST", any, "", ask(pods + `,"user":"bob"`), 201, no},
+		{"group", "POST", any, "", ask(pods + `,"groups":["system:masters"]`), 201, yes},
+		{"path", "POST", any, "", ask(version + `,"user":"bob"`), 201, yes},
+		{"path of the known", "POST", any, "", ask(`"nonResourceAttributes":{"path":"/apis","verb":"get"},"user":"bob"`), 201, no},
+		{"with the group", "POST", any, "", ask(`"nonResourceAttributes":{"path":"/apis","verb":"get"},"user":"bob","groups":["system:authenticated"]`), 201, yes},
+		{"nobody", "POST", any, "", ask(pods), 422, `"field":"spec.user"`},
+		{"local", "POST", local, "", ask(pods + `,"user":"bob","uid":"u","extra":{"a":["b"]}`), 201, `"namespace":"default"`},
+		{"local, master", "POST", local, "", ask(pods + `,"groups":["system:masters"]`), 201, yes},
+		{"local, elsewhere", "POST", local, "", ask(`"resourceAttributes":{"namespace":"other"},"user":"bob"`), 422, `"field":"spec.resourceAttributes.namespace"`},
+		{"local, path", "POST", local, "", ask(version + `,"user":"bob"`), 422, `"field":"spec.nonResourceAttributes"`},
+		{"local, other namespace", "POST", local, "", `{"metadata":{"namespace":"other"},"spec":{` + pods + `,"user":"bob"}}`, 400, ""},
+		{"local, name", "POST", local, "", `{"metadata":{"name":"x"},"spec":{` + pods + `,"user":"bob"}}`, 422, "must be empty except for namespace"},
+		{"local without namespace", "POST", accessGroup + "localsubjectaccessreviews", "", ask(pods + `,"user":"bob"`), 405, ""},
+		{"read", "GET", selfReviews, "", "", 405, ""},
+	})
+	as := func(token, path, body string) reply {
+		return h.send("POST", path, "application/json", []byte(body), "Authorization", token)
+	}
+	for _, c := range []struct {
+		name, token, path, spec string
+		code                    int
+		want                    string
+	}{
+		{"bob himself", "Bearer bob-token", selfReviews, pods, 201, no},
+		{"bob and versions", "Bearer bob-token", selfReviews, version, 201, yes},
+		{"bob about others", "Bearer bob-token", any, pods + `,"user":"bob"`, 403, ""},
+		{"nobody", "", selfReviews, pods, 403, ""},
+	} {
+		if got := as(c.token, c.path, ask(c.spec)); got.code != c.code || !strings.Contains(string(got.body), c.want) {
+			t.Errorf("%s: %d %s", c.name, got.code, got.body)
+		}
+	}
+}
+
+func TestRulesReview(t *testing.T) {
+	h := startServer(t, nil)
+	const path, body = accessGroup + "selfsubjectrulesreviews", `{"metadata":{"name":"x"},"spec":{"namespace":"default"}}`
+	h.run(t, []step{
+		{"admin", "POST", path, "", body, 201, `"spec":{},"status":{"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]},`},
+		{"no namespace", "POST", path, "", `{"spec":{}}`, 400, "no namespace"},
+	})
+	got := h.send("POST", path, "application/json", []byte(body), "Authorization", "Bearer bob-token")
+	want := `"metadata":{"creationTimestamp":null},"spec":{},"status":{"resourceRules":[{"verbs":["create"],"apiGroups":["authorization.k8s.io"],` +
+		`"resources":["selfsubjectaccessreviews","selfsubjectrulesreviews"]}],"nonResourceRules":[{"verbs":["get"],"nonResourceURLs":[` +
+		`"/api","/api/*","/apis","/apis/*","/healthz","/livez","/openapi","/openapi/*","/readyz","/version","/version/"]},` +
+		`{"verbs":["get"],"nonResourceURLs":["/healthz","/livez","/readyz","/version","/version/"]}],"incomplete":false}}`
+	if got.code != 201 || !strings.Contains(string(got.body), want) {
+		t.Errorf("bob: %d %s\nwant %s", got.code, got.body, want)
+	}
+}
