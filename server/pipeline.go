@@ -35,6 +35,7 @@ import (
 func (s *Server) serve(c echo.Context, t target) error {
 	r := newRequest(c, t)
 	s.inflight.Add(1)
+	s.metrics.begin(r)
 	defer func() {
 		if !r.detached {
 			s.end(r)
@@ -205,6 +206,7 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 
 // end is the last step of every request, whoever answers it to the end.
 func (s *Server) end(r *request) {
+	s.metrics.end(r)
 	s.access(r)
 	s.inflight.Done()
 }

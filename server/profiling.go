@@ -18,7 +18,7 @@ func (s *Server) profiling(e *echo.Echo) {
 				r.status = http.StatusOK
 				h(r.w, r.http)
 				return nil
-			}, ownForm: true, unbounded: true})
+			}, place: "/debug", ownForm: true, unbounded: true})
 		})
 	}
 	add("/debug/pprof/", pprof.Index)

@@ -20,7 +20,8 @@ import (
 // resource is set, or both are nil for a path that nothing answers.
 type target struct {
 	endpoint   func(*request) error
-	open       bool // an endpoint that works while the server drains (health)
+	place      string // the first step of an endpoint's path: "/healthz"
+	open       bool   // an endpoint that works while the server drains (health)
 	resource   *api.Resource
 	sub        *api.Subresource
 	namespace  string // "" for cluster-scoped resources and for all namespaces
@@ -59,7 +60,9 @@ type request struct {
 	warnings []string
 	status   int   // as written; 0 before
 	bytes    int64 // of the body, as written
-	detached bool  // it goes on after its handler has returned, see stream
+	lasts    bool  // it is counted among the long-running ones
+	figures  seriesKey
+	detached bool // it goes on after its handler has returned, see stream
 }
 
 func newRequest(c echo.Context, t target) *request {

@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	routes.Register(e, s.groups, resourceHandler{s})
 
 	endpoint := func(path string, t target) {
+		t.place = firstStep(path)
 		h := func(c echo.Context) error { return s.serve(c, t) }
 		e.Any(path, h)
 		e.RouteNotFound(path, h)
@@ -34,6 +35,8 @@ func (s *Server) routes() http.Handler {
 		endpoint(path, t)
 		endpoint(path+"/", t)
 	}
+	endpoint("/metrics", target{endpoint: s.serveMetrics, ownForm: true})
+	endpoint("/metrics/", target{endpoint: s.serveMetrics, ownForm: true})
 	endpoint("/version", target{endpoint: s.version, open: true})
 	endpoint("/version/", target{endpoint: s.version, open: true})
 	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
@@ -45,7 +48,7 @@ func (s *Server) routes() http.Handler {
 		endpoint("/"+name, target{endpoint: s.health(name, ""), open: true})
 		endpoint("/"+name+"/", target{endpoint: s.health(name, ""), open: true})
 		h := func(c echo.Context) error {
-			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), open: true})
+			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), place: "/" + name, open: true})
 		}
 		e.Any("/"+name+"/:check", h)
 	}
@@ -60,6 +63,12 @@ func (s *Server) routes() http.Handler {
 	e.RouteNotFound("/", unknown)
 	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = unknown(c) }
 	return e
+}
+
+// firstStep is the first step of a path.
+func firstStep(path string) string {
+	first, _, _ := strings.Cut(path[1:], "/")
+	return "/" + first
 }
 
 // knownMethods are the methods that some path answers; the router knows no path

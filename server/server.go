@@ -66,6 +66,7 @@ type Server struct {
 	frameBuffers    *sync.Pool // of *[]byte, see newFrameBuffer
 	credentials     *Credentials
 	tokens          *authn.TokenIssuer
+	metrics         *metrics
 	listener        net.Listener
 	http            *http.Server
 
@@ -143,6 +144,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.store, s.control = engine, s.openControl(engine)
+	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
 		return err

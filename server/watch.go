@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -26,7 +28,8 @@ func (s *Server) watch(r *request) error {
 		r.head(http.StatusOK, r.accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.resource, prefix: prefixOf(r.target.resource, r.target.namespace), opts: opts, form: form, at: opts.revision}
+	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.resource, prefix: prefixOf(r.target.resource, r.target.namespace), opts: opts, form: form, at: opts.revision,
+		events: s.metrics.eventsOf(r.target.resource)}
 	if opts.initial {
 		if err := s.reach(r, opts.revision); err != nil {
 			return err
@@ -45,6 +48,7 @@ type watcher struct {
 	prefix string // of the keys
 	opts   watchOptions
 	form   *streamForm
+	events prometheus.Counter
 
 	ctx    context.Context // ends when the client is gone
 	sink   sink

@@ -43,6 +43,7 @@ func (w *watcher) event(e *watch.Event) error {
 		return nil
 	}
 	w.at = e.Entry.Revision
+	w.events.Inc()
 	frame, err := w.frame(e, key)
 	if err != nil {
 		return err
