@@ -171,3 +171,39 @@ func TestWatchesInSeveralVersions(t *testing.T) {
 		}
 	}
 }
+
+// Events are one kind in two groups, with other names for their fields.
+func TestEventsInTwoGroups(t *testing.T) {
+	h := startServer(t, nil)
+	core, events := "/api/v1/namespaces/default/events", "/apis/events.k8s.io/v1/namespaces/default/events"
+	if r := h.post(core, `{"kind":"Event","apiVersion":"v1","metadata":{"name":"a"},"involvedObject":{"kind":"Pod","name":"p","namespace":"default"},"message":"hello","count":3}`); r.code != http.StatusCreated {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.get(events + "/a"); r.field(t, "note") != "hello" || r.field(t, "deprecatedCount") != 3.0 || r.field(t, "message") != nil {
+		t.Errorf("%s", r.body)
+	}
+	for selector, want := range map[string]int{"regarding.kind%3DPod": 1, "regarding.kind%3DNode": 0, "reportingController%3D": 1, "metadata.name%3Da": 1} {
+		if r := h.get(events + "?fieldSelector=" + selector); r.code != http.StatusOK || len(r.field(t, "items").([]any)) != want {
+			t.Errorf("%s: %s", selector, r.body)
+		}
+	}
+	if r := h.get(events + "?fieldSelector=involvedObject.kind%3DPod"); r.code != http.StatusBadRequest {
+		t.Errorf("a field of the other group: %d", r.code)
+	}
+	wrong := h.post(events, `{"kind":"Event","apiVersion":"events.k8s.io/v1","metadata":{"name":"b"},"regarding":{"namespace":"default"},"type":"Odd","deprecatedCount":1}`)
+	if wrong.code != http.StatusUnprocessableEntity || wrong.field(t, "details.causes.0.field") != "eventTime" || wrong.field(t, "details.causes.1.field") != "type" || wrong.field(t, "details.causes.2.field") != "count" {
+		t.Errorf("%d %s", wrong.code, wrong.body)
+	}
+	if r := h.send(http.MethodPatch, events+"/a", "application/merge-patch+json", []byte(`{"note":"other"}`)); r.code != http.StatusUnprocessableEntity || r.field(t, "details.causes.0.field") != "message" {
+		t.Errorf("an update: %d %s", r.code, r.body)
+	}
+	if r := h.get(events + "/zz"); r.code != http.StatusNotFound || r.field(t, "details.group") != "events.k8s.io" {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if r := h.send(http.MethodDelete, events, "", nil); r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.get(core); len(r.field(t, "items").([]any)) != 0 {
+		t.Errorf("%s", r.body)
+	}
+}

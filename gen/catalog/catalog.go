@@ -12,6 +12,8 @@ import (
 	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
+	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
+	flowcontrolapiserverv1beta1 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta1"
 	flowcontrolapiserverv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
@@ -27,6 +29,7 @@ import (
 type Hooks interface {
 	corev1.Hooks
 	appsv1.Hooks
+	eventsv1.Hooks
 	authenticationv1.Hooks
 	authorizationv1.Hooks
 	autoscalingv2.Hooks
@@ -38,10 +41,12 @@ type Hooks interface {
 	coordinationv1.Hooks
 	nodev1.Hooks
 	flowcontrolapiserverv1beta2.Hooks
+	flowcontrolapiserverv1beta1.Hooks
 }
 
 // Conversions are the hand-written parts of all conversions between versions.
 type Conversions interface {
+	eventsv1.Conversions
 	autoscalingv1.Conversions
 }
 
@@ -51,6 +56,7 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 	groups := []*api.GroupVersion{
 		corev1.New(h),
 		appsv1.New(h),
+		eventsv1.New(h, c),
 		authenticationv1.New(h),
 		authorizationv1.New(h),
 		autoscalingv2.New(h),
@@ -62,6 +68,7 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		coordinationv1.New(h),
 		nodev1.New(h),
 		flowcontrolapiserverv1beta2.New(h),
+		flowcontrolapiserverv1beta1.New(h),
 	}
 	api.LinkConversions(groups)
 	return groups

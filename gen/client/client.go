@@ -45,6 +45,14 @@ func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest}
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
 
+// EventsV1 gives the resources of events.k8s.io/v1.
+func (c *Client) EventsV1() EventsV1 { return EventsV1{c.rest} }
+
+// FlowcontrolApiserverV1beta1 gives the resources of flowcontrol.apiserver.k8s.io/v1beta1.
+func (c *Client) FlowcontrolApiserverV1beta1() FlowcontrolApiserverV1beta1 {
+	return FlowcontrolApiserverV1beta1{c.rest}
+}
+
 // FlowcontrolApiserverV1beta2 gives the resources of flowcontrol.apiserver.k8s.io/v1beta2.
 func (c *Client) FlowcontrolApiserverV1beta2() FlowcontrolApiserverV1beta2 {
 	return FlowcontrolApiserverV1beta2{c.rest}

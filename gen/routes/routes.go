@@ -50,6 +50,7 @@ var rows = []row{
 	{"/apis/apps/v1", "apps", "v1", "deployments", true, true, []string{"scale", "status"}},
 	{"/apis/apps/v1", "apps", "v1", "replicasets", true, true, []string{"scale", "status"}},
 	{"/apis/apps/v1", "apps", "v1", "statefulsets", true, true, []string{"scale", "status"}},
+	{"/apis/events.k8s.io/v1", "events.k8s.io", "v1", "events", true, true, nil},
 	{"/apis/authentication.k8s.io/v1", "authentication.k8s.io", "v1", "tokenreviews", false, false, nil},
 	{"/apis/authorization.k8s.io/v1", "authorization.k8s.io", "v1", "localsubjectaccessreviews", true, false, nil},
 	{"/apis/authorization.k8s.io/v1", "authorization.k8s.io", "v1", "selfsubjectaccessreviews", false, false, nil},
@@ -68,6 +69,8 @@ var rows = []row{
 	{"/apis/node.k8s.io/v1", "node.k8s.io", "v1", "runtimeclasses", false, true, nil},
 	{"/apis/flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io", "v1beta2", "flowschemas", false, true, []string{"status"}},
 	{"/apis/flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io", "v1beta2", "prioritylevelconfigurations", false, true, []string{"status"}},
+	{"/apis/flowcontrol.apiserver.k8s.io/v1beta1", "flowcontrol.apiserver.k8s.io", "v1beta1", "flowschemas", false, true, []string{"status"}},
+	{"/apis/flowcontrol.apiserver.k8s.io/v1beta1", "flowcontrol.apiserver.k8s.io", "v1beta1", "prioritylevelconfigurations", false, true, []string{"status"}},
 }
 
 // Register adds the routes of every row to the router. Paths hold the parameters

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// ValidateEventInEventsV1 checks what only events of the group events have to
+// keep: a new one says all of the newer fields and none of the older, and an
+// update changes nothing but the series. Fields are named as core/v1 does, whose
+// rules hold too.
+func (Policy) ValidateEventInEventsV1(obj, old document.Value) []schema.Cause {
+	var c causes
+	if old.Exists() {
+		c.changedEvent(obj, old)
+		return c
+	}
+	if name := obj.At("metadata", "name").Text(); name != "" {
+		c.formatText("metadata.name", name, "dns1123-subdomain")
+	}
+	c.eventSeries(obj.Get("series"))
+	if !isSet(obj.Get("eventTime")) {
+		c.required("eventTime", "")
+	}
+	if t := obj.Get("type"); !t.Equals("Normal") && !t.Equals("Warning") {
+		c.invalidText("type", "", "has invalid value: "+t.Text())
+	}
+	for _, f := range []struct{ field, name string }{{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"deprecatedSource", "source"}} {
+		if v := obj.Get(f.field); !isEmpty(v) && !(v.Kind() == document.Number && number(v) == 0) {
+			c.invalidText(f.name, "", "needs to be unset")
+		}
+	}
+	return c
+}
+
+func (c *causes) eventSeries(series document.Value) {
+	if !isSet(series) {
+		return
+	}
+	if number(series.Get("count")) < 2 {
+		c.invalidText("series.count", "", "should be at least 2")
+	}
+	if !isSet(series.Get("lastObservedTime")) {
+		c.required("series.lastObservedTime", "")
+	}
+}
+
+// fixedEventFields are what an update may not change, with their names in
+// core/v1, by which errors call them.
+var fixedEventFields = []struct{ field, name string }{
+	{"regarding", "involvedObject"}, {"reason", "reason"}, {"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
+	{"related", "related"}, {"note", "message"}, {"type", "type"}, {"action", "action"}, {"deprecatedSource", "source"},
+	{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"eventTime", "eventTime"},
+}
+
+func (c *causes) changedEvent(obj, old document.Value) {
+	if series := obj.Get("series"); !document.Equal(series, old.Get("series")) {
+		c.eventSeries(series)
+	}
+	for _, f := range fixedEventFields {
+		if v := obj.Get(f.field); !document.Equal(v, old.Get(f.field)) {
+			c.invalidAt(f.name, v, "field is immutable")
+		}
+	}
+}
