@@ -55,9 +55,8 @@ func (p *startupStep) finished() bool {
 // keepBootstrapped gives the cluster the objects of server/bootstrap, until it has
 // them all or ctx ends.
 func (s *Server) keepBootstrapped(ctx context.Context) {
-	defer s.background.Done()
 	for {
-		err := s.reconcileBootstrap(ctx)
+		err := errors.Join(s.reconcileBootstrap(ctx), s.keepOwnService(ctx))
 		if err == nil {
 			close(s.bootstrapped.done)
 			return
@@ -178,11 +177,17 @@ func (s *Server) reconcileRBAC(ctx context.Context, res *api.Resource, o bootstr
 // errNothing leaves a transaction that has nothing to write.
 var errNothing = errors.New("nothing to write")
 
-// decodeOwn reads an object that the server itself makes.
+// decodeOwn reads an object that the server itself makes. It need not say of which
+// kind it is.
 func (s *Server) decodeOwn(res *api.Resource, text []byte) (*document.Document, error) {
 	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: s.decodeLimits}
 	doc, _, err := decoder.Decode(res.Type, text)
-	return doc, err
+	if err != nil {
+		return nil, err
+	}
+	doc.Root().SetString("kind", res.Kind)
+	doc.Root().SetString("apiVersion", res.GV.APIVersion())
+	return doc, nil
 }
 
 // findKind returns the resource of a kind, nil when it is not served.

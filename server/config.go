@@ -70,6 +70,10 @@ type Config struct {
 	// AuthorizationModes are asked in order. Default RBAC.
 	AuthorizationModes []string
 
+	// AdvertiseAddress is the IP address that clients inside the cluster reach the
+	// server at. Default: BindAddress, or one of the machine's where that is
+	// unspecified or loopback.
+	AdvertiseAddress string
 	// ServiceClusterIPRange is the CIDR that service addresses are taken from,
 	// or two of them with a comma between. Default 10.0.0.0/24.
 	ServiceClusterIPRange string
@@ -208,6 +212,9 @@ func (c *Config) Validate() error {
 		if _, err := netip.ParseAddr(d.BindAddress); err != nil {
 			wrong("bind address: %q is not an IP address; use one of this machine's, or 0.0.0.0 for all of them", d.BindAddress)
 		}
+	}
+	if a, err := netip.ParseAddr(d.AdvertiseAddress); d.AdvertiseAddress != "" && (err != nil || a.IsUnspecified() || a.IsLoopback()) {
+		wrong("advertised address: %q is no IP address that others reach the server at", d.AdvertiseAddress)
 	}
 	if d.SecurePort < 0 || d.SecurePort > 65535 {
 		wrong("secure port: %d is out of range; use 1 to 65535, or 0 for any free port", d.SecurePort)

@@ -35,6 +35,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them, 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
 
 	fs.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "IP address to listen on; 0.0.0.0 for all of this machine's")
+	fs.StringVar(&c.AdvertiseAddress, "advertise-address", c.AdvertiseAddress, "IP address that clients inside the cluster reach the server at (default: --bind-address, or one of this machine's)")
 	fs.IntVar(&c.SecurePort, "secure-port", c.SecurePort, "port to listen on; 0 for any free one")
 	fs.StringVar(&c.TLSCertFile, "tls-cert-file", c.TLSCertFile, "serving certificate with its chain, PEM; made by the server when not given")
 	fs.StringVar(&c.TLSPrivateKeyFile, "tls-private-key-file", c.TLSPrivateKeyFile, "private key of --tls-cert-file, PEM")

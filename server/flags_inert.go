@@ -25,7 +25,7 @@ const inertSwitches = `
 
 // inertOptions are the flags with a value that have no effect here.
 const inertOptions = `
-	admission-control-config-file admission-control advertise-address allow-metric-labels api-audiences apiserver-count
+	admission-control-config-file admission-control allow-metric-labels api-audiences apiserver-count
 	audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst
 	audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode
 	audit-log-path audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version audit-policy-file

@@ -108,8 +108,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 func (s *Server) startBackground() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopBackground = cancel
-	s.background.Add(1)
-	go s.keepBootstrapped(ctx)
+	s.background.Go(func() { s.keepBootstrapped(ctx) })
+	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
+	s.every(ctx, namespacePause, "the system namespaces", s.createNamespaces)
 }
 
 // open builds the object graph, from the disk up to the listener.

@@ -13,10 +13,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// ownService is the name of the service that clients inside reach the server by, in
-// the namespace default.
-const ownService = "kubernetes"
-
 // services gives services their addresses and node ports.
 //
 // Invariant: an item is claimed before the transaction that writes it, and the claim

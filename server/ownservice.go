@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/allocate"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/bootstrap"
+)
+
+const (
+	// ownService is the name of the service that clients inside reach the server by,
+	// in the namespace default, and of its endpoints.
+	ownService = "kubernetes"
+	// ownServicePause is how often the service and its endpoints are looked after.
+	ownServicePause = 10 * time.Second
+	// namespacePause is how often the system namespaces are.
+	namespacePause = time.Minute
+)
+
+// every calls do now and then, until ctx ends. What it cannot do is logged, and
+// tried again next time.
+func (s *Server) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
+	s.background.Go(func() {
+		for wait(ctx, pause); ctx.Err() == nil; wait(ctx, pause) {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error("cannot look after "+what, "error", err)
+			}
+		}
+	})
+}
+
+// keepOwnService brings the server's own service, its endpoints and what extension
+// servers have to know into existence, and mends what is not as it has to be.
+func (s *Server) keepOwnService(ctx context.Context) error {
+	ranges, err := serviceRanges(s.cfg.ServiceClusterIPRange)
+	if err != nil {
+		return err
+	}
+	port := s.port()
+	ports, err := json.Marshal([]any{map[string]any{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}})
+	if err != nil {
+		return err
+	}
+	service := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP",
+		"clusterIP":%q,"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","ports":%s}}`, ownService, allocate.First(ranges[0]), ports)
+	err = s.keep(ctx, s.services.resource, "default", ownService, service, func(have, want document.Value) {
+		have.Get("spec").Put("ports", want.At("spec", "ports"))
+	})
+	if err != nil {
+		return fmt.Errorf("service %s: %w", ownService, err)
+	}
+	address, err := s.advertised(ranges[0])
+	if err != nil {
+		s.log.Debug("the service of the server has no endpoints", "error", err)
+		return nil
+	}
+	endpoints := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true"}},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}]}`,
+		ownService, "endpointslice."+catalog.LabelDomain+"/skip-mirror", address, port)
+	if err := s.keepOwn(ctx, "v1", "Endpoints", endpoints, "subsets"); err != nil {
+		return err
+	}
+	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[{"addresses":[%q],"conditions":{"ready":true}}],
+		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, ownService, catalog.LabelDomain+"/service-name", ownService, allocate.Family(address), address, port)
+	return s.keepOwn(ctx, "discovery."+catalog.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
+}
+
+// keepOwn is keep for an object that is named as the service is. Labels and members
+// are to be as they are in text. A kind that is not served is left out.
+func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, members ...string) error {
+	res := findKind(s.groups, apiVersion, kind)
+	if res == nil {
+		return nil
+	}
+	err := s.keep(ctx, res, "default", ownService, text, func(have, want document.Value) {
+		for key, v := range want.At("metadata", "labels").Members() {
+			have.Get("metadata").SetObject("labels").Put(key, v)
+		}
+		for _, name := range members {
+			have.Put(name, want.Get(name))
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", kind, ownService, err)
+	}
+	return nil
+}
+
+// keep brings an object into existence as text has it. One that exists is mended:
+// mend brings what it has to have from want to have.
+func (s *Server) keep(ctx context.Context, res *api.Resource, namespace, name, text string, mend func(have, want document.Value)) error {
+	entry, err := s.store.Get(ctx, keyOf(res, namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return s.provide(ctx, res, bootstrap.Object{Namespace: namespace, Name: name, JSON: []byte(text)})
+	}
+	if err != nil {
+		return err
+	}
+	want, err := s.decodeOwn(res, []byte(text))
+	if err != nil {
+		return err
+	}
+	defer want.Release()
+	mended := func(body []byte) (*document.Document, bool, error) {
+		doc, err := document.ReadStored(res.GV.Table, res.Type, body)
+		if err != nil {
+			return nil, false, err
+		}
+		mend(doc.Root(), want.Root())
+		return doc, string(doc.Root().AppendJSON(nil)) != string(body), nil
+	}
+	doc, differs, err := mended(entry.Body)
+	doc.Release()
+	if err != nil || !differs {
+		return err
+	}
+	doc = nil
+	_, err = s.transact(ctx, target{resource: res, namespace: namespace, name: name}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {
+		if current == nil {
+			return document.Value{}, api.NotFound(res.GroupResource(), name)
+		}
+		if doc, _, err = mended(current.Body); err != nil {
+			return document.Value{}, err
+		}
+		return doc.Root(), nil
+	})
+	if err == nil {
+		s.log.Info("mended an object that every cluster has", "kind", res.Kind, "namespace", namespace, "name", name)
+	}
+	doc.Release()
+	return err
+}
+
+// port is the port that the server listens on.
+func (s *Server) port() int {
+	if a, ok := s.listener.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return s.cfg.SecurePort
+}
+
+// advertised is the address that clients inside the cluster reach the server at: the
+// one that is configured, or the one that it listens on, or one of the machine, of the
+// family of the services if there is one. Nobody else reaches a loopback address.
+func (s *Server) advertised(services netip.Prefix) (netip.Addr, error) {
+	if a, err := netip.ParseAddr(s.cfg.AdvertiseAddress); err == nil {
+		return a, nil
+	}
+	if a, err := netip.ParseAddr(s.cfg.BindAddress); err == nil && s.cfg.Listener == nil && !a.IsUnspecified() && !a.IsLoopback() {
+		return a.Unmap(), nil
+	}
+	var other netip.Addr
+	for _, text := range machineAddresses() {
+		a, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+		case a.Is4() == services.Addr().Is4():
+			return a, nil
+		default:
+			other = a
+		}
+	}
+	if !other.IsValid() {
+		return other, errors.New("the machine has loopback addresses only; name one that others reach with --advertise-address")
+	}
+	return other, nil
+}
