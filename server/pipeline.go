@@ -85,13 +85,13 @@ func (s *Server) handle(r *request) error {
 	if decision != authz.Allow {
 		return authz.Forbidden(&attributes, reason)
 	}
-	if text := r.target.deprecation(); text != "" {
-		r.warn(text)
-	}
 
 	verb, err := s.dispatch(r)
 	if err != nil {
 		return err
+	}
+	if text := r.target.deprecation(); text != "" {
+		r.warn(text)
 	}
 	if err := r.query.check(); err != nil {
 		return err
@@ -108,8 +108,8 @@ func (s *Server) dispatch(r *request) (verb, error) {
 	if t.endpoint != nil {
 		return runEndpoint, nil
 	}
-	if t.resource == nil || t.name != "" && !t.resource.Stored && t.resource.Verbs == api.VerbCreate {
-		return (*Server).unknown, nil // a question (review) or an order (binding) has no name
+	if t.resource == nil || t.nowhere() {
+		return (*Server).unknown, nil
 	}
 	allowed := s.verbsOf(t)
 	if v := *allowed.of(r.method()); v != nil {

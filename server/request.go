@@ -38,6 +38,13 @@ func (t target) alwaysServed() bool { return t.open }
 // collection reports whether the target is many objects.
 func (t target) collection() bool { return t.name == "" }
 
+// nowhere reports whether the path is one that a question (review) or an order
+// (binding) has not: that of an object, or outside of the namespace it is about.
+func (t *target) nowhere() bool {
+	res := t.resource
+	return !res.Stored && res.Verbs == api.VerbCreate && (t.name != "" || res.Namespaced && t.namespace == "")
+}
+
 // deprecation is what whoever uses the target is warned of; "" for nothing.
 func (t *target) deprecation() string {
 	if t.resource == nil || t.resource.Deprecated == nil || minorOf(t.resource.Deprecated.Since) > minorOf(apiMajor+"."+apiMinor) {

@@ -74,7 +74,7 @@ func TestAccessReview(t *testing.T) {
 		{"local, path", "POST", local, "", ask(version + `,"user":"bob"`), 422, `"field":"spec.nonResourceAttributes"`},
 		{"local, other namespace", "POST", local, "", `{"metadata":{"namespace":"other"},"spec":{` + pods + `,"user":"bob"}}`, 400, ""},
 		{"local, name", "POST", local, "", `{"metadata":{"name":"x"},"spec":{` + pods + `,"user":"bob"}}`, 422, "must be empty except for namespace"},
-		{"local without namespace", "POST", accessGroup + "localsubjectaccessreviews", "", ask(pods + `,"user":"bob"`), 405, ""},
+		{"local without namespace", "POST", accessGroup + "localsubjectaccessreviews", "", ask(pods + `,"user":"bob"`), 404, ""},
 		{"read", "GET", selfReviews, "", "", 405, ""},
 	})
 	as := func(token, path, body string) reply {

@@ -42,9 +42,6 @@ func (s *Server) podVerbs(name string, add func(needs api.Verbs, method string, 
 
 // virtualVerbs adds the operations that have a path of their own.
 func (s *Server) virtualVerbs(t *target, add func(needs api.Verbs, method string, do verb)) {
-	if t.resource.Namespaced && t.namespace == "" {
-		return
-	}
 	switch t.resource.Kind {
 	case "Binding":
 		add(api.VerbCreate, http.MethodPost, (*Server).createBinding)

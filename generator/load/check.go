@@ -3,7 +3,6 @@ package load
 import (
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/generator/model"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -17,8 +16,11 @@ var fieldName = regexp.MustCompile(`^[$A-Za-z_][-A-Za-z0-9_.]*$`)
 func (d *documents) check() {
 	for _, gv := range d.model.GroupVersions {
 		for _, t := range gv.Types {
-			if t.Schema.Description == "" {
+			switch {
+			case t.Schema.Description == "":
 				d.fail(t.Schema.Pos, "say in a sentence what it is for", "the type %s has no description", t.Name)
+			case repeats(t.Schema.Description, t.Name):
+				d.fail(d.at(t.Schema, "description"), "say what it is for", "the description of the type %s only repeats its name", t.Name)
 			}
 			d.checkSchema(t.Schema, t)
 		}
@@ -35,7 +37,7 @@ func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
 		if !fieldName.MatchString(p.Name) {
 			d.fail(p.Pos, "write letters and digits", "%q cannot be the name of a field", p.Name)
 		}
-		d.checkDescription(p)
+		d.checkDescription(p, in)
 		d.checkSchema(p.Schema, in)
 	}
 	d.checkNumbers(s)
@@ -63,22 +65,13 @@ func (d *documents) target(s *schema.Schema, in *model.Type) *schema.Schema {
 }
 
 // checkDescription refuses a field without one, or with one that says nothing.
-func (d *documents) checkDescription(p schema.Property) {
-	switch said := letters(p.Schema.Description); {
-	case p.Schema.Description == "":
+func (d *documents) checkDescription(p schema.Property, in *model.Type) {
+	switch said := p.Schema.Description; {
+	case said == "":
 		d.fail(p.Pos, "say in a sentence what it is for; kubectl explain shows it", "the field %s has no description", p.Name)
-	case said == letters(p.Name):
+	case repeats(said, p.Name, in.Name):
 		d.fail(d.at(p.Schema, "description"), "say what it does, its unit, what its absence means", "the description of %s only repeats its name", p.Name)
 	}
-}
-
-// letters is what a text says, without its spelling and its articles.
-func letters(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })
-	words = slices.DeleteFunc(words, func(w string) bool {
-		return slices.Contains([]string{"a", "an", "the", "of", "is", "this", "field"}, w)
-	})
-	return strings.Join(words, "")
 }
 
 // checkNumbers refuses a binary number that two fields of a message share. The

@@ -136,6 +136,8 @@ func (d *documents) columns(n node, res *model.Resource) {
 		}
 		if c.Name == "" || c.Type == "" || c.Description == "" {
 			d.fail(c.Pos, "add what is missing", "a column needs name, type and description")
+		} else if repeats(c.Description, c.Name) {
+			d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
 		}
 		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
 			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)

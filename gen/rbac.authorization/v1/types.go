@@ -120,7 +120,7 @@ type RoleRef struct {
 	APIGroup string `json:"apiGroup"`
 	// Role or ClusterRole.
 	Kind string `json:"kind"`
-	// Name of the role.
+	// Which role is granted; a binding may name one that does not exist yet.
 	Name string `json:"name"`
 }
 
