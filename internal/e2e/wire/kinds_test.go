@@ -21,6 +21,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -62,7 +63,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	s := newScheme(t)
-	w := &world{scheme: s, binary: protobuf.NewSerializer(s, s), groups: catalog.New(policy.New(time.Now))}
+	w := &world{scheme: s, binary: protobuf.NewSerializer(s, s), groups: catalog.New(policy.New(time.Now), conversion.Hooks{})}
 	for _, gv := range w.groups {
 		w.add(gv.Table, gvschema.GroupVersion{Group: gv.Group, Version: gv.Version})
 		for _, r := range gv.Resources {

@@ -1,0 +1,254 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// TestEveryKind does with an example of every kind, in every version, what can be
+// done with any: no kind is special.
+func TestEveryKind(t *testing.T) {
+	h := startServer(t, nil)
+	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			if !res.Stored || !res.Verbs.Has(api.VerbCreate|api.VerbDelete) {
+				continue
+			}
+			t.Run(strings.ReplaceAll(gv.APIVersion(), "/", "_")+"_"+res.Plural, func(t *testing.T) {
+				sub := *h
+				sub.t = t
+				(&life{harness: &sub, res: res}).live()
+			})
+		}
+	}
+}
+
+// life is that of one object.
+type life struct {
+	*harness
+	res        *api.Resource
+	namespace  string
+	name       string
+	collection string
+	object     string
+}
+
+type fields = map[string]any
+
+// example is the first example of the kind.
+func (l *life) example() fields {
+	l.t.Helper()
+	dir, _, _ := strings.Cut(l.res.GV.Group, "."+catalog.GroupSuffix)
+	if dir == "" {
+		dir = "core"
+	}
+	files, err := filepath.Glob(filepath.Join("..", "schemas", "examples", "valid", dir, l.res.GV.Version, l.res.Kind+"-*.yaml"))
+	if err != nil || len(files) == 0 {
+		l.t.Fatalf("%s has no valid example: %v", l.res.Kind, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var obj fields
+	if err := yaml.Unmarshal(text, &obj); err != nil {
+		l.t.Fatal(err)
+	}
+	meta := obj["metadata"].(fields)
+	l.namespace, _ = meta["namespace"].(string)
+	if l.res.Plural == "namespaces" {
+		meta["name"] = "of-its-own" // that of the example is there for others
+	}
+	l.name = meta["name"].(string)
+	return obj
+}
+
+// ask sends a request whose answer must have the code.
+func (l *life) ask(code int, method, path, contentType string, body any, header ...string) reply {
+	l.t.Helper()
+	text, ok := body.([]byte)
+	if !ok && body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	got := l.send(method, path, contentType, text, header...)
+	if got.code != code {
+		l.t.Fatalf("%s %s as %s: %d, want %d: %s\nsent %s", method, path, contentType, got.code, code, got.body, text)
+	}
+	return got
+}
+
+func read(t *testing.T, text []byte) fields {
+	t.Helper()
+	var obj fields
+	if err := json.Unmarshal(text, &obj); err != nil {
+		t.Fatalf("%v: %.200s", err, text)
+	}
+	return obj
+}
+
+func (l *life) live() {
+	t, obj := l.t, l.example()
+	l.collection = l.res.GV.Prefix() + "/" + l.res.Plural
+	if l.res.Namespaced {
+		l.send("POST", "/api/v1/namespaces", "application/json", []byte(`{"metadata":{"name":"`+l.namespace+`"}}`))
+		l.collection = l.res.GV.Prefix() + "/namespaces/" + l.namespace + "/" + l.res.Plural
+	}
+	l.object = l.collection + "/" + l.name
+	has := l.res.Verbs.Has
+
+	l.ask(http.StatusCreated, "POST", l.collection+"?dryRun=All", "application/json", obj)
+	l.ask(http.StatusNotFound, "GET", l.object, "", nil)
+	obj["wrong"] = true
+	l.ask(http.StatusBadRequest, "POST", l.collection+"?fieldValidation=Strict", "application/json", obj)
+	delete(obj, "wrong")
+	before := read(t, l.ask(http.StatusOK, "GET", l.collection+"?limit=1", "", nil).body)["metadata"].(fields)["resourceVersion"].(string)
+	created := l.ask(http.StatusCreated, "POST", l.collection, "application/json", obj).body
+	meta := read(t, created)["metadata"].(fields)
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
+		if meta[field] == nil {
+			t.Errorf("a new object has no metadata.%s: %s", field, created)
+		}
+	}
+	l.forms(created)
+	if has(api.VerbWatch) {
+		l.watched(before)
+	}
+	l.changes()
+
+	l.ask(http.StatusOK, "DELETE", l.object+"?dryRun=All", "", nil)
+	l.ask(http.StatusOK, "GET", l.object, "", nil)
+	if got := l.send("DELETE", l.object+"?gracePeriodSeconds=0", "", nil); got.code != http.StatusOK && got.code != http.StatusAccepted {
+		t.Fatalf("delete: %d %s", got.code, got.body)
+	}
+	if got := l.get(l.object); got.code == http.StatusOK && read(t, got.body)["metadata"].(fields)["deletionTimestamp"] == nil {
+		t.Errorf("it is still there: %s", got.body)
+	}
+}
+
+// forms reads the object in every form.
+func (l *life) forms(created []byte) {
+	t := l.t
+	if got := l.get(l.object); !bytes.Equal(got.body, created) {
+		t.Errorf("GET gives\n%s\nand the answer to the create was\n%s", got.body, created)
+	}
+	asYAML := l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", "application/yaml")
+	text, err := yaml.YAMLToJSON(asYAML.body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(read(t, text)), fmt.Sprint(read(t, created)); got != want {
+		t.Errorf("as YAML it is\n%s\nwant\n%s", got, want)
+	}
+	for form, kind := range map[string]string{"Table": "Table", "PartialObjectMetadata": "PartialObjectMetadata"} {
+		got := read(t, l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", "application/json;as="+form+";v=v1;g=meta."+catalog.GroupSuffix).body)
+		if got["kind"] != kind {
+			t.Errorf("as %s it is a %v", form, got["kind"])
+		}
+		if form != "Table" {
+			continue
+		}
+		rows := got["rows"].([]any)
+		if cells := rows[0].(fields)["cells"].([]any); len(cells) != len(l.res.Storage().Columns) || fmt.Sprint(cells[0]) == "" {
+			t.Errorf("a row has the cells %v for %d columns", cells, len(l.res.Storage().Columns))
+		}
+	}
+	list := read(t, l.ask(http.StatusOK, "GET", l.collection+"?fieldSelector=metadata.name="+l.name, "", nil).body)
+	if items := list["items"].([]any); list["kind"] != l.res.ListKind || len(items) != 1 {
+		t.Errorf("the list is a %v of %d", list["kind"], len(items))
+	}
+	const binary = "application/vnd.kubernetes.protobuf"
+	raw := l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", binary)
+	if l.res.Verbs.Has(api.VerbUpdate) {
+		if got := l.ask(http.StatusOK, "PUT", l.object, binary, raw.body); !bytes.Equal(got.body, created) {
+			t.Errorf("what went out in the binary form came back as\n%s\nit was\n%s", got.body, created)
+		}
+	}
+}
+
+// watched reads the event of the object's creation.
+func (l *life) watched(since string) {
+	l.t.Helper()
+	req, err := http.NewRequest("GET", l.server.URL()+l.collection+"?watch=1&timeoutSeconds=20&resourceVersion="+since+"&fieldSelector=metadata.name="+l.name, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+adminToken)
+	resp, err := l.client.Do(req)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	line, err := bufio.NewReader(resp.Body).ReadBytes('\n')
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	event := read(l.t, line)
+	if obj := event["object"].(fields); event["type"] != "ADDED" || obj["kind"] != l.res.Kind || obj["apiVersion"] != l.res.GV.APIVersion() {
+		l.t.Errorf("the first event is %.300s", line)
+	}
+}
+
+// changes writes the object in every way.
+func (l *life) changes() {
+	t := l.t
+	label := func(obj fields, name string) string {
+		labels, _ := obj["metadata"].(fields)["labels"].(fields)
+		text, _ := labels[name].(string)
+		return text
+	}
+	if l.res.Verbs.Has(api.VerbPatch) {
+		patches := map[string]any{
+			"application/merge-patch+json":           fields{"metadata": fields{"labels": fields{"one": "a"}}},
+			"application/strategic-merge-patch+json": fields{"metadata": fields{"labels": fields{"two": "b"}}},
+			"application/json-patch+json":            []fields{{"op": "add", "path": "/metadata/labels/three", "value": "c"}},
+			"application/apply-patch+yaml": fields{"apiVersion": l.res.GV.APIVersion(), "kind": l.res.Kind,
+				"metadata": fields{"name": l.name, "labels": fields{"four": "d"}}},
+		}
+		var last fields
+		for _, media := range []string{"application/merge-patch+json", "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"} {
+			last = read(t, l.ask(http.StatusOK, "PATCH", l.object+"?fieldManager=everykind", media, patches[media]).body)
+		}
+		for name, want := range map[string]string{"one": "a", "two": "b", "three": "c", "four": "d"} {
+			if got := label(last, name); got != want {
+				t.Errorf("after all patches the label %s is %q, want %s", name, got, want)
+			}
+		}
+	}
+	if !l.res.Verbs.Has(api.VerbUpdate) {
+		return
+	}
+	obj := read(t, l.get(l.object).body)
+	meta := obj["metadata"].(fields)
+	meta["labels"] = fields{"five": "e"}
+	if got := read(t, l.ask(http.StatusOK, "PUT", l.object, "application/json", obj).body); label(got, "five") != "e" || label(got, "one") != "" {
+		t.Errorf("the update made the labels %v", got["metadata"].(fields)["labels"])
+	}
+	meta["labels"] = fields{"six": "f"}
+	l.ask(http.StatusConflict, "PUT", l.object, "application/json", obj)
+	meta["resourceVersion"] = ""
+	if got := read(t, l.ask(http.StatusOK, "PUT", l.object+"?dryRun=All", "application/json", obj).body); label(got, "six") != "f" {
+		t.Errorf("the dry run made the labels %v", got["metadata"].(fields)["labels"])
+	}
+	if got := read(t, l.get(l.object).body); label(got, "six") != "" {
+		t.Error("the dry run was stored")
+	}
+}
