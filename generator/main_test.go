@@ -14,6 +14,7 @@ import (
 	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
 	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
 	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
+	batchv1 "github.com/capstan-dev/capstan/gen/batch/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
@@ -36,6 +37,7 @@ var tables = map[string]*schema.Table{
 	"coordination/v1": &coordinationv1.Table, "node/v1": &nodev1.Table, "rbac.authorization/v1": &rbacauthorizationv1.Table,
 	"scheduling/v1": &schedulingv1.Table, "flowcontrol.apiserver/v1beta2": &flowcontrolv1beta2.Table,
 	"events/v1": &eventsv1.Table, "flowcontrol.apiserver/v1beta1": &flowcontrolv1beta1.Table,
+	"batch/v1":       &batchv1.Table,
 	"autoscaling/v2": &autoscalingv2.Table, "autoscaling/v2beta2": &autoscalingv2beta2.Table,
 }
 

@@ -10,6 +10,7 @@ import (
 	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
 	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
 	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
+	batchv1 "github.com/capstan-dev/capstan/gen/batch/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
@@ -35,6 +36,7 @@ type Hooks interface {
 	autoscalingv2.Hooks
 	autoscalingv1.Hooks
 	autoscalingv2beta2.Hooks
+	batchv1.Hooks
 	policyv1.Hooks
 	rbacauthorizationv1.Hooks
 	schedulingv1.Hooks
@@ -62,6 +64,7 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		autoscalingv2.New(h),
 		autoscalingv1.New(h, c),
 		autoscalingv2beta2.New(h),
+		batchv1.New(h),
 		policyv1.New(h),
 		rbacauthorizationv1.New(h),
 		schedulingv1.New(h),

@@ -39,6 +39,9 @@ func (c *Client) AutoscalingV2() AutoscalingV2 { return AutoscalingV2{c.rest} }
 // AutoscalingV2beta2 gives the resources of autoscaling/v2beta2.
 func (c *Client) AutoscalingV2beta2() AutoscalingV2beta2 { return AutoscalingV2beta2{c.rest} }
 
+// BatchV1 gives the resources of batch/v1.
+func (c *Client) BatchV1() BatchV1 { return BatchV1{c.rest} }
+
 // CoordinationV1 gives the resources of coordination.k8s.io/v1.
 func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
 

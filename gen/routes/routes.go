@@ -59,6 +59,8 @@ var rows = []row{
 	{"/apis/autoscaling/v2", "autoscaling", "v2", "horizontalpodautoscalers", true, true, []string{"status"}},
 	{"/apis/autoscaling/v1", "autoscaling", "v1", "horizontalpodautoscalers", true, true, []string{"status"}},
 	{"/apis/autoscaling/v2beta2", "autoscaling", "v2beta2", "horizontalpodautoscalers", true, true, []string{"status"}},
+	{"/apis/batch/v1", "batch", "v1", "cronjobs", true, true, []string{"status"}},
+	{"/apis/batch/v1", "batch", "v1", "jobs", true, true, []string{"status"}},
 	{"/apis/policy/v1", "policy", "v1", "poddisruptionbudgets", true, true, []string{"status"}},
 	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "clusterrolebindings", false, true, nil},
 	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "clusterroles", false, true, nil},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -87,6 +88,18 @@ func selectorText(selector document.Value) string {
 	if isEmpty(selector.Get("matchExpressions")) {
 		return mapText(selector.Get("matchLabels"))
 	}
+	parsed, err := parseSelector(selector)
+	if err != nil {
+		return "<error>"
+	}
+	return parsed.String()
+}
+
+// parseSelector reads a label selector; one that is absent matches nothing.
+func parseSelector(selector document.Value) (labels.Selector, error) {
+	if !isSet(selector) {
+		return labels.Nothing(), nil
+	}
 	s := v1.LabelSelector{MatchLabels: map[string]string{}}
 	for name, v := range selector.Get("matchLabels").Members() {
 		s.MatchLabels[name] = v.Text()
@@ -98,11 +111,7 @@ func selectorText(selector document.Value) string {
 		}
 		s.MatchExpressions = append(s.MatchExpressions, requirement)
 	}
-	parsed, err := v1.LabelSelectorAsSelector(&s)
-	if err != nil {
-		return "<error>"
-	}
-	return parsed.String()
+	return v1.LabelSelectorAsSelector(&s)
 }
 
 // mapText writes labels for people, in the order of their keys: "a=b,c=d".

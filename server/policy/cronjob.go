@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// maxCronJobName leaves room for the eleven bytes that the names of the jobs
+// have more, in bytes.
+const maxCronJobName = 52
+
+// CreateCronJob drops what is not served yet.
+func (Policy) CreateCronJob(obj document.Value) {
+	obj.At("spec", "jobTemplate", "spec").Remove("podFailurePolicy")
+}
+
+// UpdateCronJob drops what is not served yet.
+func (p Policy) UpdateCronJob(obj, _ document.Value) { p.CreateCronJob(obj) }
+
+// ValidateCronJob checks the schedule and the template of the jobs.
+func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
+	var c causes
+	name := obj.At("metadata", "name")
+	if !old.Exists() && len(name.Text()) > maxCronJobName {
+		c.invalid(name, "must be no more than 52 characters")
+	}
+	spec := obj.Get("spec")
+	schedule, zone := spec.Get("schedule"), spec.Get("timeZone")
+	if !isEmpty(schedule) {
+		if err := checkSchedule(schedule.Text()); err != nil {
+			c.invalid(schedule, err.Error())
+		}
+		if isSet(zone) && strings.Contains(schedule.Text(), "TZ") {
+			c.invalid(schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule")
+		}
+	}
+	c.timeZone(zone)
+	job := spec.At("jobTemplate", "spec")
+	c.jobSpec(job)
+	if selector := job.Get("selector"); isSet(selector) {
+		c.invalid(selector, "`selector` will be auto-generated")
+	}
+	if manual := job.Get("manualSelector"); manual.Bool() {
+		c.notSupported(manual, "nil", "false")
+	}
+	return c
+}
+
+// timeZone checks the name of a zone, which must not depend on where it is read.
+func (c *causes) timeZone(zone document.Value) {
+	switch name := zone.Text(); {
+	case !isSet(zone):
+	case name == "":
+		c.invalid(zone, "timeZone must be nil or non-empty string")
+	case strings.EqualFold(name, "Local"):
+		c.invalid(zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
+	default:
+		if _, err := time.LoadLocation(name); err != nil {
+			c.invalid(zone, "unknown time zone "+name)
+		}
+	}
+}
+
+// CellCronJobSuspend says whether no jobs are started.
+func (Policy) CellCronJobSuspend(obj document.Value) any {
+	switch v := obj.At("spec", "suspend"); {
+	case !isSet(v):
+		return "<unset>"
+	case v.Bool():
+		return "True"
+	}
+	return "False"
+}
+
+// CellCronJobActive counts the jobs that run.
+func (Policy) CellCronJobActive(obj document.Value) any {
+	return int64(obj.At("status", "active").Len())
+}
+
+// CellCronJobLastSchedule is the time since a job was last started.
+func (p Policy) CellCronJobLastSchedule(obj document.Value) any {
+	last := obj.At("status", "lastScheduleTime")
+	if isEmpty(last) {
+		return none
+	}
+	return codec.Age(last.Text(), p.Now())
+}
+
+func jobTemplate(obj document.Value) document.Value { return obj.At("spec", "jobTemplate", "spec") }
+
+// CellCronJobContainers lists the containers of the template.
+func (Policy) CellCronJobContainers(obj document.Value) any {
+	return containerNames(jobTemplate(obj).Get("template"))
+}
+
+// CellCronJobImages lists the images of the template.
+func (Policy) CellCronJobImages(obj document.Value) any {
+	return containerImages(jobTemplate(obj).Get("template"))
+}
+
+// CellCronJobSelector is the selector as text.
+func (Policy) CellCronJobSelector(obj document.Value) any {
+	return selectorText(jobTemplate(obj).Get("selector"))
+}

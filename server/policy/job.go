@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+const (
+	// jobTracking is the annotation of jobs whose pods are counted with
+	// finalizers, which all new ones are.
+	jobTracking = "batch." + labelDomain + "/job-tracking"
+	// The labels by which the pods of a job are found.
+	controllerUID = "controller-uid"
+	jobName       = "job-name"
+)
+
+// DefaultJob sets what a job has but a template of jobs has not.
+func (Policy) DefaultJob(obj document.Value) {
+	spec := obj.SetObject("spec")
+	if !isSet(spec.Get("parallelism")) {
+		if !isSet(spec.Get("completions")) {
+			spec.SetInt("completions", 1)
+		}
+		spec.SetInt("parallelism", 1)
+	}
+	if !isSet(spec.Get("backoffLimit")) {
+		spec.SetInt("backoffLimit", 6)
+	}
+	if !isSet(spec.Get("completionMode")) {
+		spec.SetString("completionMode", "NonIndexed")
+	}
+	if !isSet(spec.Get("suspend")) {
+		spec.SetBool("suspend", false)
+	}
+}
+
+// labelJob gives a job without labels those of its template.
+func labelJob(obj document.Value) {
+	inherited := obj.At("spec", "template", "metadata", "labels")
+	if meta := obj.SetObject("metadata"); isEmpty(meta.Get("labels")) && !isEmpty(inherited) {
+		meta.Put("labels", inherited)
+	}
+}
+
+// CreateJob chooses the labels and the selector by which the pods of the job
+// are found, unless its author does, and drops what is not served yet.
+func (Policy) CreateJob(obj document.Value) {
+	meta, spec := obj.SetObject("metadata"), obj.SetObject("spec")
+	spec.Remove("podFailurePolicy")
+	meta.SetObject("annotations").SetString(jobTracking, "")
+	if spec.Get("manualSelector").Bool() {
+		labelJob(obj)
+		return
+	}
+	template := spec.SetObject("template").SetObject("metadata")
+	chosen, wanted := template.SetObject("labels"), spec.SetObject("selector").SetObject("matchLabels")
+	uid := meta.Get("uid").Text()
+	for _, label := range [...][2]string{{controllerUID, uid}, {jobName, meta.Get("name").Text()}} {
+		if !chosen.Get(label[0]).Exists() {
+			chosen.SetString(label[0], label[1])
+		}
+	}
+	if !wanted.Get(controllerUID).Exists() {
+		wanted.SetString(controllerUID, uid)
+	}
+	labelJob(obj)
+}
+
+// UpdateJob labels a job whose labels were left out, and drops what is not
+// served yet.
+func (Policy) UpdateJob(obj, _ document.Value) {
+	obj.Get("spec").Remove("podFailurePolicy")
+	labelJob(obj)
+}
+
+// ValidateJob checks a job, and that what its pods are made from stays.
+func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
+	var c causes
+	spec := obj.Get("spec")
+	template, selector := spec.Get("template"), spec.Get("selector")
+	c.generatedSelector(obj)
+	c.jobSpec(spec)
+	switch {
+	case !isSet(selector):
+		c.required(member(spec, "selector"), "")
+	case !canSelect(selector):
+		c.invalid(selector, "invalid label selector")
+	default:
+		c.labelSelector(selector)
+		if v := template.At("metadata", "labels"); isNothing(selector) || !Selects(selector, v) {
+			c.notSelected(template, v)
+		}
+	}
+	if completions := number(spec.Get("completions")); spec.Get("completionMode").Equals("Indexed") && completions > 0 {
+		name := obj.At("metadata", "name")
+		host := name.Text() + "-" + strconv.FormatInt(completions-1, 10)
+		if len(document.CheckFormat("dns1123-label", host)) > 0 {
+			c.invalid(name, "will not able to create pod with invalid DNS label: "+host)
+		}
+	}
+	if old.Exists() {
+		c.jobUpdate(obj, old)
+	}
+	return c
+}
+
+// generatedSelector checks that the author of a job does not choose the labels
+// that the server chooses.
+func (c *causes) generatedSelector(obj document.Value) {
+	spec := obj.Get("spec")
+	selector := spec.Get("selector")
+	if spec.Get("manualSelector").Bool() || !isSet(selector) {
+		return
+	}
+	field := member(spec, "template", "metadata", "labels")
+	template := spec.At("template", "metadata", "labels")
+	expected := labels.Set{controllerUID: obj.At("metadata", "uid").Text(), jobName: obj.At("metadata", "name").Text()}
+	for _, name := range [...]string{controllerUID, jobName} {
+		have := template.Get(name)
+		if !have.Exists() {
+			c.required(field+"["+name+"]", "must be '"+expected[name]+"'")
+		}
+		if have.Text() != expected[name] {
+			c.invalidAt(field+"["+name+"]", template, "must be '"+expected[name]+"'")
+		}
+	}
+	if parsed, err := parseSelector(selector); err == nil && !parsed.Matches(expected) {
+		c.invalid(selector, "`selector` not auto-generated")
+	}
+}
+
+// jobUpdate checks what may not change, and what may while nothing has started.
+func (c *causes) jobUpdate(obj, old document.Value) {
+	spec, before := obj.Get("spec"), old.Get("spec")
+	annotations := obj.At("metadata", "annotations")
+	if annotations.Get(jobTracking).Exists() && !old.At("metadata", "annotations", jobTracking).Exists() {
+		c.forbidden(key(annotations, jobTracking), "cannot add this annotation")
+	}
+	for _, name := range [...]string{"completions", "selector", "completionMode"} {
+		c.unchanged(spec, before, name)
+	}
+	waits := before.Get("suspend").Bool() && !isSet(old.At("status", "startTime"))
+	if !waits || !sameTemplate(spec.Get("template"), before.Get("template")) {
+		c.unchanged(spec, before, "template")
+	}
+}
+
+// sameTemplate reports whether two templates are equal but for where the pods
+// may run, and their labels and annotations.
+func sameTemplate(a, b document.Value) bool {
+	return sameBut(a.Get("metadata"), b.Get("metadata"), "labels", "annotations") &&
+		sameBut(a.Get("spec"), b.Get("spec"), "nodeSelector", "tolerations", "affinity") &&
+		sameBut(a.At("spec", "affinity"), b.At("spec", "affinity"), "nodeAffinity")
+}
+
+// unchanged checks that a member is what it was.
+func (c *causes) unchanged(obj, old document.Value, name string) {
+	if v := obj.Get(name); !same(v, old.Get(name)) {
+		c.invalidAt(member(obj, name), v, "field is immutable")
+	}
+}
+
+// CellJobCompletions says how many of the wanted pods have succeeded.
+func (Policy) CellJobCompletions(obj document.Value) any {
+	text := strconv.FormatInt(number(obj.At("status", "succeeded")), 10) + "/"
+	completions, parallelism := obj.At("spec", "completions"), number(obj.At("spec", "parallelism"))
+	switch {
+	case isSet(completions):
+		return text + strconv.FormatInt(number(completions), 10)
+	case parallelism > 1:
+		return text + "1 of " + strconv.FormatInt(parallelism, 10)
+	}
+	return text + "1"
+}
+
+// CellJobDuration says how long the job took or has been running.
+func (p Policy) CellJobDuration(obj document.Value) any {
+	start, end := obj.At("status", "startTime"), obj.At("status", "completionTime")
+	if isEmpty(start) {
+		return ""
+	}
+	until := p.Now()
+	if t, err := time.Parse(time.RFC3339, end.Text()); err == nil {
+		until = t
+	}
+	return codec.Age(start.Text(), until)
+}
+
+// CellJobContainers lists the containers of the template.
+func (Policy) CellJobContainers(obj document.Value) any {
+	return containerNames(obj.At("spec", "template"))
+}
+
+// CellJobImages lists the images of the template.
+func (Policy) CellJobImages(obj document.Value) any {
+	return containerImages(obj.At("spec", "template"))
+}
+
+// CellJobSelector is the selector as text.
+func (Policy) CellJobSelector(obj document.Value) any {
+	return selectorText(obj.At("spec", "selector"))
+}

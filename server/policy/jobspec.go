@@ -1,0 +1,27 @@
+package policy
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+// maxIndexedParallelism is how many pods of an indexed job may run at a time.
+const maxIndexedParallelism = 100_000
+
+// jobSpec checks what jobs and templates of jobs have in common.
+func (c *causes) jobSpec(spec document.Value) {
+	if spec.Get("completionMode").Equals("Indexed") {
+		if !isSet(spec.Get("completions")) {
+			c.required(member(spec, "completions"), "when completion mode is Indexed")
+		}
+		if v := spec.Get("parallelism"); number(v) > maxIndexedParallelism {
+			c.invalid(v, "must be less than or equal to 100000 when completion mode is Indexed")
+		}
+	}
+	template := spec.Get("template")
+	c.template(template)
+	switch policy := template.At("spec", "restartPolicy"); policy.Text() {
+	case "OnFailure", "Never":
+	case "", "Always":
+		c.required(member(template, "spec", "restartPolicy"), `valid values: "OnFailure", "Never"`)
+	default:
+		c.notSupported(policy, "OnFailure", "Never")
+	}
+}
