@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,44 +95,11 @@ func (s *Server) toJSON(contentType string, body []byte, want bodyKind) ([]byte,
 }
 
 func fromYAML(body []byte) ([]byte, []document.Problem, error) {
-	if plainJSON(body) {
-		return body, nil, nil
-	}
 	text, problems, err := document.FromYAML(body)
 	if err != nil {
 		return nil, nil, api.BadRequest("the YAML of the body is wrong: %v", err)
 	}
 	return text, problems, nil
-}
-
-// plainJSON reports whether YAML text is an object in JSON that means the same
-// in both: most clients send YAML so, and reading it as YAML takes fifty
-// times as long. Numbers that are no small integers are spelled differently
-// afterwards and are left to the reader of YAML.
-func plainJSON(text []byte) bool {
-	if len(text) == 0 || text[0] != '{' {
-		return false
-	}
-	digits := 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			if digits++; digits > 18 {
-				return false
-			}
-			continue
-		case c == '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case c == '.', digits > 0 && (c == 'e' || c == 'E'):
-			return false
-		}
-		digits = 0
-	}
-	return json.Valid(text)
 }
 
 // fromBinary opens the envelope and decodes the object in it.
