@@ -56,7 +56,10 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 		return nil, err
 	}
 	g := k.grammar()
-	merged, err := decoded(g.merge(nil, k.Type, live, applied))
+	space := g.fieldsWriter()
+	defer space.release()
+	space.out = g.merge(space.out[:0], k.Type, live, applied)
+	merged, err := decoded(space.out)
 	if err != nil {
 		return nil, err
 	}
@@ -64,22 +67,26 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	id := identity{Manager: named(w.Manager), Operation: opApply, Subresource: w.Subresource}
 	me := managers.find(id)
 	if me == nil {
-		me = &entry{id: id, version: k.APIVersion, known: true}
+		me = &entry{id: id, version: k.APIVersion}
 		managers = append(managers, me)
 	}
-	last, lastVersion := me.owned(), me.version
-	me.own(g.collect(k.Type, applied).Without(w.Reset))
-	if me.version != k.APIVersion {
-		me.version, me.changed = k.APIVersion, true
-	}
-	if !last.Empty() && live.Exists() {
-		pruned, err := k.prune(merged.Root(), managers, last, lastVersion)
-		if err != nil {
-			return nil, err
-		}
-		if pruned != nil {
-			merged.Release()
-			merged = pruned
+	fields := space.configured(make([]byte, 0, 1024), k.Type, applied, w.Reset)
+	if me.version != k.APIVersion || !me.says(fields) {
+		last, lastVersion := me.owned(), me.version
+		me.ownFields(fields)
+		me.version = k.APIVersion
+		if !last.Empty() && live.Exists() && (lastVersion != k.APIVersion || !me.owned().Holds(last)) {
+			// What this manager owns while its fields go includes what nobody owns.
+			me.own(g.collect(k.Type, applied).Without(w.Reset))
+			pruned, err := k.prune(merged.Root(), managers, last, lastVersion)
+			if err != nil {
+				return nil, err
+			}
+			if pruned != nil {
+				merged.Release()
+				merged = pruned
+			}
+			me.own(me.owned().Difference(never))
 		}
 	}
 	d := g.compare(k.Type, live, merged.Root()).without(w.Reset)
@@ -94,7 +101,6 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	if managers, err = k.take(managers, live, merged.Root(), d, me, w); err != nil {
 		return nil, err
 	}
-	me.own(me.owned().Difference(never))
 	if !live.Exists() || !equal(live, merged.Root()) {
 		me.time, me.changed = w.Time, true
 	}
@@ -106,7 +112,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	return root.AppendJSON(nil), nil
 }
 
-// ledgerToApply reads the entries of an object with their sets. Fields of an
+// ledgerToApply reads the entries of an object. Fields of an
 // object that was not tracked go to a manager of their own, so that nobody takes
 // them without noticing.
 func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
@@ -123,7 +129,6 @@ func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
 	}
 	kept := managers[:0]
 	for _, e := range managers {
-		set := e.owned()
 		g, typ := k.grammar(), k.Type
 		if e.version != k.APIVersion {
 			v, err := k.view(e.version, document.Value{})
@@ -135,7 +140,9 @@ func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
 			}
 			g, typ = v.grammar, v.typ
 		}
-		e.own(g.reconcile(typ, set))
+		if e.known || g.outdated(typ, e.fields()) {
+			e.own(g.reconcile(typ, e.owned()))
+		}
 		kept = append(kept, e)
 	}
 	return kept, nil

@@ -101,3 +101,26 @@ func (g grammar) reconcile(typ schema.Ref, s Set) Set {
 	}
 	return Set{nodes}
 }
+
+// outdated reports whether reconcile might change the set of a fieldsV1 object.
+func (g grammar) outdated(typ schema.Ref, fields document.Value) bool {
+	for name, v := range fields.Members() {
+		if v.IsEmpty() || len(name) < 2 {
+			continue
+		}
+		below := schema.None
+		switch StepKind(name[0]) {
+		case StepField:
+			below, _, _ = g.member(typ, name[2:])
+		case StepKey:
+			below = g.elem(typ)
+		}
+		if g.typeOf(below) == nil {
+			continue
+		}
+		if g.shapeOf(below, document.Value{}) == atomic || g.outdated(below, v) {
+			return true
+		}
+	}
+	return false
+}

@@ -38,7 +38,11 @@ func (k *Kind) conflicts(managers ledger, me *entry, live, obj document.Value, d
 		if diff == nil {
 			continue
 		}
-		e.owned().Intersection(diff.changed()).Each(func(path []Step) {
+		changed := diff.changed()
+		if !e.known && !touches(e.fields(), changed) {
+			continue
+		}
+		e.owned().Intersection(changed).Each(func(path []Step) {
 			found = append(found, conflict{e.id, slices.Clone(path)})
 		})
 	}
@@ -74,7 +78,7 @@ type problem struct{ path, message string }
 // have keys.
 func (k *Kind) checkApplied(applied document.Value) error {
 	var found []problem
-	k.grammar().check(k.Type, applied, "", &found)
+	k.grammar().check(k.Type, applied, nil, &found)
 	if len(found) == 0 {
 		return nil
 	}
@@ -105,7 +109,28 @@ func (k *Kind) checkApplied(applied document.Value) error {
 // maxProblems bounds what is said of one configuration.
 const maxProblems = 100
 
-func (g grammar) check(typ schema.Ref, v document.Value, path string, found *[]problem) {
+// place is the way to a value, for a message.
+type place struct {
+	above *place
+	name  string // of a member
+	step  Step   // of an element, if name is empty
+	index int    // of an element of an atomic list, if step is zero too
+}
+
+func (p *place) String() string {
+	if p == nil {
+		return ""
+	}
+	switch {
+	case p.name != "":
+		return p.above.String() + "." + p.name
+	case p.step != Step{}:
+		return p.above.String() + p.step.String()
+	}
+	return p.above.String() + "[" + itoa(p.index) + "]"
+}
+
+func (g grammar) check(typ schema.Ref, v document.Value, at *place, found *[]problem) {
 	t := g.typeOf(typ)
 	if t == nil || len(*found) >= maxProblems {
 		return
@@ -113,13 +138,16 @@ func (g grammar) check(typ schema.Ref, v document.Value, path string, found *[]p
 	switch {
 	case v.Kind() == document.Object:
 		for name, m := range v.Members() {
+			if m.IsEmpty() {
+				continue
+			}
 			if below, _, ok := g.member(typ, name); ok {
-				g.check(below, m, path+"."+name, found)
+				g.check(below, m, &place{above: at, name: name}, found)
 			}
 		}
 	case v.Kind() == document.Array && g.shapeOf(typ, v) == atomic:
 		for i, m := range v.Elements() {
-			g.check(t.Elem, m, path+"["+itoa(i)+"]", found)
+			g.check(t.Elem, m, &place{above: at, index: i}, found)
 		}
 	case v.Kind() == document.Array && g.shapeOf(typ, v) == keyed:
 		for i, m := range v.Elements() {
@@ -131,16 +159,19 @@ func (g grammar) check(typ schema.Ref, v document.Value, path string, found *[]p
 			if t.ListType == schema.ListMap {
 				message = "associative list with keys may not have an element that is no object"
 			}
-			*found = append(*found, problem{path, "element " + itoa(i) + ": " + message})
+			*found = append(*found, problem{at.String(), "element " + itoa(i) + ": " + message})
 			return
 		}
-		seen := map[Step]bool{}
-		for _, it := range g.items(typ, v) {
-			if seen[it.step] {
-				*found = append(*found, problem{path, "duplicate entries for key " + it.step.String()})
+		items := g.items(typ, v)
+		by := indexItems(items)
+		var space [few]int
+		for i, it := range items {
+			if by.all(it.step, space[:0])[0] != i {
+				*found = append(*found, problem{at.String(), "duplicate entries for key " + it.step.String()})
 			}
-			seen[it.step] = true
-			g.check(t.Elem, it.value, path+it.step.String(), found)
+			if !it.value.IsEmpty() {
+				g.check(t.Elem, it.value, &place{above: at, step: it.step}, found)
+			}
 		}
 	}
 }

@@ -113,16 +113,17 @@ func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
 	zero := zeroJSON(k.Table, k.Type)
 	reset := NewSet([]string{"status"})
 	var live *document.Document
+	before := map[string][]byte{} // what managers applied last
 	for step := range steps {
 		w := Write{Manager: "m" + m.word(), Time: fmt.Sprintf("2022-01-01T00:%02d:00Z", step), Reset: reset}
 		var log string
 		fail := func(format string, args ...any) {
 			t.Helper()
-			before := ""
+			current := ""
 			if live != nil {
-				before = string(live.Root().AppendJSON(nil))
+				current = string(live.Root().AppendJSON(nil))
 			}
-			t.Fatalf("%s seed %d step %d %s\nlive %s\n%s", k.Name, seed, step, log, before, fmt.Sprintf(format, args...))
+			t.Fatalf("%s seed %d step %d %s\nlive %s\n%s", k.Name, seed, step, log, current, fmt.Sprintf(format, args...))
 		}
 		var liveJSON any
 		if live != nil {
@@ -155,8 +156,11 @@ func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
 			}
 			live = next
 		} else {
-			config := m.object(k, true)
-			text := mustText(config)
+			text := mustText(m.object(k, true))
+			if again := before[w.Manager]; again != nil && m.IntN(3) == 0 {
+				text = again
+			}
+			before[w.Manager] = text
 			force := m.IntN(3) == 0
 			log = fmt.Sprintf("apply by %s force %v %s", w.Manager, force, text)
 			if check, err := k.read(text); err != nil {

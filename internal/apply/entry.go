@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -50,13 +51,14 @@ func (id identity) shown() string {
 // entry is one record of metadata.managedFields. Most writes concern few of
 // them, so that the set is read only when it is asked for.
 //
-// Invariant: if known, set holds what is owned, otherwise stored does; without
-// changed, stored has what is to be written.
+// Invariant: if known, set holds what is owned, otherwise fresh does if it is not
+// nil, otherwise stored; without changed, stored has what is to be written.
 type entry struct {
 	id      identity
 	version string         // of the fields
 	time    string         // RFC 3339; "" for none
 	stored  document.Value // the entry as it was read, absent for a new one
+	fresh   []byte         // a fieldsV1 object that is owned instead of the stored one
 	set     Set
 	known   bool // set is what is owned
 	changed bool // the entry has to be written anew
@@ -69,11 +71,34 @@ func (e *entry) fields() document.Value { return e.stored.Get("fieldsV1") }
 // owned reads the set. What cannot be read owns nothing; entries of clients are
 // checked before they get here.
 func (e *entry) owned() Set {
-	if !e.known {
-		e.set, _ = ReadSet(e.fields())
-		e.known = true
+	if e.known {
+		return e.set
 	}
+	fields := e.fields()
+	if e.fresh != nil {
+		if doc, err := decoded(e.fresh); err == nil {
+			defer doc.Release()
+			fields = doc.Root()
+		}
+	}
+	e.set, _ = ReadSet(fields)
+	e.known = true
 	return e.set
+}
+
+// says reports whether the entry was read with that fieldsV1 object.
+func (e *entry) says(fields []byte) bool {
+	if e.known || e.fresh != nil || !e.stored.Exists() {
+		return false
+	}
+	var space [1024]byte
+	return bytes.Equal(e.fields().AppendJSON(space[:0]), fields)
+}
+
+// ownFields replaces the set by a fieldsV1 object in canonical form.
+func (e *entry) ownFields(text []byte) {
+	e.changed, e.owns = true, true
+	e.fresh, e.set, e.known = text, Set{}, false
 }
 
 // own replaces the set.
@@ -85,10 +110,13 @@ func (e *entry) own(s Set) {
 }
 
 func (e *entry) empty() bool {
-	if e.known {
+	switch {
+	case e.known:
 		return e.set.Empty()
+	case e.fresh != nil:
+		return len(e.fresh) <= len("{}")
 	}
-	return e.fields().Len() == 0
+	return e.fields().IsEmpty()
 }
 
 // ledger is metadata.managedFields.
@@ -213,8 +241,11 @@ func (e *entry) appendTail(dst []byte) []byte {
 
 // appendFields writes the fieldsV1 object.
 func (e *entry) appendFields(dst []byte) []byte {
-	if e.known {
+	switch {
+	case e.known:
 		return e.set.AppendFields(dst)
+	case e.fresh != nil:
+		return append(dst, e.fresh...)
 	}
 	return e.fields().AppendJSON(dst)
 }

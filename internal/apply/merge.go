@@ -17,22 +17,19 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 	switch {
 	case !l.Exists() && !r.Exists():
 		return dst, false
-	case document.Same(l, r):
+	case !r.Exists(), document.Same(l, r):
 		return l.AppendJSON(dst), true
 	}
 	here := g.shapeOf(typ, r)
 	if g.typeOf(typ) == nil {
-		if !r.Exists() || r.IsNull() && filled(l) && l.Kind() == document.Object {
+		if r.IsNull() && filled(l) && l.Kind() == document.Object {
 			here = g.shapeOf(typ, l)
 		} else if g.shapeOf(typ, l) != here {
 			l = document.Value{} // another kind of value: nothing of it stays
 		}
 	}
 	if here == scalar || here == atomic || !filled(l) && !filled(r) {
-		if r.Exists() {
-			return r.AppendJSON(dst), true
-		}
-		return l.AppendJSON(dst), true
+		return r.AppendJSON(dst), true
 	}
 	start := len(dst)
 	open, end := byte('{'), byte('}')
@@ -43,7 +40,7 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 	if here == keyed {
 		dst = g.mergeItems(dst, typ, l, r)
 	} else {
-		members(l, r, func(name string, x, y document.Value) {
+		visit := func(name string, x, y document.Value) {
 			below, _, ok := g.member(typ, name)
 			if !ok {
 				return
@@ -55,7 +52,13 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 			if dst, there = g.mergeValues(dst, below, x, y); !there {
 				dst = dst[:before]
 			}
-		})
+		}
+		if g.typeOf(typ) == nil {
+			members(l, r, visit)
+		} else {
+			// In the order of l, so that what r says again gives the text of l.
+			members(r, l, func(name string, y, x document.Value) { visit(name, x, y) })
+		}
 	}
 	if dst[len(dst)-1] == open {
 		return dst[:start], false

@@ -20,7 +20,7 @@ type keyedBy struct {
 // for elements without the key, with the same one, or with one that is written in
 // another way than it is read. Most lists are such that it is true: containers,
 // variables, volumes, conditions.
-func (g *creator) singleKeys(typ schema.Ref, v document.Value) (key string, ok bool) {
+func (g *fieldsWriter) singleKeys(typ schema.Ref, v document.Value) (key string, ok bool) {
 	t := g.typeOf(typ)
 	if t == nil || v.Kind() != document.Array || t.ListType != schema.ListMap || len(t.ListKeys) != 1 {
 		return "", false

@@ -76,6 +76,6 @@ func (e *entry) write(v document.Value) {
 	}
 	if e.owns {
 		// What a set writes is canonical.
-		_ = v.SetStored("fieldsV1", e.set.AppendFields(make([]byte, 0, 1024)))
+		_ = v.SetStored("fieldsV1", e.appendFields(make([]byte, 0, 1024)))
 	}
 }

@@ -46,9 +46,8 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 // create records who made a new object.
 func (k *Kind) create(obj, meta document.Value, w Write) {
 	e := &entry{id: k.updater(w), version: k.APIVersion, time: w.Time, changed: true, known: true}
-	g := creators.Get().(*creator)
+	g := k.grammar().fieldsWriter()
 	defer g.release()
-	g.grammar = k.grammar()
 	text := e.appendHead(append(g.out[:0], '['))
 	start := len(text)
 	text = g.created(text, k.Type, obj, w.Reset)

@@ -9,49 +9,69 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// creator writes the fieldsV1 object of a new object's writer: what compare finds
-// against nothing, without reset and never. It makes no Set on the way, as every
-// create comes through here.
-type creator struct {
+// fieldsWriter writes a fieldsV1 object straight from a walk over the values, in
+// the order of a Set but without making one: what the writer of a new object
+// owns, and what a configuration applies.
+type fieldsWriter struct {
 	grammar
-	out []byte // for the whole entry
-	// Space for the lists that the walk is in, used as stacks.
+	applied bool
+	// Space for the members and lists that the walk is in, used as stacks.
 	sent []sent
 	keys []keyedBy
 	text []byte
+	out  []byte // for users of the writer
 }
 
-var creators = sync.Pool{New: func() any { return new(creator) }}
+var fieldsWriters = sync.Pool{New: func() any { return new(fieldsWriter) }}
 
-// maxKept is the text of an entry, in bytes, up to which a creator is kept.
+func (g grammar) fieldsWriter() *fieldsWriter {
+	w := fieldsWriters.Get().(*fieldsWriter)
+	w.grammar = g
+	return w
+}
+
+// maxKept is the size of a writer's space, in bytes, up to which it is kept.
 const maxKept = 64 << 10
 
-func (g *creator) release() {
+func (g *fieldsWriter) release() {
 	if cap(g.out)+cap(g.text) <= maxKept {
 		clear(g.keys[:cap(g.keys)])
 		clear(g.sent[:cap(g.sent)])
-		g.sent, g.keys, g.text = g.sent[:0], g.keys[:0], g.text[:0]
-		creators.Put(g)
+		fieldsWriters.Put(g)
 	}
 }
 
-// created appends the object.
-func (g *creator) created(dst []byte, typ schema.Ref, obj document.Value, reset Set) []byte {
-	dst = append(dst, '{')
-	dst = g.createdMembers(dst, typ, obj, true, reset, never)
-	return append(dst, '}')
+// created appends the fields of a new object: what compare finds against nothing,
+// without reset and never.
+func (g *fieldsWriter) created(dst []byte, typ schema.Ref, obj document.Value, reset Set) []byte {
+	g.applied = false
+	return append(g.members(append(dst, '{'), typ, obj, true, reset, never), '}')
 }
 
-// createdNode closes the name that dst ends with and appends what is owned of the
-// member or element of that name, or cuts dst back to start. With zero, the empty
-// object had the zero value there.
-func (g *creator) createdNode(dst []byte, start int, typ schema.Ref, v document.Value, zero bool, reset, without node) []byte {
+// configured appends the fields of an applied configuration: what collect finds,
+// without reset and never.
+func (g *fieldsWriter) configured(dst []byte, typ schema.Ref, config document.Value, reset Set) []byte {
+	g.applied = true
+	return append(g.members(append(dst, '{'), typ, config, true, reset, never), '}')
+}
+
+// node closes the name that dst ends with and appends what is owned of the member
+// or element of that name, or cuts dst back to start. Something weak is owned by
+// what is in it only: a field of a configuration, and in a new object what the
+// empty object has too.
+func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Value, weak bool, reset, without node) []byte {
 	if reset.member {
 		return dst[:start]
 	}
 	here := g.shapeOf(typ, v)
-	leaf := here == scalar || here == atomic || !filled(v) && !(zero && g.zeroFilled(typ))
-	self := !without.member && (!zero || leaf && !g.isZero(typ, v))
+	leaf, self := here == scalar || here == atomic, false
+	if g.applied {
+		self = !weak || leaf || v.IsNull() || v.Kind() == document.Object && v.IsEmpty()
+	} else {
+		leaf = leaf || !filled(v) && !(weak && g.zeroFilled(typ))
+		self = !weak || leaf && !g.isZero(typ, v)
+	}
+	self = self && !without.member
 	if leaf {
 		if !self {
 			return dst[:start]
@@ -65,9 +85,9 @@ func (g *creator) createdNode(dst []byte, start int, typ schema.Ref, v document.
 	}
 	mark := len(dst)
 	if here == keyed {
-		dst = g.createdItems(dst, typ, v, reset.below, without.below)
+		dst = g.elements(dst, typ, v, reset.below, without.below)
 	} else {
-		dst = g.createdMembers(dst, typ, v, zero, reset.below, without.below)
+		dst = g.members(dst, typ, v, weak, reset.below, without.below)
 	}
 	if len(dst) == mark {
 		if !self {
@@ -84,10 +104,10 @@ type sent struct {
 	value document.Value
 }
 
-func (g *creator) createdMembers(dst []byte, typ schema.Ref, v document.Value, zero bool, reset, without Set) []byte {
+func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, weak bool, reset, without Set) []byte {
 	t := g.typeOf(typ)
 	if t == nil || t.Kind != schema.Object {
-		return g.createdKeys(dst, typ, v, reset, without)
+		return g.mapped(dst, typ, v, reset, without)
 	}
 	from := len(g.sent)
 	_, own := v.Type()
@@ -112,14 +132,14 @@ func (g *creator) createdMembers(dst []byte, typ schema.Ref, v document.Value, z
 		start := len(dst)
 		dst = append(append(separate(dst), `"f:`...), f.Name...)
 		step := Step{StepField, f.Name}
-		dst = g.createdNode(dst, start, f.Type, g.sent[i].value, zero && f.Presence == schema.Always, reset.child(step), without.child(step))
+		dst = g.node(dst, start, f.Type, g.sent[i].value, g.applied || weak && f.Presence == schema.Always, reset.child(step), without.child(step))
 	}
 	g.sent = g.sent[:from]
 	return dst
 }
 
-// createdKeys appends the members of a map, or of an object without a type.
-func (g *creator) createdKeys(dst []byte, typ schema.Ref, v document.Value, reset, without Set) []byte {
+// mapped appends the members of a map, or of an object without a type.
+func (g *fieldsWriter) mapped(dst []byte, typ schema.Ref, v document.Value, reset, without Set) []byte {
 	below, _, _ := g.member(typ, "")
 	type member struct {
 		name  string
@@ -138,12 +158,12 @@ func (g *creator) createdKeys(dst []byte, typ schema.Ref, v document.Value, rese
 		start := len(dst)
 		dst = appendEscaped(append(separate(dst), `"f:`...), m.name)
 		step := Step{StepField, m.name}
-		dst = g.createdNode(dst, start, below, m.value, false, reset.child(step), without.child(step))
+		dst = g.node(dst, start, below, m.value, false, reset.child(step), without.child(step))
 	}
 	return dst
 }
 
-func (g *creator) createdItems(dst []byte, typ schema.Ref, v document.Value, reset, without Set) []byte {
+func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, reset, without Set) []byte {
 	elem := g.elem(typ)
 	if reset.Empty() && without.Empty() {
 		keys, text := len(g.keys), len(g.text)
@@ -153,7 +173,7 @@ func (g *creator) createdItems(dst []byte, typ schema.Ref, v document.Value, res
 				start := len(dst)
 				dst = append(append(append(separate(dst), `"k:{\"`...), key...), `\":\"`...)
 				dst = append(append(dst, it.key...), `\"}`...)
-				dst = g.createdNode(dst, start, elem, it.value, false, node{}, node{})
+				dst = g.node(dst, start, elem, it.value, false, node{}, node{})
 			}
 		}
 		g.keys, g.text = g.keys[:keys], g.text[:text]
@@ -178,7 +198,7 @@ func (g *creator) createdItems(dst []byte, typ schema.Ref, v document.Value, res
 			dst = append(dst, `":{}`...)
 			continue
 		}
-		dst = g.createdNode(dst, start, elem, it.value, false, reset.child(it.step), without.child(it.step))
+		dst = g.node(dst, start, elem, it.value, false, reset.child(it.step), without.child(it.step))
 	}
 	return dst
 }
