@@ -22,7 +22,11 @@ func fromJSON(data []byte) ([]byte, bool) {
 	d := open(nil, nil)
 	defer d.Release()
 	p := parser{d: d, limits: Limits{}.orDefault()}
-	if p.document(data) != nil || len(p.problems) > 0 {
+	err := p.document(data)
+	if _, large := err.(*LimitError); large {
+		return data, true // whoever reads it next has limits, too
+	}
+	if err != nil || len(p.problems) > 0 {
 		return nil, false
 	}
 	return d.appendSorted(make([]byte, 0, len(data)+len(data)/8), 1), true
