@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +58,7 @@ func (p *startupStep) finished() bool {
 // them all or ctx ends.
 func (s *Server) keepBootstrapped(ctx context.Context) {
 	for {
-		err := errors.Join(s.reconcileBootstrap(ctx), s.keepOwnService(ctx))
+		err := errors.Join(s.reconcileBootstrap(ctx, ""), s.keepOwnService(ctx), s.followFlowSchemas(ctx))
 		if err == nil {
 			close(s.bootstrapped.done)
 			return
@@ -69,13 +71,22 @@ func (s *Server) keepBootstrapped(ctx context.Context) {
 	}
 }
 
-// reconcileBootstrap brings every object of server/bootstrap whose kind is served into
-// existence, or gives it what it lacks.
-func (s *Server) reconcileBootstrap(ctx context.Context) error {
+// flowGroup is the group whose objects are reconciled not only at the start.
+const flowGroup = "flowcontrol.apiserver." + catalog.GroupSuffix
+
+// reconcileFlowControl is reconcileBootstrap for the objects of flowGroup.
+func (s *Server) reconcileFlowControl(ctx context.Context) error {
+	return s.reconcileBootstrap(ctx, flowGroup+"/")
+}
+
+// reconcileBootstrap brings every object of server/bootstrap whose kind is served, and
+// whose apiVersion begins with prefix, into existence, or gives it what it lacks.
+func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
 	all, err := bootstrap.Objects(catalog.GroupSuffix, catalog.LabelDomain)
 	if err != nil {
 		return err
 	}
+	all = slices.DeleteFunc(all, func(o bootstrap.Object) bool { return !strings.HasPrefix(o.APIVersion, prefix) })
 	work := make(chan bootstrap.Object)
 	failures := make(chan error, len(all))
 	var writers sync.WaitGroup
@@ -113,7 +124,12 @@ func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error 
 	} else if err != nil {
 		return err
 	}
-	if res.GV.Group != "rbac.authorization."+catalog.GroupSuffix {
+	reconcile, annotation := bootstrap.Reconcile, "rbac.authorization."+catalog.LabelDomain+"/autoupdate"
+	switch res.GV.Group {
+	case "rbac.authorization." + catalog.GroupSuffix:
+	case flowGroup:
+		reconcile, annotation = bootstrap.ReconcileSpec, "apf."+catalog.LabelDomain+"/autoupdate-spec"
+	default:
 		return nil
 	}
 	want, err := s.decodeOwn(res, o.JSON)
@@ -121,7 +137,9 @@ func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error 
 		return err
 	}
 	defer want.Release()
-	return s.reconcileRBAC(ctx, res, o, want.Root())
+	return s.reconcileWith(ctx, res, o, func(current document.Value) bootstrap.Verdict {
+		return reconcile(current, want.Root(), annotation)
+	})
 }
 
 // provide creates an object unless it is there.
@@ -143,9 +161,8 @@ func (s *Server) provide(ctx context.Context, res *api.Resource, o bootstrap.Obj
 	return err
 }
 
-// reconcileRBAC gives a role or binding what it lacks of want, as
-// bootstrap.Reconcile says.
-func (s *Server) reconcileRBAC(ctx context.Context, res *api.Resource, o bootstrap.Object, want document.Value) error {
+// reconcileWith does with an object that exists what reconcile says.
+func (s *Server) reconcileWith(ctx context.Context, res *api.Resource, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
 	var doc *document.Document
 	defer func() { doc.Release() }()
 	verdict := bootstrap.Keep
@@ -157,7 +174,7 @@ func (s *Server) reconcileRBAC(ctx context.Context, res *api.Resource, o bootstr
 		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
 			return document.Value{}, err
 		}
-		if verdict = bootstrap.Reconcile(doc.Root(), want, "rbac.authorization."+catalog.LabelDomain+"/autoupdate"); verdict != bootstrap.Update {
+		if verdict = reconcile(doc.Root()); verdict != bootstrap.Update {
 			return document.Value{}, errNothing
 		}
 		return doc.Root(), nil

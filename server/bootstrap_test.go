@@ -76,3 +76,45 @@ func TestRolesAreReconciledAtStart(t *testing.T) {
 		t.Errorf("a role that lacked nothing was written:\n%s\n%s", untouched, now)
 	}
 }
+
+const (
+	flowSchemas = "/apis/flowcontrol.apiserver.k8s.io/v1beta2/flowschemas"
+	flowLevels  = "/apis/flowcontrol.apiserver.k8s.io/v1beta2/prioritylevelconfigurations"
+)
+
+func TestFlowControlDefaults(t *testing.T) {
+	h := startServer(t, nil)
+	for _, name := range []string{"exempt", "catch-all", "system-nodes"} {
+		r := h.get(flowSchemas + "/" + name)
+		r.expect(t, http.StatusOK, "")
+		if typ, status := r.field(t, "status.conditions.0.type"), r.field(t, "status.conditions.0.status"); typ != "Dangling" || status != "False" {
+			t.Errorf("%s: condition %v is %v", name, typ, status)
+		}
+	}
+	h.get(flowLevels+"/workload-low").expect(t, http.StatusOK, "")
+	// A level that goes, and comes back of itself.
+	watch := func(want string) {
+		t.Helper()
+		h.await(flowSchemas, func(all contents) bool {
+			conditions, _ := all.in("service-accounts", "status.conditions").([]any)
+			return len(conditions) == 1 && conditions[0].(map[string]any)["status"] == want
+		})
+	}
+	h.send("DELETE", flowLevels+"/workload-low", "", nil).expect(t, http.StatusOK, "")
+	watch("True")
+	h.merge(flowSchemas+"/exempt", `{"metadata":{"annotations":null}}`).expect(t, http.StatusOK, "")
+	h.merge(flowLevels+"/global-default", `{"spec":{"limited":{"assuredConcurrencyShares":77}}}`).expect(t, http.StatusOK, "")
+	h.merge(flowLevels+"/system", `{"metadata":{"annotations":{"apf.kubernetes.io/autoupdate-spec":"false"}},"spec":{"limited":{"assuredConcurrencyShares":77}}}`).expect(t, http.StatusOK, "")
+	if err := h.server.LookAfter(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	watch("False")
+	for path, want := range map[string]any{flowLevels + "/global-default": 20.0, flowLevels + "/system": 77.0} {
+		if got := h.get(path).field(t, "spec.limited.assuredConcurrencyShares"); got != want {
+			t.Errorf("%s: %v shares, expected %v", path, got, want)
+		}
+	}
+	if got := string(h.get(flowSchemas + "/exempt").body); !strings.Contains(got, `"apf.kubernetes.io/autoupdate-spec":"true"`) {
+		t.Errorf("the annotation of a schema that is nobody's did not come back: %s", got)
+	}
+}

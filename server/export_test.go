@@ -13,5 +13,5 @@ func (s *Server) Indexed(prefix string) bool {
 
 // LookAfter does what the server does now and then.
 func (s *Server) LookAfter(ctx context.Context) error {
-	return errors.Join(s.createNamespaces(ctx), s.keepOwnService(ctx))
+	return errors.Join(s.createNamespaces(ctx), s.keepOwnService(ctx), s.reconcileFlowControl(ctx))
 }

@@ -25,6 +25,8 @@ const (
 	ownServicePause = 10 * time.Second
 	// namespacePause is how often the system namespaces are.
 	namespacePause = time.Minute
+	// flowPause is how often the objects of flow control are.
+	flowPause = time.Minute
 )
 
 // every calls do now and then, until ctx ends. What it cannot do is logged, and

@@ -109,6 +109,7 @@ func (s *Server) startBackground() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopBackground = cancel
 	s.background.Go(func() { s.keepBootstrapped(ctx) })
+	s.every(ctx, flowPause, "flow schemas and priority levels", s.reconcileFlowControl)
 	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
 	s.every(ctx, namespacePause, "the system namespaces", s.createNamespaces)
 }

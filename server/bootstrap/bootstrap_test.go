@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%s %s is not marked as a default: %s", o.Kind, o.Name, o.JSON)
 		}
 	}
-	want := map[string]int{"PriorityClass": 2, "ClusterRole": 62, "ClusterRoleBinding": 43, "Role": 7, "RoleBinding": 7}
+	want := map[string]int{"PriorityClass": 2, "ClusterRole": 62, "ClusterRoleBinding": 43, "Role": 7, "RoleBinding": 7, "PriorityLevelConfiguration": 8, "FlowSchema": 13}
 	for kind, n := range want {
 		if kinds[kind] != n {
 			t.Errorf("%d objects of kind %s, expected %d", kinds[kind], kind, n)
@@ -116,6 +117,33 @@ func TestReconcile(t *testing.T) {
 		}
 		if again := Reconcile(current, read(t, c.want), "auto"); again != Keep {
 			t.Errorf("%s: not settled after once: %d", c.name, again)
+		}
+	}
+}
+
+func TestReconcileSpec(t *testing.T) {
+	object := func(name, annotations string, generation, level int) string {
+		return fmt.Sprintf("{metadata: {name: %s, generation: %d, annotations: {%s}}, spec: {level: %d}}", name, generation, annotations, level)
+	}
+	for _, c := range []struct {
+		name, current string
+		verdict       Verdict
+		level         string
+		annotation    string
+	}{
+		{"as wanted", object("a", "auto: 'true'", 1, 1), Keep, "1", "true"},
+		{"changed", object("a", "auto: 'true'", 2, 2), Update, "1", "true"},
+		{"kept", object("a", "auto: 'false'", 2, 2), Keep, "2", "false"},
+		{"nothing said, never changed", object("a", "", 1, 2), Update, "1", "true"},
+		{"nothing said, changed", object("a", "", 2, 2), Update, "2", "false"},
+		{"nobody's to keep", object("exempt", "auto: 'false'", 2, 2), Update, "1", "true"},
+	} {
+		current := read(t, c.current)
+		if got := ReconcileSpec(current, read(t, object("a", "auto: 'true'", 1, 1)), "auto"); got != c.verdict {
+			t.Errorf("%s: verdict %d, expected %d", c.name, got, c.verdict)
+		}
+		if got := string(current.At("spec", "level").AppendJSON(nil)); got != c.level || !current.At("metadata", "annotations", "auto").Equals(c.annotation) {
+			t.Errorf("%s: %s", c.name, current.AppendJSON(nil))
 		}
 	}
 }
