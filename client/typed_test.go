@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -78,14 +79,16 @@ func TestTypesHoldExamples(t *testing.T) {
 	if err != nil || len(examples) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
-	kinds := map[string]any{}
+	const generated = "github.com/capstan-dev/capstan/gen/"
+	kinds := map[string]any{} // by directory and name
 	for _, v := range []any{
 		&appsv1.ControllerRevision{}, &appsv1.DaemonSet{}, &appsv1.Deployment{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{},
 		&corev1.Binding{}, &corev1.ConfigMap{}, &corev1.Endpoints{}, &corev1.Event{}, &corev1.LimitRange{}, &corev1.Namespace{},
 		&corev1.Node{}, &corev1.PersistentVolume{}, &corev1.PersistentVolumeClaim{}, &corev1.Pod{}, &corev1.PodTemplate{},
 		&corev1.ReplicationController{}, &corev1.ResourceQuota{}, &corev1.Secret{}, &corev1.Service{}, &corev1.ServiceAccount{},
 	} {
-		kinds[reflect.TypeOf(v).Elem().Name()] = v
+		typ := reflect.TypeOf(v).Elem()
+		kinds[strings.TrimPrefix(typ.PkgPath(), generated)+"/"+typ.Name()] = v
 	}
 	seen := map[string]bool{}
 	for _, name := range examples {
@@ -102,11 +105,16 @@ func TestTypesHoldExamples(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		kind, _ := want["kind"].(string)
-		if kinds[kind] == nil {
+		group, err := filepath.Rel("../schemas/examples/valid", filepath.Dir(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := filepath.ToSlash(group) + "/" + kind
+		if kinds[key] == nil {
 			continue
 		}
-		seen[kind] = true
-		object := reflect.New(reflect.TypeOf(kinds[kind]).Elem()).Interface()
+		seen[key] = true
+		object := reflect.New(reflect.TypeOf(kinds[key]).Elem()).Interface()
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(object); err != nil {

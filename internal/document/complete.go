@@ -22,6 +22,7 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 		hasDefault := p.fill && f.Default != ""
 		if c != 0 && int(d.nodes[c].field) == i {
 			if !d.dropped(c, f.Presence, hasDefault) {
+				p.emptyList(c, f)
 				prev, c = c, d.nodes[c].next
 				continue
 			}
@@ -58,6 +59,15 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 		}
 	}
 	return nil
+}
+
+// emptyList makes an empty list of a field that is always written null, which is
+// what the stored form of 1.25 makes of it.
+func (p *parser) emptyList(n int32, f *schema.Field) {
+	if f.Presence == schema.Always && p.table.Types[f.Type].Kind == schema.List && p.d.nodes[n].kind == Array && p.d.childless(n) {
+		p.d.dirt++
+		p.d.setScalar(n, Null, constNull)
+	}
 }
 
 // dropped reports whether the value of a member counts as none.

@@ -23,7 +23,8 @@ type Decoder struct {
 //  1. Fields that are absent, or zero and not Explicit, get Field.Default.
 //  2. Fields that are Always and absent get the zero value of their type;
 //     an object gets what a sent {} would get, defaults included.
-//  3. Implicit fields with a zero value are dropped.
+//  3. Implicit fields with a zero value are dropped; an empty list of a field that
+//     is Always becomes null.
 //  4. The type's default hook runs; step 3 is repeated if it set something.
 //
 // The document refers to data, which must not change until its Release.

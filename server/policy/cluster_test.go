@@ -36,6 +36,8 @@ func TestNode(t *testing.T) {
 	})
 	runCreate(t, head, []createCase{
 		{"taints", "spec: {taints: [{key: a, effect: NoSchedule}, {key: a, effect: NoExecute}, {key: a, value: x, effect: NoSchedule}]}", "metadata.taints[2]: Duplicate"},
+		{"taint without anything", "spec: {taints: [{}]}", "metadata.taints[0].key: Invalid; metadata.taints[0].effect: Required"},
+		{"taint of another effect", "spec: {taints: [{key: a, effect: X}]}", "metadata.taints[0].effect: NotSupported"},
 		{"families", "spec: {podCIDRs: [10.1.0.0/24, 10.2.0.0/24]}", "spec.podCIDRs: Invalid"},
 		{"dual", "spec: {podCIDRs: [10.1.0.0/24, 'fd00::/64']}", ""},
 		{"same", "spec: {podCIDRs: [10.1.0.0/24, 10.1.0.0/24]}", "spec.podCIDRs: Invalid; spec.podCIDRs[1]: Duplicate"},

@@ -3,6 +3,7 @@ package policy
 import (
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -76,14 +77,23 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// taints checks that a node has each kind of taint once. Taints are reported as
-// a part of the metadata.
+// taints checks the taints of a node, of which it has each kind once. They are
+// reported as a part of the metadata.
 func (c *causes) taints(taints document.Value) {
 	var taken names
-	for _, taint := range taints.Elements() {
+	for i, taint := range taints.Elements() {
+		field := "metadata.taints[" + strconv.Itoa(i) + "]"
 		key, effect := taint.Get("key").Text(), taint.Get("effect").Text()
+		c.formatText(field+".key", key, "qualified-name")
+		c.formatText(field+".value", taint.Get("value").Text(), "label-value")
+		switch effect {
+		case "":
+			c.required(field+".effect", "")
+		case "NoSchedule", "PreferNoSchedule", "NoExecute":
+		default:
+			c.notSupportedAt(field+".effect", taint.Get("effect"), "NoSchedule", "PreferNoSchedule", "NoExecute")
+		}
 		if key != "" && effect != "" && !taken.add(key+":"+effect) {
-			field := "metadata" + strings.TrimPrefix(taint.Path(), "spec")
 			c.add(schema.CauseDuplicate, field, "Duplicate value: "+show(taint)+": taints must be unique by key and effect pair")
 		}
 	}

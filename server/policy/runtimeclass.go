@@ -5,9 +5,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateRuntimeClass checks where pods of the class may run.
+// ValidateRuntimeClass checks the name of the handler, and where pods of the class
+// may run.
 func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var c causes
+	c.formatText("handler", obj.Get("handler").Text(), "dns1123-label")
 	scheduling := obj.Get("scheduling")
 	c.labelKeys(scheduling.Get("nodeSelector"))
 	for _, v := range scheduling.Get("nodeSelector").Members() {
