@@ -17,14 +17,17 @@ import (
 	batchv1 "github.com/capstan-dev/capstan/gen/batch/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
+	discoveryv1 "github.com/capstan-dev/capstan/gen/discovery/v1"
 	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
 	flowcontrolv1beta1 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta1"
 	flowcontrolv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	networkingv1 "github.com/capstan-dev/capstan/gen/networking/v1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
 	schedulingv1 "github.com/capstan-dev/capstan/gen/scheduling/v1"
+	storagev1 "github.com/capstan-dev/capstan/gen/storage/v1"
 	"github.com/capstan-dev/capstan/generator/emit"
 	"github.com/capstan-dev/capstan/generator/load"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -33,7 +36,8 @@ import (
 // tables are the generated tables, by the folder of their documents.
 var tables = map[string]*schema.Table{
 	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table, "authorization/v1": &authorizationv1.Table,
-	"core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,
+	"discovery/v1": &discoveryv1.Table, "networking/v1": &networkingv1.Table,
+	"storage/v1": &storagev1.Table, "core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,
 	"coordination/v1": &coordinationv1.Table, "node/v1": &nodev1.Table, "rbac.authorization/v1": &rbacauthorizationv1.Table,
 	"scheduling/v1": &schedulingv1.Table, "flowcontrol.apiserver/v1beta2": &flowcontrolv1beta2.Table,
 	"events/v1": &eventsv1.Table, "flowcontrol.apiserver/v1beta1": &flowcontrolv1beta1.Table,

@@ -13,14 +13,17 @@ import (
 	batchv1 "github.com/capstan-dev/capstan/gen/batch/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
+	discoveryv1 "github.com/capstan-dev/capstan/gen/discovery/v1"
 	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
 	flowcontrolapiserverv1beta1 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta1"
 	flowcontrolapiserverv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
+	networkingv1 "github.com/capstan-dev/capstan/gen/networking/v1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
 	schedulingv1 "github.com/capstan-dev/capstan/gen/scheduling/v1"
+	storagev1 "github.com/capstan-dev/capstan/gen/storage/v1"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -37,11 +40,14 @@ type Hooks interface {
 	autoscalingv1.Hooks
 	autoscalingv2beta2.Hooks
 	batchv1.Hooks
+	networkingv1.Hooks
 	policyv1.Hooks
 	rbacauthorizationv1.Hooks
+	storagev1.Hooks
 	schedulingv1.Hooks
 	coordinationv1.Hooks
 	nodev1.Hooks
+	discoveryv1.Hooks
 	flowcontrolapiserverv1beta2.Hooks
 	flowcontrolapiserverv1beta1.Hooks
 }
@@ -65,11 +71,14 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		autoscalingv1.New(h, c),
 		autoscalingv2beta2.New(h),
 		batchv1.New(h),
+		networkingv1.New(h),
 		policyv1.New(h),
 		rbacauthorizationv1.New(h),
+		storagev1.New(h),
 		schedulingv1.New(h),
 		coordinationv1.New(h),
 		nodev1.New(h),
+		discoveryv1.New(h),
 		flowcontrolapiserverv1beta2.New(h),
 		flowcontrolapiserverv1beta1.New(h),
 	}

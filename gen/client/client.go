@@ -48,6 +48,9 @@ func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest}
 // CoreV1 gives the resources of v1.
 func (c *Client) CoreV1() CoreV1 { return CoreV1{c.rest} }
 
+// DiscoveryV1 gives the resources of discovery.k8s.io/v1.
+func (c *Client) DiscoveryV1() DiscoveryV1 { return DiscoveryV1{c.rest} }
+
 // EventsV1 gives the resources of events.k8s.io/v1.
 func (c *Client) EventsV1() EventsV1 { return EventsV1{c.rest} }
 
@@ -61,6 +64,9 @@ func (c *Client) FlowcontrolApiserverV1beta2() FlowcontrolApiserverV1beta2 {
 	return FlowcontrolApiserverV1beta2{c.rest}
 }
 
+// NetworkingV1 gives the resources of networking.k8s.io/v1.
+func (c *Client) NetworkingV1() NetworkingV1 { return NetworkingV1{c.rest} }
+
 // NodeV1 gives the resources of node.k8s.io/v1.
 func (c *Client) NodeV1() NodeV1 { return NodeV1{c.rest} }
 
@@ -72,3 +78,6 @@ func (c *Client) RbacAuthorizationV1() RbacAuthorizationV1 { return RbacAuthoriz
 
 // SchedulingV1 gives the resources of scheduling.k8s.io/v1.
 func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }
+
+// StorageV1 gives the resources of storage.k8s.io/v1.
+func (c *Client) StorageV1() StorageV1 { return StorageV1{c.rest} }

@@ -34,6 +34,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
+		"errorGroup":   d.text(&res.ErrorGroup),
 		"hooks":        d.words(&res.Hooks, "hook", "create", "update", "validate"),
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) },

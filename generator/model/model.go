@@ -62,8 +62,9 @@ type Resource struct {
 	HasStatus           bool
 	HasGeneration       bool
 	Graceful            bool
-	StatusOnCreate      bool // statusOnCreate: a new object keeps the status it was sent with
-	DeleteReturnsObject bool // deleteReturnsObject: delete answers with the object
+	StatusOnCreate      bool   // statusOnCreate: a new object keeps the status it was sent with
+	DeleteReturnsObject bool   // deleteReturnsObject: delete answers with the object
+	ErrorGroup          string // named by answers to invalid objects; "" for the own one
 	StorageVersion      string
 	StorageVersionHash  string
 	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own

@@ -92,6 +92,7 @@ type Resource struct {
 	Graceful            bool   // delete honours gracePeriodSeconds (pods)
 	StatusOnCreate      bool   // a new object keeps the status it was sent with (nodes)
 	DeleteReturnsObject bool   // delete answers with the object, not with a Status
+	ErrorGroup          string // the group that answers to invalid objects name; "" for GV.Group
 	Columns             []Column
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources        []Subresource
@@ -103,6 +104,16 @@ type Resource struct {
 // GroupResource names the resource type in messages.
 func (r *Resource) GroupResource() GroupResource {
 	return GroupResource{Group: r.GV.Group, Resource: r.Plural}
+}
+
+// Invalid is the error for an object of this kind that breaks rules; the name
+// may be empty.
+func (r *Resource) Invalid(name string, causes []Cause) *Error {
+	group := r.GV.Group
+	if r.ErrorGroup != "" {
+		group = r.ErrorGroup
+	}
+	return Invalid(group, r.Kind, name, causes)
 }
 
 // Subresource returns the row with that name, or nil.

@@ -21,14 +21,12 @@ func (Policy) CreatePersistentVolume(obj document.Value) {
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	c.volumeCapacity(spec.Get("capacity"))
-	source := c.oneSource(spec, persistentSources)
-	if source == "" {
-		c.required(spec.Path(), "must specify a volume type")
+	if capacity := spec.Get("capacity"); isEmpty(capacity) {
+		c.required(member(spec, "capacity"), "")
+	} else {
+		c.volumeCapacity(capacity)
 	}
-	c.sharedSource(spec)
-	c.persistentSource(spec, source)
-	c.nodeSelector(spec.At("nodeAffinity", "required"))
+	c.volumeSpec(spec)
 	if !old.Exists() {
 		return c
 	}
@@ -45,11 +43,19 @@ func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	return c
 }
 
+// volumeSpec checks that a volume has one source, and the nodes that reach it.
+func (c *causes) volumeSpec(spec document.Value) {
+	source := c.oneSource(spec, persistentSources)
+	if source == "" {
+		c.required(spec.Path(), "must specify a volume type")
+	}
+	c.sharedSource(spec)
+	c.persistentSource(spec, source)
+	c.nodeSelector(spec.At("nodeAffinity", "required"))
+}
+
 // volumeCapacity checks that a volume has a size, and nothing but a size.
 func (c *causes) volumeCapacity(capacity document.Value) {
-	if isEmpty(capacity) {
-		return // required by the schema
-	}
 	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
 		c.notSupported(capacity, "storage")
 	}

@@ -27,15 +27,7 @@ func (Policy) CellServiceExternalIP(obj document.Value) any {
 	case "ExternalName":
 		return spec.Get("externalName").Text()
 	case "LoadBalancer":
-		for _, ingress := range obj.At("status", "loadBalancer", "ingress").Elements() {
-			if ip := ingress.Get("ip").Text(); ip != "" {
-				ips = append(ips, ip)
-			} else if host := ingress.Get("hostname").Text(); host != "" {
-				ips = append(ips, host)
-			}
-		}
-		slices.Sort(ips)
-		ips = slices.Compact(ips)
+		ips = loadBalancerAddresses(obj)
 	}
 	for _, ip := range spec.Get("externalIPs").Elements() {
 		ips = append(ips, ip.Text())
@@ -47,6 +39,21 @@ func (Policy) CellServiceExternalIP(obj document.Value) any {
 		return "<pending>"
 	}
 	return none
+}
+
+// loadBalancerAddresses lists the addresses at which the load balancer of a
+// service or an ingress is reached.
+func loadBalancerAddresses(obj document.Value) []string {
+	var list []string
+	for _, ingress := range obj.At("status", "loadBalancer", "ingress").Elements() {
+		if ip := ingress.Get("ip").Text(); ip != "" {
+			list = append(list, ip)
+		} else if host := ingress.Get("hostname").Text(); host != "" {
+			list = append(list, host)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // CellServicePorts lists the ports: "80/TCP,443:30443/TCP".

@@ -1076,7 +1076,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "status", Type: 225, Number: 3, Presence: schema.Always},
 		}},
 		214: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x17, 0x2, 0x10, 0xd, 0x0, 0x9, 0x8, 0x18, 0x16, 0xa, 0xc, 0xb, 0x1, 0x4, 0x3, 0x7, 0x14, 0x1b, 0x5, 0x1d, 0x19, 0x11, 0x12, 0xf, 0x6, 0x13, 0x1a, 0x15, 0x1c, 0xe}, Fields: []schema.Field{
-			{Name: "capacity", Type: 96, Number: 1, Required: true},
+			{Name: "capacity", Type: 96, Number: 1},
 			{Name: "gcePersistentDisk", Type: 166, Number: 1, Outer: 2, Presence: schema.Explicit},
 			{Name: "awsElasticBlockStore", Number: 2, Outer: 2, Presence: schema.Explicit},
 			{Name: "hostPath", Type: 172, Number: 3, Outer: 2, Presence: schema.Explicit},

@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// maxDriverName is the length of the name of a storage driver, in bytes.
+const maxDriverName = 63
+
+// CreateCSIDriver drops what is not served yet.
+func (Policy) CreateCSIDriver(obj document.Value) { obj.Get("spec").Remove("seLinuxMount") }
+
+// UpdateCSIDriver counts the changes of what may change without notice to the
+// driver, and drops what is not served yet.
+func (p Policy) UpdateCSIDriver(obj, old document.Value) {
+	p.CreateCSIDriver(obj)
+	if sameMembers(obj.Get("spec"), old.Get("spec"), "tokenRequests", "requiresRepublish") {
+		return
+	}
+	obj.SetObject("metadata").SetInt("generation", number(old.At("metadata", "generation"))+1)
+}
+
+// sameMembers reports whether two objects agree in the named members.
+func sameMembers(a, b document.Value, names ...string) bool {
+	for _, name := range names {
+		if !same(a.Get(name), b.Get(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// ValidateCSIDriver checks the name, and that no audience gets two tokens.
+func (Policy) ValidateCSIDriver(obj, _ document.Value) []schema.Cause {
+	var c causes
+	if name := obj.At("metadata", "name"); len(name.Text()) > maxDriverName {
+		c.tooLong(name.Path(), maxDriverName)
+	}
+	var audiences names
+	for _, request := range obj.At("spec", "tokenRequests").Elements() {
+		audience := request.Get("audience")
+		if !audiences.add(audience.Text()) {
+			c.duplicate(audience)
+		}
+	}
+	return c
+}
+
+// CellCSIDriverTokenRequests lists the audiences.
+func (Policy) CellCSIDriverTokenRequests(obj document.Value) any {
+	var list []string
+	for _, request := range obj.At("spec", "tokenRequests").Elements() {
+		list = append(list, request.Get("audience").Text())
+	}
+	if len(list) == 0 {
+		return "<unset>"
+	}
+	return strings.Join(list, ",")
+}
+
+// CellCSIDriverModes lists the lifecycles of volumes.
+func (Policy) CellCSIDriverModes(obj document.Value) any {
+	var list []string
+	for _, mode := range obj.At("spec", "volumeLifecycleModes").Elements() {
+		list = append(list, mode.Text())
+	}
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ",")
+}

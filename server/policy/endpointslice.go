@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// CreateEndpointSlice drops what has fields of its own in this version.
+func (Policy) CreateEndpointSlice(obj document.Value) { dropTopology(obj) }
+
+// UpdateEndpointSlice does so too, unless the endpoints stay as they are.
+func (Policy) UpdateEndpointSlice(obj, old document.Value) {
+	if !same(obj.Get("endpoints"), old.Get("endpoints")) {
+		dropTopology(obj)
+	}
+}
+
+// dropTopology removes the labels of endpoints that zone and nodeName replace.
+func dropTopology(obj document.Value) {
+	for _, endpoint := range obj.Get("endpoints").Elements() {
+		topology := endpoint.Get("deprecatedTopology")
+		if !isSet(topology) {
+			continue
+		}
+		topology.Remove("topology." + labelDomain + "/zone")
+		topology.Remove(labelDomain + "/hostname")
+		if isEmpty(topology) {
+			endpoint.Remove("deprecatedTopology")
+		}
+	}
+}
+
+// ValidateEndpointSlice checks that addresses are of the slice's type, and that
+// ports and zones can be told apart.
+func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
+	var c causes
+	var ports names
+	for _, port := range obj.Get("ports").Elements() {
+		name := port.Get("name")
+		if !ports.add(name.Text()) {
+			c.duplicate(name)
+		}
+		if name.Text() != "" {
+			c.format(name, "dns1123-label")
+		}
+	}
+	kind := obj.Get("addressType").Text()
+	for _, endpoint := range obj.Get("endpoints").Elements() {
+		for _, address := range endpoint.Get("addresses").Elements() {
+			c.endpointAddress(address, kind)
+		}
+		topology := endpoint.Get("deprecatedTopology")
+		for name := range topology.Members() {
+			c.formatText(topology.Path(), name, "qualified-name")
+		}
+		var zones names
+		for _, zone := range endpoint.At("hints", "forZones").Elements() {
+			if name := zone.Get("name"); !zones.add(name.Text()) {
+				c.duplicate(name)
+			}
+		}
+	}
+	return c
+}
+
+// endpointAddress checks an address of a slice of a kind.
+func (c *causes) endpointAddress(v document.Value, kind string) {
+	if kind == "FQDN" {
+		for _, problem := range validation.IsFullyQualifiedDomainName(field.NewPath(""), v.Text()) {
+			c.invalid(v, problem.Detail)
+		}
+		return
+	}
+	if kind != "IPv4" && kind != "IPv6" {
+		return // reported by the schema
+	}
+	ip, err := netip.ParseAddr(v.Text())
+	if err != nil || ip.Zone() != "" || ip.Is4() != (kind == "IPv4") {
+		c.invalid(v, "must be a valid "+kind+" address")
+		return
+	}
+	c.ordinaryIP(v)
+}
+
+// shortList joins the first of many for people; unset stands for none.
+func shortList(list []string, shown int) string {
+	if len(list) > shown {
+		return strings.Join(list[:shown], ",") + " + " + strconv.Itoa(len(list)-shown) + " more..."
+	}
+	if len(list) == 0 {
+		return "<unset>"
+	}
+	return strings.Join(list, ",")
+}
+
+// CellEndpointSlicePorts lists the first ports by number, else by name.
+func (Policy) CellEndpointSlicePorts(obj document.Value) any {
+	var list []string
+	for _, port := range obj.Get("ports").Elements() {
+		text := "*"
+		if n := port.Get("port"); isSet(n) {
+			text = strconv.FormatInt(number(n), 10)
+		} else if name := port.Get("name"); isSet(name) {
+			text = name.Text()
+		}
+		list = append(list, text)
+	}
+	return shortList(list, shownEndpoints)
+}
+
+// CellEndpointSliceEndpoints lists the first addresses.
+func (Policy) CellEndpointSliceEndpoints(obj document.Value) any {
+	var list []string
+	for _, endpoint := range obj.Get("endpoints").Elements() {
+		for _, address := range endpoint.Get("addresses").Elements() {
+			list = append(list, address.Text())
+		}
+	}
+	return shortList(list, shownEndpoints)
+}
