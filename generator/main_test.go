@@ -21,8 +21,10 @@ import (
 	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
 	flowcontrolv1beta1 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta1"
 	flowcontrolv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
+	internalapiserverv1alpha1 "github.com/capstan-dev/capstan/gen/internal.apiserver/v1alpha1"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 	networkingv1 "github.com/capstan-dev/capstan/gen/networking/v1"
+	networkingv1alpha1 "github.com/capstan-dev/capstan/gen/networking/v1alpha1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
@@ -41,7 +43,8 @@ var tables = map[string]*schema.Table{
 	"coordination/v1": &coordinationv1.Table, "node/v1": &nodev1.Table, "rbac.authorization/v1": &rbacauthorizationv1.Table,
 	"scheduling/v1": &schedulingv1.Table, "flowcontrol.apiserver/v1beta2": &flowcontrolv1beta2.Table,
 	"events/v1": &eventsv1.Table, "flowcontrol.apiserver/v1beta1": &flowcontrolv1beta1.Table,
-	"batch/v1":       &batchv1.Table,
+	"batch/v1":                    &batchv1.Table,
+	"internal.apiserver/v1alpha1": &internalapiserverv1alpha1.Table, "networking/v1alpha1": &networkingv1alpha1.Table,
 	"autoscaling/v2": &autoscalingv2.Table, "autoscaling/v2beta2": &autoscalingv2beta2.Table,
 }
 

@@ -109,7 +109,7 @@ func aggregateVersion(gv *api.GroupVersion) versionDiscovery {
 // it already (RFC 9110 section 13.1.2).
 func (s *Server) respondAggregated(r *request) error {
 	core := !strings.HasPrefix(r.http.URL.Path, "/apis")
-	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: r.accept.APIVersion}, Items: aggregate(s.groups, core)}
+	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: r.accept.APIVersion}, Items: aggregate(s.served, core)}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return err

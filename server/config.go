@@ -37,6 +37,10 @@ type Config struct {
 	// Default 5m.
 	History time.Duration
 
+	// RuntimeConfig turns group versions and resources on and off, see
+	// parseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions are off.
+	RuntimeConfig []string
+
 	// BindAddress is the IP address to listen on. Default 127.0.0.1.
 	BindAddress string
 	// SecurePort is the port to listen on; 0 is any free one.

@@ -53,7 +53,7 @@ const inertOptions = `
 	oidc-signing-algs oidc-username-claim oidc-username-prefix
 	proxy-client-cert-file proxy-client-key-file
 	requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix
-	requestheader-group-headers requestheader-username-headers runtime-config
+	requestheader-group-headers requestheader-username-headers
 	service-account-api-audiences service-account-jwks-uri service-account-key-file
 	service-account-max-token-expiration
 	show-hidden-metrics-for-version stderrthreshold storage-backend storage-media-type

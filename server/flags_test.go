@@ -80,7 +80,7 @@ func TestInertFlags(t *testing.T) {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
 	want := []string{"--allow-privileged", "--enable-bootstrap-token-auth", "--etcd-servers", "--feature-gates", "--oidc-required-claim",
-		"--runtime-config", "--service-account-key-file", "--watch-cache"}
+		"--service-account-key-file", "--watch-cache"}
 	if got := Ineffective(fs); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -34,6 +34,9 @@ func (s *Server) openAPI3Index(r *request) error {
 	}
 	paths := map[string]place{}
 	for _, doc := range openapi.V3() {
+		if !s.servesOpenAPI(doc.Path) {
+			continue
+		}
 		paths[doc.Path] = place{"/openapi/v3/" + doc.Path + "?hash=" + doc.Hash}
 	}
 	body, err := json.Marshal(map[string]any{"paths": paths})

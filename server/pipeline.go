@@ -136,7 +136,7 @@ func (s *Server) inGroup(path string) bool {
 		return strings.HasPrefix(path, "/api/")
 	}
 	group, _, _ := strings.Cut(rest, "/")
-	return slices.ContainsFunc(s.groups, func(gv *api.GroupVersion) bool { return gv.Group == group })
+	return slices.ContainsFunc(s.served, func(gv *api.GroupVersion) bool { return gv.Group == group })
 }
 
 // verb is what a request ends in: it answers, or says why it does not.

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,17 +46,10 @@ func (t *target) nowhere() bool {
 
 // deprecation is what whoever uses the target is warned of; "" for nothing.
 func (t *target) deprecation() string {
-	if t.resource == nil || t.resource.Deprecated == nil || minorOf(t.resource.Deprecated.Since) > minorOf(apiMajor+"."+apiMinor) {
-		return "" // or of later releases only
+	if t.resource == nil || t.resource.Deprecated == nil {
+		return ""
 	}
 	return t.resource.Deprecated.Warning(t.resource.GV.APIVersion() + " " + t.resource.Kind)
-}
-
-// minorOf is the number behind the dot of a release: 25 of "1.25".
-func minorOf(release string) int {
-	_, minor, _ := strings.Cut(release, ".")
-	n, _ := strconv.Atoi(minor) // what is no number is as old as can be
-	return n
 }
 
 // request is one request on its way through the pipeline. It is used by one

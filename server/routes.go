@@ -42,6 +42,9 @@ func (s *Server) routes() http.Handler {
 	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
 	endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
 	for _, doc := range openapi.V3() {
+		if !s.servesOpenAPI(doc.Path) {
+			continue
+		}
 		endpoint("/openapi/v3/"+doc.Path, target{endpoint: s.openAPI3(doc), ownForm: true})
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {

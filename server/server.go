@@ -39,7 +39,8 @@ type Server struct {
 	cfg             Config
 	log             *slog.Logger
 	accessLog       func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
-	groups          []*api.GroupVersion
+	groups          []*api.GroupVersion                                         // all that there are
+	served          []*api.GroupVersion                                         // what of them --runtime-config leaves on
 	namespaces      *api.Resource
 	pods            *api.Resource
 	budgets         *api.Resource
@@ -127,6 +128,13 @@ func (s *Server) open(ctx context.Context) error {
 	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
 	s.groups = catalog.New(policy.New(cfg.now), conversion.Hooks{})
+	config, err := parseRuntimeConfig(cfg.RuntimeConfig, s.groups)
+	if err != nil {
+		return err
+	}
+	config.apply(s.groups)
+	forgetFuture(s.groups)
+	s.served = served(s.groups)
 	s.codecs = newCodecs(s.groups)
 	s.owners = newOwners(s.groups)
 	for _, r := range []struct {
@@ -137,8 +145,7 @@ func (s *Server) open(ctx context.Context) error {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
 	}
-	var err error
-	if s.discovery, err = newDiscovery(s.groups); err != nil {
+	if s.discovery, err = newDiscovery(s.served); err != nil {
 		return err
 	}
 	engine, err := store.Open(store.Config{Dir: cfg.storeDir(), FS: cfg.fileSystem(), History: cfg.History, Clock: cfg.now, Logger: cfg.Logger})

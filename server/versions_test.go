@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/capstan-dev/capstan/server"
 )
 
 const autoscalers = "/namespaces/default/horizontalpodautoscalers"
@@ -205,5 +207,48 @@ func TestEventsInTwoGroups(t *testing.T) {
 	}
 	if r := h.get(core); len(r.field(t, "items").([]any)) != 0 {
 		t.Errorf("%s", r.body)
+	}
+}
+
+// What is off is not found, not discovered and not described, but objects can
+// still be stored as it.
+func TestVersionsThatAreOff(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.RuntimeConfig = []string{"autoscaling/v2=false"} })
+	v1 := "/apis/autoscaling/v1" + autoscalers
+	if r := h.post(v1, `{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","metadata":{"name":"web"},"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"K","name":"n"}}}`); r.code != http.StatusCreated {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	if r := h.get("/apis/autoscaling/v2" + autoscalers); r.code != http.StatusNotFound || r.field(t, "kind") != "Status" {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if r := h.get("/apis/autoscaling"); r.field(t, "preferredVersion.version") != "v1" || len(r.field(t, "versions").([]any)) != 2 {
+		t.Errorf("%s", r.body)
+	}
+	for _, path := range []string{"/apis/autoscaling/v2", "/apis/networking.k8s.io/v1alpha1", "/openapi/v3/apis/autoscaling/v2", "/openapi/v3/apis/networking.k8s.io/v1alpha1"} {
+		if r := h.get(path); r.code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, r.code)
+		}
+	}
+	if r := h.get("/openapi/v3"); strings.Contains(string(r.body), "autoscaling/v2\"") || !strings.Contains(string(r.body), "autoscaling/v1\"") {
+		t.Errorf("%s", r.body)
+	}
+}
+
+func TestAlphaVersionsCanBeTurnedOn(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.RuntimeConfig = []string{"api/alpha"} })
+	cidrs := "/apis/networking.k8s.io/v1alpha1/clustercidrs"
+	if r := h.post(cidrs, `{"kind":"ClusterCIDR","metadata":{"name":"a"},"spec":{"perNodeHostBits":8,"ipv4":"10.0.0.0/16"}}`); r.code != http.StatusCreated {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if r := h.post(cidrs, `{"kind":"ClusterCIDR","metadata":{"name":"b"},"spec":{"perNodeHostBits":17,"ipv4":"10.0.0.0/16","ipv6":"10.0.0.0/8"}}`); r.code != http.StatusUnprocessableEntity || r.field(t, "details.causes.0.field") != "spec.perNodeHostBits" || r.field(t, "details.causes.1.field") != "spec.ipv6" {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	versions := "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions"
+	if r := h.post(versions, `{"kind":"StorageVersion","metadata":{"name":"apps.deployments"},"spec":{}}`); r.code != http.StatusCreated {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	status := `{"status":{"storageVersions":[{"apiServerID":"s","encodingVersion":"apps/v1","decodableVersions":["apps/v2"]}]}}`
+	if r := h.send(http.MethodPatch, versions+"/apps.deployments/status", "application/merge-patch+json", []byte(status)); r.code != http.StatusUnprocessableEntity || len(r.field(t, "details.causes").([]any)) != 2 {
+		t.Errorf("%d %s", r.code, r.body)
 	}
 }

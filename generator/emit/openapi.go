@@ -28,8 +28,10 @@ func OpenAPI(m *model.Model) ([]File, error) {
 		if err := part.write(one); err != nil {
 			return nil, err
 		}
-		if err := part.write(all); err != nil {
-			return nil, err
+		if !part.off {
+			if err := part.write(all); err != nil {
+				return nil, err
+			}
 		}
 		doc, err := one.document()
 		if err != nil {

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"github.com/capstan-dev/capstan/generator/model"
+	"slices"
 )
 
 // security names the scheme that both dialects declare.
@@ -49,19 +50,20 @@ func (p *paths) discovery(path, id, tag, what, answer string) error {
 // version.
 type part struct {
 	path  string // "apis/apps/v1"
+	off   bool   // by default, and so not in the one document of the second version
 	write func(*paths) error
 }
 
 // parts lists the documents of the third version, ordered by path.
 func parts(m *model.Model) []part {
 	out := []part{
-		{"api", func(p *paths) error {
+		{"api", false, func(p *paths) error {
 			return p.discovery("/api/", "getCoreAPIVersions", "core", "List the versions of the core group.", "APIVersions")
 		}},
-		{"apis", func(p *paths) error {
+		{"apis", false, func(p *paths) error {
 			return p.discovery("/apis/", "getAPIVersions", "apis", "List the groups.", "APIGroupList")
 		}},
-		{"version", func(p *paths) error {
+		{"version", false, func(p *paths) error {
 			return p.discovery("/version/", "getCodeVersion", "version", "Read the version of the server.", "Info")
 		}},
 	}
@@ -74,13 +76,20 @@ func parts(m *model.Model) []part {
 			groups[gv.Group] = true
 			word := groupWord(m.Profile, gv.Group)
 			path := "apis/" + gv.Group
-			out = append(out, part{path, func(p *paths) error {
+			out = append(out, part{path, onlyAlpha(m, gv.Group), func(p *paths) error {
 				return p.discovery("/"+path+"/", "get"+upperFirst(word)+"APIGroup", word, "List the versions of the group.", "APIGroup")
 			}})
 		}
-		out = append(out, part{groupPath(gv)[1:], func(p *paths) error { return p.groupVersion(gv) }})
+		out = append(out, part{groupPath(gv)[1:], gv.Stability == "alpha", func(p *paths) error { return p.groupVersion(gv) }})
 	}
 	return out
+}
+
+// onlyAlpha reports whether a group has nothing but alpha versions.
+func onlyAlpha(m *model.Model, group string) bool {
+	return !slices.ContainsFunc(m.GroupVersions, func(gv *model.GroupVersion) bool {
+		return gv.Served && gv.Group == group && gv.Stability != "alpha"
+	})
 }
 
 // groupVersion adds all paths of a group version.

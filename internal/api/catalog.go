@@ -98,6 +98,7 @@ type Resource struct {
 	Subresources        []Subresource
 	Hooks               *Hooks // nil when the kind has none
 	Deprecated          *Deprecation
+	Off                 bool        // not served; set by the server at its start
 	Conversion          *Conversion // nil when objects are stored in this version; columns and lifecycle then are those of Storage
 }
 

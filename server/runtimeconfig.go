@@ -1,0 +1,188 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// Which group versions and resources are served is decided at the start, by
+// --runtime-config. From the weakest to the strongest:
+//
+//	alpha versions are off, all others on
+//	api/all, api/ga, api/beta, api/alpha    versions of a stability
+//	<group>/<version>, v1                   one version, with all its resources
+//	<group>/<version>/<resource>            one resource, also of a version that is off
+//
+// What is off stays in the catalog, because it may be what objects of another
+// version are stored as.
+
+// stabilities are the keys for many versions, in the order in which they count,
+// with what the names of their versions have.
+var stabilities = []struct {
+	key string
+	has func(version string) bool
+}{
+	{"api/all", func(string) bool { return true }},
+	{"api/ga", func(v string) bool { return !strings.Contains(v, "alpha") && !strings.Contains(v, "beta") }},
+	{"api/beta", func(v string) bool { return strings.Contains(v, "beta") }},
+	{"api/alpha", func(v string) bool { return strings.Contains(v, "alpha") }},
+}
+
+// retired are the versions that 1.25 knows and does not serve. Their keys have no
+// effect, so that a command line of a former release is not refused. A star
+// stands for the suffix of the groups.
+var retired = strings.Fields(`admission.*/v1 admission.*/v1beta1 admissionregistration.*/v1beta1 apiextensions.*/v1beta1 apiregistration.*/v1beta1
+	apps/v1beta1 apps/v1beta2 authentication.*/v1beta1 authorization.*/v1beta1 autoscaling/v2beta1 batch/v1beta1 certificates.*/v1beta1
+	coordination.*/v1beta1 discovery.*/v1beta1 events.*/v1beta1 extensions/v1beta1 flowcontrol.apiserver.*/v1alpha1 imagepolicy.*/v1alpha1
+	networking.*/v1beta1 node.*/v1alpha1 node.*/v1beta1 policy/v1beta1 rbac.authorization.*/v1alpha1 rbac.authorization.*/v1beta1
+	scheduling.*/v1alpha1 scheduling.*/v1beta1 storage.*/v1alpha1`)
+
+// runtimeConfig is --runtime-config: what its keys are set to.
+type runtimeConfig map[string]bool
+
+// parseRuntimeConfig reads <key>[=<value>] pairs; a later one of a key wins. Keys
+// that name nothing are an error.
+func parseRuntimeConfig(pairs []string, groups []*api.GroupVersion) (runtimeConfig, error) {
+	c := runtimeConfig{}
+	var errs []error
+	for _, pair := range pairs {
+		key, value, given := strings.Cut(strings.TrimSpace(pair), "=")
+		on, err := strconv.ParseBool(value)
+		if !given || value == "" {
+			on, err = true, nil
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--runtime-config %s: %q is neither true nor false", pair, value))
+			continue
+		}
+		if key == "api/v1" {
+			key = "v1"
+		}
+		if why := unknownKey(key, groups); why != "" {
+			errs = append(errs, fmt.Errorf("--runtime-config %s: %s", pair, why))
+			continue
+		}
+		c[key] = on
+	}
+	if on, set := c["api/all"]; set && !on && len(c) == 1 {
+		errs = append(errs, errors.New("--runtime-config api/all=false alone would leave nothing to serve: turn something on, for example v1=true"))
+	}
+	return c, errors.Join(errs...)
+}
+
+// unknownKey says why a key names nothing, or "".
+func unknownKey(key string, groups []*api.GroupVersion) string {
+	for _, s := range stabilities {
+		if key == s.key {
+			return ""
+		}
+	}
+	parts := strings.Split(key, "/")
+	if parts[0] == "v1" {
+		parts = append([]string{""}, parts...)
+	}
+	if len(parts) < 2 || len(parts) > 3 || key != strings.ToLower(key) {
+		return "write a group version (batch/v1, v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta or api/alpha"
+	}
+	if gv := strings.Join(parts[:2], "/"); slices.Contains(retired, strings.Replace(gv, "."+catalog.GroupSuffix+"/", ".*/", 1)) {
+		return ""
+	}
+	known := false
+	for _, gv := range groups {
+		if gv.Group != parts[0] {
+			continue
+		}
+		known = true
+		if gv.Version != parts[1] {
+			continue
+		}
+		if len(parts) == 2 || slices.ContainsFunc(gv.Resources, func(r api.Resource) bool { return r.Plural == parts[2] }) {
+			return ""
+		}
+		return "the group version " + gv.APIVersion() + " has no resource " + parts[2]
+	}
+	if known {
+		return "the group " + parts[0] + " has no version " + parts[1]
+	}
+	return "unknown api groups " + parts[0]
+}
+
+// apply decides for every resource whether it is served.
+func (c runtimeConfig) apply(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		on := !strings.Contains(gv.Version, "alpha")
+		for _, s := range stabilities {
+			if v, set := c[s.key]; set && s.has(gv.Version) {
+				on = v
+			}
+		}
+		if v, set := c[gv.APIVersion()]; set {
+			on = v
+		}
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			res.Off = !on
+			if v, set := c[gv.APIVersion()+"/"+res.Plural]; set {
+				res.Off = !v
+			}
+		}
+	}
+}
+
+// served are the group versions without what is off. The resources of a version
+// that is served in part are copies, good for discovery only.
+func served(groups []*api.GroupVersion) []*api.GroupVersion {
+	var out []*api.GroupVersion
+	for _, gv := range groups {
+		var on []api.Resource
+		for i := range gv.Resources {
+			if !gv.Resources[i].Off {
+				on = append(on, gv.Resources[i])
+			}
+		}
+		switch len(on) {
+		case 0:
+		case len(gv.Resources):
+			out = append(out, gv)
+		default:
+			part := *gv
+			part.Resources = on
+			out = append(out, &part)
+		}
+	}
+	return out
+}
+
+// forgetFuture removes deprecations that a later release than ours begins.
+func forgetFuture(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(apiMajor+"."+apiMinor) {
+				gv.Resources[i].Deprecated = nil
+			}
+		}
+	}
+}
+
+// minorOf is the number behind the dot of a release: 25 of "1.25".
+func minorOf(release string) int {
+	_, minor, _ := strings.Cut(release, ".")
+	n, _ := strconv.Atoi(minor) // what is no number is as old as can be
+	return n
+}
+
+// servesOpenAPI reports whether what a document of the third version describes is
+// served: its path is apis/<group>/<version>, apis/<group> or none of these.
+func (s *Server) servesOpenAPI(path string) bool {
+	rest, named := strings.CutPrefix(path, "apis/")
+	if !named {
+		return path != "api/v1" || slices.ContainsFunc(s.served, func(gv *api.GroupVersion) bool { return gv.Group == "" })
+	}
+	return slices.ContainsFunc(s.served, func(gv *api.GroupVersion) bool { return rest == gv.Group || rest == gv.APIVersion() })
+}
