@@ -41,7 +41,9 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 		}
 		d.linkAfter(prev, m)
 		prev = m
-		d.nodes[m].flags |= filled
+		if !hasDefault {
+			d.nodes[m].flags |= filled
+		}
 		if hasDefault {
 			err = p.defaultValue(m, f)
 		} else {

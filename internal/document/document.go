@@ -35,7 +35,7 @@ const (
 	clean      uint8 = 1 << iota // container: its text is its canonical form
 	escaped                      // string: its text has escapes
 	keyEscaped                   // member: its key has escapes
-	filled                       // was not sent but is written always
+	filled                       // was not sent and has no default, but is written always
 	folded                       // container: its children are made when somebody looks (unfold)
 	stored                       // container: its text comes from the store, where it was validated
 )

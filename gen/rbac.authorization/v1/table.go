@@ -110,9 +110,9 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "namespace", Type: 4, Number: 4},
 		}},
 		29: {Name: "rbac.authorization/v1.RoleRef", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
-			{Name: "apiGroup", Type: 4, Number: 1, Presence: schema.Always, Required: true, Default: "\"rbac.authorization.k8s.io\""},
-			{Name: "kind", Type: 4, Number: 2, Presence: schema.Always, Required: true},
-			{Name: "name", Type: 4, Number: 3, Presence: schema.Always, Required: true},
+			{Name: "apiGroup", Type: 4, Number: 1, Presence: schema.Always, Default: "\"rbac.authorization.k8s.io\""},
+			{Name: "kind", Type: 4, Number: 2, Presence: schema.Always},
+			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
 		}},
 		30: {Name: "rbac.authorization/v1.Role", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
