@@ -102,6 +102,8 @@ func Start(cfg Config) *Manager {
 		{GarbageCollector, "generic-garbage-collector", newCollector},
 		{ServiceAccount, "service-account-controller", newServiceAccounts},
 		{RootCA, "root-ca-cert-publisher", newRootCA},
+		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
+		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
 	} {
 		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))

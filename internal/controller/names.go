@@ -12,10 +12,14 @@ const (
 	GarbageCollector = "garbagecollector"
 	ServiceAccount   = "serviceaccount"
 	RootCA           = "root-ca-cert-publisher"
+	ClaimProtection  = "pvc-protection"
+	VolumeProtection = "pv-protection"
 )
 
 // Names lists all controllers, sorted.
-func Names() []string { return []string{GarbageCollector, Namespace, RootCA, ServiceAccount} }
+func Names() []string {
+	return []string{GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
+}
 
 // Check reports the first word of a selection (see Enabled) that names no
 // controller.

@@ -7,11 +7,11 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "garbagecollector namespace root-ca-cert-publisher serviceaccount"},
+		{"*", "garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "garbagecollector root-ca-cert-publisher serviceaccount"},
+		{"*,-namespace", "garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},
