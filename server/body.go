@@ -21,6 +21,7 @@ type bodyKind struct {
 	typ        schema.Ref
 	apiVersion string
 	kind       string
+	older      string // another apiVersion by which the same kind may be sent; "" for none
 }
 
 func kindOf(res *api.Resource) bodyKind {
@@ -124,7 +125,7 @@ func (want bodyKind) check(apiVersion, kind string) error {
 	if kind != "" && kind != want.kind {
 		return api.BadRequest("%s in version %q cannot be handled as a %s: send a %s of %s to this path", kind, apiVersion, want.kind, want.kind, want.apiVersion)
 	}
-	if apiVersion != "" && apiVersion != want.apiVersion {
+	if apiVersion != "" && apiVersion != want.apiVersion && (want.older == "" || apiVersion != want.older) {
 		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.apiVersion)
 	}
 	return nil

@@ -57,5 +57,9 @@ func (s *Server) virtualVerbs(t *target, add func(needs api.Verbs, method string
 // subKind is the kind of a subresource's bodies, where it has one of its own.
 func subKind(t target) bodyKind {
 	version := api.GroupVersion{Group: t.sub.Group, Version: t.sub.Version}
-	return bodyKind{table: t.sub.Table, typ: t.sub.Type, apiVersion: version.APIVersion(), kind: t.sub.Kind}
+	want := bodyKind{table: t.sub.Table, typ: t.sub.Type, apiVersion: version.APIVersion(), kind: t.sub.Kind}
+	if want.kind == "Eviction" {
+		want.older = "policy/v1beta1" // is served no more, but clients send it
+	}
+	return want
 }

@@ -40,6 +40,16 @@ func canSelect(selector document.Value) bool {
 	return true
 }
 
+// namesLabels reports whether the members of matchLabels can be labels.
+func namesLabels(selector document.Value) bool {
+	for key, v := range selector.Get("matchLabels").Members() {
+		if len(document.CheckFormat("qualified-name", key))+len(document.CheckFormat("label-value", v.Text())) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // isNothing reports whether a label selector has no requirement.
 func isNothing(selector document.Value) bool {
 	return isEmpty(selector.Get("matchLabels")) && isEmpty(selector.Get("matchExpressions"))
