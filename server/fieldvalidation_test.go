@@ -14,6 +14,7 @@ func TestPatchFieldValidation(t *testing.T) {
 		{"merge", "merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`},
 		{"strategic", "strategic-merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`},
 		{"JSON", "json-patch", `[{"op":"add","path":"/data/k","value":"3","foo":1},{"op":"add","path":"/nosuch","value":1}]`, `json patch unknown field "[0].foo"; unknown field "nosuch"`},
+		{"JSON twice", "json-patch", ` [ {"op":"add","path":"/data/k","value":"3","value":"4","foo":1,"op":"add"}]`, `json patch duplicate field "[0].value"; json patch unknown field "[0].foo"; json patch duplicate field "[0].op"`},
 		{"nothing", "merge-patch", `{"data":{"k":null}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -35,5 +36,28 @@ func TestPatchFieldValidation(t *testing.T) {
 				t.Errorf("ignored: %d %v", quiet.code, quiet.header)
 			}
 		})
+	}
+}
+
+// A word of dryRun that is not known may not become a write.
+func TestDryRunIsAllOrNothing(t *testing.T) {
+	h := startServer(t, nil)
+	h.post(configMaps, `{"metadata":{"name":"a"}}`).expect(t, 201, "")
+	for _, query := range []string{"dryRun", "dryRun=", "dryRun=all", "dryRun=All&dryRun=", "dryRun=true"} {
+		for _, r := range []reply{
+			h.post(configMaps+"?"+query, `{"metadata":{"name":"b"}}`),
+			h.send("PUT", configMaps+"/a?"+query, "application/json", []byte(`{"metadata":{"name":"a"},"data":{"k":"v"}}`)),
+			h.send("PATCH", configMaps+"/a?"+query, "application/merge-patch+json", []byte(`{"data":{"k":"v"}}`)),
+			h.send("DELETE", configMaps+"/a?"+query, "", nil),
+			h.send("DELETE", configMaps+"?"+query, "", nil),
+		} {
+			r.expect(t, 422, "Invalid")
+			if field := r.causeOf(t); field != "dryRun" {
+				t.Errorf("%s: the cause is at %v", query, field)
+			}
+		}
+	}
+	if r := h.get(configMaps + "/a"); r.code != 200 || strings.Contains(string(r.body), `"data"`) {
+		t.Errorf("something was written: %d %s", r.code, r.body)
 	}
 }

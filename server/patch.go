@@ -1,8 +1,11 @@
 package server
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -141,21 +144,34 @@ func (p *patchBody) check(want bodyKind) {
 // maxPatchProblems bounds what is said of one patch.
 const maxPatchProblems = 100
 
-// checkOperations finds members that no operation of a JSON patch has.
+// checkOperations finds members that no operation of a JSON patch has, and those
+// that one has twice.
 func (p *patchBody) checkOperations() {
-	doc, err := document.DecodeAny(p.text, p.limits)
-	if err != nil {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, p.text); err != nil {
 		return
 	}
-	defer doc.Release()
-	for i, operation := range doc.Root().Elements() {
-		for name := range operation.Members() {
-			if len(p.problems) < maxPatchProblems && name != "op" && name != "path" && name != "from" && name != "value" {
+	i := -1
+	document.EachElement(compact.Bytes(), func(operation []byte) bool {
+		i++
+		var known [len(operationFields)]bool
+		document.EachMember(operation, func(name, _ []byte) bool {
+			switch field := slices.Index(operationFields[:], string(name)); {
+			case field < 0:
 				p.problems = append(p.problems, fmt.Sprintf("json patch unknown field \"[%d].%s\"", i, name))
+			case known[field]:
+				p.problems = append(p.problems, fmt.Sprintf("json patch duplicate field \"[%d].%s\"", i, name))
+			default:
+				known[field] = true
 			}
-		}
-	}
+			return len(p.problems) < maxPatchProblems
+		})
+		return len(p.problems) < maxPatchProblems
+	})
 }
+
+// operationFields are the members of an operation of a JSON patch.
+var operationFields = [...]string{"op", "path", "from", "value"}
 
 // apply gives the patched JSON text of an object of the wanted kind.
 func (p *patchBody) apply(current []byte, want bodyKind) ([]byte, error) {

@@ -142,7 +142,7 @@ func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
 	for _, v := range q.values["dryRun"] {
 		if v == "All" {
 			on = true
-		} else if v != "" {
+		} else { // also the empty word: whoever sent it may not want a write
 			causes = append(causes, notSupported("dryRun", v, "All"))
 		}
 	}
