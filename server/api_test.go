@@ -338,3 +338,14 @@ func TestProfiles(t *testing.T) {
 	off := startServer(t, func(c *server.Config) { c.DisableProfiling = true })
 	off.get("/debug/pprof/cmdline").expect(t, 404, "")
 }
+
+// TestDeleteOptionsVersions: clients write the options in the version of what
+// they delete.
+func TestDeleteOptionsVersions(t *testing.T) {
+	h := startServer(t, nil)
+	for version, code := range map[string]int{"v1": 200, "apps/v1": 200, "meta.k8s.io/v1": 200, "apps/v7": 400, "nosuch/v1": 400} {
+		h.post(configMaps, configMap("a", "{}"))
+		body := fmt.Sprintf(`{"kind":"DeleteOptions","apiVersion":%q}`, version)
+		h.send("DELETE", configMaps+"/a", "application/json", []byte(body)).expect(t, code, "")
+	}
+}

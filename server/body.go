@@ -21,7 +21,8 @@ type bodyKind struct {
 	typ        schema.Ref
 	apiVersion string
 	kind       string
-	older      string // another apiVersion by which the same kind may be sent; "" for none
+	// also says which other versions have the same kind; nil for none.
+	also func(apiVersion string) bool
 }
 
 func kindOf(res *api.Resource) bodyKind {
@@ -125,7 +126,7 @@ func (want bodyKind) check(apiVersion, kind string) error {
 	if kind != "" && kind != want.kind {
 		return api.BadRequest("%s in version %q cannot be handled as a %s: send a %s of %s to this path", kind, apiVersion, want.kind, want.kind, want.apiVersion)
 	}
-	if apiVersion != "" && apiVersion != want.apiVersion && (want.older == "" || apiVersion != want.older) {
+	if apiVersion != "" && apiVersion != want.apiVersion && (want.also == nil || !want.also(apiVersion)) {
 		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.apiVersion)
 	}
 	return nil

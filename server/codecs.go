@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -35,4 +37,10 @@ func (want bodyKind) of(apiVersion string) bodyKind {
 func metaKind(kind string) bodyKind {
 	table := catalog.Meta()
 	return bodyKind{table: table, typ: table.Root(kind), apiVersion: "v1", kind: kind}
+}
+
+// everywhere reports whether the kinds that all groups share may name a version:
+// clients write the options of a request in the version of its resource.
+func (s *Server) everywhere(apiVersion string) bool {
+	return apiVersion == metaGroup+"/v1" || slices.ContainsFunc(s.groups, func(gv *api.GroupVersion) bool { return gv.APIVersion() == apiVersion })
 }

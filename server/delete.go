@@ -352,6 +352,7 @@ func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
 // deleteOptionsFrom reads DeleteOptions from a body.
 func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([]schema.Cause, error) {
 	want := metaKind("DeleteOptions")
+	want.also = s.everywhere
 	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err
@@ -395,6 +396,10 @@ func (s *Server) decodeOptions(r *request, text []byte, problems []document.Prob
 	if kind := doc.Root().Get("kind").Text(); kind != "" && kind != want.kind {
 		doc.Release()
 		return nil, api.BadRequest("the body of a delete is %s, found %s", want.kind, kind)
+	}
+	if err := want.check(doc.Root().Get("apiVersion").Text(), ""); err != nil {
+		doc.Release()
+		return nil, err
 	}
 	return doc, nil
 }

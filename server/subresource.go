@@ -59,7 +59,7 @@ func subKind(t target) bodyKind {
 	version := api.GroupVersion{Group: t.sub.Group, Version: t.sub.Version}
 	want := bodyKind{table: t.sub.Table, typ: t.sub.Type, apiVersion: version.APIVersion(), kind: t.sub.Kind}
 	if want.kind == "Eviction" {
-		want.older = "policy/v1beta1" // is served no more, but clients send it
+		want.also = func(version string) bool { return version == "policy/v1beta1" } // is served no more, but clients send it
 	}
 	return want
 }

@@ -9,6 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // binaries holds the absolute paths of what is tested.
@@ -42,5 +46,8 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
+	// What libraries log is about tests that take things away from them.
+	klog.SetLogger(logr.Discard())
+	ctrl.SetLogger(logr.Discard())
 	return m.Run()
 }
