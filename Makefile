@@ -1,4 +1,4 @@
-# Every target works on a machine with Go, git and make.
+# Every target works on a machine with Go, git and make; test-clients needs more.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -38,6 +38,23 @@ run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 test: ## Run all tests, real kubectl and client-go included
 	go test -timeout 8m ./...
 	go -C internal/e2e test -timeout 8m ./...
+
+CLIENTS := $(CURDIR)/.tmp/clients
+OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
+NODE_CLIENT := $(CLIENTS)/node/node_modules/@kubernetes/client-node/package.json
+
+.PHONY: test-clients
+test-clients: $(OLD_KUBECTL) $(NODE_CLIENT) ## Run Debian's kubectl 1.20 and the JavaScript client (needs apt-get, dpkg, node, npm)
+	CAPSTAN_OLD_KUBECTL=$(OLD_KUBECTL) CAPSTAN_NODE_CLIENT=$(CLIENTS)/node \
+	  go -C internal/e2e test -count 1 -timeout 5m -v -run '^(TestOldKubectl|TestNodeClient)$$' .
+
+# The package is taken apart, not installed. dpkg keeps the times of its files.
+$(OLD_KUBECTL):
+	mkdir -p $(CLIENTS)/debian
+	cd $(CLIENTS) && apt-get download kubernetes-client && dpkg -x kubernetes-client_*.deb debian
+
+$(NODE_CLIENT):
+	npm install --prefix $(CLIENTS)/node --no-audit --no-fund --ignore-scripts @kubernetes/client-node@1.4.0
 
 .PHONY: race
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
