@@ -18,6 +18,7 @@ require (
 require (
 	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
 	github.com/go-openapi/swag/jsonname v0.26.0 // indirect
 	github.com/klauspost/compress v1.20.1 // indirect
 	gomodules.xyz/jsonpatch/v2 v2.4.0 // indirect
