@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,11 +15,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
+// sealed holds space in which objects are written before their size is known;
+// maxSealed is the most that is kept, in bytes.
+var sealed = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxSealed = 256 << 10
+
 // seal writes an object as the store keeps it: its canonical JSON with a place
 // for the revision, and the header that selectors read.
 func (s *Server) seal(res *api.Resource, obj document.Value) (store.Value, error) {
 	obj.Get("metadata").SetString("resourceVersion", "")
-	body := obj.AppendJSON(nil)
+	space := sealed.Get().(*[]byte)
+	*space = obj.AppendJSON((*space)[:0])
+	body := bytes.Clone(*space)
+	if cap(*space) <= maxSealed {
+		sealed.Put(space)
+	}
 	if int64(len(body)) > s.cfg.MaxObjectBytes {
 		return store.Value{}, api.TooLarge(s.cfg.MaxObjectBytes)
 	}

@@ -107,6 +107,10 @@ func (g grammar) compareKinds(l, r document.Value, c *change) {
 
 func (g grammar) compareMembers(typ schema.Ref, l, r document.Value, zero bool, c *change) {
 	t := g.typeOf(typ)
+	if t != nil && t.Kind == schema.Object && len(t.Fields) <= manyFields && readAs(typ, l) && readAs(typ, r) {
+		g.compareFields(t, l, r, zero, c)
+		return
+	}
 	members(l, r, func(name string, x, y document.Value) {
 		below, field, ok := g.member(typ, name)
 		if !ok {
@@ -117,6 +121,41 @@ func (g grammar) compareMembers(typ schema.Ref, l, r document.Value, zero bool, 
 		g.compareValues(below, x, y, always, &child)
 		c.add(Step{StepField, name}, &child)
 	})
+}
+
+// manyFields is more than the fields of any type that people write.
+const manyFields = 64
+
+// readAs reports whether a value is of a type by its own document, too, so that
+// the indices of its members are those of the type's fields.
+func readAs(typ schema.Ref, v document.Value) bool {
+	_, own := v.Type()
+	return own == typ || !v.Exists()
+}
+
+// compareFields is compareMembers for objects whose members are known by their
+// index, so that none has to be searched for.
+func (g grammar) compareFields(t *schema.Type, l, r document.Value, zero bool, c *change) {
+	var left, right [manyFields]document.Value
+	for _, m := range l.Members() {
+		if i := m.Field(); i >= 0 {
+			left[i] = m
+		}
+	}
+	for _, m := range r.Members() {
+		if i := m.Field(); i >= 0 {
+			right[i] = m
+		}
+	}
+	for i := range t.Fields {
+		if !left[i].Exists() && !right[i].Exists() {
+			continue
+		}
+		f := &t.Fields[i]
+		var child change
+		g.compareValues(f.Type, left[i], right[i], zero && f.Presence == schema.Always, &child)
+		c.add(Step{StepField, f.Name}, &child)
+	}
 }
 
 func (g grammar) compareItems(typ schema.Ref, l, r document.Value, c *change) {

@@ -136,7 +136,10 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 	}
 	out := make(ledger, 0, list.Len()+1)
 	all := make([]entry, list.Len())
-	seen := make(map[identity]*entry, list.Len())
+	var seen map[identity]*entry // for more than a few
+	if len(all) > few {
+		seen = make(map[identity]*entry, len(all))
+	}
 	for i, v := range list.Elements() {
 		e := &all[i]
 		*e = entry{
@@ -160,11 +163,17 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 			}
 			e.set, e.known, e.changed = set, true, true
 		}
-		if old := seen[e.id]; old != nil {
+		old := seen[e.id]
+		if seen == nil {
+			old = out.find(e.id)
+		}
+		if old != nil {
 			*old = *e // the last one counts
 			continue
 		}
-		seen[e.id] = e
+		if seen != nil {
+			seen[e.id] = e
+		}
 		out = append(out, e)
 	}
 	return out, nil

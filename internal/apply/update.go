@@ -162,10 +162,10 @@ func (k *Kind) diffIn(diffs map[string]*difference, version string, live, obj do
 func KeepTimes(obj, old document.Value) {
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
 	list, oldList := meta.Get("managedFields"), oldMeta.Get("managedFields")
-	if !list.Exists() || document.Equal(list, oldList) || !equalButTimes(list, oldList) {
+	if !list.Exists() || document.Equal(list, oldList) || !equalBut(obj, old, "metadata", "") {
 		return
 	}
-	if !equalBut(obj, old, "metadata", "") || !equalBut(meta, oldMeta, "managedFields", "resourceVersion") {
+	if !equalButTimes(list, oldList) || !equalBut(meta, oldMeta, "managedFields", "resourceVersion") {
 		return
 	}
 	meta.Put("managedFields", oldList)

@@ -129,6 +129,9 @@ func qosClass(spec document.Value) string {
 func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	var c causes
 	spec := pod.Get("spec")
+	if document.Same(spec, old.Get("spec")) {
+		return nil // nothing else of a pod has rules, and these were kept when it was written
+	}
 	c.podSpec(spec)
 	c.podOnly(pod, spec)
 	if old.Exists() {

@@ -31,6 +31,17 @@ func (c *causes) podUpdate(spec, old document.Value) {
 		c.invalid(deadline, "must be less than or equal to previous value")
 		return
 	}
+	c.keptTolerations(spec, old)
+	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
+		c.forbidden(spec.Path(), podImmutable)
+	}
+}
+
+// keptTolerations checks that what a pod bears it goes on to bear.
+func (c *causes) keptTolerations(spec, old document.Value) {
+	if document.Same(spec.Get("tolerations"), old.Get("tolerations")) {
+		return
+	}
 	var borne names
 	for _, t := range spec.Get("tolerations").Elements() {
 		borne.add(toleration(t))
@@ -38,11 +49,8 @@ func (c *causes) podUpdate(spec, old document.Value) {
 	for _, t := range old.Get("tolerations").Elements() {
 		if !borne.has(toleration(t)) {
 			c.forbidden(member(spec, "tolerations"), "existing toleration can not be modified except its tolerationSeconds")
-			break
+			return
 		}
-	}
-	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
-		c.forbidden(spec.Path(), podImmutable)
 	}
 }
 

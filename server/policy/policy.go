@@ -37,7 +37,7 @@ func same(a, b document.Value) bool {
 
 // sameBut reports whether two objects are equal, the named members aside.
 func sameBut(a, b document.Value, mutable ...string) bool {
-	return covers(a, b, mutable) && covers(b, a, mutable)
+	return document.Same(a, b) || covers(a, b, mutable) && covers(b, a, mutable)
 }
 
 // covers reports whether b has all that a has, the named members aside.
