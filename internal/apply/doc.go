@@ -38,4 +38,9 @@
 //
 // An update compares two trees whose unchanged parts are told by their text.
 // Entries that own nothing of what changed are never read: their text is copied.
+//
+// Creates and applies write the fields of their entry straight from one walk
+// (fieldsWriter). An apply that says what its manager said before is told by that
+// text and needs no sets. A merged object keeps the order of the live one, so that
+// what did not change is equal as text.
 package apply

@@ -49,14 +49,20 @@ func (s Set) find(step Step) (int, bool) {
 }
 
 // child is the node of a step; the zero node if there is none.
-func (s Set) child(step Step) node {
+func (s Set) child(step Step) node { return *s.at(step) }
+
+// nothing is the node of steps that are not in a set. Nobody changes it.
+var nothing node
+
+// at is child without a copy.
+func (s Set) at(step Step) *node {
 	if len(s.nodes) == 0 {
-		return node{}
+		return &nothing
 	}
 	if i, ok := s.find(step); ok {
-		return s.nodes[i]
+		return &s.nodes[i]
 	}
-	return node{}
+	return &nothing
 }
 
 // Has reports whether the path is a member.

@@ -30,6 +30,12 @@ func (g grammar) typeOf(typ schema.Ref) *schema.Type {
 	return &g.table.Types[typ]
 }
 
+// isScalar reports whether all values of a type are scalars.
+func (g grammar) isScalar(typ schema.Ref) bool {
+	t := g.typeOf(typ)
+	return t != nil && t.Kind != schema.Object && t.Kind != schema.Map && t.Kind != schema.List
+}
+
 // shapeOf is the shape of a value. Without a type objects are maps, and arrays
 // are owned as a whole.
 func (g grammar) shapeOf(typ schema.Ref, v document.Value) shape {

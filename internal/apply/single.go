@@ -3,7 +3,6 @@ package apply
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -59,7 +58,7 @@ func (g *fieldsWriter) singleKeys(typ schema.Ref, v document.Value) (key string,
 // it in a fieldsV1 object: nothing in it has an escape.
 func plainKey(text []byte) bool {
 	for _, c := range text {
-		if c < ' ' || c > '~' || strings.IndexByte("\"\\<>&", c) >= 0 {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			return false
 		}
 	}

@@ -59,7 +59,7 @@ func (g *fieldsWriter) configured(dst []byte, typ schema.Ref, config document.Va
 // or element of that name, or cuts dst back to start. Something weak is owned by
 // what is in it only: a field of a configuration, and in a new object what the
 // empty object has too.
-func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Value, weak bool, reset, without node) []byte {
+func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Value, weak bool, reset, without *node) []byte {
 	if reset.member {
 		return dst[:start]
 	}
@@ -127,12 +127,17 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 		}
 		g.sent[at] = sent{f, m}
 	}
+	everything := reset.Empty() && without.Empty()
 	for i := from; i < len(g.sent); i++ {
 		f := g.sent[i].field
+		if everything && (g.applied || !weak || f.Presence != schema.Always) && g.isScalar(f.Type) {
+			dst = append(append(append(separate(dst), `"f:`...), f.Name...), `":{}`...)
+			continue
+		}
 		start := len(dst)
 		dst = append(append(separate(dst), `"f:`...), f.Name...)
 		step := Step{StepField, f.Name}
-		dst = g.node(dst, start, f.Type, g.sent[i].value, g.applied || weak && f.Presence == schema.Always, reset.child(step), without.child(step))
+		dst = g.node(dst, start, f.Type, g.sent[i].value, g.applied || weak && f.Presence == schema.Always, reset.at(step), without.at(step))
 	}
 	g.sent = g.sent[:from]
 	return dst
@@ -158,7 +163,7 @@ func (g *fieldsWriter) mapped(dst []byte, typ schema.Ref, v document.Value, rese
 		start := len(dst)
 		dst = appendEscaped(append(separate(dst), `"f:`...), m.name)
 		step := Step{StepField, m.name}
-		dst = g.node(dst, start, below, m.value, false, reset.child(step), without.child(step))
+		dst = g.node(dst, start, below, m.value, false, reset.at(step), without.at(step))
 	}
 	return dst
 }
@@ -173,7 +178,7 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 				start := len(dst)
 				dst = append(append(append(separate(dst), `"k:{\"`...), key...), `\":\"`...)
 				dst = append(append(dst, it.key...), `\"}`...)
-				dst = g.node(dst, start, elem, it.value, false, node{}, node{})
+				dst = g.node(dst, start, elem, it.value, false, &nothing, &nothing)
 			}
 		}
 		g.keys, g.text = g.keys[:keys], g.text[:text]
@@ -198,7 +203,7 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 			dst = append(dst, `":{}`...)
 			continue
 		}
-		dst = g.node(dst, start, elem, it.value, false, reset.child(it.step), without.child(it.step))
+		dst = g.node(dst, start, elem, it.value, false, reset.at(it.step), without.at(it.step))
 	}
 	return dst
 }
