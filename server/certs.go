@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -36,6 +37,10 @@ type Credentials struct {
 	// AdminCert and AdminKey make a client a member of system:masters.
 	AdminCert, AdminKey []byte
 
+	// ClientCAs are the authorities whose client certificates are accepted, ProxyCAs
+	// those of proxies that authenticate users, nil for none.
+	ClientCAs, ProxyCAs []byte
+
 	clients *x509.CertPool // whose client certificates are accepted
 	least   uint16         // TLS version
 	suites  []uint16       // of TLS 1.2; nil for Go's choice
@@ -52,7 +57,13 @@ func loadCredentials(c *Config) (*Credentials, error) {
 		return nil, err
 	}
 	var err error
-	if cr.clients, err = clientCAs(c.ClientCAFile, cr.OwnCA); err != nil {
+	if cr.ClientCAs, err = authorities("client authorities", c.ClientCAFile); err != nil {
+		return nil, err
+	}
+	cr.ClientCAs = append(bytes.Clone(cr.OwnCA), cr.ClientCAs...)
+	cr.clients = x509.NewCertPool()
+	cr.clients.AppendCertsFromPEM(cr.ClientCAs)
+	if cr.ProxyCAs, err = authorities("proxy authorities", c.RequestHeaderClientCAFile); err != nil {
 		return nil, err
 	}
 	if cr.least, err = tlsVersion(c.TLSMinVersion); err != nil {
@@ -114,22 +125,20 @@ func readPair(certFile, keyFile string) (cert, key []byte, err error) {
 	return cert, key, nil
 }
 
-// clientCAs returns the authorities whose client certificates the server
-// accepts: those of the file ("" for none) and its own.
-func clientCAs(file string, own []byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(own)
+// authorities reads a file of certificates, PEM; "" is none. what names them in
+// errors.
+func authorities(what, file string) ([]byte, error) {
 	if file == "" {
-		return pool, nil
+		return nil, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("client authorities: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("client authorities: %s holds no certificate in PEM; it must hold those of the authorities", file)
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s: %s holds no certificate in PEM; it must hold those of the authorities", what, file)
 	}
-	return pool, nil
+	return text, nil
 }
 
 // TLS is the server's side of TLS. Client certificates are asked for here and

@@ -66,6 +66,13 @@ type Config struct {
 	// ClientCAFile is a PEM bundle of the authorities whose client certificates
 	// are accepted, besides the server's own.
 	ClientCAFile string
+	// RequestHeaderClientCAFile is a PEM bundle of the authorities of proxies that
+	// authenticate users for this server, and the others are what certificates they
+	// may have and in which headers they say who the user is. Extension servers are
+	// told; this server does not log anybody in by it yet.
+	RequestHeaderClientCAFile                                  string
+	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
+	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
 	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
 	TokenAuthFile string
 	// DisableAnonymousAuth refuses requests without credentials with 401. They

@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"errors"
+
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // Indexed reports whether the header index has the resource with a prefix.
@@ -13,5 +15,14 @@ func (s *Server) Indexed(prefix string) bool {
 
 // LookAfter does what the server does now and then.
 func (s *Server) LookAfter(ctx context.Context) error {
-	return errors.Join(s.createNamespaces(ctx), s.keepOwnService(ctx), s.reconcileFlowControl(ctx))
+	return errors.Join(s.createNamespaces(ctx), s.keepOwnService(ctx), s.reconcileFlowControl(ctx), s.keepExtensionConfig(ctx), s.repairServices(ctx))
+}
+
+// Forge changes a stored service in a way that no request could.
+func (s *Server) Forge(ctx context.Context, namespace, name string, change func(spec document.Value)) error {
+	_, err := s.modify(ctx, s.services.resource, namespace, name, false, func(obj document.Value) error {
+		change(obj.Get("spec"))
+		return nil
+	})
+	return err
 }

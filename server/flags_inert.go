@@ -52,8 +52,6 @@ const inertOptions = `
 	oidc-ca-file oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim
 	oidc-signing-algs oidc-username-claim oidc-username-prefix
 	proxy-client-cert-file proxy-client-key-file
-	requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix
-	requestheader-group-headers requestheader-username-headers
 	service-account-api-audiences service-account-jwks-uri service-account-key-file
 	service-account-max-token-expiration
 	show-hidden-metrics-for-version stderrthreshold storage-backend storage-media-type
@@ -79,12 +77,16 @@ func addInertFlags(fs *pflag.FlagSet) {
 func Ineffective(fs *pflag.FlagSet) []string {
 	var names []string
 	fs.Visit(func(f *pflag.Flag) {
-		if _, ok := f.Value.(inert); ok {
+		if _, ok := f.Value.(inert); ok || strings.HasPrefix(f.Name, told) {
 			names = append(names, "--"+f.Name)
 		}
 	})
 	return names
 }
+
+// told begins the names of flags that are only told to extension servers: nobody
+// is logged in by them.
+const told = "requestheader-"
 
 // inert is the value of a flag without effect; it holds the flag's type.
 type inert string

@@ -112,6 +112,8 @@ func (s *Server) startBackground() {
 	s.background.Go(func() { s.keepBootstrapped(ctx) })
 	s.every(ctx, flowPause, "flow schemas and priority levels", s.reconcileFlowControl)
 	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
+	s.every(ctx, extensionPause, "what extension servers are told", s.keepExtensionConfig)
+	s.every(ctx, repairPause, "the addresses of services", s.repairServices)
 	s.every(ctx, namespacePause, "the system namespaces", s.createNamespaces)
 }
 

@@ -23,6 +23,8 @@ type services struct {
 	all      *allocate.Allocator
 	log      *slog.Logger
 	cancel   func() // of the feed
+
+	seen map[allocate.Conflict]int // how often repairs met it; used by them only
 }
 
 // newServices reads what the stored services have. Nobody else may write the store

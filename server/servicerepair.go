@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/allocate"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/bootstrap"
+)
+
+// repairPause is how often the allocations of services are compared with the
+// services.
+const repairPause = 3 * time.Minute
+
+// repairServices frees what no service has, and tells of services that have what
+// they should not: in the log at once, in an event when it is still so at the next
+// repair.
+func (s *Server) repairServices(ctx context.Context) error {
+	v := s.services
+	stored := map[string][]allocate.Item{}
+	err := v.stored(ctx, s.store, func(key string, items []allocate.Item) { stored[key] = items })
+	if err != nil {
+		return err
+	}
+	freed, wrong := v.all.Repair(stored)
+	for _, f := range freed {
+		v.log.Warn("freed what no service has", "what", f.Item.String(), "service", f.Owner)
+	}
+	seen := make(map[allocate.Conflict]int, len(wrong))
+	var all []error
+	for _, w := range wrong {
+		seen[w] = v.seen[w] + 1
+		switch seen[w] {
+		case 1:
+			v.complain([]allocate.Conflict{w})
+		case 2:
+			all = append(all, s.tellConflict(ctx, w))
+		}
+	}
+	v.seen = seen
+	return errors.Join(all...)
+}
+
+// tellConflict makes the event that says what is wrong with a service.
+func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
+	events := findKind(s.groups, "v1", "Event")
+	entry, err := s.store.Get(ctx, w.Owner)
+	if errors.Is(err, store.ErrNotFound) || events == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doc, err := document.ReadStored(s.services.resource.GV.Table, s.services.resource.Type, entry.Body)
+	if err != nil {
+		return err
+	}
+	defer doc.Release()
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	meta, now := doc.Root().Get("metadata"), s.cfg.now()
+	namespace, name := meta.Get("namespace").Text(), meta.Get("name").Text()
+	what := conflictWords(w)
+	text, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"namespace": namespace, "name": name + "." + strconv.FormatInt(now.UnixNano(), 16)},
+		"involvedObject": map[string]any{"apiVersion": "v1", "kind": "Service", "namespace": namespace, "name": name,
+			"uid": meta.Get("uid").Text(), "resourceVersion": meta.Get("resourceVersion").Text()},
+		"type": "Warning", "reason": what.reason, "message": what.message, "action": what.action,
+		"eventTime":          now.UTC().Format("2006-01-02T15:04:05.000000Z"),
+		"reportingComponent": what.controller, "reportingInstance": what.controller + "-" + host,
+	})
+	if err != nil {
+		return err
+	}
+	return s.provide(ctx, events, bootstrap.Object{Namespace: namespace, Name: name + "." + strconv.FormatInt(now.UnixNano(), 16), JSON: text})
+}
+
+// words are those of an event.
+type words struct{ reason, message, action, controller string }
+
+func conflictWords(w allocate.Conflict) words {
+	if w.Item.Port != 0 {
+		e := words{action: "PortAllocation", controller: "portallocator-repair-controller"}
+		if w.Holder == "" {
+			e.reason, e.message = "PortOutOfRange", fmt.Sprintf("Port %d is not within the port range; please recreate service", w.Item.Port)
+		} else {
+			e.reason, e.message = "PortAlreadyAllocated", fmt.Sprintf("Port %d was assigned to multiple services; please recreate service", w.Item.Port)
+		}
+		return e
+	}
+	e := words{action: "ClusterIPAllocation", controller: "ipallocator-repair-controller"}
+	family := allocate.Family(w.Item.Address)
+	if w.Holder == "" {
+		e.reason, e.message = "ClusterIPOutOfRange", fmt.Sprintf("Cluster IP [%s]:%s is not within the service CIDR; please recreate service", family, w.Item.Address)
+	} else {
+		e.reason, e.message = "ClusterIPAlreadyAllocated", fmt.Sprintf("Cluster IP [%s]:%s was assigned to multiple services; please recreate service", family, w.Item.Address)
+	}
+	return e
+}
