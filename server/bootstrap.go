@@ -86,7 +86,9 @@ func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(o bootstrap.Object) bool { return !strings.HasPrefix(o.APIVersion, prefix) })
+	all = slices.DeleteFunc(all, func(o bootstrap.Object) bool {
+		return !strings.HasPrefix(o.APIVersion, prefix) || s.cfg.DisablePriorityAndFairness && strings.HasPrefix(o.APIVersion, flowGroup+"/")
+	})
 	work := make(chan bootstrap.Object)
 	failures := make(chan error, len(all))
 	var writers sync.WaitGroup

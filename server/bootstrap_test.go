@@ -83,7 +83,7 @@ const (
 )
 
 func TestFlowControlDefaults(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, func(c *server.Config) { c.DisablePriorityAndFairness = false })
 	for _, name := range []string{"exempt", "catch-all", "system-nodes"} {
 		r := h.get(flowSchemas + "/" + name)
 		r.expect(t, http.StatusOK, "")

@@ -105,6 +105,9 @@ type Config struct {
 	// EnableAdmissionPlugins has no effect but that the names must exist, since
 	// all plug-ins are on.
 	EnableAdmissionPlugins []string
+	// DisablePriorityAndFairness leaves flow schemas and priority levels to themselves:
+	// none are created, and nothing is said in their status.
+	DisablePriorityAndFairness bool
 	// RequestTimeout bounds every request that is not a watch. Default 60s.
 	RequestTimeout time.Duration
 	// MinRequestTimeout is the least time that a watch without timeoutSeconds

@@ -71,6 +71,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.LivezGracePeriod, "livez-grace-period", c.LivezGracePeriod, "time after the start in which /livez counts unfinished start-up steps as healthy")
 	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay, "how long to go on serving, with /readyz failing, before a shutdown")
 	fs.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", c.ShutdownTimeout, "how long requests in flight may take in a shutdown")
+	fs.Var((*negated)(&c.DisablePriorityAndFairness), "enable-priority-and-fairness", "keep flow schemas and priority levels as every cluster has them")
+	fs.Lookup("enable-priority-and-fairness").NoOptDefVal = "true"
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"
 

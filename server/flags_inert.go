@@ -17,7 +17,7 @@ const inertSwitches = `
 	audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled
 	contention-profiling
 	enable-aggregator-routing enable-bootstrap-token-auth enable-garbage-collector enable-logs-handler
-	enable-priority-and-fairness encryption-provider-config-automatic-reload experimental-logging-sanitization
+	encryption-provider-config-automatic-reload experimental-logging-sanitization
 	kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
 	service-account-extend-token-expiration service-account-lookup shutdown-send-retry-after watch-cache
 	add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers

@@ -19,7 +19,7 @@ const flowManager = "api-priority-and-fairness-config-consumer-v1"
 // ctx ends.
 func (s *Server) followFlowSchemas(ctx context.Context) error {
 	schemas, levels := findStored(s.groups, flowGroup, "flowschemas"), findStored(s.groups, flowGroup, "prioritylevelconfigurations")
-	if schemas == nil || levels == nil {
+	if schemas == nil || levels == nil || s.cfg.DisablePriorityAndFairness {
 		return nil
 	}
 	wake := make(chan struct{}, 1)

@@ -375,6 +375,7 @@ func revisionIn(t *testing.T, text []byte) string {
 func TestOldWatchPaths(t *testing.T) {
 	h := startServer(t, nil)
 	system := strings.Replace(configMaps, "default", "kube-system", 1)
+	h.delete(system + "/extension-apiserver-authentication")
 	h.create(configMaps, configMap("a", "{}"))
 	h.create(configMaps, configMap("b", "{}"))
 	h.create(system, configMap("c", "{}"))
