@@ -50,7 +50,11 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 			t.Errorf("shutdown: %v", err)
 		}
 	})
-	<-s.Bootstrapped() // or it would write among what the test counts
+	select {
+	case <-s.Bootstrapped(): // or it would write among what the test counts
+	case <-time.After(30 * time.Second):
+		t.Fatal("the objects that every cluster has are not there; the server's log says why")
+	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.CA())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}

@@ -58,7 +58,7 @@ func (p *startupStep) finished() bool {
 // them all or ctx ends.
 func (s *Server) keepBootstrapped(ctx context.Context) {
 	for {
-		err := errors.Join(s.reconcileBootstrap(ctx, ""), s.keepOwnService(ctx), s.keepExtensionConfig(ctx), s.followFlowSchemas(ctx))
+		err := errors.Join(s.reconcileBootstrap(ctx, ""), s.keepOwnService(ctx), s.keepExtensionConfig(ctx), s.keepAPIServices(ctx), s.followFlowSchemas(ctx))
 		if err == nil {
 			close(s.bootstrapped.done)
 			return

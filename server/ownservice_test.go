@@ -35,6 +35,11 @@ func TestOwnService(t *testing.T) {
 		if a, p := e.field(t, "subsets.0.addresses.0.ip"), fmt.Sprint(e.field(t, "subsets.0.ports.0.port")); a != "192.0.2.7" || p != port {
 			t.Errorf("endpoints %v:%v", a, p)
 		}
+		slice := h.get("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes")
+		slice.expect(t, http.StatusOK, "")
+		if a, p := slice.field(t, "endpoints.0.addresses.0"), fmt.Sprint(slice.field(t, "ports.0.port")); a != "192.0.2.7" || p != port {
+			t.Errorf("endpoint slice %v:%v", a, p)
+		}
 	}
 	lookAfter := func() {
 		t.Helper()

@@ -113,6 +113,7 @@ func (s *Server) startBackground() {
 	s.every(ctx, flowPause, "flow schemas and priority levels", s.reconcileFlowControl)
 	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
 	s.every(ctx, extensionPause, "what extension servers are told", s.keepExtensionConfig)
+	s.every(ctx, registrationPause, "the objects of group versions", s.keepAPIServices)
 	s.every(ctx, repairPause, "the addresses of services", s.repairServices)
 	s.every(ctx, namespacePause, "the system namespaces", s.createNamespaces)
 }

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// registrationPause is how often the objects of group versions are looked after.
+const registrationPause = time.Minute
+
+// registrationGroup is the group of the objects that name all group versions, itself
+// not among them.
+const registrationGroup = "apiregistration." + catalog.GroupSuffix
+
+// keepAPIServices keeps an object for every group version that the server serves
+// itself: it says in which order they are shown, and that they are there.
+func (s *Server) keepAPIServices(ctx context.Context) error {
+	res := findKind(s.groups, registrationGroup+"/v1", "APIService")
+	if res == nil {
+		return nil
+	}
+	var all []error
+	for _, gv := range s.groups {
+		if gv.Group != registrationGroup {
+			all = append(all, s.keepAPIService(ctx, res, gv))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (s *Server) keepAPIService(ctx context.Context, res *api.Resource, gv *api.GroupVersion) error {
+	name := gv.Version + "." + gv.Group
+	spec := map[string]any{"version": gv.Version, "groupPriorityMinimum": gv.GroupPriority, "versionPriority": gv.VersionPriority}
+	if gv.Group != "" {
+		spec["group"] = gv.Group
+	}
+	text, err := json.Marshal(map[string]any{"spec": spec,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"kube-aggregator." + catalog.LabelDomain + "/automanaged": "onstart"}}})
+	if err != nil {
+		return err
+	}
+	err = s.keep(ctx, res, "", name, string(text), func(have, want document.Value) {
+		for key, v := range want.At("metadata", "labels").Members() {
+			have.Get("metadata").SetObject("labels").Put(key, v)
+		}
+		have.Put("spec", want.Get("spec"))
+	})
+	if err != nil {
+		return err
+	}
+	return s.tellAvailable(ctx, res, name)
+}
+
+// tellAvailable says in the status of one of these objects that the group version is
+// there.
+func (s *Server) tellAvailable(ctx context.Context, res *api.Resource, name string) error {
+	var doc *document.Document
+	defer func() { doc.Release() }()
+	_, err := s.transact(ctx, target{resource: res, name: name, sub: res.Subresource("status")}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {
+		if current == nil {
+			return document.Value{}, api.NotFound(res.GroupResource(), name)
+		}
+		var err error
+		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
+			return document.Value{}, err
+		}
+		conditions := doc.Root().SetObject("status").SetArray("conditions")
+		var c document.Value
+		for _, have := range conditions.Elements() {
+			if have.Get("type").Equals("Available") {
+				c = have
+			}
+		}
+		if c.Get("status").Equals("True") {
+			return document.Value{}, errNothing
+		}
+		if !c.Exists() {
+			c = conditions.AppendObject()
+			c.SetString("type", "Available")
+		}
+		c.SetString("status", "True")
+		c.SetString("lastTransitionTime", s.now())
+		c.SetString("reason", "Local")
+		c.SetString("message", "Local APIServices are always available")
+		return doc.Root(), nil
+	})
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	return err
+}
