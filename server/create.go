@@ -74,7 +74,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 			if generate {
 				name = ""
 			}
-			return store.Entry{}, api.Invalid(res.GV.Group, res.Kind, name, causes)
+			return store.Entry{}, res.Invalid(name, causes)
 		}
 		entry, err := s.insert(ctx, res, namespace, obj, opts.dryRun)
 		if generate && try < generateTries && isReason(err, api.ReasonAlreadyExists) {

@@ -167,7 +167,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 			return store.Write{}, err
 		}
 		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
-			return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
+			return store.Write{}, res.Invalid(t.name, causes)
 		}
 		value, err := s.seal(res, obj)
 		return store.Write{Op: store.OpCreate, Value: value}, err
@@ -186,7 +186,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		return store.Write{}, err
 	}
 	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {
-		return store.Write{}, api.Invalid(res.GV.Group, res.Kind, t.name, causes)
+		return store.Write{}, res.Invalid(t.name, causes)
 	}
 	apply.KeepTimes(obj, old)
 	if finished(obj) {
