@@ -33,10 +33,14 @@ import (
 	"github.com/capstan-dev/capstan/generator/emit"
 	"github.com/capstan-dev/capstan/generator/load"
 	"github.com/capstan-dev/capstan/internal/schema"
+
+	certificatesv1 "github.com/capstan-dev/capstan/gen/certificates/v1"
 )
 
 // tables are the generated tables, by the folder of their documents.
 var tables = map[string]*schema.Table{
+	"certificates/v1": &certificatesv1.Table,
+
 	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table, "authorization/v1": &authorizationv1.Table,
 	"discovery/v1": &discoveryv1.Table, "networking/v1": &networkingv1.Table,
 	"storage/v1": &storagev1.Table, "core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,

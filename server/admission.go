@@ -10,6 +10,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -17,14 +19,25 @@ import (
 // admit lets the admission plug-ins see an object that is about to be stored;
 // old is absent on create.
 func (s *Server) admit(ctx context.Context, t target, obj, old document.Value) error {
-	r := admission.Request{Operation: admission.Create, Resource: t.resource, Namespace: t.namespace, Object: obj, Old: old}
+	r := admissionRequest(t, nil, obj, old)
+	return s.admission.Admit(ctx, &r)
+}
+
+// checkAdmission lets those see it that only look, once it is valid.
+func (s *Server) checkAdmission(ctx context.Context, t target, user *authn.User, obj, old document.Value) error {
+	r := admissionRequest(t, user, obj, old)
+	return s.admission.Check(ctx, &r)
+}
+
+func admissionRequest(t target, user *authn.User, obj, old document.Value) admission.Request {
+	r := admission.Request{Operation: admission.Create, Resource: t.resource, Namespace: t.namespace, User: user, Object: obj, Old: old}
 	if old.Exists() {
 		r.Operation = admission.Update
 	}
 	if t.sub != nil {
 		r.Subresource = t.sub.Name
 	}
-	return s.admission.Admit(ctx, &r)
+	return r
 }
 
 // objects is what the admission plug-ins see of the store.
@@ -148,4 +161,11 @@ func (o objects) EachClass(ctx context.Context, visit func(document.Value) bool)
 		}
 	}
 	return nil
+}
+
+// MaySign implements admission.Objects.
+func (o objects) MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error) {
+	decision, _, err := o.s.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: verb, Group: o.s.signingRequests.GV.Group,
+		Version: "*", Resource: "signers", Name: signer, ResourceRequest: true})
+	return decision == authz.Allow, err
 }

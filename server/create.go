@@ -8,6 +8,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -57,7 +58,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 		if generate {
 			meta.SetString("name", generateName(prefix))
 		}
-		s.prepareCreate(res, obj, namespace)
+		s.prepareCreate(res, obj, namespace, opts.user)
 		if err := s.admit(ctx, target{resource: res, namespace: namespace}, obj, document.Value{}); err != nil {
 			claim.Release()
 			return store.Entry{}, err
@@ -75,6 +76,10 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 				name = ""
 			}
 			return store.Entry{}, res.Invalid(name, causes)
+		}
+		if err := s.checkAdmission(ctx, target{resource: res, namespace: namespace}, opts.user, obj, document.Value{}); err != nil {
+			claim.Release()
+			return store.Entry{}, err
 		}
 		entry, err := s.insert(ctx, res, namespace, obj, opts.dryRun)
 		if generate && try < generateTries && isReason(err, api.ReasonAlreadyExists) {
@@ -168,7 +173,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 }
 
 // prepareCreate sets what the server owns on a new object.
-func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string) {
+func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
 	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
 		meta.Remove(field)
@@ -181,6 +186,9 @@ func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace 
 	if res.HasStatus && !res.StatusOnCreate {
 		obj.Remove("status")
 		obj.SetObject("status")
+	}
+	if res == s.signingRequests {
+		stampRequester(obj.SetObject("spec"), user)
 	}
 	if res.Hooks != nil && res.Hooks.Create != nil {
 		res.Hooks.Create(obj)

@@ -54,7 +54,7 @@ func (o *owner) write(s *Server, t target, opts writeOptions) apply.Write {
 	}
 	if t.sub != nil {
 		w.Subresource = t.sub.Name
-		if w.Subresource == "status" {
+		if t.writesStatus() {
 			w.Reset = o.status
 		}
 	}

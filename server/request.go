@@ -44,6 +44,12 @@ func (t *target) nowhere() bool {
 	return !res.Stored && res.Verbs == api.VerbCreate && (t.name != "" || res.Namespaced && t.namespace == "")
 }
 
+// writesStatus reports whether the target is an endpoint that writes an object's
+// status and nothing else of it.
+func (t *target) writesStatus() bool {
+	return t.sub != nil && (t.sub.Name == "status" || t.sub.Name == "approval")
+}
+
 // deprecation is what whoever uses the target is warned of; "" for nothing.
 func (t *target) deprecation() string {
 	if t.resource == nil || t.resource.Deprecated == nil {

@@ -45,6 +45,7 @@ type Server struct {
 	pods            *api.Resource
 	budgets         *api.Resource
 	priorityClasses *api.Resource
+	signingRequests *api.Resource
 	classes         *classCache // of all priorities
 	services        *services
 	discovery       discovery
@@ -143,7 +144,8 @@ func (s *Server) open(ctx context.Context) error {
 	for _, r := range []struct {
 		place         **api.Resource
 		group, plural string
-	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + catalog.GroupSuffix, "priorityclasses"}} {
+	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + catalog.GroupSuffix, "priorityclasses"},
+		{&s.signingRequests, "certificates." + catalog.GroupSuffix, "certificatesigningrequests"}} {
 		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}

@@ -10,7 +10,7 @@ import (
 // without an entry here answers 405 until its behaviour exists.
 func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method string, do verb)) {
 	switch {
-	case t.sub.Name == "status":
+	case t.sub.Name == "status", t.sub.Name == "approval":
 		add(api.VerbGet, http.MethodGet, (*Server).get)
 		add(api.VerbUpdate, http.MethodPut, (*Server).update)
 		add(api.VerbPatch, http.MethodPatch, (*Server).patch)

@@ -159,7 +159,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		if err := s.own(t, document.Value{}, obj, opts); err != nil {
 			return store.Write{}, err
 		}
-		s.prepareCreate(res, obj, t.namespace)
+		s.prepareCreate(res, obj, t.namespace, opts.user)
 		if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
 			return store.Write{}, err
 		}
@@ -168,6 +168,9 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		}
 		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			return store.Write{}, res.Invalid(t.name, causes)
+		}
+		if err := s.checkAdmission(ctx, t, opts.user, obj, document.Value{}); err != nil {
+			return store.Write{}, err
 		}
 		value, err := s.seal(res, obj)
 		return store.Write{Op: store.OpCreate, Value: value}, err
@@ -179,6 +182,9 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		return store.Write{}, err
 	}
 	prepareUpdate(t, obj, old)
+	if res == s.signingRequests && t.writesStatus() {
+		opts.causes = append(opts.causes, prepareSigning(t.sub.Name, obj, old, s.now())...)
+	}
 	if err := s.admit(ctx, t, obj, old); err != nil {
 		return store.Write{}, err
 	}
@@ -187,6 +193,9 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	}
 	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {
 		return store.Write{}, res.Invalid(t.name, causes)
+	}
+	if err := s.checkAdmission(ctx, t, opts.user, obj, old); err != nil {
+		return store.Write{}, err
 	}
 	apply.KeepTimes(obj, old)
 	if finished(obj) {
@@ -233,7 +242,7 @@ func prepareUpdate(t target, obj, old document.Value) {
 			meta.Remove(field)
 		}
 	}
-	status := t.sub != nil && t.sub.Name == "status"
+	status := t.writesStatus()
 	finalize := t.sub != nil && t.sub.Name == "finalize"
 	if res.HasStatus {
 		for name := range old.Members() {

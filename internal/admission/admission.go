@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -32,6 +33,7 @@ type Request struct {
 	Resource    *api.Resource
 	Subresource string // "" for the object itself
 	Namespace   string
+	User        *authn.User // nil for the server itself
 	Object, Old document.Value
 }
 
@@ -50,22 +52,30 @@ type Objects interface {
 	GetSoon(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
 	// EachClass visits the priority classes until visit returns false.
 	EachClass(ctx context.Context, visit func(class document.Value) bool) error
+	// MaySign reports whether the user has a verb on a signer of certificates.
+	MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error)
 }
 
 // plugin is one rule. An error refuses the request; it is an *api.Error, or an
 // I/O error.
+//
+// Invariant: one of admit, which comes before validation and may change the
+// object, and check, which comes after it and may not, is set.
 type plugin struct {
-	name  string
-	admit func(c *Chain, ctx context.Context, r *Request) error
+	name         string
+	admit, check func(c *Chain, ctx context.Context, r *Request) error
 }
 
 // plugins are all there are, in the order in which they are asked.
 var plugins = [...]plugin{
-	{"ServiceAccount", (*Chain).serviceAccount},
-	{"TaintNodesByCondition", (*Chain).taintNode},
-	{"Priority", (*Chain).priority},
-	{"DefaultTolerationSeconds", (*Chain).tolerations},
-	{"StorageObjectInUseProtection", (*Chain).protect},
+	{name: "ServiceAccount", admit: (*Chain).serviceAccount},
+	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
+	{name: "Priority", admit: (*Chain).priority},
+	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
+	{name: "StorageObjectInUseProtection", admit: (*Chain).protect},
+	{name: "CertificateApproval", check: (*Chain).approve},
+	{name: "CertificateSigning", check: (*Chain).sign},
+	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
 }
 
 // Names lists the plug-ins, which are all on unless they are disabled.
@@ -79,24 +89,40 @@ func Names() []string {
 
 // Chain asks the plug-ins that are on, one after the other.
 type Chain struct {
-	objects Objects
-	on      []plugin
+	objects          Objects
+	admitters, after []plugin // those that are on
 }
 
 // New returns the chain of all plug-ins but the disabled ones.
 func New(objects Objects, disabled []string) *Chain {
 	c := &Chain{objects: objects}
 	for _, p := range plugins {
-		if !slices.Contains(disabled, p.name) {
-			c.on = append(c.on, p)
+		switch {
+		case slices.Contains(disabled, p.name):
+		case p.admit != nil:
+			c.admitters = append(c.admitters, p)
+		default:
+			c.after = append(c.after, p)
 		}
 	}
 	return c
 }
 
-// Admit lets every plug-in see the request. The first that refuses it decides.
+// Check lets the plug-ins see the request that only look at it, after validation.
+// The first that refuses it decides.
+func (c *Chain) Check(ctx context.Context, r *Request) error {
+	for _, p := range c.after {
+		if err := p.check(c, ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Admit lets the plug-ins see the request that may change it, before validation.
+// The first that refuses it decides.
 func (c *Chain) Admit(ctx context.Context, r *Request) error {
-	for _, p := range c.on {
+	for _, p := range c.admitters {
 		if err := p.admit(c, ctx, r); err != nil {
 			return err
 		}
@@ -106,8 +132,7 @@ func (c *Chain) Admit(ctx context.Context, r *Request) error {
 
 // upstream are the plug-ins of kube-apiserver 1.25 that this server does not
 // have; naming them is no mistake.
-var upstream = strings.Fields(`AlwaysAdmit AlwaysDeny AlwaysPullImages CertificateApproval CertificateSigning
-	CertificateSubjectRestriction DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
+var upstream = strings.Fields(`AlwaysAdmit AlwaysDeny AlwaysPullImages DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
 	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger MutatingAdmissionWebhook
 	NamespaceAutoProvision NamespaceExists NamespaceLifecycle NodeRestriction OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota

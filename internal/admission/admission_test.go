@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -227,3 +228,7 @@ func (f failing) GetSoon(context.Context, string, string, string, string) (docum
 }
 
 func (f failing) EachClass(context.Context, func(document.Value) bool) error { return f.err }
+
+func (f failing) MaySign(context.Context, *authn.User, string, string) (bool, error) {
+	return false, f.err
+}

@@ -1,0 +1,92 @@
+package admission
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/signing"
+)
+
+// Who approves or signs requests for certificates needs a permission for the
+// signer that is asked: the verb approve or sign on the resource signers, by the
+// signer's name or for all names of its domain.
+
+const (
+	requests = "certificatesigningrequests"
+)
+
+func (r *Request) isSigning() bool {
+	return r.Resource.Plural == requests && strings.HasPrefix(r.Resource.GV.Group, "certificates.")
+}
+
+// approve asks for the permission to approve.
+func (c *Chain) approve(ctx context.Context, r *Request) error {
+	if r.Subresource != "approval" || !r.isSigning() {
+		return nil
+	}
+	return c.permitted(ctx, r, "approve")
+}
+
+// sign asks for the permission to sign when what a signer writes has changed.
+func (c *Chain) sign(ctx context.Context, r *Request) error {
+	if r.Subresource != "status" || !r.isSigning() || r.Operation != Update {
+		return nil
+	}
+	status, old := r.Object.Get("status"), r.Old.Get("status")
+	if equal(status.Get("certificate"), old.Get("certificate")) && equal(status.Get("conditions"), old.Get("conditions")) {
+		return nil
+	}
+	return c.permitted(ctx, r, "sign")
+}
+
+func equal(a, b document.Value) bool {
+	return a.Exists() == b.Exists() && (!a.Exists() || document.Equal(a, b))
+}
+
+func (c *Chain) permitted(ctx context.Context, r *Request, verb string) error {
+	if r.User == nil {
+		return nil // the server itself
+	}
+	signer := r.Old.At("spec", "signerName").Text()
+	domain, _, _ := strings.Cut(signer, "/")
+	for _, name := range [...]string{signer, domain + "/*"} {
+		allowed, err := c.objects.MaySign(ctx, r.User, verb, name)
+		if err != nil {
+			return err
+		}
+		if allowed {
+			return nil
+		}
+	}
+	return r.forbid(fmt.Sprintf("user not permitted to %s requests with signerName %q", verb, signer))
+}
+
+// restrictSubject refuses client certificates for the group that may do
+// everything, which nobody could take back.
+func (c *Chain) restrictSubject(_ context.Context, r *Request) error {
+	if r.Operation != Create || !r.isSigning() || !r.Object.At("spec", "signerName").Equals(signing.ClientSigner) {
+		return nil
+	}
+	data, err := base64.StdEncoding.DecodeString(r.Object.At("spec", "request").Text())
+	if err != nil {
+		return r.forbid("failed to parse CSR: " + err.Error())
+	}
+	request, err := signing.ParseRequest(data)
+	if err != nil {
+		return r.forbid("failed to parse CSR: " + err.Error())
+	}
+	if slices.Contains(request.Subject.Organization, authn.GroupMasters) {
+		return r.forbid("use of " + signing.ClientSigner + " signer with " + authn.GroupMasters + " group is not allowed")
+	}
+	return nil
+}
+
+func (r *Request) forbid(why string) error {
+	return api.Forbidden(r.Resource.GroupResource(), r.Object.At("metadata", "name").Text(), why)
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/signing"
+)
+
+// Requests for certificates are decided on in their approval and answered in
+// their status. Both endpoints write the status; who may do what is up to the
+// admission plug-ins.
+
+// stampRequester writes into a new request who makes it, whatever it says itself.
+func stampRequester(spec document.Value, user *authn.User) {
+	for _, field := range [...]string{"username", "uid", "groups", "extra"} {
+		spec.Remove(field)
+	}
+	if user == nil {
+		return
+	}
+	if user.Name != "" {
+		spec.SetString("username", user.Name)
+	}
+	if user.UID != "" {
+		spec.SetString("uid", user.UID)
+	}
+	appendAll(spec, "groups", user.Groups)
+	keys := make([]string, 0, len(user.Extra))
+	for key := range user.Extra {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		appendAll(spec.SetObject("extra"), key, user.Extra[key])
+	}
+}
+
+func appendAll(v document.Value, name string, list []string) {
+	for _, s := range list {
+		v.SetArray(name).AppendString(s)
+	}
+}
+
+// prepareSigning makes a write of a request's status, by either endpoint, what
+// that endpoint may write, and returns what it may not.
+func prepareSigning(endpoint string, obj, old document.Value, now string) (causes []schema.Cause) {
+	status, before := obj.SetObject("status"), old.Get("status")
+	conditions := status.Get("conditions")
+	if endpoint == "approval" {
+		// Conditions are all that it decides on.
+		var others []string
+		for name := range status.Members() {
+			if name != "conditions" && !before.Get(name).Exists() {
+				others = append(others, name)
+			}
+		}
+		for _, name := range others {
+			status.Remove(name)
+		}
+		for name, v := range before.Members() {
+			if name != "conditions" {
+				status.Put(name, v)
+			}
+		}
+		conditions = status.Get("conditions")
+	} else {
+		for _, decision := range [...]string{"Approved", "Denied"} {
+			if signing.Has(conditions, decision) && !signing.Has(before.Get("conditions"), decision) {
+				causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "status.conditions",
+					Message: "Forbidden: updates may not add a condition of type \"" + decision + "\"; use the approval subresource"})
+			}
+		}
+	}
+	for _, c := range conditions.Elements() {
+		if isZero(c.Get("lastUpdateTime")) {
+			c.SetString("lastUpdateTime", now)
+		}
+		if isZero(c.Get("lastTransitionTime")) {
+			c.SetString("lastTransitionTime", transition(c, before.Get("conditions"), now))
+		}
+	}
+	return causes
+}
+
+// isZero reports whether a time was not given.
+func isZero(v document.Value) bool { return !v.Exists() || v.IsNull() || v.Equals("") }
+
+// transition is when the condition c became what it is: when an equal one of
+// those before did, or now.
+func transition(c, before document.Value, now string) string {
+	for _, b := range before.Elements() {
+		if b.Get("type").Equals(c.Get("type").Text()) && b.Get("status").Equals(c.Get("status").Text()) && !isZero(b.Get("lastTransitionTime")) {
+			return b.Get("lastTransitionTime").Text()
+		}
+	}
+	return now
+}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/signing"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// leastExpiration is the shortest lifetime that a request may ask for, in seconds.
+const leastExpiration = 600
+
+// The lengths of a signer's name and of what follows its slash, in bytes.
+const (
+	maxSignerName = 571
+	maxSignerPath = 253
+)
+
+// decisions are the conditions that stay once they are there.
+var decisions = [...]string{"Approved", "Denied", "Failed"}
+
+// keyUsages are what a key may be asked for.
+var keyUsages = []string{
+	"any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
+	"decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
+	"ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
+	"server auth", "signing", "timestamping",
+}
+
+// UpdateCertificateSigningRequest keeps what is asked for, which is what was
+// decided on.
+func (Policy) UpdateCertificateSigningRequest(obj, old document.Value) { keep(obj, old, "spec") }
+
+// ValidateCertificateSigningRequest checks a request, its conditions, which are
+// not taken back, and its certificate, which is not replaced.
+func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schema.Cause {
+	var c causes
+	if spec := obj.Get("spec"); !old.Exists() || !same(spec, old.Get("spec")) {
+		c.signingSpec(spec)
+	}
+	status, before := obj.Get("status"), old.Get("status")
+	c.signingConditions(status.Get("conditions"), before.Get("conditions"))
+	if certificate, was := status.Get("certificate"), before.Get("certificate"); !same(certificate, was) {
+		if !isEmpty(was) {
+			c.forbidden(member(status, "certificate"), "updates may not modify existing certificate content")
+		}
+		if err := signing.CheckCertificates(bytesOf(certificate)); err != nil {
+			c.invalidText(member(status, "certificate"), "<certificate data>", err.Error())
+		}
+	}
+	return c
+}
+
+// bytesOf is what a base64 string stands for; nothing when it is none.
+func bytesOf(v document.Value) []byte {
+	data, err := base64.StdEncoding.DecodeString(v.Text())
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func (c *causes) signingSpec(spec document.Value) {
+	if _, err := signing.ParseRequest(bytesOf(spec.Get("request"))); err != nil {
+		c.invalidAt(member(spec, "request"), spec.Get("request"), "unable to parse csr: "+err.Error())
+	}
+	usages := spec.Get("usages")
+	if usages.Len() == 0 {
+		c.required(member(spec, "usages"), "")
+	}
+	var seen names
+	for _, usage := range usages.Elements() {
+		if !slices.Contains(keyUsages, usage.Text()) {
+			c.notSupported(usage, keyUsages...)
+		} else if !seen.add(usage.Text()) {
+			c.duplicate(usage)
+		}
+	}
+	if name := spec.Get("signerName"); !isEmpty(name) { // the schema says that it is missing
+		c.signerName(name)
+	}
+	if seconds := spec.Get("expirationSeconds"); isSet(seconds) && number(seconds) < leastExpiration {
+		c.invalid(seconds, "may not specify a duration less than 600 seconds (10 minutes)")
+	}
+}
+
+// signerName checks the form domain/path.
+func (c *causes) signerName(v document.Value) {
+	name := v.Text()
+	if name == "kubernetes.io/legacy-unknown" {
+		c.invalid(v, "the legacy signerName is not allowed via this API version")
+		return
+	}
+	domain, path, _ := strings.Cut(name, "/")
+	if strings.Count(name, "/") != 1 {
+		c.invalid(v, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
+		return
+	}
+	for _, problem := range document.CheckFormat("dns1123-subdomain", domain) {
+		c.invalidText(v.Path(), domain, problem)
+	}
+	if !strings.Contains(domain, ".") {
+		c.invalidText(v.Path(), domain, "should be a domain with at least two segments separated by dots")
+	}
+	for _, part := range strings.Split(path, ".") {
+		for _, problem := range document.CheckFormat("dns1123-subdomain", part) {
+			c.invalidText(v.Path(), part, problem)
+		}
+	}
+	if len(path) > maxSignerPath {
+		c.tooLong(v.Path(), maxSignerPath)
+	}
+	if len(name) > maxSignerName {
+		c.tooLong(v.Path(), maxSignerName)
+	}
+}
+
+// signingConditions checks conditions, and that no decision of those before is
+// missing.
+func (c *causes) signingConditions(conditions, before document.Value) {
+	for _, decision := range decisions {
+		if signing.Has(before, decision) && !signing.Has(conditions, decision) {
+			c.forbidden("status.conditions", "updates may not remove a condition of type "+strconv.Quote(decision))
+		}
+	}
+	if same(conditions, before) {
+		return
+	}
+	var seen names
+	for _, condition := range conditions.Elements() {
+		kind, status := condition.Get("type"), condition.Get("status")
+		switch {
+		case isEmpty(status): // the schema says so
+		case slices.Contains(decisions[:], kind.Text()):
+			if !status.Equals("True") {
+				c.notSupported(status, "True")
+			}
+		default:
+			c.oneOf(condition, "status", "True", "False", "Unknown")
+		}
+		if !seen.add(kind.Text()) {
+			c.duplicate(kind)
+		} else if kind.Equals("Denied") && seen.has("Approved") || kind.Equals("Approved") && seen.has("Denied") {
+			c.invalid(kind, "Approved and Denied conditions are mutually exclusive")
+		}
+	}
+}
+
+// CellCertificateSigningRequestRequestedDuration shows the lifetime asked for.
+func (Policy) CellCertificateSigningRequestRequestedDuration(obj document.Value) any {
+	seconds := obj.At("spec", "expirationSeconds")
+	if !isSet(seconds) {
+		return "<none>"
+	}
+	return duration.HumanDuration(time.Duration(number(seconds)) * time.Second)
+}
+
+// CellCertificateSigningRequestCondition shows how far a request has come.
+func (Policy) CellCertificateSigningRequestCondition(obj document.Value) any {
+	conditions := obj.At("status", "conditions")
+	text := "Pending"
+	if signing.Has(conditions, "Denied") {
+		text = "Denied"
+	} else if signing.Has(conditions, "Approved") {
+		text = "Approved"
+	}
+	if signing.Has(conditions, "Failed") {
+		text += ",Failed"
+	}
+	if !isEmpty(obj.At("status", "certificate")) {
+		text += ",Issued"
+	}
+	return text
+}
