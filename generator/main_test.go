@@ -34,12 +34,14 @@ import (
 	"github.com/capstan-dev/capstan/generator/load"
 	"github.com/capstan-dev/capstan/internal/schema"
 
+	admissionregistrationv1 "github.com/capstan-dev/capstan/gen/admissionregistration/v1"
+	apiregistrationv1 "github.com/capstan-dev/capstan/gen/apiregistration/v1"
 	certificatesv1 "github.com/capstan-dev/capstan/gen/certificates/v1"
 )
 
 // tables are the generated tables, by the folder of their documents.
 var tables = map[string]*schema.Table{
-	"certificates/v1": &certificatesv1.Table,
+	"admissionregistration/v1": &admissionregistrationv1.Table, "apiregistration/v1": &apiregistrationv1.Table, "certificates/v1": &certificatesv1.Table,
 
 	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table, "authorization/v1": &authorizationv1.Table,
 	"discovery/v1": &discoveryv1.Table, "networking/v1": &networkingv1.Table,

@@ -23,7 +23,13 @@ func (c *causes) labelKeys(set document.Value) {
 func (c *causes) labelSelector(selector document.Value) {
 	c.labelKeys(selector.Get("matchLabels"))
 	for _, e := range selector.Get("matchExpressions").Elements() {
-		c.operatorValues(e)
+		switch operator := e.Get("operator"); operator.Text() {
+		case "In", "NotIn", "Exists", "DoesNotExist":
+			c.operatorValues(e)
+		case "": // the schema says so
+		default:
+			c.invalid(operator, "not a valid selector operator")
+		}
 	}
 }
 
