@@ -142,6 +142,17 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	return c
 }
 
+// tokensOfNobody refuses tokens in volumes of a pod that runs as no account.
+func (c *causes) tokensOfNobody(volumes document.Value) {
+	for _, volume := range volumes.Elements() {
+		for _, source := range volume.At("projected", "sources").Elements() {
+			if token := source.Get("serviceAccountToken"); isSet(token) {
+				c.forbidden(token.Path(), "must not be specified when serviceAccountName is not set")
+			}
+		}
+	}
+}
+
 // podOnly checks what holds for pods but not for templates of pods.
 func (c *causes) podOnly(pod, spec document.Value) {
 	for _, list := range podContainers {
@@ -151,6 +162,9 @@ func (c *causes) podOnly(pod, spec document.Value) {
 				c.invalid(image, "must not have leading or trailing whitespace")
 			}
 		}
+	}
+	if isEmpty(spec.Get("serviceAccountName")) {
+		c.tokensOfNobody(spec.Get("volumes"))
 	}
 	name := pod.At("metadata", "name")
 	if isEmpty(name) {

@@ -37,7 +37,7 @@ func (c *causes) podSpec(spec document.Value) {
 // nodeNames checks the fields by which a pod is placed and run, which name
 // other objects.
 func (c *causes) nodeNames(spec document.Value) {
-	c.labelKeys(spec.Get("nodeSelector"))
+	c.labels(spec.Get("nodeSelector"))
 	for _, name := range [...]string{"priorityClassName", "runtimeClassName"} {
 		if v := spec.Get(name); v.Text() != "" {
 			c.format(v, "dns1123-subdomain")

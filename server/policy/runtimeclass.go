@@ -11,10 +11,7 @@ func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var c causes
 	c.formatText("handler", obj.Get("handler").Text(), "dns1123-label")
 	scheduling := obj.Get("scheduling")
-	c.labelKeys(scheduling.Get("nodeSelector"))
-	for _, v := range scheduling.Get("nodeSelector").Members() {
-		c.format(v, "label-value")
-	}
+	c.labels(scheduling.Get("nodeSelector"))
 	c.tolerations(scheduling.Get("tolerations"))
 	return c
 }

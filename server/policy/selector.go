@@ -10,18 +10,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// labelKeys checks the keys of labels, or of a plain selector of labels.
-func (c *causes) labelKeys(set document.Value) {
-	for name := range set.Members() {
+// labels checks labels, or a plain selector of labels, whose mistakes are shown
+// at the whole of it.
+func (c *causes) labels(set document.Value) {
+	for name, v := range set.Members() {
 		for _, problem := range document.CheckFormat("qualified-name", name) {
 			c.invalidText(set.Path(), name, problem)
+		}
+		for _, problem := range document.CheckFormat("label-value", v.Text()) {
+			c.invalidAt(set.Path(), v, problem)
 		}
 	}
 }
 
 // labelSelector checks a label selector beyond what its schema says.
 func (c *causes) labelSelector(selector document.Value) {
-	c.labelKeys(selector.Get("matchLabels"))
+	c.labels(selector.Get("matchLabels"))
 	for _, e := range selector.Get("matchExpressions").Elements() {
 		switch operator := e.Get("operator"); operator.Text() {
 		case "In", "NotIn", "Exists", "DoesNotExist":
@@ -36,6 +40,11 @@ func (c *causes) labelSelector(selector document.Value) {
 // canSelect reports whether the values of a label selector can be those of
 // labels.
 func canSelect(selector document.Value) bool {
+	for _, v := range selector.Get("matchLabels").Members() {
+		if len(document.CheckFormat("label-value", v.Text())) > 0 {
+			return false
+		}
+	}
 	for _, e := range selector.Get("matchExpressions").Elements() {
 		for _, v := range e.Get("values").Elements() {
 			if len(document.CheckFormat("label-value", v.Text())) > 0 {

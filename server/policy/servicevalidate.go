@@ -30,7 +30,7 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 		}
 	}
 	c.servicePorts(spec, kind)
-	c.labelKeys(spec.Get("selector"))
+	c.labels(spec.Get("selector"))
 	if config := spec.Get("sessionAffinityConfig"); isSet(config) && spec.Get("sessionAffinity").Equals("None") {
 		c.forbidden(config.Path(), "must not be set when session affinity is None")
 	}

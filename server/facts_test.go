@@ -1,0 +1,207 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// The tables of facts (internal/facts/testdata) say which value of which field a
+// 1.25 server refuses. Here each of them is tried on the example of the kind.
+
+// factRow is a line of a table of facts, by column.
+type factRow map[string]string
+
+func (r factRow) String() string {
+	text := strings.Join([]string{r["gv"] + "." + r["kind"], r["path"], r["rule"]}, " ")
+	if c := r["condition"]; c != "-" {
+		text += " if " + c
+	}
+	return text
+}
+
+func factTable(t *testing.T, path string) []factRow {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	columns := strings.Split(lines[0], "\t")
+	var rows []factRow
+	for _, line := range lines[1:] {
+		r := factRow{}
+		for i, cell := range strings.Split(line, "\t") {
+			r[columns[i]] = cell
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// examplesOf are the right examples of a kind, as JSON.
+func examplesOf(t *testing.T, res *api.Resource) [][]byte {
+	t.Helper()
+	dir := strings.TrimSuffix(res.GV.Group, "."+catalog.GroupSuffix)
+	if dir == "" {
+		dir = "core"
+	}
+	files, err := filepath.Glob(filepath.Join("../schemas/examples/valid", dir, res.GV.Version, res.Kind+"-*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all [][]byte
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _, err := document.FromYAML(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data)
+	}
+	return all
+}
+
+// storedKinds are the resources by the kind that facts name, "apps/v1.Deployment",
+// in the version whose rules count: that in which objects are stored.
+func storedKinds() map[string]*api.Resource {
+	resources := map[string]*api.Resource{}
+	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			name := gv.APIVersion()
+			if gv.Group == "" {
+				name = "core/" + gv.Version
+			}
+			if res.Stored && res.Conversion == nil {
+				resources[name+"."+res.Kind] = res
+			}
+		}
+	}
+	return resources
+}
+
+// refusals are the fields that are wrong with an object, without indexes: what
+// the server says of a create, or of an update of old. An object that cannot be
+// read is wrong everywhere ("*").
+func refusals(res *api.Resource, text, old []byte) []string {
+	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults}
+	doc, _, err := decoder.Decode(res.Type, text)
+	if err != nil {
+		return []string{"*"}
+	}
+	obj, before := doc.Root(), document.Value{}
+	if old != nil {
+		oldDoc, _, err := decoder.Decode(res.Type, old)
+		if err != nil {
+			return []string{"*"}
+		}
+		before = oldDoc.Root()
+		if res.Hooks != nil && res.Hooks.Update != nil {
+			res.Hooks.Update(obj, before)
+		}
+	} else if res.Hooks != nil && res.Hooks.Create != nil {
+		res.Hooks.Create(obj)
+	}
+	var fields []string
+	for _, c := range validate(res, obj, before) {
+		fields = append(fields, plainPath(c.Field))
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+var subscript = regexp.MustCompile(`\[([^\]]*)\]`)
+
+// plainPath writes the field of a cause as the facts do: elements are [], entries
+// of maps are members.
+func plainPath(field string) string {
+	return subscript.ReplaceAllStringFunc(field, func(s string) string {
+		key := s[1 : len(s)-1]
+		if _, err := strconv.Atoi(key); err == nil || key == "" {
+			return "[]"
+		}
+		return "." + key
+	})
+}
+
+// spot is where a path leads in a tree: set replaces what is there, or, given
+// nothing, removes it.
+type spot struct {
+	value any
+	set   func(any)
+	list  func([]any) // replaces the list that the value is an element of
+	twice func()      // repeats the element that the value is, or is in
+	made  bool        // the example has nothing that the value would be in
+}
+
+type nothing struct{}
+
+// find goes along a path and makes what is not there. Of a list it takes the
+// element that has the next member, the one after skip others, else a new one.
+func find(root map[string]any, path string, skip int) spot {
+	at := spot{value: root}
+	made, twice := false, func() {}
+	segments := strings.Split(path, ".")
+	for i, segment := range segments {
+		name, isList := strings.CutSuffix(segment, "[]")
+		object, ok := at.value.(map[string]any)
+		if !ok {
+			object, made = map[string]any{}, true
+			at.set(object)
+		}
+		at = spot{value: object[name], set: func(v any) {
+			if v == (nothing{}) {
+				delete(object, name)
+			} else {
+				object[name] = v
+			}
+		}}
+		if !isList {
+			continue
+		}
+		elements, _ := object[name].([]any)
+		next := ""
+		if i+1 < len(segments) {
+			next = strings.TrimSuffix(segments[i+1], "[]")
+		}
+		others := skip
+		index := slices.IndexFunc(elements, func(e any) bool {
+			m, _ := e.(map[string]any)
+			if _, has := m[next]; next != "" && !has {
+				return false
+			}
+			others--
+			return others < 0
+		})
+		if index < 0 {
+			elements, index, made = append(elements, map[string]any{}), len(elements), true
+			object[name] = elements
+		}
+		list := func(l []any) { object[name] = l }
+		twice = func() { list(append(slices.Clone(elements), elements[index])) }
+		at = spot{value: elements[index], list: list, set: func(v any) {
+			if v == (nothing{}) {
+				list(slices.Delete(slices.Clone(elements), index, index+1))
+			} else {
+				elements[index] = v
+			}
+		}}
+	}
+	at.made, at.twice = made, twice
+	return at
+}

@@ -1,0 +1,210 @@
+package server
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// violations are the ways to break a rule at a path, tried apart; nil for a rule
+// that is no rule of one value.
+func violations(rule string) []func(spot) {
+	put := func(values ...any) (all []func(spot)) {
+		for _, v := range values {
+			all = append(all, func(s spot) { s.set(v) })
+		}
+		return all
+	}
+	word, argument, _ := strings.Cut(rule, " ")
+	argument, _, _ = strings.Cut(argument, ";")
+	number, _ := strconv.Atoi(argument)
+	switch {
+	case rule == "required":
+		return put("", map[string]any{}, nothing{})
+	case word == "max-len":
+		return put(strings.Repeat("a", number+1))
+	case word == "min":
+		return put(number - 1)
+	case word == "max":
+		return put(number + 1)
+	case word == "exclusive-min":
+		return put(number)
+	case word == "range":
+		least, most, _ := strings.Cut(argument, "-")
+		low, err1 := strconv.Atoi(least)
+		high, err2 := strconv.Atoi(most)
+		if err1 != nil || err2 != nil {
+			return nil
+		}
+		return put(low-1, high+1)
+	case word == "min-items":
+		empty := func(s spot) {
+			if s.list != nil {
+				s.list([]any{})
+			} else {
+				s.set([]any{})
+			}
+		}
+		return append(put("", map[string]any{}), empty)
+	case word == "max-items":
+		return []func(spot){func(s spot) {
+			if l, _ := s.value.([]any); len(l) > 0 {
+				s.set(slices.Repeat(l[:1], number+1))
+			}
+		}}
+	case strings.HasPrefix(rule, "one-of("), slices.Contains([]string{"dns1123-label", "dns1123-subdomain", "dns1035-label", "qualified-name",
+		"label-value", "config-key", "env-var-name", "ip", "cidr", "http-header-name", "absolute-path", "starts-with"}, word):
+		return put("-a b")
+	case rule == "quantity", rule == "rfc3339-time", rule == "base64", rule == "percent-string", rule == "label-selector",
+		rule == "one-of selector operators", strings.HasPrefix(rule, "equals "), strings.HasPrefix(rule, "matches "):
+		return put("-a b")
+	case rule == "non-empty":
+		return put(map[string]any{}, []any{}, "")
+	case rule == "required-if operator=In,NotIn":
+		return put(nothing{})
+	case rule == "unique":
+		return []func(spot){func(s spot) { s.twice() }}
+	case rule == "no-slash":
+		return put("a/b")
+	}
+	return nil
+}
+
+// conditionFact is a condition that names the one change that was made.
+var conditionFact = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9.\[\]]*)=(".*|<absent>|\{\}|\[\]|-?[0-9]+)$`)
+
+// names reports whether the field of a refusal is the one that the fact is about:
+// the field that 1.25 names or the one that was changed, or the list or the map
+// that it is in.
+func (r factRow) names(field string) bool {
+	paths := []string{r["path"]}
+	if m := conditionFact.FindStringSubmatch(r["condition"]); m != nil {
+		paths = append(paths, m[1])
+	}
+	for _, p := range paths {
+		inside, _ := strings.CutSuffix(p, "[]")
+		if dot := strings.LastIndexByte(p, '.'); dot >= 0 && slices.Contains([]string{"matchLabels", "labels", "nodeSelector", "selector"}, p[strings.LastIndexByte(p[:dot], '.')+1:dot]) {
+			inside = p[:dot]
+		}
+		if (r["rule"] == "label-selector" || r["rule"] == "unique") && strings.HasPrefix(p, field+".") {
+			return true // the whole is no selector, or has something twice
+		}
+		if field == p || field == inside || field == "*" || strings.HasSuffix(r["condition"], "={}") && strings.HasPrefix(field, p+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// longText is text that the facts cut short: what it begins with and its length.
+var longText = regexp.MustCompile(`^"(a+)\.\.([0-9]+)$`)
+
+// change makes the change that a condition names; ok is false where it names
+// none.
+func change(root map[string]any, condition string) (ok bool) {
+	m := conditionFact.FindStringSubmatch(condition)
+	if m == nil {
+		return false
+	}
+	at := find(root, m[1], 0)
+	if at.made {
+		return false
+	}
+	if l := longText.FindStringSubmatch(m[2]); l != nil {
+		n, _ := strconv.Atoi(l[2])
+		at.set(strings.Repeat("a", n-2))
+		return true
+	}
+	if m[2] == "<absent>" {
+		at.set(nothing{})
+		return true
+	}
+	var v any
+	if json.Unmarshal([]byte(m[2]), &v) != nil {
+		return false
+	}
+	at.set(v)
+	return true
+}
+
+// inapplicable are facts that the examples seem to have and do not: why.
+var inapplicable = map[string]string{
+	"core/v1.Pod spec.volumes[].projected.sources unique":                        "it is about their paths, which the rows of their items try",
+	"rbac.authorization.k8s.io/v1.RoleBinding subjects[].name dns1123-subdomain": "service accounts only",
+	"rbac.authorization.k8s.io/v1.RoleBinding subjects[].name max-len 253":       "service accounts only",
+}
+
+func TestFactsOfValidation(t *testing.T) {
+	resources := storedKinds()
+	tried, skipped := 0, 0
+	for _, r := range factTable(t, "../internal/facts/testdata/validation.tsv") {
+		res := resources[r["gv"]+"."+r["kind"]]
+		if res == nil {
+			continue
+		}
+		r["path"] = plainPath(r["path"])
+		all, sure := violate(t, res, r)
+		switch {
+		case slices.ContainsFunc(slices.Concat(all...), r.names):
+			tried++
+		case sure && all != nil && inapplicable[r.String()] == "":
+			t.Errorf("%v: refused %v", r, all)
+		default:
+			skipped++
+			if testing.Verbose() {
+				t.Log("UNTRIED", r)
+			}
+		}
+	}
+	t.Logf("%d facts hold; %d could not be tried on the examples", tried, skipped)
+}
+
+// violate does what the fact says is refused to the examples of the kind, in all
+// ways that it can think of, and returns what is refused each time. It is sure
+// when an example has what the fact is about; else the rule may not apply.
+func violate(t *testing.T, res *api.Resource, r factRow) (all [][]string, sure bool) {
+	for _, example := range examplesOf(t, res) {
+		try := func(change func(root map[string]any) bool) {
+			var root map[string]any
+			if err := json.Unmarshal(example, &root); err != nil {
+				t.Fatal(err)
+			}
+			if !change(root) {
+				return
+			}
+			text, err := json.Marshal(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, refusals(res, text, nil))
+		}
+		if r["condition"] != "-" {
+			try(func(root map[string]any) bool {
+				if find(root, r["path"], 0).value != nil {
+					sure = true
+				}
+				return change(root, r["condition"])
+			})
+			continue
+		}
+		for _, breakIt := range violations(r["rule"]) {
+			for skip := range 3 {
+				try(func(root map[string]any) bool {
+					at := find(root, r["path"], skip)
+					if at.made {
+						return false
+					}
+					sure = sure || at.value != nil
+					breakIt(at)
+					return true
+				})
+			}
+		}
+	}
+	return all, sure
+}
