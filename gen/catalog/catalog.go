@@ -4,6 +4,8 @@
 package catalog
 
 import (
+	admissionregistrationv1 "github.com/capstan-dev/capstan/gen/admissionregistration/v1"
+	apiregistrationv1 "github.com/capstan-dev/capstan/gen/apiregistration/v1"
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
 	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
 	authorizationv1 "github.com/capstan-dev/capstan/gen/authorization/v1"
@@ -11,14 +13,17 @@ import (
 	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
 	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
 	batchv1 "github.com/capstan-dev/capstan/gen/batch/v1"
+	certificatesv1 "github.com/capstan-dev/capstan/gen/certificates/v1"
 	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
 	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
 	discoveryv1 "github.com/capstan-dev/capstan/gen/discovery/v1"
 	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
 	flowcontrolapiserverv1beta1 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta1"
 	flowcontrolapiserverv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
+	internalapiserverv1alpha1 "github.com/capstan-dev/capstan/gen/internal.apiserver/v1alpha1"
 	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
 	networkingv1 "github.com/capstan-dev/capstan/gen/networking/v1"
+	networkingv1alpha1 "github.com/capstan-dev/capstan/gen/networking/v1alpha1"
 	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
 	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
@@ -32,6 +37,7 @@ import (
 // Hooks are the hand-written rules of all group versions.
 type Hooks interface {
 	corev1.Hooks
+	apiregistrationv1.Hooks
 	appsv1.Hooks
 	eventsv1.Hooks
 	authenticationv1.Hooks
@@ -40,16 +46,20 @@ type Hooks interface {
 	autoscalingv1.Hooks
 	autoscalingv2beta2.Hooks
 	batchv1.Hooks
+	certificatesv1.Hooks
 	networkingv1.Hooks
+	networkingv1alpha1.Hooks
 	policyv1.Hooks
 	rbacauthorizationv1.Hooks
 	storagev1.Hooks
+	admissionregistrationv1.Hooks
 	schedulingv1.Hooks
 	coordinationv1.Hooks
 	nodev1.Hooks
 	discoveryv1.Hooks
 	flowcontrolapiserverv1beta2.Hooks
 	flowcontrolapiserverv1beta1.Hooks
+	internalapiserverv1alpha1.Hooks
 }
 
 // Conversions are the hand-written parts of all conversions between versions.
@@ -63,6 +73,7 @@ type Conversions interface {
 func New(h Hooks, c Conversions) []*api.GroupVersion {
 	groups := []*api.GroupVersion{
 		corev1.New(h),
+		apiregistrationv1.New(h),
 		appsv1.New(h),
 		eventsv1.New(h, c),
 		authenticationv1.New(h),
@@ -71,16 +82,20 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		autoscalingv1.New(h, c),
 		autoscalingv2beta2.New(h),
 		batchv1.New(h),
+		certificatesv1.New(h),
 		networkingv1.New(h),
+		networkingv1alpha1.New(h),
 		policyv1.New(h),
 		rbacauthorizationv1.New(h),
 		storagev1.New(h),
+		admissionregistrationv1.New(h),
 		schedulingv1.New(h),
 		coordinationv1.New(h),
 		nodev1.New(h),
 		discoveryv1.New(h),
 		flowcontrolapiserverv1beta2.New(h),
 		flowcontrolapiserverv1beta1.New(h),
+		internalapiserverv1alpha1.New(h),
 	}
 	api.LinkConversions(groups)
 	return groups

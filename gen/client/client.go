@@ -21,6 +21,14 @@ func New(config client.Config) (*Client, error) {
 // REST returns what sends the requests, for kinds that are not built in.
 func (c *Client) REST() *client.REST { return c.rest }
 
+// AdmissionregistrationV1 gives the resources of admissionregistration.k8s.io/v1.
+func (c *Client) AdmissionregistrationV1() AdmissionregistrationV1 {
+	return AdmissionregistrationV1{c.rest}
+}
+
+// ApiregistrationV1 gives the resources of apiregistration.k8s.io/v1.
+func (c *Client) ApiregistrationV1() ApiregistrationV1 { return ApiregistrationV1{c.rest} }
+
 // AppsV1 gives the resources of apps/v1.
 func (c *Client) AppsV1() AppsV1 { return AppsV1{c.rest} }
 
@@ -41,6 +49,9 @@ func (c *Client) AutoscalingV2beta2() AutoscalingV2beta2 { return AutoscalingV2b
 
 // BatchV1 gives the resources of batch/v1.
 func (c *Client) BatchV1() BatchV1 { return BatchV1{c.rest} }
+
+// CertificatesV1 gives the resources of certificates.k8s.io/v1.
+func (c *Client) CertificatesV1() CertificatesV1 { return CertificatesV1{c.rest} }
 
 // CoordinationV1 gives the resources of coordination.k8s.io/v1.
 func (c *Client) CoordinationV1() CoordinationV1 { return CoordinationV1{c.rest} }
@@ -64,8 +75,16 @@ func (c *Client) FlowcontrolApiserverV1beta2() FlowcontrolApiserverV1beta2 {
 	return FlowcontrolApiserverV1beta2{c.rest}
 }
 
+// InternalApiserverV1alpha1 gives the resources of internal.apiserver.k8s.io/v1alpha1.
+func (c *Client) InternalApiserverV1alpha1() InternalApiserverV1alpha1 {
+	return InternalApiserverV1alpha1{c.rest}
+}
+
 // NetworkingV1 gives the resources of networking.k8s.io/v1.
 func (c *Client) NetworkingV1() NetworkingV1 { return NetworkingV1{c.rest} }
+
+// NetworkingV1alpha1 gives the resources of networking.k8s.io/v1alpha1.
+func (c *Client) NetworkingV1alpha1() NetworkingV1alpha1 { return NetworkingV1alpha1{c.rest} }
 
 // NodeV1 gives the resources of node.k8s.io/v1.
 func (c *Client) NodeV1() NodeV1 { return NodeV1{c.rest} }

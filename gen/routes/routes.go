@@ -45,6 +45,7 @@ var rows = []row{
 	{"/api/v1", "", "v1", "secrets", true, true, nil},
 	{"/api/v1", "", "v1", "serviceaccounts", true, true, []string{"token"}},
 	{"/api/v1", "", "v1", "services", true, true, []string{"proxy", "status"}},
+	{"/apis/apiregistration.k8s.io/v1", "apiregistration.k8s.io", "v1", "apiservices", false, true, []string{"status"}},
 	{"/apis/apps/v1", "apps", "v1", "controllerrevisions", true, true, nil},
 	{"/apis/apps/v1", "apps", "v1", "daemonsets", true, true, []string{"status"}},
 	{"/apis/apps/v1", "apps", "v1", "deployments", true, true, []string{"scale", "status"}},
@@ -61,9 +62,11 @@ var rows = []row{
 	{"/apis/autoscaling/v2beta2", "autoscaling", "v2beta2", "horizontalpodautoscalers", true, true, []string{"status"}},
 	{"/apis/batch/v1", "batch", "v1", "cronjobs", true, true, []string{"status"}},
 	{"/apis/batch/v1", "batch", "v1", "jobs", true, true, []string{"status"}},
+	{"/apis/certificates.k8s.io/v1", "certificates.k8s.io", "v1", "certificatesigningrequests", false, true, []string{"approval", "status"}},
 	{"/apis/networking.k8s.io/v1", "networking.k8s.io", "v1", "ingressclasses", false, true, nil},
 	{"/apis/networking.k8s.io/v1", "networking.k8s.io", "v1", "ingresses", true, true, []string{"status"}},
 	{"/apis/networking.k8s.io/v1", "networking.k8s.io", "v1", "networkpolicies", true, true, []string{"status"}},
+	{"/apis/networking.k8s.io/v1alpha1", "networking.k8s.io", "v1alpha1", "clustercidrs", false, true, nil},
 	{"/apis/policy/v1", "policy", "v1", "poddisruptionbudgets", true, true, []string{"status"}},
 	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "clusterrolebindings", false, true, nil},
 	{"/apis/rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io", "v1", "clusterroles", false, true, nil},
@@ -74,6 +77,8 @@ var rows = []row{
 	{"/apis/storage.k8s.io/v1", "storage.k8s.io", "v1", "csistoragecapacities", true, true, nil},
 	{"/apis/storage.k8s.io/v1", "storage.k8s.io", "v1", "storageclasses", false, true, nil},
 	{"/apis/storage.k8s.io/v1", "storage.k8s.io", "v1", "volumeattachments", false, true, []string{"status"}},
+	{"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", false, true, nil},
+	{"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", false, true, nil},
 	{"/apis/scheduling.k8s.io/v1", "scheduling.k8s.io", "v1", "priorityclasses", false, true, nil},
 	{"/apis/coordination.k8s.io/v1", "coordination.k8s.io", "v1", "leases", true, true, nil},
 	{"/apis/node.k8s.io/v1", "node.k8s.io", "v1", "runtimeclasses", false, true, nil},
@@ -82,11 +87,12 @@ var rows = []row{
 	{"/apis/flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io", "v1beta2", "prioritylevelconfigurations", false, true, []string{"status"}},
 	{"/apis/flowcontrol.apiserver.k8s.io/v1beta1", "flowcontrol.apiserver.k8s.io", "v1beta1", "flowschemas", false, true, []string{"status"}},
 	{"/apis/flowcontrol.apiserver.k8s.io/v1beta1", "flowcontrol.apiserver.k8s.io", "v1beta1", "prioritylevelconfigurations", false, true, []string{"status"}},
+	{"/apis/internal.apiserver.k8s.io/v1alpha1", "internal.apiserver.k8s.io", "v1alpha1", "storageversions", false, true, []string{"status"}},
 }
 
 // Register adds the routes of every row to the router. Paths hold the parameters
 // namespace and name; the path of a namespace itself holds name. Rows whose
-// resource is not in groups are left out.
+// resource is not in groups, or off, are left out.
 func Register(e *echo.Echo, groups []*api.GroupVersion, h Handler) {
 	for _, row := range rows {
 		if res := find(groups, row); res != nil {
@@ -101,7 +107,7 @@ func find(groups []*api.GroupVersion, row row) *api.Resource {
 			continue
 		}
 		for i := range gv.Resources {
-			if gv.Resources[i].Plural == row.plural {
+			if gv.Resources[i].Plural == row.plural && !gv.Resources[i].Off {
 				return &gv.Resources[i]
 			}
 		}

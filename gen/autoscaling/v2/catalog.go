@@ -9,7 +9,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2", GroupPriority: 17500, VersionPriority: 30,
 		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 21,
+		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 20,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
@@ -24,7 +24,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the autoscaler was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 21},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},
 			},
 		},
 	}

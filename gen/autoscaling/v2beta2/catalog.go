@@ -9,7 +9,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2beta2", GroupPriority: 17500, VersionPriority: 1,
 		Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 21,
+		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 20,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus:  true,
@@ -18,7 +18,7 @@ func New(h Hooks) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 21},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},
 			},
 		},
 	}

@@ -30,7 +30,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0},
 			},
 		},
-		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 206,
+		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 205,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
@@ -49,7 +49,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 206},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 205},
 			},
 		},
 	}

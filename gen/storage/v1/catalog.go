@@ -45,7 +45,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "storageclasses", Kind: "StorageClass", ListKind: "StorageClassList", Type: 41,
+		{GV: gv, Plural: "storageclasses", Kind: "StorageClass", ListKind: "StorageClassList", Type: 40,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"sc"}, StorageVersion: "v1", StorageVersionHash: "K+m6uJwbjGY=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
@@ -59,7 +59,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 48,
+		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
@@ -74,7 +74,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 48},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 47},
 			},
 		},
 	}
