@@ -30,6 +30,7 @@ import (
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
 	schedulingv1 "github.com/capstan-dev/capstan/gen/scheduling/v1"
 	storagev1 "github.com/capstan-dev/capstan/gen/storage/v1"
+	storagev1beta1 "github.com/capstan-dev/capstan/gen/storage/v1beta1"
 	"github.com/capstan-dev/capstan/generator/emit"
 	"github.com/capstan-dev/capstan/generator/load"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -43,6 +44,7 @@ import (
 var tables = map[string]*schema.Table{
 	"admissionregistration/v1": &admissionregistrationv1.Table, "apiregistration/v1": &apiregistrationv1.Table, "certificates/v1": &certificatesv1.Table,
 
+	"internal.apiserver/v1alpha1": &internalapiserverv1alpha1.Table, "networking/v1alpha1": &networkingv1alpha1.Table, "storage/v1beta1": &storagev1beta1.Table,
 	"apps/v1": &appsv1.Table, "authentication/v1": &authenticationv1.Table, "autoscaling/v1": &autoscalingv1.Table, "authorization/v1": &authorizationv1.Table,
 	"discovery/v1": &discoveryv1.Table, "networking/v1": &networkingv1.Table,
 	"storage/v1": &storagev1.Table, "core/v1": &corev1.Table, "meta/v1": &metav1.Table, "policy/v1": &policyv1.Table,

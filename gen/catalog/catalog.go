@@ -29,6 +29,7 @@ import (
 	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
 	schedulingv1 "github.com/capstan-dev/capstan/gen/scheduling/v1"
 	storagev1 "github.com/capstan-dev/capstan/gen/storage/v1"
+	storagev1beta1 "github.com/capstan-dev/capstan/gen/storage/v1beta1"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -52,6 +53,7 @@ type Hooks interface {
 	policyv1.Hooks
 	rbacauthorizationv1.Hooks
 	storagev1.Hooks
+	storagev1beta1.Hooks
 	admissionregistrationv1.Hooks
 	schedulingv1.Hooks
 	coordinationv1.Hooks
@@ -88,6 +90,7 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		policyv1.New(h),
 		rbacauthorizationv1.New(h),
 		storagev1.New(h),
+		storagev1beta1.New(h),
 		admissionregistrationv1.New(h),
 		schedulingv1.New(h),
 		coordinationv1.New(h),

@@ -100,3 +100,6 @@ func (c *Client) SchedulingV1() SchedulingV1 { return SchedulingV1{c.rest} }
 
 // StorageV1 gives the resources of storage.k8s.io/v1.
 func (c *Client) StorageV1() StorageV1 { return StorageV1{c.rest} }
+
+// StorageV1beta1 gives the resources of storage.k8s.io/v1beta1.
+func (c *Client) StorageV1beta1() StorageV1beta1 { return StorageV1beta1{c.rest} }

@@ -77,6 +77,7 @@ var rows = []row{
 	{"/apis/storage.k8s.io/v1", "storage.k8s.io", "v1", "csistoragecapacities", true, true, nil},
 	{"/apis/storage.k8s.io/v1", "storage.k8s.io", "v1", "storageclasses", false, true, nil},
 	{"/apis/storage.k8s.io/v1", "storage.k8s.io", "v1", "volumeattachments", false, true, []string{"status"}},
+	{"/apis/storage.k8s.io/v1beta1", "storage.k8s.io", "v1beta1", "csistoragecapacities", true, true, nil},
 	{"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", false, true, nil},
 	{"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", false, true, nil},
 	{"/apis/scheduling.k8s.io/v1", "scheduling.k8s.io", "v1", "priorityclasses", false, true, nil},
