@@ -50,9 +50,14 @@ func factTable(t *testing.T, path string) []factRow {
 	return rows
 }
 
-// examplesOf are the right examples of a kind, as JSON.
-func examplesOf(t *testing.T, res *api.Resource) [][]byte {
+// examples are the right examples of kinds, as JSON, by the row of the catalog.
+type examples map[*api.Resource][][]byte
+
+func (known examples) of(t *testing.T, res *api.Resource) [][]byte {
 	t.Helper()
+	if all, ok := known[res]; ok {
+		return all
+	}
 	dir := strings.TrimSuffix(res.GV.Group, "."+catalog.GroupSuffix)
 	if dir == "" {
 		dir = "core"
@@ -73,6 +78,7 @@ func examplesOf(t *testing.T, res *api.Resource) [][]byte {
 		}
 		all = append(all, data)
 	}
+	known[res] = all
 	return all
 }
 

@@ -112,6 +112,8 @@ func TestDocumentsAgreeWithFacts(t *testing.T) {
 	compareTypes(t, m, found)
 	compareDefaults(t, m, found)
 	compareResources(t, m, found)
+	compareConstants(t, m, found)
+	compareVersions(t, m, found)
 
 	for _, r := range table(t, "exceptions") {
 		if r["reason"] == "" {

@@ -12,6 +12,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
+// The schema's bounds of the lists of a slice.
+const (
+	maxSlicePorts     = 20000
+	maxSliceEndpoints = 1000
+)
+
 // CreateEndpointSlice drops what has fields of its own in this version.
 func (Policy) CreateEndpointSlice(obj document.Value) { dropTopology(obj) }
 
@@ -41,6 +47,9 @@ func dropTopology(obj document.Value) {
 // ports and zones can be told apart.
 func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 	var c causes
+	if obj.Get("ports").Len() > maxSlicePorts || obj.Get("endpoints").Len() > maxSliceEndpoints {
+		return c // the schema says so; to say what else is wrong would take long
+	}
 	var ports names
 	for _, port := range obj.Get("ports").Elements() {
 		name := port.Get("name")
