@@ -302,8 +302,8 @@ func (s *Server) deleteCollection(r *request) error {
 	return s.respondList(r, list)
 }
 
-// readDeleteOptions merges the options of the body with those of the query; a
-// body wins.
+// readDeleteOptions takes the options from the body or, when there is none, from
+// the query. A dry run is one by whichever asks for it.
 func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 	var o deleteOptions
 	body, err := s.read(r)
@@ -323,8 +323,9 @@ func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 		if r.query.has("orphanDependents") {
 			causes = o.orphan(r.query.flag("orphanDependents"), causes)
 		}
-		o.dryRun, causes = r.query.dryRun(causes)
 	}
+	dry, causes := r.query.dryRun(causes)
+	o.dryRun = o.dryRun || dry
 	switch o.propagation {
 	case "", "Orphan", "Background", "Foreground":
 	default:

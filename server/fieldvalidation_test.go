@@ -50,6 +50,7 @@ func TestDryRunIsAllOrNothing(t *testing.T) {
 			h.send("PATCH", configMaps+"/a?"+query, "application/merge-patch+json", []byte(`{"data":{"k":"v"}}`)),
 			h.send("DELETE", configMaps+"/a?"+query, "", nil),
 			h.send("DELETE", configMaps+"?"+query, "", nil),
+			h.send("DELETE", configMaps+"/a?"+query, "application/json", []byte(`{"propagationPolicy":"Background"}`)),
 		} {
 			r.expect(t, 422, "Invalid")
 			if field := r.causeOf(t); field != "dryRun" {
@@ -57,6 +58,7 @@ func TestDryRunIsAllOrNothing(t *testing.T) {
 			}
 		}
 	}
+	h.send("DELETE", configMaps+"/a?dryRun=All", "application/json", []byte(`{"propagationPolicy":"Background"}`)).expect(t, 200, "")
 	if r := h.get(configMaps + "/a"); r.code != 200 || strings.Contains(string(r.body), `"data"`) {
 		t.Errorf("something was written: %d %s", r.code, r.body)
 	}
