@@ -16,7 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-const patchesPerKind = 12
+const patchesPerKind = 8
 
 // TestStrategicMerge patches random objects of every kind, by our tables and by
 // the tags of the Go types: kubectl makes the patch that turns one object into

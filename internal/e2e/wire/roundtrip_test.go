@@ -21,11 +21,13 @@ var emptyDiffers = map[string]string{
 	"core/v1.HostAlias.ip":         "Go writes an empty one since a later release",
 	"core/v1.PodIP.ip":             "Go writes an empty one since a later release",
 	"core/v1.RangeAllocation.data": "no bytes are null in Go; the kind is not served",
+	// The field was withdrawn after 1.25.
+	"networking/v1.NetworkPolicy.status": "Go does not have it any more",
 }
 
 // seedsPerKind is how many objects of every kind `go test` compares; the fuzz
 // target goes on from there.
-const seedsPerKind = 40
+const seedsPerKind = 25
 
 // TestRoundTrip compares random objects of every kind.
 func TestRoundTrip(t *testing.T) {
@@ -112,7 +114,8 @@ func (w *world) compare(k kind, seed int64) (size int, err error) {
 	return len(want), equal("our binary form (- as JSON, + as Go read it)", known, read)
 }
 
-// known takes out of Go's JSON what 1.25 does not have.
+// known takes out of JSON what 1.25 does not have, and lists without elements: as
+// no list, they are null where they are always written.
 func (k kind) known(ref schema.Ref, v any) any {
 	t := &k.table.Types[ref]
 	switch v := v.(type) {
@@ -122,7 +125,9 @@ func (k kind) known(ref schema.Ref, v any) any {
 			case schema.Map:
 				v[name] = k.known(t.Elem, member)
 			case schema.Object:
-				if i := t.Field(name); i < 0 || member == "" && emptyDiffers[t.Name+"."+name] != "" {
+				i := t.Field(name)
+				if list, ok := member.([]any); i < 0 || ok && len(list) == 0 && k.table.Types[t.Fields[i].Type].Kind == schema.List ||
+					isZero(member) && emptyDiffers[t.Name+"."+name] != "" {
 					delete(v, name)
 				} else {
 					v[name] = k.known(t.Fields[i].Type, member)
@@ -137,6 +142,11 @@ func (k kind) known(ref schema.Ref, v any) any {
 		}
 	}
 	return v
+}
+
+func isZero(v any) bool {
+	m, ok := v.(map[string]any)
+	return v == "" || ok && len(m) == 0
 }
 
 // canonical is the JSON that the server makes of a body.
