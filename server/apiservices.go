@@ -27,7 +27,7 @@ func (s *Server) keepAPIServices(ctx context.Context) error {
 		return nil
 	}
 	var all []error
-	for _, gv := range s.groups {
+	for _, gv := range s.served {
 		if gv.Group != registrationGroup {
 			all = append(all, s.keepAPIService(ctx, res, gv))
 		}

@@ -129,11 +129,6 @@ func (l *life) live() {
 			t.Errorf("a new object has no metadata.%s: %s", field, created)
 		}
 	}
-	if l.res.Kind == "FlowSchema" {
-		// The server says in the status whether the schema is of use.
-		l.watched(before, func(obj fields) bool { return obj["status"].(fields)["conditions"] != nil })
-		created = l.get(l.object).body
-	}
 	l.forms(created)
 	if has(api.VerbWatch) {
 		l.watched(before, func(fields) bool { return true })
