@@ -11,6 +11,10 @@ func zeroIsNull(k schema.Kind) bool {
 	return false
 }
 
+// absentIsNull reports whether a field that is always written is null where it
+// was not sent. Bytes differ in a map, where null stands for no bytes.
+func absentIsNull(k schema.Kind) bool { return k == schema.Bytes || zeroIsNull(k) }
+
 // complete makes an object whose members have been read what it must be:
 // defaults for what is absent, zero values for what is always written, no zero
 // values that mean nothing; then the type's default hook.
@@ -44,9 +48,12 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 		if !hasDefault {
 			d.nodes[m].flags |= filled
 		}
-		if hasDefault {
+		switch {
+		case hasDefault:
 			err = p.defaultValue(m, f)
-		} else {
+		case absentIsNull(p.table.Types[f.Type].Kind):
+			d.setScalar(m, Null, constNull)
+		default:
 			err = p.zeroValue(m, f.Type)
 		}
 		if err != nil {

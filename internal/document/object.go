@@ -100,7 +100,7 @@ func (p *parser) duplicate(m int32) {
 func (p *parser) member(n int32, t *schema.Type, i int) error {
 	d, f := p.d, &t.Fields[i]
 	null := p.isNull()
-	if null && (f.Presence != schema.Always || f.Default != "" || !zeroIsNull(p.table.Types[f.Type].Kind)) {
+	if null && (f.Presence != schema.Always || f.Default != "" || !absentIsNull(p.table.Types[f.Type].Kind)) {
 		d.dirt++
 		for prev, c := int32(0), d.nodes[n].first; c != 0; prev, c = c, d.nodes[c].next {
 			if int(d.nodes[c].field) == i {

@@ -257,10 +257,13 @@ func readWatch(stream io.Reader) watched {
 	return w
 }
 
+// readyLimit is what a start may take in tests: machines that run them are slow;
+// the aim is 100 ms.
+const readyLimit = 2 * time.Second
+
 // TestStartAndIdle measures how long a server takes to say that it is ready, on
 // a new and on an existing store, and how much memory it then holds.
 func TestStartAndIdle(t *testing.T) {
-	const limit = 2 * time.Second // machines that run tests are slow; the aim is 100 ms
 	dir := t.TempDir()
 	for _, store := range []string{"new", "existing"} {
 		began := time.Now()
@@ -269,23 +272,32 @@ func TestStartAndIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := client.Get(server.url + "/readyz")
-		took := time.Since(began)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("/readyz: %s", answer.Status)
-		}
-		if took > limit {
-			t.Errorf("%s store: ready after %s, want less than %s", store, took, limit)
+		took, ready := untilReady(t, client, server.url, began)
+		if !ready {
+			t.Errorf("%s store: ready after %s, want less than %s", store, took, readyLimit)
 		}
 		t.Logf("%s store: ready after %s, %s resident", store, took.Round(time.Millisecond), server.resident())
 		if err := server.stop(); err != nil {
 			t.Error(err)
 		}
 	}
+}
+
+// untilReady asks /readyz until the server is ready or the time is over, and
+// says how long that took since the given start.
+func untilReady(t *testing.T, client *http.Client, url string, began time.Time) (took time.Duration, ready bool) {
+	t.Helper()
+	for time.Since(began) < readyLimit {
+		answer, err := client.Get(url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode == http.StatusOK {
+			return time.Since(began), true
+		}
+	}
+	return time.Since(began), false
 }
 
 // resident is the memory of the process as Linux counts it.

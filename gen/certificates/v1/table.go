@@ -8,9 +8,9 @@ import "github.com/capstan-dev/capstan/internal/schema"
 var Table = schema.Table{Group: "certificates.k8s.io", Version: "v1",
 	Roots: []schema.Root{
 		{Name: "CertificateSigningRequest", Type: 0},
-		{Name: "CertificateSigningRequestCondition", Type: 23},
+		{Name: "CertificateSigningRequestCondition", Type: 24},
 		{Name: "CertificateSigningRequestSpec", Type: 17},
-		{Name: "CertificateSigningRequestStatus", Type: 21},
+		{Name: "CertificateSigningRequestStatus", Type: 22},
 	},
 	Types: []schema.Type{
 		0: {Name: "certificates/v1.CertificateSigningRequest", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
@@ -18,7 +18,7 @@ var Table = schema.Table{Group: "certificates.k8s.io", Version: "v1",
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 17, Number: 2, Presence: schema.Always},
-			{Name: "status", Type: 21, Number: 3, Presence: schema.Always},
+			{Name: "status", Type: 22, Number: 3, Presence: schema.Always},
 		}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
@@ -79,13 +79,14 @@ var Table = schema.Table{Group: "certificates.k8s.io", Version: "v1",
 		}},
 		18: {Kind: schema.Bytes, Elem: -1},
 		19: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		20: {Kind: schema.Map, Elem: 9},
-		21: {Name: "certificates/v1.CertificateSigningRequestStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
-			{Name: "conditions", Type: 22, Number: 1},
+		20: {Kind: schema.Map, Elem: 21},
+		21: {Kind: schema.List, Binary: schema.BinaryStringList, Elem: 1},
+		22: {Name: "certificates/v1.CertificateSigningRequestStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+			{Name: "conditions", Type: 23, Number: 1},
 			{Name: "certificate", Type: 18, Number: 2},
 		}},
-		22: {Kind: schema.List, ListType: schema.ListMap, Elem: 23, ListKeys: []string{"type"}},
-		23: {Name: "certificates/v1.CertificateSigningRequestCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x5, 0x4, 0x3, 0x2, 0x1, 0x0}, Fields: []schema.Field{
+		23: {Kind: schema.List, ListType: schema.ListMap, Elem: 24, ListKeys: []string{"type"}},
+		24: {Name: "certificates/v1.CertificateSigningRequestCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x5, 0x4, 0x3, 0x2, 0x1, 0x0}, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 1, Number: 6, Presence: schema.Always, Required: true},
 			{Name: "reason", Type: 1, Number: 2},
