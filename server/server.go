@@ -157,7 +157,16 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.store, s.control = engine, s.openControl(engine)
+	s.store = engine
+	kinds := newStoreKinds(s.groups)
+	mixed, err := noteVersions(ctx, engine, kinds)
+	if err != nil {
+		return err
+	}
+	if len(mixed) > 0 {
+		s.store = &currentStore{Store: engine, kinds: mixed}
+	}
+	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
