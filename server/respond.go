@@ -209,12 +209,42 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 	if r.http.Method == http.MethodHead {
 		return nil
 	}
+	if size < netBuffer/2 {
+		return r.writeAll(parts)
+	}
+	return r.together(func() error {
+		if err := r.writeAll(parts); err != nil {
+			return err
+		}
+		if err := http.NewResponseController(r.w).Flush(); err != nil {
+			return &goneError{err}
+		}
+		return nil
+	})
+}
+
+// netBuffer is what net/http gathers before it writes. Answers of half as much go
+// out in one piece with their head.
+const netBuffer = 4 << 10
+
+func (r *request) writeAll(parts [][]byte) error {
 	for _, p := range parts {
 		if err := r.write(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// together makes the writes of send leave in as few system calls as possible.
+func (r *request) together(send func() error) error {
+	t := togetherOf(r.http)
+	t.hold()
+	err := send()
+	if sent := t.release(); sent != nil && err == nil {
+		err = &goneError{sent}
+	}
+	return err
 }
 
 func (r *request) acceptsGzip() bool {

@@ -246,6 +246,7 @@ func (s *Server) listen() error {
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		TLSConfig:         tlsConfig,
+		ConnContext:       withTogether,
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       3 * time.Minute,
 		MaxHeaderBytes:    1 << 20,
@@ -257,7 +258,7 @@ func (s *Server) listen() error {
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
+	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener), "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {
