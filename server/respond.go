@@ -87,11 +87,7 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 // respondBytes answers with an object given as canonical JSON.
 func (s *Server) respondBytes(r *request, code int, kind bodyKind, body []byte) error {
 	if r.accept.Format == codec.Binary {
-		raw, err := s.codecs[kind.table].Append(nil, kind.typ, body)
-		if err != nil {
-			return err
-		}
-		return r.send(code, r.accept.ContentType(), codec.AppendEnvelope(nil, kind.apiVersion, kind.kind, raw))
+		return s.respondBinary(r, code, kind, body)
 	}
 	return s.respondText(r, code, body)
 }
