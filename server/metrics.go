@@ -127,10 +127,13 @@ func (m *metrics) end(r *request) {
 	f := m.find(k)
 	f.requests.Inc()
 	f.durations.Observe(time.Since(r.start).Seconds())
-	if k.resource != nil && k.resource.Deprecated != nil && r.status < 400 {
-		group, version, resource, sub := k.names()
-		m.deprecated.WithLabelValues(group, k.resource.Deprecated.RemovedIn, resource, sub, version).Set(1)
-	}
+}
+
+// useDeprecated notes that somebody who may has asked for what is deprecated,
+// whatever the answer.
+func (m *metrics) useDeprecated(k *seriesKey) {
+	group, version, resource, sub := k.names()
+	m.deprecated.WithLabelValues(group, k.resource.Deprecated.RemovedIn, resource, sub, version).Set(1)
 }
 
 // find gives the series of a key. Its labels are put together once.
