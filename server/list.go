@@ -111,9 +111,7 @@ func (l *list) lookup(ctx context.Context, s *Server) (bool, error) {
 		return false, err
 	}
 	l.reader = reader
-	seen := 0
-	view.Scan(l.prefix, "", func(key string, meta []byte) bool {
-		seen++
+	seen := view.Scan(l.prefix, "", l.selector.Bits(), func(key string, meta []byte) bool {
 		if !l.selector.Matches(key, meta) {
 			return true
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -204,7 +205,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.Load})
-	s.headers = index.New(s.store, index.Config{})
+	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
