@@ -186,7 +186,7 @@ func (r *request) headers(contentType string) {
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noCache
 	}
-	for _, w := range r.warnings {
+	for _, w := range r.told() {
 		h.Add("Warning", `299 - `+strconv.Quote(w))
 	}
 }

@@ -35,7 +35,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
 		"errorGroup":   d.text(&res.ErrorGroup),
-		"hooks":        d.words(&res.Hooks, "hook", "create", "update", "validate"),
+		"hooks":        d.words(&res.Hooks, "hook", "create", "update", "validate", "warn"),
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) },
 		"selectable":   func(n node) { d.selectable(n, res) },
