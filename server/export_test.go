@@ -26,3 +26,6 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 	})
 	return err
 }
+
+// FactTable reads a table of facts.
+var FactTable = factTable
