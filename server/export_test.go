@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"testing"
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
@@ -40,13 +39,4 @@ func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) err
 		return err
 	}
 	return newMigration(s, kinds, report).run(ctx)
-}
-
-// FactTable reads a table of facts: its rows, by column.
-func FactTable(t *testing.T, path string) []map[string]string {
-	var rows []map[string]string
-	for _, r := range factTable(t, path) {
-		rows = append(rows, r)
-	}
-	return rows
 }
