@@ -10,12 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// binaryMedia is the media type of the binary form, metaGroup the group of the
-// representations that every kind has.
-const (
-	binaryMedia = "application/vnd." + profile.MediaTypeWord + ".protobuf"
-	metaGroup   = "meta." + profile.GroupSuffix
-)
+// metaGroup is the group of the representations that every kind has.
+const metaGroup = "meta." + profile.GroupSuffix
 
 // codecs holds the prepared binary form of every table.
 type codecs map[*schema.Table]*codec.BinaryCodec
