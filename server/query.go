@@ -169,7 +169,7 @@ func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
 }
 
 func invalidOptions(kind string, causes []schema.Cause) error {
-	return api.Invalid("meta.k8s.io", kind, "", causes)
+	return api.Invalid(metaGroup, kind, "", causes)
 }
 
 func notSupported(field, value string, supported ...string) schema.Cause {

@@ -30,7 +30,7 @@ func (r *request) negotiate() error {
 
 // offer says which representations the target has.
 func (r *request) offer() codec.Offer {
-	o := codec.Offer{Binary: binaryMedia, MetaGroup: metaGroup}
+	o := codec.Offer{Binary: codec.BinaryMedia, MetaGroup: metaGroup}
 	t := r.target
 	if t.endpoint != nil {
 		if t.aggregated {

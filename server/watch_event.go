@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
@@ -20,7 +21,7 @@ const (
 
 // initialEventsEnd marks the bookmark that closes the initial events
 // (sendInitialEvents).
-const initialEventsEnd = "k8s.io/initial-events-end"
+const initialEventsEnd = profile.GroupSuffix + "/initial-events-end"
 
 // event writes what a change means to this watcher: an object that begins to
 // match its selectors is ADDED, one that ceases to is DELETED with the last

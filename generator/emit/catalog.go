@@ -45,10 +45,11 @@ func Catalog(m *model.Model) ([]File, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"catalog", "profile"} {
-		if err := add("catalog/"+name+".go", "catalog_"+name+".go.tmpl", all); err != nil {
-			return nil, err
-		}
+	if err := add("catalog/catalog.go", "catalog_catalog.go.tmpl", all); err != nil {
+		return nil, err
+	}
+	if err := add("profile/profile.go", "profile.go.tmpl", all); err != nil {
+		return nil, err
 	}
 	return files, add("routes/routes.go", "routes.go.tmpl", all)
 }
