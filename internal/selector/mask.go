@@ -6,7 +6,7 @@ package selector
 //
 // A pod has about a dozen such texts, most of them the same as other pods have.
 // Of the headers that are not chosen about one in two hundred has the bits all
-// the same; with two of 64 bits it is one in ten.
+// the same (with two of 64 bits it would be one in ten, by computation).
 //
 // Invariant, kept with Selector.Bits: a header that a selector chooses has all
 // bits of the selector. The others mostly have not, and need not be looked at.
