@@ -78,6 +78,14 @@ func TestSkip(t *testing.T) {
 		}
 		before.isEscaped = uint64(random.IntN(2))
 		got, want := before, before
+		for k := 0; k < len(text); k += 64 {
+			part := text[k:min(k+64, len(text))]
+			o, c := got.block(part)
+			if wo, wc := want.walk(part); o != wo || c != wc || len(part) == 64 && got != want {
+				t.Fatalf("%q: the block at %d has %x %x and %+v, want %x %x and %+v", text, k, o, c, got, wo, wc, want)
+			}
+		}
+		got, want = before, before
 		n, opens, closes, ok := got.skip(text)
 		if n > 0 {
 			skipped++

@@ -5,8 +5,8 @@ package selector
 // out, which does no harm: a damaged header matches nothing.
 //
 // A pod has about a dozen such texts, most of them the same as other pods have.
-// So one in a hundred headers has bits that it was not asked for; with 64 bits it
-// would be one in eight.
+// Of the headers that are not chosen about one in two hundred has the bits all
+// the same (with two of 64 bits it would be one in ten, by computation).
 //
 // Invariant, kept with Selector.Bits: a header that a selector chooses has all
 // bits of the selector. The others mostly have not, and need not be looked at.
