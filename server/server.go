@@ -174,12 +174,15 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.store = engine
 	kinds := newStoreKinds(s.groups)
-	mixed, err := noteVersions(ctx, engine, kinds)
+	mixed, due, err := noteVersions(ctx, engine, kinds)
 	if err != nil {
 		return err
 	}
 	if len(mixed) > 0 {
 		s.store = &currentStore{Store: engine, kinds: mixed}
+	}
+	if due {
+		s.log.Info("an older release may have stored objects in other versions; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
