@@ -243,8 +243,20 @@ func (r *request) together(send func() error) error {
 	return err
 }
 
+// acceptsGzip reports whether the client names gzip, and not with a weight of zero.
 func (r *request) acceptsGzip() bool {
-	return r.on[compression] && strings.Contains(r.http.Header.Get("Accept-Encoding"), "gzip")
+	for _, header := range r.http.Header["Accept-Encoding"] {
+		for coding := range strings.SplitSeq(header, ",") {
+			name, parameter, _ := strings.Cut(coding, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			key, weight, _ := strings.Cut(strings.ReplaceAll(parameter, " ", ""), "=")
+			return r.on[compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
+		}
+	}
+	return false
+}
 }
 
 func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {

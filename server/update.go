@@ -254,7 +254,7 @@ func prepareUpdate(t target, obj, old document.Value) {
 		}
 		if status {
 			removeAdded(obj, old)
-			keepMetadata(meta, oldMeta)
+			keepMetadata(res, meta, oldMeta)
 		} else if !old.Get("status").Exists() {
 			obj.Remove("status")
 		}
@@ -281,17 +281,6 @@ func removeAdded(obj, old document.Value) {
 	}
 	for _, name := range added {
 		obj.Remove(name)
-	}
-}
-
-// keepMetadata keeps what the status endpoint may not change in metadata.
-func keepMetadata(meta, old document.Value) {
-	for _, field := range []string{"ownerReferences", "finalizers"} {
-		if v := old.Get(field); v.Exists() {
-			meta.Put(field, v)
-		} else {
-			meta.Remove(field)
-		}
 	}
 }
 
