@@ -384,3 +384,23 @@ func (*endless) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestHostileLists: lists in which every element is wrong are refused in time that
+// grows with their length and not with its square, and in an answer of modest size.
+func TestHostileLists(t *testing.T) {
+	h := startServer(t, nil)
+	const policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
+	const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+	var ports strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&ports, `{"name":"P%d","port":0},`, i)
+	}
+	h.refuse(t, []hostile{
+		{"containers", "POST", "/api/v1/namespaces/default/pods", "application/json", fill(`{"metadata":{"name":"x"},"spec":{"containers":[`, `{"name":"-","env":[{"name":"="}]},`, `{"name":"-"}]}}`), 422},
+		{"ports", "POST", "/api/v1/namespaces/default/services", "application/json", `{"metadata":{"name":"x"},"spec":{"ports":[` + strings.TrimSuffix(ports.String(), ",") + `]}}`, 422},
+		{"rules", "POST", policies, "application/json", fill(`{"metadata":{"name":"x"},"spec":{"podSelector":{},"ingress":[`, `{"from":[{},{"ipBlock":{"cidr":"x"}}]},`, `{}]}}`), 422},
+		{"endpoints", "POST", slices, "application/json", fill(`{"metadata":{"name":"x"},"addressType":"IPv4","endpoints":[`, `{"addresses":["x"]},`, `{}]}`), 422},
+		{"finalizers", "POST", configMaps, "application/json", fill(`{"metadata":{"name":"x","finalizers":[`, `"x",`, `"x"]}}`), 422},
+		{"owners", "POST", configMaps, "application/json", fill(`{"metadata":{"name":"x","ownerReferences":[`, `{"uid":"","name":"","apiVersion":"","kind":""},`, `{}]}}`), 422},
+	})
+}

@@ -56,7 +56,9 @@ func validateMetadata(res *api.Resource, meta, old document.Value) []schema.Caus
 type causes []schema.Cause
 
 func (c *causes) add(reason, field, message string) {
-	*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
+	if len(*c) <= api.MaxCauses { // one more than is told, so that this is seen
+		*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
+	}
 }
 
 // format checks text by a named rule; shown is the value as it was sent.

@@ -81,9 +81,26 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.watching, m.events, m.deprecated,
 		inflight("mutating", s.limits.mutating.Load), inflight("readOnly", s.limits.reading.Load),
-		&objectCounts{server: s}, storeFigures{stats},
+		&objectCounts{server: s}, storeFigures{stats}, featureFigures(s.features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// featureFigures says of each gate with an effect whether it is on, as later
+// releases of kube-apiserver do.
+func featureFigures(on features) prometheus.Collector {
+	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
+		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
+	for name, f := range knownFeatures {
+		if f.does != "" {
+			value := 0.0
+			if on[name] {
+				value = 1
+			}
+			enabled.WithLabelValues(name, stageNames[f.stage]).Set(value)
+		}
+	}
+	return enabled
 }
 
 // begin notes what a request is about, and that it is under way if it lasts; end

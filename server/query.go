@@ -108,13 +108,18 @@ type writeOptions struct {
 func (r *request) writeOptions(kind string) (writeOptions, error) {
 	q := &r.query
 	o := writeOptions{user: r.user, manager: apply.ManagerName("", r.http.UserAgent()), validation: "Warn"}
+	if !r.on[fieldValidation] {
+		o.validation = "Ignore"
+	}
 	if q.raw == "" && !r.applies() {
 		return o, nil
 	}
 	var causes []schema.Cause
 	o.dryRun, causes = q.dryRun(causes)
 	if v := q.get("fieldValidation"); v != "" {
-		o.validation = v
+		if r.on[fieldValidation] {
+			o.validation = v
+		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
 			causes = append(causes, notSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))
 		}

@@ -69,6 +69,7 @@ type request struct {
 	user   *authn.User
 	query  query
 	accept codec.MediaType
+	on     features
 
 	warnings []string
 	status   int   // as written; 0 before
@@ -78,8 +79,8 @@ type request struct {
 	detached bool // it goes on after its handler has returned, see stream
 }
 
-func newRequest(c echo.Context, t target) *request {
-	return &request{ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(),
+func newRequest(c echo.Context, t target, on features) *request {
+	return &request{on: on, ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(),
 		query: query{raw: c.Request().URL.RawQuery}}
 }
 

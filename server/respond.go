@@ -218,7 +218,7 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 }
 
 func (r *request) acceptsGzip() bool {
-	return strings.Contains(r.http.Header.Get("Accept-Encoding"), "gzip")
+	return r.on[compression] && strings.Contains(r.http.Header.Get("Accept-Encoding"), "gzip")
 }
 
 func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {

@@ -170,6 +170,15 @@ func forgetFuture(groups []*api.GroupVersion) {
 	}
 }
 
+// forgetHashes leaves out of discovery how resources are stored.
+func forgetHashes(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			gv.Resources[i].StorageVersionHash = ""
+		}
+	}
+}
+
 // minorOf is the number behind the dot of a release: 25 of "1.25".
 func minorOf(release string) int {
 	_, minor, _ := strings.Cut(release, ".")

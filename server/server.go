@@ -24,6 +24,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -39,8 +40,9 @@ type Server struct {
 	cfg             Config
 	log             *slog.Logger
 	accessLog       func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
-	groups          []*api.GroupVersion                                         // all that there are
-	served          []*api.GroupVersion                                         // what of them --runtime-config leaves on
+	features        features
+	groups          []*api.GroupVersion // all that there are
+	served          []*api.GroupVersion // what of them --runtime-config leaves on
 	namespaces      *api.Resource
 	pods            *api.Resource
 	budgets         *api.Resource
@@ -133,6 +135,15 @@ func (s *Server) open(ctx context.Context) error {
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
+	var warnings []string
+	var err error
+	if s.features, warnings, err = parseFeatures(cfg.FeatureGates); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		s.log.Warn(w)
+	}
+	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
 	s.groups = catalog.New(policy.New(cfg.now), conversion.Hooks{})
 	config, err := parseRuntimeConfig(cfg.RuntimeConfig, s.groups)
 	if err != nil {
@@ -140,6 +151,9 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	config.apply(s.groups)
 	forgetFuture(s.groups)
+	if !s.features[versionHashes] {
+		forgetHashes(s.groups)
+	}
 	s.served = served(s.groups)
 	s.codecs = newCodecs(s.groups)
 	s.owners = newOwners(s.groups)
@@ -160,7 +174,16 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.store, s.control = engine, s.openControl(engine)
+	s.store = engine
+	kinds := newStoreKinds(s.groups)
+	mixed, err := noteVersions(ctx, engine, kinds)
+	if err != nil {
+		return err
+	}
+	if len(mixed) > 0 {
+		s.store = &currentStore{Store: engine, kinds: mixed}
+	}
+	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
@@ -185,7 +208,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.Load})
-	s.headers = index.New(s.store, index.Config{})
+	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}

@@ -95,6 +95,37 @@ func TestAnObjectInSeveralVersions(t *testing.T) {
 	}
 }
 
+// A manager that goes on in another version and leaves out what that version has as
+// something else, with a default: the value stays, for without it there is one too.
+func TestApplyInAnotherVersionKeepsWhatHasADefault(t *testing.T) {
+	h := startServer(t, nil)
+	const spec = "kind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n  maxReplicas: 5\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}\n"
+	apply := func(version, more string) reply {
+		t.Helper()
+		r := h.send(http.MethodPatch, "/apis/"+version+autoscalers+"/h?fieldManager=m", applyMedia, []byte("apiVersion: "+version+"\n"+spec+more))
+		if r.code >= 300 {
+			t.Fatalf("%d %s", r.code, r.body)
+		}
+		return r
+	}
+	use := func(r reply) any {
+		return r.field(t, "spec.metrics.0.resource.target.averageUtilization")
+	}
+	apply("autoscaling/v1", "  targetCPUUtilizationPercentage: 50\n")
+	if got := use(apply("autoscaling/v2", "")); got != 50.0 {
+		t.Errorf("in the other version it is %v", got)
+	}
+	metric := "  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 40}}}]\n"
+	apply("autoscaling/v2", metric)
+	if got := use(apply("autoscaling/v2", "")); got != 80.0 {
+		t.Errorf("left out in the same version it is %v", got)
+	}
+	apply("autoscaling/v2", metric)
+	if got := apply("autoscaling/v1", "").field(t, "spec.targetCPUUtilizationPercentage"); got != 40.0 {
+		t.Errorf("back in v1 it is %v", got)
+	}
+}
+
 // Lists, tables, the binary form and watches are in the version that is asked
 // for, and deprecated versions say so, found or not.
 func TestRepresentationsInSeveralVersions(t *testing.T) {

@@ -111,8 +111,15 @@ func Conflict(r GroupResource, name, why string) *Error {
 		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: %s", r, name, why), Name: name, Group: r.Group, Kind: r.Resource}
 }
 
-// Invalid is the 422 that carries all field errors at once.
+// MaxCauses is how many causes one answer tells.
+const MaxCauses = 256
+
+// Invalid is the 422 that carries all field errors at once, up to MaxCauses.
 func Invalid(group, kind, name string, causes []FieldError) *Error {
+	more := len(causes) > MaxCauses
+	if more {
+		causes = causes[:MaxCauses]
+	}
 	parts := make([]string, len(causes))
 	for i, c := range causes {
 		if c.Field == "" {
@@ -120,6 +127,9 @@ func Invalid(group, kind, name string, causes []FieldError) *Error {
 		} else {
 			parts[i] = c.Field + ": " + c.Message
 		}
+	}
+	if more {
+		parts = append(parts, "and more")
 	}
 	text := strings.Join(parts, ", ")
 	if len(parts) > 1 {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -54,6 +55,75 @@ func FuzzContainerEnd(f *testing.F) {
 			t.Fatalf("%q: %d, want %d", b, got, want)
 		}
 	})
+}
+
+// TestSkip: what is open behind blocks that are skipped is what is open when they
+// are walked a byte at a time, and a block in which the container may end is not
+// skipped.
+func TestSkip(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	skipped := 0
+	for range 20000 {
+		text := make([]byte, 64*(1+random.IntN(4))+random.IntN(64))
+		rare := 3 + random.IntN(60)
+		for k := range text {
+			if text[k] = 'a' + byte(random.IntN(26)); random.IntN(rare) == 0 {
+				text[k] = `""\{}[][[]`[random.IntN(10)]
+			}
+		}
+		before := opened{depth: 1 + random.IntN(9)}
+		if random.IntN(3) == 0 {
+			before.inString = ^uint64(0)
+		}
+		before.isEscaped = uint64(random.IntN(2))
+		n, got := before.skip(text)
+		want := before
+		for k, c := range text[:n] {
+			if k%64 == 0 {
+				if closing := want.walk(text[k : k+64]); closing >= want.depth {
+					t.Fatalf("%q: skipped at %d, where %d brackets close and %d are open", text, k, closing, want.depth)
+				}
+			}
+			want.step(c)
+		}
+		if n > 0 {
+			skipped++
+		}
+		if got != want {
+			t.Fatalf("%q after %d bytes from %+v: %+v, want %+v", text, n, before, got, want)
+		}
+	}
+	if skips && skipped < 1000 {
+		t.Errorf("something was skipped %d times only", skipped)
+	}
+}
+
+// walk counts the brackets that close in a text.
+func (o opened) walk(text []byte) (closing int) {
+	for _, c := range text {
+		if o.inString == 0 && (c == '}' || c == ']') {
+			closing++
+		}
+		o.step(c)
+	}
+	return closing
+}
+
+// step goes by one byte. A backslash escapes outside of strings too.
+func (o *opened) step(c byte) {
+	escaped := o.isEscaped != 0
+	o.isEscaped = 0
+	switch {
+	case c == '\\' && !escaped:
+		o.isEscaped = 1
+	case c == '"' && !escaped:
+		o.inString = ^o.inString
+	case o.inString != 0:
+	case c == '{' || c == '[':
+		o.depth++
+	case c == '}' || c == ']':
+		o.depth--
+	}
 }
 
 func BenchmarkContainerEnd(b *testing.B) {

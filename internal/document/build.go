@@ -156,6 +156,7 @@ func (d *Document) copyInto(n int32, from Value) {
 	// for validation to see.
 	nd := &d.nodes[n]
 	nd.first, nd.last, nd.typ = 0, 0, schema.None
+	d.places = places{}
 	nd.flags &= keyEscaped
 	r := reader{d: d, table: d.table, buf: text, pos: off, bit: sideBit}
 	r.value(n, schema.None)

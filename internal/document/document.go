@@ -90,6 +90,7 @@ type Document struct {
 	// Space for one step of the walk; nothing in it outlives the step.
 	sort    []int32
 	scratch []byte
+	places  places
 	dirt    uint32 // counts what makes text differ from its canonical form
 	dead    bool   // released
 }
@@ -123,6 +124,7 @@ var pool = sync.Pool{New: func() any {
 func open(t *schema.Table, src []byte) *Document {
 	d := pool.Get().(*Document)
 	d.table, d.src, d.dead, d.dirt = t, src, false, 0
+	d.places = places{}
 	d.side = append(d.side[:0], constants...)
 	d.nodes = append(d.nodes[:0], node{typ: schema.None, field: noField}, node{typ: schema.None, field: noField})
 	return d
@@ -188,6 +190,7 @@ func (d *Document) link(m int32) {
 
 // linkAfter puts m behind its sibling at; 0 makes it the first.
 func (d *Document) linkAfter(at, m int32) {
+	d.forget(d.nodes[m].parent)
 	p := &d.nodes[d.nodes[m].parent]
 	if at == 0 {
 		d.nodes[m].next, p.first = p.first, m
@@ -203,6 +206,7 @@ func (d *Document) linkAfter(at, m int32) {
 // parent's children. m keeps its own next, so that a loop over the children
 // may remove the one it is at.
 func (d *Document) unlink(prev, m int32) {
+	d.forget(d.nodes[m].parent)
 	p, next := &d.nodes[d.nodes[m].parent], d.nodes[m].next
 	if prev == 0 {
 		p.first = next

@@ -43,7 +43,7 @@ func (d *Document) appendPath(dst []byte, n int32, brackets bool) []byte {
 		switch {
 		case p.kind == Array:
 			dst = append(dst, '[')
-			dst = strconv.AppendInt(dst, int64(d.index(m)), 10)
+			dst = strconv.AppendInt(dst, int64(d.index(m, len(way)-i)), 10)
 			dst = append(dst, ']')
 		case brackets && p.typ >= 0 && d.table.Types[p.typ].Kind == schema.Map:
 			dst = append(dst, '[')
@@ -71,12 +71,51 @@ func cut(name string) string {
 	return name
 }
 
+// place is an element and its position in its list.
+type place struct{ node, index int32 }
+
+// places remembers, for each depth of the tree, the place that was counted last, so
+// that paths of many elements of a long list, which are asked for in order, are not
+// counted from its beginning each time.
+//
+// Invariant: a place with a node is right until an array changes otherwise than by
+// an addition at its end; then all are forgotten.
+type places [8]place
+
 // index is the position of an element in its list; of one that is not linked
-// yet, the position it will get at the end.
-func (d *Document) index(m int32) int {
-	i := 0
-	for c := d.nodes[d.nodes[m].parent].first; c != 0 && c != m; c = d.nodes[c].next {
-		i++
+// yet, the position it will get at the end. depth is how many values are above it.
+func (d *Document) index(m int32, depth int) int {
+	list := d.nodes[m].parent
+	near := &d.places[depth%len(d.places)]
+	at := *near
+	if at.node == 0 || d.nodes[at.node].parent != list {
+		at = place{d.nodes[list].first, 0}
 	}
-	return i
+	if at.node == 0 {
+		return 0
+	}
+	if *near = d.toward(at, m); near.node == m {
+		return int(near.index)
+	}
+	if d.nodes[m].next == 0 && d.nodes[list].last != m {
+		return int(near.index) + 1 // not linked
+	}
+	*near = d.toward(place{d.nodes[list].first, 0}, m) // it was before the place
+	return int(near.index)
+}
+
+// toward counts from a place to an element of the same list, or to its end if the
+// element is not behind that place.
+func (d *Document) toward(at place, m int32) place {
+	for at.node != m && d.nodes[at.node].next != 0 {
+		at = place{d.nodes[at.node].next, at.index + 1}
+	}
+	return at
+}
+
+// forget makes places be counted anew after a change of a list.
+func (d *Document) forget(list int32) {
+	if d.nodes[list].kind == Array {
+		d.places = places{}
+	}
 }

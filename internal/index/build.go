@@ -6,15 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/btree"
-
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
 // build reads a resource's headers from the store. It belongs to whoever set
 // r.building; mu is not held.
 func (x *Index) build(ctx context.Context, r *resource) {
-	b := builder{x: x, r: r, tree: new(btree.Map[string, []byte])}
+	b := builder{x: x, r: r, tree: new(tree)}
 	revision, err := b.scan(ctx)
 
 	x.mu.Lock()
@@ -43,9 +41,9 @@ func (x *Index) build(ctx context.Context, r *resource) {
 type builder struct {
 	x        *Index
 	r        *resource
-	tree     *btree.Map[string, []byte] // nil once it does not fit
-	size     int64                      // of the headers, also of those that do not fit
-	reserved int64                      // part of x.held
+	tree     *tree // nil once it does not fit
+	size     int64 // of the headers, also of those that do not fit
+	reserved int64 // part of x.held
 }
 
 // reserveBytes is how much a builder reserves at a time.
@@ -63,7 +61,7 @@ func (b *builder) scan(ctx context.Context) (uint64, error) {
 			b.tree = nil
 		}
 		if b.tree != nil {
-			b.tree.Load(strings.Clone(e.Key), bytes.Clone(e.Meta))
+			b.tree.Load(strings.Clone(e.Key), b.x.header(bytes.Clone(e.Meta)))
 		}
 		return true
 	})
@@ -110,9 +108,9 @@ func (x *Index) postpone(r *resource, d delta) {
 }
 
 // entryBytes is what a header takes besides the bytes of its key and itself: a
-// place in a node that is half empty, the node's share, and what the allocator
-// adds to two small pieces of memory. TestCost measures it.
-const entryBytes = 100
+// place, with its bits, in a node that is half empty, the node's share, and what
+// the allocator adds to two small pieces of memory. TestCost measures it.
+const entryBytes = 112
 
 func cost(key string, meta []byte) int64 { return int64(entryBytes + len(key) + len(meta)) }
 

@@ -21,6 +21,9 @@ type Config struct {
 	Bytes int64            // memory for all headers; 0 means 64 MiB
 	Idle  time.Duration    // headers that nobody asked for so long are dropped; 0 means 5 minutes
 	Clock func() time.Time // nil means time.Now
+	// Bits makes the summary that is kept beside a header, see View.Scan; nil
+	// means that there is none. It must always give the same for the same bytes.
+	Bits func(meta []byte) uint64
 }
 
 func (c Config) withDefaults() Config {
@@ -32,6 +35,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
+	}
+	if c.Bits == nil {
+		c.Bits = func([]byte) uint64 { return 0 }
 	}
 	return c
 }
@@ -192,7 +198,7 @@ func (x *Index) apply(r *resource, d delta) {
 	if d.gone {
 		r.tree.Delete(d.key)
 	} else {
-		r.tree.Set(d.key, d.meta)
+		r.tree.Set(d.key, x.header(d.meta))
 	}
 	x.shrink()
 }
@@ -208,8 +214,8 @@ type resource struct {
 	size   int64
 	asked  time.Time
 
-	tree   *btree.Map[string, []byte] // nil when it is not held
-	shared *btree.Map[string, []byte] // copy of tree, for views; nil after a change
+	tree   *tree // nil when it is not held
+	shared *tree // copy of tree, for views; nil after a change
 
 	building bool
 	pending  []delta // changes since building began
@@ -225,9 +231,21 @@ type delta struct {
 	meta     []byte
 }
 
+// tree is the headers of a resource by key.
+type tree = btree.Map[string, header]
+
+// header is what the store keeps beside an object. Invariant: bits is Config.Bits
+// of meta.
+type header struct {
+	bits uint64
+	meta []byte
+}
+
+func (x *Index) header(meta []byte) header { return header{x.cfg.Bits(meta), meta} }
+
 // share returns a tree that does not change any more. A copy is one allocation:
 // it has all nodes in common with the tree until a write replaces some there.
-func (r *resource) share() *btree.Map[string, []byte] {
+func (r *resource) share() *tree {
 	if r.shared == nil {
 		r.shared = r.tree.Copy()
 	}

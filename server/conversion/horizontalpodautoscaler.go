@@ -61,7 +61,9 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.V
 
 // AutoscalingV1HorizontalPodAutoscalerToStorage puts the fields of v1 and what its
 // annotations hold together again. Annotations that cannot be read count for
-// nothing.
+// nothing. What has no metrics then has the usual one already here, as in 1.25:
+// so a manager that applied the target in v1, and leaves it out in v2, does not
+// take it away, for without it the object has metrics as well.
 func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Value) {
 	annotations := from.At("metadata", "annotations")
 	spec, status := to.SetObject("spec"), to.SetObject("status")
@@ -77,6 +79,7 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 		metrics = append(metrics, metric{Type: "Resource", Resource: &source{Name: "cpu", Target: target{Type: "Utilization", AverageUtilization: &use}}})
 	}
 	set(spec, "metrics", metrics, len(metrics))
+	DefaultMetrics(spec)
 	var current []metricStatus
 	if n, ok := from.At("status", "currentCPUUtilizationPercentage").Int(); ok {
 		use := int32(n)
@@ -99,6 +102,20 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 		set(spec, "behavior", behavior{b.ScaleUp.rules(), b.ScaleDown.rules()}, 1)
 	}
 	DropAutoscalerAnnotations(to)
+}
+
+// DefaultMetrics makes an autoscaler without metrics go by the use of the processor.
+func DefaultMetrics(spec document.Value) {
+	if spec.Get("metrics").Len() > 0 {
+		return
+	}
+	m := spec.SetArray("metrics").AppendObject()
+	m.SetString("type", "Resource")
+	resource := m.SetObject("resource")
+	resource.SetString("name", "cpu")
+	target := resource.SetObject("target")
+	target.SetString("type", "Utilization")
+	target.SetInt("averageUtilization", 80)
 }
 
 // set writes a value with something in it; one that the field cannot hold is

@@ -40,6 +40,9 @@ func object(t *testing.T, res *api.Resource, seed uint64) *document.Document {
 	root.SetString("apiVersion", res.GV.APIVersion())
 	if res.Kind == "HorizontalPodAutoscaler" {
 		normalAutoscaler(root)
+		if res.GV.Version != "v1" {
+			conversion.DefaultMetrics(root.SetObject("spec")) // as decoding does
+		}
 	}
 	return doc
 }

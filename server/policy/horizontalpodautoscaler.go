@@ -10,18 +10,7 @@ import (
 
 // DefaultHorizontalPodAutoscalerSpec makes an autoscaler without metrics go by the
 // use of the processor.
-func (Policy) DefaultHorizontalPodAutoscalerSpec(v document.Value) {
-	if v.Get("metrics").Len() > 0 {
-		return
-	}
-	m := v.SetArray("metrics").AppendObject()
-	m.SetString("type", "Resource")
-	resource := m.SetObject("resource")
-	resource.SetString("name", "cpu")
-	target := resource.SetObject("target")
-	target.SetString("type", "Utilization")
-	target.SetInt("averageUtilization", 80)
-}
+func (Policy) DefaultHorizontalPodAutoscalerSpec(v document.Value) { conversion.DefaultMetrics(v) }
 
 // DefaultHorizontalPodAutoscalerBehavior fills in the speed limits that are not
 // given.
