@@ -257,7 +257,6 @@ func (r *request) acceptsGzip() bool {
 	}
 	return false
 }
-}
 
 func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {
 	h := r.w.Header()

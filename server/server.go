@@ -49,7 +49,8 @@ type Server struct {
 	budgets         *api.Resource
 	priorityClasses *api.Resource
 	signingRequests *api.Resource
-	classes         *classCache // of all priorities
+	definitions     *api.Resource // of custom resources
+	classes         *classCache   // of all priorities
 	services        *services
 	discovery       discovery
 	store           store.Store
@@ -114,6 +115,7 @@ func (s *Server) startBackground() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopBackground = cancel
 	s.background.Go(func() { s.keepBootstrapped(ctx) })
+	s.background.Go(func() { s.followDefinitions(ctx) })
 	s.every(ctx, flowPause, "flow schemas and priority levels", s.reconcileFlowControl)
 	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
 	s.every(ctx, extensionPause, "what extension servers are told", s.keepExtensionConfig)
@@ -160,7 +162,8 @@ func (s *Server) open(ctx context.Context) error {
 		place         **api.Resource
 		group, plural string
 	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
-		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"}} {
+		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"},
+		{&s.definitions, definitionGroup, "customresourcedefinitions"}} {
 		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}

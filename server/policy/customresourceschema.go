@@ -66,9 +66,14 @@ func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool
 	}
 	w := schemaWalk{c, false}
 	w.schema(s, at, schemaContext{root: true})
-	if !w.unsupported {
-		c.structure(s, at, rootLevel)
-		c.complete(s, s, at, at)
+	if w.unsupported {
+		return
+	}
+	before := len(*c)
+	c.structure(s, at, rootLevel)
+	c.complete(s, s, at, at)
+	if len(*c) == before {
+		c.defaults(s, at)
 	}
 }
 
