@@ -38,6 +38,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 
 	admissionregistrationv1 "github.com/capstan-dev/capstan/gen/admissionregistration/v1"
+	apiextensionsv1 "github.com/capstan-dev/capstan/gen/apiextensions/v1"
 	apiregistrationv1 "github.com/capstan-dev/capstan/gen/apiregistration/v1"
 	certificatesv1 "github.com/capstan-dev/capstan/gen/certificates/v1"
 )
@@ -45,6 +46,7 @@ import (
 // tables are the generated tables, by the folder of their documents.
 var tables = map[string]*schema.Table{
 	"admissionregistration/v1":      &admissionregistrationv1.Table,
+	"apiextensions/v1":              &apiextensionsv1.Table,
 	"apiregistration/v1":            &apiregistrationv1.Table,
 	"apps/v1":                       &appsv1.Table,
 	"authentication/v1":             &authenticationv1.Table,

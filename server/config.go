@@ -178,7 +178,7 @@ const (
 func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
-	setDefault(&c.ServiceAccountIssuer, "https://kubernetes.default.svc")
+	setDefault(&c.ServiceAccountIssuer, "https://"+ownService+".default.svc")
 	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
 	setDefault(&c.ServiceNodePortRange, defaultNodePorts)
 	setDefault(&c.RequestTimeout, defaultRequestTime)

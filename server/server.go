@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -158,8 +159,8 @@ func (s *Server) open(ctx context.Context) error {
 	for _, r := range []struct {
 		place         **api.Resource
 		group, plural string
-	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + catalog.GroupSuffix, "priorityclasses"},
-		{&s.signingRequests, "certificates." + catalog.GroupSuffix, "certificatesigningrequests"}} {
+	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
+		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"}} {
 		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
@@ -246,6 +247,7 @@ func (s *Server) listen() error {
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		TLSConfig:         tlsConfig,
+		ConnContext:       withTogether,
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       3 * time.Minute,
 		MaxHeaderBytes:    1 << 20,
@@ -257,7 +259,7 @@ func (s *Server) listen() error {
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
+	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener), "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {

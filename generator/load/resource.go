@@ -37,7 +37,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"errorGroup": d.text(&res.ErrorGroup),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
-			d.words(&res.Hooks, "hook", "convert", "create", "update", "validate")(n)
+			d.words(&res.Hooks, "hook", "convert", "create", "update", "validate", "warn")(n)
 		},
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) },

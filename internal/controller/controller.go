@@ -57,11 +57,10 @@ type Config struct {
 	Store  store.Store
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
-	Kinds       map[Kind]string
-	RootCA      []byte // PEM: whom the clients in the cluster trust the server by
-	LabelDomain string
-	Now         func() time.Time
-	Logger      *slog.Logger
+	Kinds  map[Kind]string
+	RootCA []byte // PEM: whom the clients in the cluster trust the server by
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Kind names a kind as objects do.
@@ -104,6 +103,7 @@ func Start(cfg Config) *Manager {
 		{RootCA, "root-ca-cert-publisher", newRootCA},
 		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
 		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
+		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
 	} {
 		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
