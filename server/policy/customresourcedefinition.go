@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -63,7 +63,7 @@ func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema
 		c.definitionVersions(spec)
 		c.conversion(spec, !old.Exists() || reviewsKnown(before))
 		if keep := spec.Get("preserveUnknownFields"); keep.Bool() && !before.Get("preserveUnknownFields").Bool() {
-			c.invalid(keep, "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
+			c.invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
 		}
 	}
 	c.storedVersions(obj)
@@ -184,7 +184,7 @@ type Approval struct {
 // ApprovalOf looks at the group and at the annotation of a definition.
 func ApprovalOf(obj document.Value) Approval {
 	group := obj.At("spec", "group").Text()
-	protected := slices.ContainsFunc([]string{catalog.GroupSuffix, labelDomain}, func(domain string) bool {
+	protected := slices.ContainsFunc([]string{profile.GroupSuffix, labelDomain}, func(domain string) bool {
 		return group == domain || strings.HasSuffix(group, "."+domain)
 	})
 	if !protected {

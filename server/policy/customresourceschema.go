@@ -5,7 +5,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// The extensions by which a schema in a definition says more than JSON Schema.
+const (
+	extEmbeddedResource      = profile.ExtensionPrefix + "embedded-resource"
+	extIntOrString           = profile.ExtensionPrefix + "int-or-string"
+	extListMapKeys           = profile.ExtensionPrefix + "list-map-keys"
+	extListType              = profile.ExtensionPrefix + "list-type"
+	extMapType               = profile.ExtensionPrefix + "map-type"
+	extPreserveUnknownFields = profile.ExtensionPrefix + "preserve-unknown-fields"
+	extValidations           = profile.ExtensionPrefix + "validations"
 )
 
 // place is a path that is written only when something is wrong there.
@@ -34,7 +46,7 @@ var schemaTypes = []string{"array", "boolean", "integer", "number", "object", "s
 // rules for status then are those of its property alone.
 var rootMembers = []string{"description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength",
 	"pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example",
-	"x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"}
+	extPreserveUnknownFields, extValidations}
 
 // combinations are the members that hold lists of schemas.
 var combinations = [...]string{"allOf", "oneOf", "anyOf"}
@@ -107,7 +119,7 @@ func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
 	}
 	for name, property := range s.Get("properties").Members() {
 		below := inner
-		if (ctx.root || s.Get("x-kubernetes-embedded-resource").Bool()) && (name == "metadata" || name == "kind" || name == "apiVersion") {
+		if (ctx.root || s.Get(extEmbeddedResource).Bool()) && (name == "metadata" || name == "kind" || name == "apiVersion") {
 			if below.inMetadata = true; ctx.root {
 				below.noDefaults = "in top-level " + name
 			}
@@ -161,25 +173,25 @@ func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 	if s.Get("uniqueItems").Bool() {
 		w.forbidden(at.member("uniqueItems").text(), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
 	}
-	if ctx.inMetadata && s.Get("x-kubernetes-embedded-resource").Bool() {
-		w.forbidden(at.member("x-kubernetes-embedded-resource").text(), "must not be used inside of resource meta")
+	if ctx.inMetadata && s.Get(extEmbeddedResource).Bool() {
+		w.forbidden(at.member(extEmbeddedResource).text(), "must not be used inside of resource meta")
 	}
 }
 
 // extensions checks the members that JSON Schema does not have, those of lists
 // aside.
 func (w *schemaWalk) extensions(s document.Value, at *place) {
-	if keep := s.Get("x-kubernetes-preserve-unknown-fields"); isSet(keep) && !keep.Bool() {
-		w.invalidAt(at.member("x-kubernetes-preserve-unknown-fields").text(), keep, "must be true or undefined")
+	if keep := s.Get(extPreserveUnknownFields); isSet(keep) && !keep.Bool() {
+		w.invalidAt(at.member(extPreserveUnknownFields).text(), keep, "must be true or undefined")
 	}
-	if kind := s.Get("x-kubernetes-map-type"); isSet(kind) {
-		w.needsType(s, at, "object", "x-kubernetes-map-type")
+	if kind := s.Get(extMapType); isSet(kind) {
+		w.needsType(s, at, "object", extMapType)
 		if !kind.Equals("granular") && !kind.Equals("atomic") {
-			w.notSupportedAt(at.member("x-kubernetes-map-type").text(), kind, "atomic", "granular")
+			w.notSupportedAt(at.member(extMapType).text(), kind, "atomic", "granular")
 		}
 	}
-	for i, rule := range s.Get("x-kubernetes-validations").Elements() {
-		path := at.member("x-kubernetes-validations").index(i)
+	for i, rule := range s.Get(extValidations).Elements() {
+		path := at.member(extValidations).index(i)
 		text, sent := strings.TrimSpace(rule.Get("rule").Text()), rule.Get("message").Text()
 		message := strings.TrimSpace(sent)
 		switch {

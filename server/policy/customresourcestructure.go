@@ -37,7 +37,7 @@ func (c *causes) structure(s document.Value, at *place, lvl level) {
 		c.structure(additional, at.member("additionalProperties"), fieldLevel)
 	}
 	c.structureType(s, at, lvl)
-	if lvl == rootLevel || s.Get("x-kubernetes-embedded-resource").Bool() {
+	if lvl == rootLevel || s.Get(extEmbeddedResource).Bool() {
 		c.envelope(properties, at.member("properties"), lvl)
 	}
 	c.valueRules(s, at)
@@ -45,13 +45,13 @@ func (c *causes) structure(s document.Value, at *place, lvl level) {
 
 func (c *causes) structureType(s document.Value, at *place, lvl level) {
 	kind, path := s.Get("type").Text(), at.member("type").text
-	embedded, any := s.Get("x-kubernetes-embedded-resource").Bool(), s.Get("x-kubernetes-preserve-unknown-fields").Bool()
-	either := s.Get("x-kubernetes-int-or-string").Bool()
+	embedded, any := s.Get(extEmbeddedResource).Bool(), s.Get(extPreserveUnknownFields).Bool()
+	either := s.Get(extIntOrString).Bool()
 	switch {
 	case embedded && kind == "":
-		c.required(path(), "must be object if x-kubernetes-embedded-resource is true")
+		c.required(path(), "must be object if "+extEmbeddedResource+" is true")
 	case embedded && kind != "object":
-		c.invalidText(path(), kind, "must be object if x-kubernetes-embedded-resource is true")
+		c.invalidText(path(), kind, "must be object if "+extEmbeddedResource+" is true")
 	case kind == "" && !either && !any:
 		c.required(path(), untypedAt[lvl])
 	}
@@ -59,16 +59,16 @@ func (c *causes) structureType(s document.Value, at *place, lvl level) {
 		c.invalidText(path(), kind, "must be object at the root")
 	}
 	if either && any {
-		c.invalidAt(at.member("x-kubernetes-preserve-unknown-fields").text(), s.Get("x-kubernetes-preserve-unknown-fields"), "must be false if x-kubernetes-int-or-string is true")
+		c.invalidAt(at.member(extPreserveUnknownFields).text(), s.Get(extPreserveUnknownFields), "must be false if "+extIntOrString+" is true")
 	}
 	if either && embedded {
-		c.invalidAt(at.member("x-kubernetes-embedded-resource").text(), s.Get("x-kubernetes-embedded-resource"), "must be false if x-kubernetes-int-or-string is true")
+		c.invalidAt(at.member(extEmbeddedResource).text(), s.Get(extEmbeddedResource), "must be false if "+extIntOrString+" is true")
 	}
 	if embedded && isSet(s.Get("additionalProperties")) {
-		c.forbidden(at.member("additionalProperties").text(), "must not be used if x-kubernetes-embedded-resource is set")
+		c.forbidden(at.member("additionalProperties").text(), "must not be used if "+extEmbeddedResource+" is set")
 	}
 	if embedded && !any && s.Get("properties").Len() == 0 {
-		c.required(at.member("properties").text(), "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields")
+		c.required(at.member("properties").text(), "must not be empty if "+extEmbeddedResource+" is true without "+extPreserveUnknownFields)
 	}
 }
 
@@ -106,7 +106,7 @@ func count(v document.Value) int {
 
 // valueRules checks what a schema demands of values besides their structure.
 func (c *causes) valueRules(s document.Value, at *place) {
-	either := s.Get("x-kubernetes-int-or-string").Bool()
+	either := s.Get(extIntOrString).Bool()
 	skipAny := either && bothTypes(s.Get("anyOf"))
 	c.values(s, at, skipAny, either && !skipAny && bothTypes(s.Get("allOf").Index(0).Get("anyOf")))
 }
@@ -142,9 +142,9 @@ func bothTypes(anyOf document.Value) bool {
 // be where only values are restricted.
 var outside = [...]struct{ name, want string }{
 	{"type", "empty"}, {"additionalProperties", "undefined"}, {"default", "undefined"}, {"title", "empty"}, {"description", "empty"}, {"nullable", "false"},
-	{"x-kubernetes-preserve-unknown-fields", "false"}, {"x-kubernetes-embedded-resource", "false"}, {"x-kubernetes-int-or-string", "false"},
-	{"x-kubernetes-list-map-keys", "empty"}, {"x-kubernetes-list-type", "undefined"}, {"x-kubernetes-map-type", "undefined"},
-	{"x-kubernetes-validations", "empty"},
+	{extPreserveUnknownFields, "false"}, {extEmbeddedResource, "false"}, {extIntOrString, "false"},
+	{extListMapKeys, "empty"}, {extListType, "undefined"}, {extMapType, "undefined"},
+	{extValidations, "empty"},
 }
 
 // nested checks a schema below allOf, anyOf, oneOf or not: it says which values are
