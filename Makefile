@@ -11,6 +11,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Longest that one fuzz target or stress run may take.
 FUZZTIME ?= 1m
+OBJECTS ?= 1000000
 STRESSTIME ?= 10m
 
 .PHONY: help
@@ -85,7 +86,8 @@ bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of ann
 	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME each
+fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through all validators
+	CAPSTAN_OBJECTS=$(OBJECTS) go test -count 1 -timeout 1h -run TestValidatorsAgree ./generator
 	@for module in . internal/e2e; do \
 	  for pkg in $$(go -C $$module list ./... ); do \
 	    case $$pkg in */e2e) continue;; esac; \

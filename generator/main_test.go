@@ -207,8 +207,9 @@ func TestGenIsNeverHalfWritten(t *testing.T) {
 			t.Errorf("%s: %v is left behind, error %v", want, left, err)
 		}
 	}
-	if err := generate(root, []emitter{one("new.go")}, &bytes.Buffer{}); err != nil {
-		t.Fatal(err)
+	var said bytes.Buffer
+	if err := generate(root, []emitter{one("new.go")}, &said); err != nil || !strings.HasPrefix(said.String(), "gen/: 1 files, 0 KiB, in ") {
+		t.Fatalf("said %q, error %v", said.String(), err)
 	}
 	if left, err := os.ReadDir(gen); err != nil || len(left) != 1 || left[0].Name() != "new.go" {
 		t.Errorf("after all gen/ holds %v, error %v", left, err)
