@@ -8,14 +8,14 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
 const (
-	definitionGroup = "apiextensions." + catalog.GroupSuffix
+	definitionGroup = "apiextensions." + profile.GroupSuffix
 	// definitionFinalizer holds a definition until no object of it is left.
 	definitionFinalizer = "customresourcecleanup." + definitionGroup
 	// definitionManager is the manager of the status of definitions.

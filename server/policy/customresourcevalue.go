@@ -62,7 +62,7 @@ func expectedType(s document.Value) string {
 	if kind := s.Get("type").Text(); kind != "" {
 		return kind
 	}
-	if s.Get("x-kubernetes-int-or-string").Bool() {
+	if s.Get(extIntOrString).Bool() {
 		return "integer or string"
 	}
 	return ""
@@ -143,8 +143,8 @@ func (c *causes) objectValue(v, s document.Value, at, root *place) {
 		}
 	}
 	properties, additional := s.Get("properties"), s.Get("additionalProperties")
-	open := additional.Bool() || s.Get("x-kubernetes-preserve-unknown-fields").Bool()
-	embedded := s.Get("x-kubernetes-embedded-resource").Bool()
+	open := additional.Bool() || s.Get(extPreserveUnknownFields).Bool()
+	embedded := s.Get(extEmbeddedResource).Bool()
 	for name, member := range v.Members() {
 		switch property := properties.Get(name); {
 		case property.Exists():

@@ -47,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"deploy"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "8aSe+NMegvE=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Validate: h.ValidateDeployment, Warn: h.WarnDeployment},
+			Hooks:         &api.Hooks{Update: h.UpdateDeployment, Validate: h.ValidateDeployment, Warn: h.WarnDeployment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the deployment.", Path: ".metadata.name"},
 				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Cell: h.CellDeploymentReady},

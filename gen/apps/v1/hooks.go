@@ -67,6 +67,8 @@ type Hooks interface {
 	DefaultVolume(v document.Value)
 	// UpdateDaemonSet keeps of old what only the server may change.
 	UpdateDaemonSet(obj, old document.Value)
+	// UpdateDeployment keeps of old what only the server may change.
+	UpdateDeployment(obj, old document.Value)
 	// UpdateStatefulSet keeps of old what only the server may change.
 	UpdateStatefulSet(obj, old document.Value)
 	// ValidateDaemonSet finds what the schema cannot say; old is absent on create.
