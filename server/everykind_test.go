@@ -258,7 +258,7 @@ func (l *life) changes() {
 	}
 	meta["labels"] = fields{"six": "f"}
 	l.ask(http.StatusConflict, "PUT", l.object, "application/json", obj)
-	meta["resourceVersion"] = ""
+	meta["resourceVersion"] = read(t, l.get(l.object).body)["metadata"].(fields)["resourceVersion"]
 	if got := read(t, l.ask(http.StatusOK, "PUT", l.object+"?dryRun=All", "application/json", obj).body); label(got, "six") != "f" {
 		t.Errorf("the dry run made the labels %v", got["metadata"].(fields)["labels"])
 	}

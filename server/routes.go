@@ -22,7 +22,11 @@ func (s *Server) routes() http.Handler {
 	e.Pre(withoutLastSlash)
 	routes.Register(e, s.groups, resourceHandler{s})
 
+	var paths []string // of the index
 	endpoint := func(path string, t target) {
+		if !strings.HasSuffix(path, "/") {
+			paths = append(paths, path)
+		}
 		t.place = firstStep(path)
 		h := func(c echo.Context) error { return s.serve(c, t) }
 		e.Any(path, h)
@@ -48,7 +52,12 @@ func (s *Server) routes() http.Handler {
 			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), place: "/" + name, open: true})
 		}
 		e.Any("/"+name+"/:check", h)
+		for _, c := range s.healthChecks(name) {
+			paths = append(paths, "/"+name+"/"+c.name)
+		}
 	}
+	slices.Sort(paths)
+	endpoint("/", target{endpoint: s.index(paths)})
 	s.profiling(e)
 	unknown := func(c echo.Context) error {
 		if !slices.Contains(knownMethods, c.Request().Method) {
@@ -57,7 +66,6 @@ func (s *Server) routes() http.Handler {
 		return s.serve(c, target{})
 	}
 	e.RouteNotFound("/*", unknown)
-	e.RouteNotFound("/", unknown)
 	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = unknown(c) }
 	return e
 }

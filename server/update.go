@@ -41,7 +41,7 @@ func (s *Server) update(r *request) error {
 			created = true
 			return obj, s.mayCreate(r.ctx, t, meta)
 		}
-		return obj, nil
+		return obj, checkConditional(t, meta)
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,26 @@
+package server_test
+
+import "testing"
+
+// Of some resources only a known version is replaced; patches need none, and a PUT
+// that creates has none.
+func TestReplacingWithoutAVersion(t *testing.T) {
+	h := startServer(t, nil)
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+	const budget = `{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{}}}`
+	h.run(t, []step{
+		{"by PUT", "PUT", leases + "/l", "", `{"metadata":{"name":"l"},"spec":{"holderIdentity":"a"}}`, 201, ""},
+		{"again", "PUT", leases + "/l", "", `{"metadata":{"name":"l"},"spec":{"holderIdentity":"b"}}`, 422, `leases.coordination.k8s.io \"l\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update`},
+		{"zero", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"0"}}`, 422, `"field":"metadata.resourceVersion"`},
+		{"dry run", "PUT", leases + "/l?dryRun=All", "", `{"metadata":{"name":"l"}}`, 422, "must be specified"},
+		{"stale", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"1"}}`, 409, "Conflict"},
+		{"patch", "PATCH", leases + "/l", mergePatch, `{"spec":{"holderIdentity":"c"}}`, 200, `"c"`},
+		{"budget", "POST", budgetPath, "", budget, 201, ""},
+		{"budget again", "PUT", budgetPath + "/b", "", budget, 422, "must be specified"},
+		{"its status", "PUT", budgetPath + "/b/status", "", budget, 422, "must be specified"},
+		{"others may", "POST", configMaps, "", configMap("c", `{"a":"1"}`), 201, ""},
+		{"be replaced", "PUT", configMaps + "/c", "", configMap("c", `{"a":"2"}`), 200, `"a":"2"`},
+	})
+	version := h.get(leases+"/l").field(t, "metadata.resourceVersion").(string)
+	h.run(t, []step{{"known", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"` + version + `"},"spec":{"holderIdentity":"d"}}`, 200, `"d"`}})
+}
