@@ -34,10 +34,11 @@ build: ## Build bin/capstan
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
 
+# The server of e2e is a process: a cached result would know nothing of it.
 .PHONY: test
 test: ## Run all tests, real kubectl and client-go included
 	go test -timeout 8m ./...
-	go -C internal/e2e test -timeout 8m ./...
+	go -C internal/e2e test -count 1 -timeout 8m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
@@ -18,7 +18,7 @@ import (
 // saves them a request for every group version. 1.25 does not have it; a client
 // that does not ask is answered as by 1.25.
 
-const discoveryGroup = "apidiscovery." + catalog.GroupSuffix
+const discoveryGroup = "apidiscovery." + profile.GroupSuffix
 
 type groupDiscoveryList struct {
 	v1.TypeMeta `json:",inline"`

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -17,7 +17,7 @@ const registrationPause = time.Minute
 
 // registrationGroup is the group of the objects that name all group versions, itself
 // not among them.
-const registrationGroup = "apiregistration." + catalog.GroupSuffix
+const registrationGroup = "apiregistration." + profile.GroupSuffix
 
 // keepAPIServices keeps an object for every group version that the server serves
 // itself: it says in which order they are shown, and that they are there.
@@ -42,7 +42,7 @@ func (s *Server) keepAPIService(ctx context.Context, res *api.Resource, gv *api.
 		spec["group"] = gv.Group
 	}
 	text, err := json.Marshal(map[string]any{"spec": spec,
-		"metadata": map[string]any{"name": name, "labels": map[string]any{"kube-aggregator." + catalog.LabelDomain + "/automanaged": "onstart"}}})
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"kube-aggregator." + profile.LabelDomain + "/automanaged": "onstart"}}})
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (s *Server) readObject(r *request, want bodyKind, validation string) (*docu
 
 // toJSON turns a body of any accepted media type into JSON text.
 func (s *Server) toJSON(contentType string, body []byte, want bodyKind) ([]byte, []document.Problem, error) {
-	media, err := codec.ParseContentType(contentType, binaryMedia)
+	media, err := codec.ParseContentType(contentType, codec.BinaryMedia)
 	if err != nil {
 		return nil, nil, err
 	}

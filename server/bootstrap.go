@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -72,7 +72,7 @@ func (s *Server) keepBootstrapped(ctx context.Context) {
 }
 
 // flowGroup is the group whose objects are reconciled not only at the start.
-const flowGroup = "flowcontrol.apiserver." + catalog.GroupSuffix
+const flowGroup = "flowcontrol.apiserver." + profile.GroupSuffix
 
 // reconcileFlowControl is reconcileBootstrap for the objects of flowGroup.
 func (s *Server) reconcileFlowControl(ctx context.Context) error {
@@ -82,7 +82,7 @@ func (s *Server) reconcileFlowControl(ctx context.Context) error {
 // reconcileBootstrap brings every object of server/bootstrap whose kind is served, and
 // whose apiVersion begins with prefix, into existence, or gives it what it lacks.
 func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
-	all, err := bootstrap.Objects(catalog.GroupSuffix, catalog.LabelDomain)
+	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain)
 	if err != nil {
 		return err
 	}
@@ -126,11 +126,11 @@ func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error 
 	} else if err != nil {
 		return err
 	}
-	reconcile, annotation := bootstrap.Reconcile, "rbac.authorization."+catalog.LabelDomain+"/autoupdate"
+	reconcile, annotation := bootstrap.Reconcile, "rbac.authorization."+profile.LabelDomain+"/autoupdate"
 	switch res.GV.Group {
-	case "rbac.authorization." + catalog.GroupSuffix:
+	case "rbac.authorization." + profile.GroupSuffix:
 	case flowGroup:
-		reconcile, annotation = bootstrap.ReconcileSpec, "apf."+catalog.LabelDomain+"/autoupdate-spec"
+		reconcile, annotation = bootstrap.ReconcileSpec, "apf."+profile.LabelDomain+"/autoupdate-spec"
 	default:
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 )
@@ -47,7 +48,7 @@ type Credentials struct {
 }
 
 // adminName is the user name in the administrator's certificate.
-const adminName = "kubernetes-admin"
+const adminName = profile.MediaTypeWord + "-admin"
 
 // loadCredentials reads the certificates that the configuration names, and makes
 // or renews those that are the server's own. The configuration has its defaults.
@@ -190,7 +191,7 @@ func newAuthorizer(c *Config) (authz.Authorizer, error) {
 // server, sorted.
 func servingNames(c *Config) []string {
 	names := []string{"localhost", "127.0.0.1", "::1",
-		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+		ownService, ownService + ".default", ownService + ".default.svc", ownService + ".default.svc.cluster.local"}
 	if host, err := os.Hostname(); err == nil && hostName.MatchString(host) {
 		names = append(names, strings.ToLower(host))
 	}

@@ -4,17 +4,14 @@ import (
 	"slices"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// binaryMedia is the media type of the binary form, metaGroup the group of the
-// representations that every kind has.
-const (
-	binaryMedia = "application/vnd." + catalog.MediaTypeWord + ".protobuf"
-	metaGroup   = "meta." + catalog.GroupSuffix
-)
+// metaGroup is the group of the representations that every kind has.
+const metaGroup = "meta." + profile.GroupSuffix
 
 // codecs holds the prepared binary form of every table.
 type codecs map[*schema.Table]*codec.BinaryCodec

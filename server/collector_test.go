@@ -213,8 +213,12 @@ func TestSecondDeleteOnlyShortensTheGracePeriod(t *testing.T) {
 // connections.
 func (h *harness) fill(n int, namespace string, body func(i int) string) {
 	h.t.Helper()
+	next := make(chan int, n) // holds all, so that a client that gives up stops nobody
+	for i := range n {
+		next <- i
+	}
+	close(next)
 	var wg sync.WaitGroup
-	next := make(chan int)
 	for range 2 {
 		wg.Go(func() {
 			for i := range next {
@@ -224,10 +228,6 @@ func (h *harness) fill(n int, namespace string, body func(i int) string) {
 			}
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
 	wg.Wait()
 }
 

@@ -40,6 +40,12 @@ type Config struct {
 	// RuntimeConfig turns group versions and resources on and off, see
 	// parseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions are off.
 	RuntimeConfig []string
+	// FeatureGates turns features on and off, see parseFeatures:
+	// "APIListChunking=false".
+	FeatureGates []string
+	// ShowHiddenMetricsForVersion names the release before this one, whose hidden
+	// metrics are to be shown. There are none, so nothing but the name is checked.
+	ShowHiddenMetricsForVersion string
 
 	// BindAddress is the IP address to listen on. Default 127.0.0.1.
 	BindAddress string
@@ -172,7 +178,7 @@ const (
 func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
-	setDefault(&c.ServiceAccountIssuer, "https://kubernetes.default.svc")
+	setDefault(&c.ServiceAccountIssuer, "https://"+ownService+".default.svc")
 	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
 	setDefault(&c.ServiceNodePortRange, defaultNodePorts)
 	setDefault(&c.RequestTimeout, defaultRequestTime)
@@ -218,6 +224,12 @@ func (c *Config) Validate() error {
 
 	if d.DataDir == "" && !d.InMemory {
 		wrong("data directory: not set; name one (--data-dir), or keep everything in memory (--in-memory)")
+	}
+	if _, _, err := parseFeatures(d.FeatureGates); err != nil {
+		all = append(all, err)
+	}
+	if err := checkHiddenMetrics(d.ShowHiddenMetricsForVersion); err != nil {
+		all = append(all, err)
 	}
 	if err := admission.CheckNames(append(d.EnableAdmissionPlugins, d.DisableAdmissionPlugins...)); err != nil {
 		all = append(all, err)

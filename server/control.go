@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -29,6 +30,7 @@ const controlSocket = "control.sock"
 // moment.
 //
 //	POST /backup?to=DIR   an online backup; answers with store.Stats
+//	POST /migrate         a migration; a MigrationStep on each line, then {"error":…}
 //	GET  /stats           store.Stats
 type control struct {
 	http *http.Server
@@ -37,14 +39,14 @@ type control struct {
 
 // openControl begins to listen. Without the socket a server does all else, so
 // that what is in its way is only logged.
-func (s *Server) openControl(engine *store.Engine) *control {
+func (s *Server) openControl(engine *store.Engine, kinds storeKinds) *control {
 	if !s.cfg.keepsFiles() {
 		return nil
 	}
 	path := filepath.Join(s.cfg.DataDir, controlSocket)
 	l, err := listenPrivately(s.cfg.DataDir, path)
 	if err != nil {
-		s.log.Warn("the commands 'capstan store backup' and 'capstan store stats' will not reach this server", "error", err)
+		s.log.Warn("the commands 'capstan store backup', 'migrate' and 'stats' will not reach this server", "error", err)
 		return nil
 	}
 	mux := http.NewServeMux()
@@ -61,6 +63,25 @@ func (s *Server) openControl(engine *store.Engine) *control {
 		}
 		s.log.Info("the store was backed up", "to", to)
 		writeStats(w, engine)
+	})
+	var migrating sync.Mutex
+	mux.HandleFunc("POST /migrate", func(w http.ResponseWriter, r *http.Request) {
+		if !migrating.TryLock() {
+			http.Error(w, "a migration is running already; wait for its end", http.StatusConflict)
+			return
+		}
+		defer migrating.Unlock()
+		lines := json.NewEncoder(w)
+		say := func(line any) {
+			_ = lines.Encode(line) // the operator may have gone, which ends the request's context
+			_ = http.NewResponseController(w).Flush()
+		}
+		if err := newMigration(engine, kinds, func(step MigrationStep) { say(step) }).run(r.Context()); err != nil {
+			s.log.Warn("a migration of the store stopped", "error", err)
+			say(migrationLine{Error: err.Error()})
+			return
+		}
+		s.log.Info("the store was migrated")
 	})
 	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, path: path}
 	go func() { _ = c.http.Serve(l) }() // ends with close
@@ -116,26 +137,65 @@ func (c Control) Stats(ctx context.Context) (store.Stats, error) {
 	return c.call(ctx, http.MethodGet, "/stats")
 }
 
+// migrationLine is a line of the answer to a migration.
+type migrationLine struct {
+	MigrationStep
+	Error string `json:"error,omitempty"`
+}
+
+// Migrate has the server run a migration, see MigrateStore. It goes on until it is
+// done, or until ctx ends.
+func (c Control) Migrate(ctx context.Context, report func(MigrationStep)) error {
+	body, err := c.ask(ctx, http.MethodPost, "/migrate")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = body.Close() }()
+	for lines := json.NewDecoder(body); ; {
+		var line migrationLine
+		switch err := lines.Decode(&line); {
+		case err != nil:
+			return fmt.Errorf("the server ended before the migration did; run it again to go on: %w", err)
+		case line.Error != "":
+			return errors.New(line.Error)
+		}
+		report(line.MigrationStep)
+		if line.Done {
+			_, err := io.Copy(io.Discard, body) // to the end: then another one can begin
+			return err
+		}
+	}
+}
+
 func (c Control) call(ctx context.Context, method, path string) (stats store.Stats, err error) {
+	body, err := c.ask(ctx, method, path)
+	if err != nil {
+		return stats, err
+	}
+	defer func() { _ = body.Close() }()
+	if err := json.NewDecoder(body).Decode(&stats); err != nil {
+		return stats, fmt.Errorf("the server's answer cannot be read: %w", err)
+	}
+	return stats, nil
+}
+
+// ask returns the body of a successful answer.
+func (c Control) ask(ctx context.Context, method, path string) (io.ReadCloser, error) {
 	socket := filepath.Join(c.DataDir, controlSocket)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}}}
 	request, err := http.NewRequestWithContext(ctx, method, "http://capstan"+path, nil)
 	if err != nil {
-		return stats, err
+		return nil, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return stats, fmt.Errorf("cannot reach the server that uses %s: %w; run this as the server's user on its machine, or stop the server", c.DataDir, err)
+		return nil, fmt.Errorf("cannot reach the server that uses %s: %w; run this as the server's user on its machine, or stop the server", c.DataDir, err)
 	}
-	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what there is of it
-		return stats, errors.New(strings.TrimSpace(string(text)))
+		return nil, errors.Join(errors.New(strings.TrimSpace(string(text))), response.Body.Close())
 	}
-	if err := json.NewDecoder(response.Body).Decode(&stats); err != nil {
-		return stats, fmt.Errorf("the server's answer cannot be read: %w", err)
-	}
-	return stats, nil
+	return response.Body, nil
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/controller"
@@ -20,7 +19,6 @@ func (s *Server) startControllers() *controller.Manager {
 		Store:       s.store,
 		Kinds:       make(map[controller.Kind]string),
 		RootCA:      s.credentials.CA,
-		LabelDomain: catalog.LabelDomain,
 		Now:         s.cfg.now,
 		Logger:      s.log,
 	}

@@ -77,6 +77,9 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 			}
 			return store.Entry{}, res.Invalid(name, causes)
 		}
+		if try == 1 {
+			opts.warn(target{resource: res}, obj, document.Value{})
+		}
 		if err := s.checkAdmission(ctx, target{resource: res, namespace: namespace}, opts.user, obj, document.Value{}); err != nil {
 			claim.Release()
 			return store.Entry{}, err

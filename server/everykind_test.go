@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -55,7 +56,7 @@ type fields = map[string]any
 // example is the first example of the kind.
 func (l *life) example() fields {
 	l.t.Helper()
-	dir, _, _ := strings.Cut(l.res.GV.Group, "."+catalog.GroupSuffix)
+	dir, _, _ := strings.Cut(l.res.GV.Group, "."+profile.GroupSuffix)
 	if dir == "" {
 		dir = "core"
 	}
@@ -160,7 +161,7 @@ func (l *life) forms(created []byte) {
 		t.Errorf("as YAML it is\n%s\nwant\n%s", got, want)
 	}
 	for form, kind := range map[string]string{"Table": "Table", "PartialObjectMetadata": "PartialObjectMetadata"} {
-		got := read(t, l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", "application/json;as="+form+";v=v1;g=meta."+catalog.GroupSuffix).body)
+		got := read(t, l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", "application/json;as="+form+";v=v1;g=meta."+profile.GroupSuffix).body)
 		if got["kind"] != kind {
 			t.Errorf("as %s it is a %v", form, got["kind"])
 		}

@@ -3,8 +3,13 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/policy"
 )
 
 // Indexed reports whether the header index has the resource with a prefix.
@@ -25,4 +30,13 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 		return nil
 	})
 	return err
+}
+
+// Migrate is MigrateStore on a store that is open.
+func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) error {
+	kinds := newStoreKinds(catalog.New(policy.New(time.Now), conversion.Hooks{}))
+	if _, err := noteVersions(ctx, s, kinds); err != nil {
+		return err
+	}
+	return newMigration(s, kinds, report).run(ctx)
 }

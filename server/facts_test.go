@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -58,7 +59,7 @@ func (known examples) of(t *testing.T, res *api.Resource) [][]byte {
 	if all, ok := known[res]; ok {
 		return all
 	}
-	dir := strings.TrimSuffix(res.GV.Group, "."+catalog.GroupSuffix)
+	dir := strings.TrimSuffix(res.GV.Group, "."+profile.GroupSuffix)
 	if dir == "" {
 		dir = "core"
 	}

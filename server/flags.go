@@ -33,6 +33,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.History, "history", c.History, "how long old revisions can be read and watches resumed")
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig, "what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
+	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, featureHelp())
+	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion, "the release before this one (1.24), to show the metrics that this one hides; there are none")
 	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them, 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
 
 	fs.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "IP address to listen on; 0.0.0.0 for all of this machine's")

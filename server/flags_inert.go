@@ -42,7 +42,7 @@ const inertOptions = `
 	egress-selector-config-file encryption-provider-config endpoint-reconciler-type
 	etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 	etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
-	event-ttl external-hostname feature-gates goaway-chance http2-max-streams-per-connection
+	event-ttl external-hostname goaway-chance http2-max-streams-per-connection
 	identity-lease-duration-seconds identity-lease-renew-interval-seconds
 	kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port
 	kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
@@ -54,7 +54,7 @@ const inertOptions = `
 	proxy-client-cert-file proxy-client-key-file
 	service-account-api-audiences service-account-jwks-uri service-account-key-file
 	service-account-max-token-expiration
-	show-hidden-metrics-for-version stderrthreshold storage-backend storage-media-type
+	stderrthreshold storage-backend storage-media-type
 	strict-transport-security-directives target-ram-mb tls-sni-cert-key tracing-config-file vmodule watch-cache-sizes
 `
 

@@ -75,11 +75,11 @@ func TestFlagErrors(t *testing.T) {
 
 func TestInertFlags(t *testing.T) {
 	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
-		"--oidc-required-claim=hd=kit --watch-cache=false --feature-gates A=true,B=false --enable_bootstrap_token_auth --runtime-config api/all=true")
+		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true")
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
-	want := []string{"--allow-privileged", "--enable-bootstrap-token-auth", "--etcd-servers", "--feature-gates", "--oidc-required-claim",
+	want := []string{"--allow-privileged", "--enable-bootstrap-token-auth", "--etcd-servers", "--oidc-required-claim",
 		"--service-account-key-file", "--watch-cache"}
 	if got := Ineffective(fs); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -61,7 +61,7 @@ func (s *Server) openList(r *request) (*list, error) {
 	}
 	t := r.target
 	l := &list{selector: sel, prefix: prefixOf(t.resource, t.namespace), single: !t.resource.Namespaced || t.namespace != ""}
-	if limit != nil && *limit > 0 {
+	if limit != nil && *limit > 0 && r.on[listChunking] {
 		l.limit = *limit
 	}
 	at, err := s.listRevision(r, l)
@@ -77,7 +77,7 @@ func (s *Server) openList(r *request) (*list, error) {
 	if l.reader, err = s.store.At(r.ctx, at); err != nil {
 		return nil, readError(err, at, r.query.get("continue") != "")
 	}
-	if err := l.plan(r.ctx, s); err != nil {
+	if err := l.plan(r.ctx, s, r.on[remainingCount]); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -111,9 +111,7 @@ func (l *list) lookup(ctx context.Context, s *Server) (bool, error) {
 		return false, err
 	}
 	l.reader = reader
-	seen := 0
-	view.Scan(l.prefix, "", func(key string, meta []byte) bool {
-		seen++
+	seen := view.Scan(l.prefix, "", l.selector.Bits(), func(key string, meta []byte) bool {
 		if !l.selector.Matches(key, meta) {
 			return true
 		}
@@ -159,7 +157,7 @@ func (s *Server) listRevision(r *request, l *list) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if token != "" {
+	if token != "" && r.on[listChunking] {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}
@@ -205,7 +203,7 @@ func checkMatch(version, match, token string, watch bool) []schema.Cause {
 
 // plan finds where the page ends, so that the list's metadata can be written
 // before its items. It looks at keys and headers only.
-func (l *list) plan(ctx context.Context, s *Server) error {
+func (l *list) plan(ctx context.Context, s *Server, count bool) error {
 	if l.limit == 0 {
 		return nil
 	}
@@ -222,7 +220,7 @@ func (l *list) plan(ctx context.Context, s *Server) error {
 		return err
 	}
 	l.token = s.pages.seal(l.reader.Revision(), l.prefix, l.next)
-	if l.selector.Everything() {
+	if count && l.selector.Everything() {
 		n, err := l.reader.Count(ctx, l.prefix, l.next)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -145,7 +146,7 @@ func (c *causes) addedFinalizers(meta, old document.Value) {
 }
 
 // builtInFinalizers are the finalizers without a domain.
-var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, "kubernetes": true}
+var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, profile.MediaTypeWord: true}
 
 func holds(list document.Value, text string) bool {
 	for _, v := range list.Elements() {

@@ -23,6 +23,20 @@ func (s *Server) openAPI2(r *request) error {
 	return s.cached(r, "application/json", doc.Hash, doc.JSON)
 }
 
+// openAPI3Routes adds the paths of the third version of OpenAPI.
+func (s *Server) openAPI3Routes(endpoint func(string, target)) {
+	if !s.features[openAPIV3] {
+		return
+	}
+	endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
+	for _, doc := range openapi.V3() {
+		if !s.servesOpenAPI(doc.Path) {
+			continue
+		}
+		endpoint("/openapi/v3/"+doc.Path, target{endpoint: s.openAPI3(doc), ownForm: true})
+	}
+}
+
 // openAPI3Index answers /openapi/v3: where each group version's document is,
 // with its hash, so that clients fetch it once.
 func (s *Server) openAPI3Index(r *request) error {

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -20,7 +20,7 @@ import (
 const (
 	// ownService is the name of the service that clients inside reach the server by,
 	// in the namespace default, and of its endpoints.
-	ownService = "kubernetes"
+	ownService = profile.MediaTypeWord
 	// ownServicePause is how often the service and its endpoints are looked after.
 	ownServicePause = 10 * time.Second
 	// namespacePause is how often the system namespaces are.
@@ -53,8 +53,8 @@ func (s *Server) keepOwnService(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	service := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP",
-		"clusterIP":%q,"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","ports":%s}}`, ownService, allocate.First(ranges[0]), ports)
+	service := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"component":"apiserver","provider":%q}},"spec":{"type":"ClusterIP",
+		"clusterIP":%q,"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","ports":%s}}`, ownService, profile.MediaTypeWord, allocate.First(ranges[0]), ports)
 	err = s.keep(ctx, s.services.resource, "default", ownService, service, func(have, want document.Value) {
 		have.Get("spec").Put("ports", want.At("spec", "ports"))
 	})
@@ -67,13 +67,13 @@ func (s *Server) keepOwnService(ctx context.Context) error {
 		return nil
 	}
 	endpoints := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true"}},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}]}`,
-		ownService, "endpointslice."+catalog.LabelDomain+"/skip-mirror", address, port)
+		ownService, "endpointslice."+profile.LabelDomain+"/skip-mirror", address, port)
 	if err := s.keepOwn(ctx, "v1", "Endpoints", endpoints, "subsets"); err != nil {
 		return err
 	}
 	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[{"addresses":[%q],"conditions":{"ready":true}}],
-		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, ownService, catalog.LabelDomain+"/service-name", ownService, allocate.Family(address), address, port)
-	return s.keepOwn(ctx, "discovery."+catalog.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
+		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, ownService, profile.LabelDomain+"/service-name", ownService, allocate.Family(address), address, port)
+	return s.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
 }
 
 // keepOwn is keep for an object that is named as the service is. Labels and members

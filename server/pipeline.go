@@ -33,7 +33,7 @@ import (
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.
 func (s *Server) serve(c echo.Context, t target) error {
-	r := newRequest(c, t)
+	r := newRequest(c, t, s.features)
 	s.inflight.Add(1)
 	s.metrics.begin(r)
 	defer func() {
@@ -92,6 +92,7 @@ func (s *Server) handle(r *request) error {
 	}
 	if text := r.target.deprecation(); text != "" {
 		r.warn(text)
+		s.metrics.useDeprecated(&r.figures)
 	}
 	if err := r.query.check(); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/capstan-dev/capstan/gen/openapi"
 	"github.com/capstan-dev/capstan/gen/routes"
 	"github.com/capstan-dev/capstan/internal/api"
 )
@@ -45,13 +44,7 @@ func (s *Server) routes() http.Handler {
 	endpoint("/version", target{endpoint: s.version, open: true})
 	endpoint("/version/", target{endpoint: s.version, open: true})
 	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
-	endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
-	for _, doc := range openapi.V3() {
-		if !s.servesOpenAPI(doc.Path) {
-			continue
-		}
-		endpoint("/openapi/v3/"+doc.Path, target{endpoint: s.openAPI3(doc), ownForm: true})
-	}
+	s.openAPI3Routes(endpoint)
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		endpoint("/"+name, target{endpoint: s.health(name, ""), open: true})
 		endpoint("/"+name+"/", target{endpoint: s.health(name, ""), open: true})

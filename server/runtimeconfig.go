@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
@@ -90,7 +90,7 @@ func unknownKey(key string, groups []*api.GroupVersion) string {
 	if len(parts) < 2 || len(parts) > 3 || key != strings.ToLower(key) {
 		return "write a group version (batch/v1, v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta or api/alpha"
 	}
-	if gv := strings.Join(parts[:2], "/"); slices.Contains(retired, strings.Replace(gv, "."+catalog.GroupSuffix+"/", ".*/", 1)) {
+	if gv := strings.Join(parts[:2], "/"); slices.Contains(retired, strings.Replace(gv, "."+profile.GroupSuffix+"/", ".*/", 1)) {
 		return ""
 	}
 	known := false
@@ -166,6 +166,15 @@ func forgetFuture(groups []*api.GroupVersion) {
 			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(apiMajor+"."+apiMinor) {
 				gv.Resources[i].Deprecated = nil
 			}
+		}
+	}
+}
+
+// forgetHashes leaves out of discovery how resources are stored.
+func forgetHashes(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			gv.Resources[i].StorageVersionHash = ""
 		}
 	}
 }

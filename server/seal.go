@@ -11,37 +11,25 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// sealed holds space in which objects are written before their size is known;
+// sealSpace holds space in which objects are written before their size is known;
 // maxSealed is the most that is kept, in bytes.
-var sealed = sync.Pool{New: func() any { return new([]byte) }}
+var sealSpace = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxSealed = 256 << 10
 
-// seal writes an object as the store keeps it: its canonical JSON with a place
-// for the revision, and the header that selectors read.
+// seal is sealed for objects that are not too large.
 func (s *Server) seal(res *api.Resource, obj document.Value) (store.Value, error) {
-	obj.Get("metadata").SetString("resourceVersion", "")
-	space := sealed.Get().(*[]byte)
-	*space = obj.AppendJSON((*space)[:0])
-	body := bytes.Clone(*space)
-	if cap(*space) <= maxSealed {
-		sealed.Put(space)
+	v, err := sealed(res, obj)
+	if err != nil {
+		return v, api.Internal(err.Error())
 	}
-	if int64(len(body)) > s.cfg.MaxObjectBytes {
+	if int64(len(v.Body)) > s.cfg.MaxObjectBytes {
 		return store.Value{}, api.TooLarge(s.cfg.MaxObjectBytes)
 	}
-	place, ok := document.Find(body, "metadata", "resourceVersion")
-	if !ok {
-		return store.Value{}, api.Internal("the object has no place for its resourceVersion")
-	}
-	// place is a part of body, so the difference of what is left behind their
-	// beginnings is the offset.
-	at := cap(body) - cap(place) + 1
-	return store.Value{Meta: selector.AppendMeta(nil, obj, res.Selectable), Body: body, RevisionAt: at}, nil
+	return v, nil
 }
 
 // unchanged reports whether a sealed value differs from what is stored in

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -24,6 +25,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -39,8 +41,9 @@ type Server struct {
 	cfg             Config
 	log             *slog.Logger
 	accessLog       func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
-	groups          []*api.GroupVersion                                         // all that there are
-	served          []*api.GroupVersion                                         // what of them --runtime-config leaves on
+	features        features
+	groups          []*api.GroupVersion // all that there are
+	served          []*api.GroupVersion // what of them --runtime-config leaves on
 	namespaces      *api.Resource
 	pods            *api.Resource
 	budgets         *api.Resource
@@ -131,6 +134,15 @@ func (s *Server) open(ctx context.Context) error {
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
+	var warnings []string
+	var err error
+	if s.features, warnings, err = parseFeatures(cfg.FeatureGates); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		s.log.Warn(w)
+	}
+	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
 	s.groups = catalog.New(policy.New(cfg.now), conversion.Hooks{})
 	config, err := parseRuntimeConfig(cfg.RuntimeConfig, s.groups)
 	if err != nil {
@@ -138,14 +150,17 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	config.apply(s.groups)
 	forgetFuture(s.groups)
+	if !s.features[versionHashes] {
+		forgetHashes(s.groups)
+	}
 	s.served = served(s.groups)
 	s.codecs = newCodecs(s.groups)
 	s.owners = newOwners(s.groups)
 	for _, r := range []struct {
 		place         **api.Resource
 		group, plural string
-	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + catalog.GroupSuffix, "priorityclasses"},
-		{&s.signingRequests, "certificates." + catalog.GroupSuffix, "certificatesigningrequests"}} {
+	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
+		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"}} {
 		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
@@ -157,7 +172,16 @@ func (s *Server) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.store, s.control = engine, s.openControl(engine)
+	s.store = engine
+	kinds := newStoreKinds(s.groups)
+	mixed, err := noteVersions(ctx, engine, kinds)
+	if err != nil {
+		return err
+	}
+	if len(mixed) > 0 {
+		s.store = &currentStore{Store: engine, kinds: mixed}
+	}
+	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
 	if s.credentials, err = loadCredentials(cfg); err != nil {
@@ -182,7 +206,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.Load})
-	s.headers = index.New(s.store, index.Config{})
+	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
@@ -223,6 +247,7 @@ func (s *Server) listen() error {
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		TLSConfig:         tlsConfig,
+		ConnContext:       withTogether,
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       3 * time.Minute,
 		MaxHeaderBytes:    1 << 20,
@@ -234,7 +259,7 @@ func (s *Server) listen() error {
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
+	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener), "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {

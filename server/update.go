@@ -169,6 +169,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			return store.Write{}, res.Invalid(t.name, causes)
 		}
+		opts.warn(t, obj, document.Value{})
 		if err := s.checkAdmission(ctx, t, opts.user, obj, document.Value{}); err != nil {
 			return store.Write{}, err
 		}
@@ -194,6 +195,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {
 		return store.Write{}, res.Invalid(t.name, causes)
 	}
+	opts.warn(t, obj, old)
 	if err := s.checkAdmission(ctx, t, opts.user, obj, old); err != nil {
 		return store.Write{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
@@ -20,7 +21,7 @@ const (
 
 // initialEventsEnd marks the bookmark that closes the initial events
 // (sendInitialEvents).
-const initialEventsEnd = "k8s.io/initial-events-end"
+const initialEventsEnd = profile.GroupSuffix + "/initial-events-end"
 
 // event writes what a change means to this watcher: an object that begins to
 // match its selectors is ADDED, one that ceases to is DELETED with the last
@@ -43,11 +44,11 @@ func (w *watcher) event(e *watch.Event) error {
 		return nil
 	}
 	w.at = e.Entry.Revision
-	w.events.Inc()
 	frame, err := w.frame(e, key)
 	if err != nil {
 		return err
 	}
+	w.events.written(len(frame))
 	return w.sink.add(frame)
 }
 
@@ -100,5 +101,6 @@ func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
 		return err
 	}
 	w.at = revision
+	w.events.written(len(frame))
 	return w.sink.add(frame)
 }

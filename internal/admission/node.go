@@ -3,12 +3,13 @@ package admission
 import (
 	"context"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 const (
-	taintNotReady    = "node.kubernetes.io/not-ready"
-	taintUnreachable = "node.kubernetes.io/unreachable"
+	taintNotReady    = "node." + profile.LabelDomain + "/not-ready"
+	taintUnreachable = "node." + profile.LabelDomain + "/unreachable"
 )
 
 // taintNode keeps pods off a new node until its conditions are known.

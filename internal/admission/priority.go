@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -58,7 +59,7 @@ func (c *Chain) priority(ctx context.Context, r *Request) error {
 func (c *Chain) classOf(ctx context.Context, name string) (class, error) {
 	found := class{preemption: defaultPreemption}
 	if name != "" {
-		obj, release, err := c.objects.Get(ctx, "scheduling.k8s.io", "priorityclasses", "", name)
+		obj, release, err := c.objects.Get(ctx, "scheduling."+profile.GroupSuffix, "priorityclasses", "", name)
 		defer release()
 		if err != nil {
 			return found, err

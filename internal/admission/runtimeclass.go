@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -71,7 +72,7 @@ func (c *Chain) runtimeClassOf(ctx context.Context, r *Request) (class document.
 	if name.Kind() != document.String {
 		return document.Value{}, func() {}, nil
 	}
-	class, release, err = c.objects.Get(ctx, "node.k8s.io", "runtimeclasses", "", name.Text())
+	class, release, err = c.objects.Get(ctx, "node."+profile.GroupSuffix, "runtimeclasses", "", name.Text())
 	var known *api.Error
 	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
 		err = forbidPod(r, fmt.Sprintf("pod rejected: RuntimeClass %q not found", name.Text()))

@@ -7,15 +7,16 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 const (
-	mirrorAnnotation = "kubernetes.io/config.mirror"
+	mirrorAnnotation = profile.LabelDomain + "/config.mirror"
 	defaultAccount   = "default"
 	tokenVolume      = "kube-api-access-" // and five characters
-	tokenMountPath   = "/var/run/secrets/kubernetes.io/serviceaccount"
+	tokenMountPath   = "/var/run/secrets/" + profile.LabelDomain + "/serviceaccount"
 	// tokenSources are what a pod finds at the mount path: a token that the node
 	// renews, the certificates to trust, and the pod's namespace.
 	tokenSources = `{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},` +

@@ -1,6 +1,10 @@
 package admission
 
-import "context"
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/gen/profile"
+)
 
 // protect gives volumes and claims a finalizer, which a controller takes away
 // when nobody uses them any more.
@@ -10,9 +14,9 @@ func (c *Chain) protect(_ context.Context, r *Request) error {
 	case r.Operation != Create:
 		return nil
 	case r.is("", "persistentvolumeclaims"):
-		finalizer = "kubernetes.io/pvc-protection"
+		finalizer = profile.LabelDomain + "/pvc-protection"
 	case r.is("", "persistentvolumes"):
-		finalizer = "kubernetes.io/pv-protection"
+		finalizer = profile.LabelDomain + "/pv-protection"
 	default:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -9,7 +10,7 @@ import (
 // annotation that client-side apply keeps follows what it applies here.
 const (
 	kubectl               = "kubectl"
-	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+	lastAppliedAnnotation = "kubectl." + profile.LabelDomain + "/last-applied-configuration"
 	maxAnnotations        = 256 << 10 // bytes of all annotations of an object
 )
 

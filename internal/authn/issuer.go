@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/capstan-dev/capstan/gen/profile"
 )
 
 // Reference names an object that a token speaks of.
@@ -70,24 +72,23 @@ func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
 	return &TokenIssuer{name, signer}, nil
 }
 
-// accountClaims are the claims of 1.25 beside those of RFC 7519. The audience is a
-// list, also of one.
+// accountClaims are the claims of 1.25 beside those of RFC 7519, under the label
+// domain.
 type accountClaims struct {
-	Audience []string `json:"aud"`
-	Cluster  struct {
-		Namespace string     `json:"namespace"`
-		Pod       *Reference `json:"pod,omitempty"`
-		Secret    *Reference `json:"secret,omitempty"`
-		Account   Reference  `json:"serviceaccount"`
-	} `json:"kubernetes.io"`
+	Namespace string     `json:"namespace"`
+	Pod       *Reference `json:"pod,omitempty"`
+	Secret    *Reference `json:"secret,omitempty"`
+	Account   Reference  `json:"serviceaccount"`
 }
 
 // Issue signs a token.
 func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
 	standard := jwt.Claims{Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
 		IssuedAt: jwt.NewNumericDate(t.From), NotBefore: jwt.NewNumericDate(t.From), Expiry: jwt.NewNumericDate(t.To)}
-	own := accountClaims{Audience: t.Audiences}
-	own.Cluster.Namespace, own.Cluster.Account, own.Cluster.Pod, own.Cluster.Secret = t.Namespace, t.Account, t.Pod, t.Secret
+	own := map[string]any{
+		"aud":               t.Audiences, // a list, also of one
+		profile.LabelDomain: accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret},
+	}
 	return jwt.Signed(i.signer).Claims(standard).Claims(own).Serialize()
 }
 

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/capstan-dev/capstan/gen/profile"
 )
 
 // protocolPrefix begins the WebSocket protocol that carries a bearer token: a
 // browser can name protocols when it opens a WebSocket, and set no headers.
-const protocolPrefix = "base64url.bearer.authorization.k8s.io."
+const protocolPrefix = "base64url.bearer.authorization." + profile.GroupSuffix + "."
 
 // WebSocketBearer authenticates requests by a token among the WebSocket
 // protocols they name. Another protocol has to be named beside it, because a

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
@@ -97,7 +98,7 @@ var (
 	selfReviews    = []string{"selfsubjectaccessreviews", "selfsubjectrulesreviews"}
 )
 
-const reviewGroup = "authorization.k8s.io"
+const reviewGroup = "authorization." + profile.GroupSuffix
 
 func discovery(path string) bool {
 	for _, root := range discoveryRoots {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
@@ -58,6 +59,9 @@ func (m MediaType) ContentType() string {
 	return mediaJSON
 }
 
+// BinaryMedia is the media type of the binary form.
+const BinaryMedia = "application/vnd." + profile.MediaTypeWord + ".protobuf"
+
 const (
 	mediaJSON = "application/json"
 	mediaYAML = "application/yaml"
@@ -68,7 +72,7 @@ const (
 // Offer says in which representations an endpoint can answer. Every endpoint
 // but a watch has JSON and YAML; a watch has JSON.
 type Offer struct {
-	Binary      string // media type of the binary form, "application/vnd.kubernetes.protobuf"; "" for none
+	Binary      string // BinaryMedia; "" for none
 	MetaGroup   string // group of Table and PartialObjectMetadata: "meta.k8s.io"
 	Table       bool
 	Partial     bool // PartialObjectMetadata: the answer is one object, or events
@@ -125,17 +129,11 @@ func plainest(alternatives []alternative) MediaType {
 		switch {
 		case strings.EqualFold(a.media, mediaYAML):
 			return MediaType{Format: YAML, name: mediaYAML}
-		case isBinary(a.media):
-			return MediaType{Format: Binary, name: strings.ToLower(a.media)}
+		case strings.EqualFold(a.media, BinaryMedia):
+			return MediaType{Format: Binary, name: BinaryMedia}
 		}
 	}
 	return MediaType{Format: JSON, name: mediaJSON}
-}
-
-// isBinary recognises the media type of the binary form of any profile.
-func isBinary(media string) bool {
-	media = strings.ToLower(media)
-	return strings.HasPrefix(media, "application/vnd.") && strings.HasSuffix(media, ".protobuf")
 }
 
 // alternative is one part of an Accept header.

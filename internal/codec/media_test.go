@@ -61,6 +61,7 @@ func TestNegotiate(t *testing.T) {
 		{"partial list of one object", "application/json;as=PartialObjectMetadataList" + meta, object, mediaJSON, AsObject, "", false, true},
 		{"partial list", "application/json;as=PartialObjectMetadataList" + meta, list, mediaJSON, AsPartial, "meta.k8s.io/v1", false, false},
 		{"partial object of a list", "application/json;as=PartialObjectMetadata" + meta, list, mediaJSON, AsObject, "", false, true},
+		{"binary form of another profile", "application/vnd.other.protobuf", object, mediaJSON, AsObject, "", false, true},
 		{"watch", "application/json;stream=watch", watch, mediaJSON, AsObject, "", false, false},
 		{"binary watch", binaryType, watch, binaryType + ";stream=watch", AsObject, "", false, false},
 		{"binary watch asked as a stream", binaryType + ";stream=watch", watch, binaryType + ";stream=watch", AsObject, "", false, false},

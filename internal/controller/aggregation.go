@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -28,7 +29,7 @@ type aggregation struct {
 }
 
 func newAggregation(ctx context.Context, c *cluster) handler {
-	a := &aggregation{cluster: c, typ: c.find("rbac.authorization.k8s.io", "clusterroles")}
+	a := &aggregation{cluster: c, typ: c.find("rbac.authorization."+profile.GroupSuffix, "clusterroles")}
 	a.queue = newQueue(ctx, RoleAggregation, 1, c.Logger, func(ctx context.Context, _ struct{}) error { return a.sync(ctx) })
 	return a
 }

@@ -57,11 +57,10 @@ type Config struct {
 	Store  store.Store
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
-	Kinds       map[Kind]string
-	RootCA      []byte // PEM: whom the clients in the cluster trust the server by
-	LabelDomain string
-	Now         func() time.Time
-	Logger      *slog.Logger
+	Kinds  map[Kind]string
+	RootCA []byte // PEM: whom the clients in the cluster trust the server by
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Kind names a kind as objects do.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -33,7 +34,7 @@ const settleTime = 20 * time.Millisecond
 
 // namespaceFinalizer is the word in spec.finalizers that stands for this
 // controller.
-const namespaceFinalizer = "kubernetes"
+const namespaceFinalizer = profile.MediaTypeWord
 
 func newNamespaces(ctx context.Context, c *cluster) handler {
 	n := &namespaces{cluster: c, content: contentOrder(c), ending: make(map[string]bool)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -12,8 +13,8 @@ import (
 // The finalizers that keep what is in use. New objects have them from the
 // admission plug-in StorageObjectInUseProtection.
 const (
-	finalizerClaim  = "kubernetes.io/pvc-protection"
-	finalizerVolume = "kubernetes.io/pv-protection"
+	finalizerClaim  = profile.LabelDomain + "/pvc-protection"
+	finalizerVolume = profile.LabelDomain + "/pv-protection"
 )
 
 // protection reads from the stored form of an object whether its finalizer is to

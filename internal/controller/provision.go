@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -37,7 +38,7 @@ func newServiceAccounts(ctx context.Context, c *cluster) handler {
 // newRootCA is the controller that publishes the authority of the server's
 // certificate in every namespace, for the clients in pods.
 func newRootCA(ctx context.Context, c *cluster) handler {
-	annotation := c.LabelDomain + "/description"
+	annotation := profile.LabelDomain + "/description"
 	const description = "The authorities by which clients in the cluster trust the API server at its internal addresses. Other certificates need not be signed by them."
 	data := map[string]string{"ca.crt": string(c.RootCA)}
 	object, _ := json.Marshal(map[string]any{ // strings in maps can always be written

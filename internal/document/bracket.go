@@ -4,6 +4,13 @@ import "math/bits"
 
 const evens = 0x5555555555555555
 
+// opened is what is open at a place in JSON text.
+type opened struct {
+	depth     int    // brackets
+	inString  uint64 // all ones in a string, else 0
+	isEscaped uint64 // 1 behind a backslash that escapes, else 0
+}
+
 // containerEnd returns the position behind the container whose bracket is at i,
 // -1 when it has no end. It counts brackets that are in no string; whether they
 // match in kind, and what is between them, it does not look at.
@@ -11,40 +18,44 @@ const evens = 0x5555555555555555
 // It takes 64 bytes at a time, a bit of a word for each (as simdjson does), since
 // most of what is read of a store is skipped like this (BenchmarkContainerEnd).
 func containerEnd(b []byte, i int) int {
-	depth := 0
-	inString, isEscaped := uint64(0), uint64(0) // carried over: all ones in a string; 1 behind a backslash
-	var rest [64]byte
-	for block := b[i:]; len(block) > 0; i += 64 {
-		if len(block) < 64 {
-			copy(rest[:], block)
-			block = rest[:]
+	o := opened{depth: 1}
+	for i++; i < len(b); i += 64 {
+		passed, opens, closes, ok := o.skip(b[i:])
+		i += passed
+		if !ok {
+			opens, closes = o.block(b[i:])
 		}
-		quotes, slashes, opens, closes := classify((*[64]byte)(block))
-		if slashes|isEscaped != 0 {
-			quotes &^= escapedBytes(slashes, &isEscaped)
-		}
-		inside := running(quotes) ^ inString
-		inString = uint64(int64(inside) >> 63)
-		opens &^= inside
-		closes &^= inside
-		if n := bits.OnesCount64(closes); n >= depth {
+		if n := bits.OnesCount64(closes); n >= o.depth {
 			for ; closes != 0; closes &= closes - 1 {
 				at := bits.TrailingZeros64(closes)
-				if depth+bits.OnesCount64(opens&(1<<at-1)) == 1 {
+				if o.depth+bits.OnesCount64(opens&(1<<at-1)) == 1 {
 					return i + at + 1
 				}
-				depth--
+				o.depth--
 			}
 		} else {
-			depth -= n
+			o.depth -= n
 		}
-		depth += bits.OnesCount64(opens)
-		if len(block) == 64 && &block[0] == &rest[0] {
-			return -1
-		}
-		block = block[64:]
+		o.depth += bits.OnesCount64(opens)
 	}
 	return -1
+}
+
+// block goes by the first 64 bytes, or what there is, and returns the brackets in
+// them that are in no string. It does not count them.
+func (o *opened) block(b []byte) (opens, closes uint64) {
+	var rest [64]byte
+	if len(b) < 64 {
+		copy(rest[:], b)
+		b = rest[:]
+	}
+	quotes, slashes, opens, closes := classify((*[64]byte)(b))
+	if slashes|o.isEscaped != 0 {
+		quotes &^= escapedBytes(slashes, &o.isEscaped)
+	}
+	inside := running(quotes) ^ o.inString
+	o.inString = uint64(int64(inside) >> 63)
+	return opens &^ inside, closes &^ inside
 }
 
 // running has bit i set when an odd number of the bits up to i is set.

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"math/bits"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -54,6 +56,75 @@ func FuzzContainerEnd(f *testing.F) {
 			t.Fatalf("%q: %d, want %d", b, got, want)
 		}
 	})
+}
+
+// TestSkip: what is open behind blocks that are skipped is what is open when they
+// are walked a byte at a time, and a block in which the container may end is not
+// skipped, but the next to look at.
+func TestSkip(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	skipped := 0
+	for range 20000 {
+		text := make([]byte, 64*(1+random.IntN(4))+random.IntN(64))
+		rare := 3 + random.IntN(60)
+		for k := range text {
+			if text[k] = 'a' + byte(random.IntN(26)); random.IntN(rare) == 0 {
+				text[k] = `""\{}[][[]`[random.IntN(10)]
+			}
+		}
+		before := opened{depth: 1 + random.IntN(9)}
+		if random.IntN(3) == 0 {
+			before.inString = ^uint64(0)
+		}
+		before.isEscaped = uint64(random.IntN(2))
+		got, want := before, before
+		n, opens, closes, ok := got.skip(text)
+		if n > 0 {
+			skipped++
+		}
+		for k := 0; k < n; k += 64 {
+			depth := want.depth
+			if o, c := want.walk(text[k : k+64]); bits.OnesCount64(c) >= depth {
+				t.Fatalf("%q: skipped at %d, where the brackets %x close and %d are open", text, k, c, depth)
+			} else {
+				want.depth += bits.OnesCount64(o) - bits.OnesCount64(c)
+			}
+		}
+		if ok {
+			o, c := want.walk(text[n : n+64])
+			if o != opens || c != closes || bits.OnesCount64(c) < want.depth {
+				t.Fatalf("%q: stopped at %d with %x %x and %d open, want %x %x", text, n, opens, closes, want.depth, o, c)
+			}
+		} else if skips && n != len(text)/64*64 {
+			t.Fatalf("%q: went by %d bytes", text, n)
+		}
+		if got != want {
+			t.Fatalf("%q after %d bytes from %+v: %+v, want %+v", text, n, before, got, want)
+		}
+	}
+	if skips && skipped < 1000 {
+		t.Errorf("something was skipped %d times only", skipped)
+	}
+}
+
+// walk is block, a byte at a time. A backslash escapes outside of strings too.
+func (o *opened) walk(text []byte) (opens, closes uint64) {
+	for k, c := range text {
+		escaped := o.isEscaped != 0
+		o.isEscaped = 0
+		switch {
+		case c == '\\' && !escaped:
+			o.isEscaped = 1
+		case c == '"' && !escaped:
+			o.inString = ^o.inString
+		case o.inString != 0:
+		case c == '{' || c == '[':
+			opens |= 1 << k
+		case c == '}' || c == ']':
+			closes |= 1 << k
+		}
+	}
+	return opens, closes
 }
 
 func BenchmarkContainerEnd(b *testing.B) {

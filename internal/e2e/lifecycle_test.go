@@ -272,7 +272,7 @@ func TestStartAndIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		took, ready := untilReady(t, client, server.url, began)
+		took, ready := untilReady(t, client, server.url, began, readyLimit)
 		if !ready {
 			t.Errorf("%s store: ready after %s, want less than %s", store, took, readyLimit)
 		}
@@ -283,11 +283,11 @@ func TestStartAndIdle(t *testing.T) {
 	}
 }
 
-// untilReady asks /readyz until the server is ready or the time is over, and
+// untilReady asks /readyz until the server is ready or the limit is over, and
 // says how long that took since the given start.
-func untilReady(t *testing.T, client *http.Client, url string, began time.Time) (took time.Duration, ready bool) {
+func untilReady(t *testing.T, client *http.Client, url string, began time.Time, limit time.Duration) (took time.Duration, ready bool) {
 	t.Helper()
-	for time.Since(began) < readyLimit {
+	for time.Since(began) < limit {
 		answer, err := client.Get(url + "/readyz")
 		if err != nil {
 			t.Fatal(err)

@@ -36,8 +36,12 @@ const startLimit = 30 * time.Second
 // start runs capstan on a data directory and a free port, and returns when it
 // says that it serves.
 func start(dir string, args ...string) (*instance, error) {
+	return startBinary(binaries.capstan, dir, args...)
+}
+
+func startBinary(capstan, dir string, args ...string) (*instance, error) {
 	i := &instance{kubeconfig: filepath.Join(dir, "admin.kubeconfig"), exited: make(chan error, 1)}
-	i.cmd = exec.Command(binaries.capstan, append([]string{"serve", "--data-dir", dir, "--secure-port", "0"}, args...)...)
+	i.cmd = exec.Command(capstan, append([]string{"serve", "--data-dir", dir, "--secure-port", "0"}, args...)...)
 	i.cmd.Stderr = &i.log
 	stdout, err := i.cmd.StdoutPipe()
 	if err != nil {
@@ -83,7 +87,12 @@ func serve(t *testing.T, dir string, args ...string) *instance {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	i, err := start(dir, args...)
+	return serveBinary(t, binaries.capstan, dir, args...)
+}
+
+func serveBinary(t *testing.T, capstan, dir string, args ...string) *instance {
+	t.Helper()
+	i, err := startBinary(capstan, dir, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

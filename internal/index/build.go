@@ -1,12 +1,9 @@
 package index
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"time"
-
-	"github.com/tidwall/btree"
 
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -14,7 +11,7 @@ import (
 // build reads a resource's headers from the store. It belongs to whoever set
 // r.building; mu is not held.
 func (x *Index) build(ctx context.Context, r *resource) {
-	b := builder{x: x, r: r, tree: new(btree.Map[string, []byte])}
+	b := builder{x: x, r: r, tree: new(tree)}
 	revision, err := b.scan(ctx)
 
 	x.mu.Lock()
@@ -43,9 +40,9 @@ func (x *Index) build(ctx context.Context, r *resource) {
 type builder struct {
 	x        *Index
 	r        *resource
-	tree     *btree.Map[string, []byte] // nil once it does not fit
-	size     int64                      // of the headers, also of those that do not fit
-	reserved int64                      // part of x.held
+	tree     *tree // nil once it does not fit
+	size     int64 // of the headers, also of those that do not fit
+	reserved int64 // part of x.held
 }
 
 // reserveBytes is how much a builder reserves at a time.
@@ -63,7 +60,7 @@ func (b *builder) scan(ctx context.Context) (uint64, error) {
 			b.tree = nil
 		}
 		if b.tree != nil {
-			b.tree.Load(strings.Clone(e.Key), bytes.Clone(e.Meta))
+			b.tree.Load(strings.Clone(e.Key), b.x.header(e.Meta))
 		}
 		return true
 	})
@@ -97,7 +94,7 @@ func (b *builder) reserve() bool {
 // postpone keeps a change for the end of the build. When the changes that wait
 // do not fit, the build is given up.
 func (x *Index) postpone(r *resource, d delta) {
-	size := cost(d.key, d.meta)
+	size := cost(d.key, d.header.meta)
 	r.pending = append(r.pending, d)
 	r.waiting += size
 	x.held += size
@@ -110,11 +107,13 @@ func (x *Index) postpone(r *resource, d delta) {
 }
 
 // entryBytes is what a header takes besides the bytes of its key and itself: a
-// place in a node that is half empty, the node's share, and what the allocator
-// adds to two small pieces of memory. TestCost measures it.
-const entryBytes = 100
+// place, with its bits, in a node that is half empty, the node's share, and what
+// the allocator adds to two small pieces of memory. TestCost measures it.
+const entryBytes = 112
 
-func cost(key string, meta []byte) int64 { return int64(entryBytes + len(key) + len(meta)) }
+func cost[T string | []byte](key string, meta T) int64 {
+	return int64(entryBytes + len(key) + len(meta))
+}
 
 // protected is how long a tree is not given up for another resource after it
 // was asked for. Without it two resources that do not fit together and are

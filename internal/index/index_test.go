@@ -32,6 +32,9 @@ func open(tb testing.TB, cfg Config, wrap func(store.Store) store.Store) *fixtur
 	}
 	f := &fixture{TB: tb, store: s, now: time.Unix(1e9, 0)}
 	cfg.Clock = func() time.Time { return f.now }
+	if cfg.Bits == nil {
+		cfg.Bits = bitPerByte
+	}
 	given := f.store
 	if wrap != nil {
 		given = wrap(s)
@@ -44,6 +47,13 @@ func open(tb testing.TB, cfg Config, wrap func(store.Store) store.Store) *fixtur
 		}
 	})
 	return f
+}
+
+func bitPerByte(meta []byte) (bits [2]uint64) {
+	for _, c := range meta {
+		bits[c%2] |= 1 << (c / 2 % 64)
+	}
+	return bits
 }
 
 func (f *fixture) put(key, meta string) uint64 {
@@ -87,21 +97,24 @@ func (f *fixture) check(prefix, from string) bool {
 	if v.Revision() < acknowledged {
 		f.Errorf("the view is at %d, %d was acknowledged before", v.Revision(), acknowledged)
 	}
-	if got, want := headers(v, prefix, from), f.scan(v.Revision(), prefix, from); !slices.Equal(got, want) {
-		f.Errorf("%q from %q at %d:\n got %q\nwant %q", prefix, from, v.Revision(), got, want)
+	for _, need := range [][2]uint64{{}, f.cfg.Bits([]byte("1")), f.cfg.Bits([]byte("no"))} {
+		got, want := headers(v, prefix, from, need), f.scan(v.Revision(), prefix, from, need)
+		if !slices.Equal(got, want) {
+			f.Errorf("%q from %q at %d with bits %b:\n got %q\nwant %q", prefix, from, v.Revision(), need, got, want)
+		}
 	}
 	return true
 }
 
-func headers(v View, prefix, from string) (list []string) {
-	v.Scan(prefix, from, func(key string, meta []byte) bool {
+func headers(v View, prefix, from string, need [2]uint64) (list []string) {
+	v.Scan(prefix, from, need, func(key string, meta []byte) bool {
 		list = append(list, key+"="+string(meta))
 		return true
 	})
 	return list
 }
 
-func (f *fixture) scan(revision uint64, prefix, from string) (list []string) {
+func (f *fixture) scan(revision uint64, prefix, from string, need [2]uint64) (list []string) {
 	r, err := f.store.At(context.Background(), revision)
 	if err != nil {
 		f.Error(err)
@@ -109,13 +122,40 @@ func (f *fixture) scan(revision uint64, prefix, from string) (list []string) {
 	}
 	defer r.Close()
 	err = r.Scan(context.Background(), prefix, from, func(e *store.Entry) bool {
-		list = append(list, e.Key+"="+string(e.Meta))
+		if h := f.header(e.Meta); h.has(need) {
+			list = append(list, e.Key+"="+string(e.Meta))
+		}
 		return true
 	})
 	if err != nil {
 		f.Error(err)
 	}
 	return list
+}
+
+// TestBitsSettle: visit is told of the headers with the bits and of no others,
+// also where only settled ones follow to the end of the prefix; and the number of
+// headers gone by is right, give or take a stride.
+func TestBitsSettle(t *testing.T) {
+	f := open(t, Config{}, nil)
+	const each = 3 * stride
+	for _, space := range []string{"a", "b", "c"} {
+		for i := range each {
+			f.put(fmt.Sprintf("core/pods/%s/x-%02d", space, i), "no")
+		}
+	}
+	f.put("core/pods/b/x-20", "1")
+	f.put("core/pods/c/x-00", "1")
+	f.check("core/pods/b/", "")
+	v, _ := f.View(context.Background(), "core/pods/b/")
+	var keys []string
+	seen := v.Scan("core/pods/b/", "", bitPerByte([]byte("1")), func(key string, _ []byte) bool {
+		keys = append(keys, key)
+		return true
+	})
+	if !slices.Equal(keys, []string{"core/pods/b/x-20"}) || seen < each || seen > each+stride {
+		t.Errorf("visited %q, went by %d of %d", keys, seen, each)
+	}
 }
 
 // bound checks that the accounts are right and within the bound, while nobody
@@ -131,7 +171,13 @@ func (f *fixture) bound() {
 			continue
 		}
 		size := int64(0)
-		r.tree.Scan(func(key string, meta []byte) bool { size += cost(key, meta); return true })
+		r.tree.Scan(func(key string, h header) bool {
+			size += cost(key, h.meta)
+			if [2]uint64{h.low, h.high} != f.cfg.Bits(h.bytes()) {
+				f.Errorf("%s has the bits %b %b beside %q", key, h.low, h.high, h.meta)
+			}
+			return true
+		})
 		if size != r.size {
 			f.Errorf("%s takes %d bytes, its account says %d", r.prefix, size, r.size)
 		}
@@ -210,7 +256,7 @@ func TestChanges(t *testing.T) {
 		t.Fatal("no view")
 	}
 	old, _ := f.View(context.Background(), "core/pods/")
-	before := headers(old, "core/pods/", "")
+	before := headers(old, "core/pods/", "", [2]uint64{})
 	for _, step := range []func(){
 		func() { f.put("core/pods/a/y", "2") },
 		func() { f.put("core/pods/b/x", "1") }, // the header stays, the object changes
@@ -230,7 +276,7 @@ func TestChanges(t *testing.T) {
 		}
 		f.bound()
 	}
-	if after := headers(old, "core/pods/", ""); !slices.Equal(before, after) {
+	if after := headers(old, "core/pods/", "", [2]uint64{}); !slices.Equal(before, after) {
 		t.Errorf("a view has changed from %q to %q", before, after)
 	}
 	same, _ := f.View(context.Background(), "core/pods/")
@@ -346,8 +392,8 @@ func TestWaitsForAnnouncement(t *testing.T) {
 		d.release()
 	}()
 	v, _ := f.View(context.Background(), "core/pods/") // gets here long before the goroutine
-	if v.Revision() != revision || !slices.Equal(headers(v, "core/pods/", ""), []string{"core/pods/n/a=2"}) {
-		t.Errorf("the view is at %d, want %d: %q", v.Revision(), revision, headers(v, "core/pods/", ""))
+	if v.Revision() != revision || !slices.Equal(headers(v, "core/pods/", "", [2]uint64{}), []string{"core/pods/n/a=2"}) {
+		t.Errorf("the view is at %d, want %d: %q", v.Revision(), revision, headers(v, "core/pods/", "", [2]uint64{}))
 	}
 	// A scan that sees more than was announced: the announcement changes nothing.
 	f.sweep(f.now.Add(time.Hour))
@@ -480,7 +526,7 @@ func TestClose(t *testing.T) {
 	f.Close()
 	f.Close()
 	f.put("core/pods/n/a", "2")
-	if got := headers(v, "core/pods/", ""); !ok || !slices.Equal(got, []string{"core/pods/n/a=1"}) {
+	if got := headers(v, "core/pods/", "", [2]uint64{}); !ok || !slices.Equal(got, []string{"core/pods/n/a=1"}) {
 		t.Errorf("a view from before reads %q", got)
 	}
 	if _, ok := f.View(context.Background(), "core/pods/"); ok {

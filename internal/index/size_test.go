@@ -31,9 +31,9 @@ func TestCost(t *testing.T) {
 			key := fmt.Sprintf("core/pods/default/web-5d4f8c7b9-%06d", i)
 			meta := make([]byte, 40+i%50)
 			if sorted {
-				r.tree.Load(key, meta)
+				r.tree.Load(key, header{meta: string(meta)})
 			} else {
-				r.tree.Set(key, meta)
+				r.tree.Set(key, header{meta: string(meta)})
 			}
 			r.size += cost(key, meta)
 		}
@@ -58,7 +58,7 @@ func heap() uint64 {
 func pods(b *testing.B, n int) (*fixture, *api.Resource) {
 	r := &api.Resource{Namespaced: true, Selectable: []api.Selectable{
 		{Name: "spec.nodeName", Path: []string{"spec", "nodeName"}}, {Name: "status.phase", Path: []string{"status", "phase"}}}}
-	f := open(b, Config{}, nil)
+	f := open(b, Config{Bits: selector.HeaderBits}, nil)
 	for i := range n {
 		d, err := document.DecodeAny(fmt.Appendf(nil, `{"metadata":{"labels":{"app":"web-%d","app.kubernetes.io/name":"web","pod-template-hash":"5d4f8c7b9","shard":"s%d"}},
 			"spec":{"nodeName":"node-%d"},"status":{"phase":"Running"}}`, i%50, i%100, i%100), document.Limits{})
@@ -100,7 +100,7 @@ func BenchmarkScan(b *testing.B) {
 			for b.Loop() {
 				v, ok := f.View(context.Background(), "core/pods/")
 				n := 0
-				v.Scan("core/pods/", "", func(key string, meta []byte) bool {
+				v.Scan("core/pods/", "", s.Bits(), func(key string, meta []byte) bool {
 					if s.Matches(key, meta) {
 						n++
 					}
@@ -124,7 +124,7 @@ func BenchmarkWrite(b *testing.B) {
 	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		f.mu.Lock()
-		f.apply(r, delta{key: fmt.Sprintf("core/pods/default/pod-%05d", i*7%5000), revision: 1 << 40, meta: []byte("meta")})
+		f.apply(r, delta{key: fmt.Sprintf("core/pods/default/pod-%05d", i*7%5000), revision: 1 << 40, header: header{meta: "meta"}})
 		r.share()
 		f.mu.Unlock()
 	}

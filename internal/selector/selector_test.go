@@ -52,6 +52,60 @@ func header(t testing.TB, object string, r *api.Resource) []byte {
 	return meta
 }
 
+// matches is s.Matches; a header that is chosen must have all bits of s.
+func matches(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, s *Selector, key string, meta []byte) bool {
+	t.Helper()
+	chosen := s.Matches(key, meta)
+	if bits := HeaderBits(meta); chosen && lacks(bits, s.Bits()) {
+		t.Errorf("%q is chosen, but has the bits %b, not all of %b", meta, bits, s.Bits())
+	}
+	return chosen
+}
+
+func lacks(bits, need [2]uint64) bool { return need[0]&^bits[0]|need[1]&^bits[1] != 0 }
+
+// TestBits: what a selector demands is seen in the bits, and headers without it
+// mostly lack some.
+func TestBits(t *testing.T) {
+	r := pods()
+	for _, test := range []struct {
+		labels, fields string
+		demands        bool
+	}{
+		{"app=web-7", "", true},
+		{"app=web-7,tier", "spec.nodeName!=x", true},
+		{"app in (web-7)", "", true},
+		{"", "spec.nodeName=node-7", true},
+		{"", "spec.host=node-7", true},
+		{"", "spec.unschedulable=true", true},
+		{"app in (web-7,web-8)", "", false},
+		{"app!=web-7", "", false},
+		{"app,!tier", "", false},
+		{"", "spec.nodeName!=node-7", false},
+		{"", "spec.nodeName=", false},
+		{"", "spec.unschedulable=false", false},
+		{"", "metadata.name=x,metadata.namespace=y,status.podIPs=z", false},
+	} {
+		s, err := New(test.labels, test.fields, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		need, settled := s.Bits(), 0
+		for i := range 100 {
+			meta := header(t, fmt.Sprintf(`{"metadata":{"labels":{"app":"web-%d","app.kubernetes.io/name":"web","tier":"front"}},"spec":{"nodeName":"node-%d"},"status":{"phase":"Running"}}`, i, i), r)
+			if matches(t, s, "core/pods/n/a", meta); lacks(HeaderBits(meta), need) {
+				settled++
+			}
+		}
+		if test.demands != (settled > 90) || (need != [2]uint64{}) != test.demands {
+			t.Errorf("labels %q fields %q: the bits %b settle %d of 100", test.labels, test.fields, need, settled)
+		}
+	}
+}
+
 func TestMatchesLabels(t *testing.T) {
 	r := pods()
 	objects := map[string]string{
@@ -94,7 +148,7 @@ func TestMatchesLabels(t *testing.T) {
 		}
 		got := ""
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			if s.Matches("core/pods/ns/"+name, header(t, objects[name], r)) {
+			if matches(t, s, "core/pods/ns/"+name, header(t, objects[name], r)) {
 				got += name
 			}
 		}
@@ -154,7 +208,7 @@ func TestMatchesFields(t *testing.T) {
 				t.Errorf("%q: %v", test.selector, err)
 				break
 			}
-			if s.Matches(o.key, header(t, o.object, o.r)) {
+			if matches(t, s, o.key, header(t, o.object, o.r)) {
 				got += o.key[len(o.key)-1:]
 			}
 		}
@@ -233,10 +287,10 @@ func TestOldHeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Matches("core/pods/n/a", meta) != want {
+		if matches(t, s, "core/pods/n/a", meta) != want {
 			t.Errorf("%s: %v", fields, !want)
 		}
-		if fields == "spec.unschedulable=false" && !s.Matches("core/pods/n/a", nil) {
+		if fields == "spec.unschedulable=false" && !matches(t, s, "core/pods/n/a", nil) {
 			t.Error("no header at all reads as defaults")
 		}
 	}
@@ -322,7 +376,7 @@ func TestAgainstReference(t *testing.T) {
 		}
 		fieldSet := fields.Set{names[0]: values2[0], names[1]: values2[1], names[2]: values2[2]}
 		want := wantLabels.Matches(labels.Set(set)) && wantFields.Matches(fieldSet)
-		if got := s.Matches("core/pods/n/x", meta); got != want {
+		if got := matches(t, s, "core/pods/n/x", meta); got != want {
 			t.Fatalf("labels %q fields %q on %s: %v, want %v", labelText, fieldText, object.String(), got, want)
 		}
 	})
@@ -333,16 +387,22 @@ func FuzzMatches(f *testing.F) {
 	f.Add("", []byte{})
 	f.Add("a", []byte{1, 4, 0, 0, 0, 200, 1, 'a', 0})
 	f.Add("/", []byte{1, 10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
-	s, err := New("a=1,b!=3,!c,d>3", "metadata.name!=x,spec.nodeName!=y,status.replicas!=7", pods())
-	if err != nil {
-		f.Fatal(err)
+	var selectors []*Selector
+	for _, text := range [][2]string{{"a=1,b!=3,!c,d>3", "metadata.name!=x,spec.nodeName!=y,status.replicas!=7"}, {"a=1", ""}, {"", "spec.nodeName=x,spec.unschedulable=true"}} {
+		s, err := New(text[0], text[1], pods())
+		if err != nil {
+			f.Fatal(err)
+		}
+		selectors = append(selectors, s)
 	}
 	negative, err := New("!zzz", "spec.nodeName!=zzz", pods())
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, key string, meta []byte) {
-		s.Matches(key, meta)
+		for _, s := range selectors {
+			matches(t, s, key, meta)
+		}
 		if len(meta) > 0 && meta[0] != metaVersion && negative.Matches(key, meta) {
 			t.Errorf("a header of version %d matches", meta[0])
 		}
@@ -364,7 +424,7 @@ func FuzzNew(f *testing.F) {
 			}
 			return
 		}
-		matched := s.Matches("core/pods/n/a", meta)
+		matched := matches(t, s, "core/pods/n/a", meta)
 		if s.Everything() && !matched {
 			t.Error("Everything does not match")
 		}

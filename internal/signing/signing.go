@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // ClientSigner is the signer whose certificates this server takes for those of
 // its clients.
-const ClientSigner = "kubernetes.io/kube-apiserver-client"
+const ClientSigner = profile.LabelDomain + "/kube-apiserver-client"
 
 // ParseRequest reads a PKCS#10 request in PEM form. What follows the first block
 // is not looked at.

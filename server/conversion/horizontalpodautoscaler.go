@@ -3,13 +3,13 @@ package conversion
 import (
 	"encoding/json"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // The annotations in which autoscaling/v1 keeps what it has no fields for.
 const (
-	annotationPrefix         = "autoscaling.alpha." + catalog.LabelDomain + "/"
+	annotationPrefix         = "autoscaling.alpha." + profile.LabelDomain + "/"
 	metricsAnnotation        = annotationPrefix + "metrics"
 	currentMetricsAnnotation = annotationPrefix + "current-metrics"
 	conditionsAnnotation     = annotationPrefix + "conditions"

@@ -94,7 +94,7 @@ func (c *causes) signingSpec(spec document.Value) {
 // signerName checks the form domain/path.
 func (c *causes) signerName(v document.Value) {
 	name := v.Text()
-	if name == "kubernetes.io/legacy-unknown" {
+	if name == labelDomain+"/legacy-unknown" {
 		c.invalid(v, "the legacy signerName is not allowed via this API version")
 		return
 	}

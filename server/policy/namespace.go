@@ -3,13 +3,14 @@ package policy
 import (
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 const (
 	// namespaceFinalizer keeps a namespace until its content is gone.
-	namespaceFinalizer = "kubernetes"
+	namespaceFinalizer = profile.MediaTypeWord
 	// namespaceLabel carries a namespace's own name, for selectors.
 	namespaceLabel = labelDomain + "/metadata.name"
 )

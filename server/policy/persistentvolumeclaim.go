@@ -1,7 +1,7 @@
 package policy
 
 import (
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -29,7 +29,7 @@ func (Policy) UpdatePersistentVolumeClaim(obj, old document.Value) {
 // source: another claim or a snapshot.
 func isKnownDataSource(source document.Value) bool {
 	group, kind := source.Get("apiGroup").Text(), source.Get("kind").Text()
-	return group == "" && kind == "PersistentVolumeClaim" || group == "snapshot.storage."+catalog.GroupSuffix && kind == "VolumeSnapshot"
+	return group == "" && kind == "PersistentVolumeClaim" || group == "snapshot.storage."+profile.GroupSuffix && kind == "VolumeSnapshot"
 }
 
 // copyDataSource gives the two fields that say where a claim's content comes

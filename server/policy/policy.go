@@ -11,12 +11,12 @@ package policy
 import (
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // labelDomain is the domain of well-known labels and annotations.
-const labelDomain = catalog.LabelDomain
+const labelDomain = profile.LabelDomain
 
 // Policy satisfies the Hooks of every group version.
 type Policy struct {

@@ -3,12 +3,13 @@ package policy
 import (
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // roleGroup is the API group of roles, users and groups.
-const roleGroup = "rbac.authorization.k8s.io"
+const roleGroup = "rbac.authorization." + profile.GroupSuffix
 
 // DefaultSubject gives users and groups their API group.
 func (Policy) DefaultSubject(subject document.Value) {

@@ -56,7 +56,7 @@ func newRoot(signals <-chan os.Signal) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(signals), newStore(), newVersion())
+	root.AddCommand(newServe(signals), newStore(signals), newVersion())
 	return root
 }
 

@@ -35,6 +35,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --secure-port=x", "capstan: invalid argument \"x\" for \"--secure-port\" flag: ", true},
 		{"serve extra", "capstan: unexpected argument \"extra\": capstan serve takes flags only\n", true},
 		{"serve --in-memory --bind-address=here --history=-1s", "capstan: bind address: \"here\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; history: -1s is too short; use 1s or more\n", true},
+		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
 		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
 		{"serve --secure-port=0 --data-dir=" + taken, "capstan: ", false},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"text/tabwriter"
 
@@ -21,7 +22,7 @@ type storeFlags struct {
 	backup  string // in its place, where a command can look at one
 }
 
-func newStore() *cobra.Command {
+func newStore(signals <-chan os.Signal) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Look after the store of a server",
@@ -31,7 +32,7 @@ copy them too, or clients that trust them will need new ones.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), newStoreStats())
+	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), newStoreMigrate(signals), newStoreStats())
 	return cmd
 }
 

@@ -81,6 +81,9 @@ func TestStore(t *testing.T) {
 	if running.Current == 0 || running.ID == "" || running.Unhealthy != "" {
 		t.Errorf("of the running server: %+v", running)
 	}
+	if out := must(t, "store", "migrate", "--data-dir", data); !strings.HasSuffix(out, " objects are as this release stores them; 0 of them were rewritten\n") {
+		t.Errorf("migrate: %q", out)
+	}
 	if out := must(t, "store", "backup", "--data-dir", data, "--to", online); !strings.HasPrefix(out, online+" holds the store up to revision ") {
 		t.Errorf("backup: %q", out)
 	}
@@ -100,6 +103,9 @@ func TestStore(t *testing.T) {
 
 	if out := must(t, "store", "check", "--data-dir", data); !strings.HasPrefix(out, "no violations") {
 		t.Errorf("check: %q", out)
+	}
+	if out := must(t, "store", "migrate", "--data-dir", data); !strings.HasSuffix(out, " 0 of them were rewritten\n") {
+		t.Errorf("migrate: %q", out)
 	}
 	must(t, "store", "backup", "--data-dir", data, "--to", offline)
 	stopped := statsOf(t, "--data-dir", data)
@@ -142,6 +148,7 @@ func TestStoreMistakes(t *testing.T) {
 		{"store backup --data-dir " + empty + " --to " + dir + "/b", "capstan: store: there is no store in ", false},
 		{"store restore --data-dir " + empty, "capstan: no backup: name its directory", true},
 		{"store restore --from " + empty + " --data-dir " + dir + "/d", "capstan: store: there is no backup in ", false},
+		{"store migrate --data-dir " + empty, "capstan: store: there is no store in ", false},
 		{"store stats --data-dir " + empty, "capstan: store: there is no store in ", false},
 		{"store stats -o yaml", "capstan: output format \"yaml\" is unknown", true},
 	} {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server"
+)
+
+func newStoreMigrate(signals <-chan os.Signal) *cobra.Command {
+	var flags storeFlags
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Rewrite objects that an older release stored in another version or form",
+		Long: `Rewrite every object that is stored in another version of its kind, or in another
+form, than this release would store it in. Run it after an upgrade; the server reads
+such objects until then too, only slower. Clients see a rewritten object as modified
+once, with a new resourceVersion. The others are not touched.
+
+A server that runs does it itself, beside its requests; the command reaches it by
+the socket 'control.sock' in its data directory. The store of one that is stopped is
+opened here. How far it has come is kept in the store: a migration that was cut off
+goes on from there when the command is run again.
+
+The exit code is 1 when there are objects that cannot be rewritten. Each is named.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := until(cmd.Context(), signals)
+			defer stop()
+			return migrate(ctx, flags.dataDir, cmd.OutOrStdout())
+		},
+	}
+	flags.add(cmd, false)
+	return cmd
+}
+
+func migrate(ctx context.Context, dataDir string, out io.Writer) error {
+	var last server.MigrationStep
+	report := func(s server.MigrationStep) {
+		switch {
+		case s.Problem != "":
+			fmt.Fprintln(out, s.Problem)
+		case s.Resumed:
+			fmt.Fprintf(out, "going on after %s: %d objects were looked at, %d of them rewritten\n", s.After, s.Looked, s.Rewritten)
+		case !s.Done:
+			fmt.Fprintf(out, "at %s: %d objects looked at, %d of them rewritten\n", s.After, s.Looked, s.Rewritten)
+		}
+		last = s
+	}
+	err := server.MigrateStore(ctx, dataDir, report)
+	if errors.Is(err, store.ErrLocked) {
+		err = server.Control{DataDir: dataDir}.Migrate(ctx, report)
+	}
+	if err != nil {
+		return err
+	}
+	if last.Failed > 0 {
+		return fmt.Errorf("%d of %d objects could not be rewritten; %d were", last.Failed, last.Looked, last.Rewritten)
+	}
+	fmt.Fprintf(out, "%d objects are as this release stores them; %d of them were rewritten\n", last.Looked, last.Rewritten)
+	return nil
+}
+
+// until is a context that ends with the next signal.
+func until(ctx context.Context, signals <-chan os.Signal) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stage is how far a feature has come.
+type stage uint8
+
+const (
+	alpha      stage = iota // off unless it is turned on
+	beta                    // on unless it is turned off
+	stable                  // always on: the gate is there for command lines of before
+	deprecated              // may be set, with a warning
+)
+
+var stageNames = [...]string{alpha: "ALPHA", beta: "BETA", stable: "GA", deprecated: "DEPRECATED"}
+
+// feature is one that can be turned on and off.
+type feature struct {
+	stage stage
+	off   bool // by default, against the rule of its stage
+	// does says what the gate turns off here; "" when it has no effect.
+	does string
+}
+
+// initially reports whether a feature is on when nobody says anything.
+func (f feature) initially() bool { return (f.stage == beta || f.stage == stable) && !f.off }
+
+// Features that the server asks for.
+const (
+	listChunking      = "APIListChunking"
+	fieldValidation   = "ServerSideFieldValidation"
+	remainingCount    = "RemainingItemCount"
+	compression       = "APIResponseCompression"
+	openAPIV3         = "OpenAPIV3"
+	versionHashes     = "StorageVersionHash"
+	priorityFairness  = "APIPriorityAndFairness"
+	allAlpha, allBeta = "AllAlpha", "AllBeta"
+)
+
+// features says which are on, by name.
+type features map[string]bool
+
+// parseFeatures reads <name>=true or =false; a later one of a name wins, and a name
+// wins over AllAlpha and AllBeta. What the operator should know of what was asked
+// for goes to warnings.
+func parseFeatures(pairs []string) (f features, warnings []string, err error) {
+	asked := map[string]bool{}
+	var errs []error
+	for _, pair := range pairs {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		name, value, err := cutFeature(pair)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--feature-gates %s: %w", pair, err))
+			continue
+		}
+		asked[name] = value
+	}
+	f = features{}
+	for name, known := range knownFeatures {
+		on := known.initially()
+		if v, set := asked[allAlpha]; set && known.stage == alpha {
+			on = v
+		}
+		if v, set := asked[allBeta]; set && known.stage == beta {
+			on = v
+		}
+		if v, set := asked[name]; set {
+			on = v
+		}
+		f[name] = on
+	}
+	var idle []string
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		known, ok := knownFeatures[name]
+		switch {
+		case !ok: // for many, none of which have an effect
+			if name == allAlpha && asked[name] {
+				idle = append(idle, name)
+			}
+		case known.stage == stable:
+			warnings = append(warnings, fmt.Sprintf("the feature gate %s is of a stable feature, which is always on: a later release will not know it; leave it out", name))
+		case known.stage == deprecated:
+			warnings = append(warnings, fmt.Sprintf("the feature gate %s is deprecated: a later release will not know it; leave it out", name))
+		case known.does == "" && asked[name] != known.initially():
+			idle = append(idle, name)
+		}
+	}
+	if len(idle) > 0 {
+		warnings = append(warnings, "these feature gates have no effect on this server: "+strings.Join(idle, ", "))
+	}
+	return f, warnings, errors.Join(errs...)
+}
+
+// cutFeature reads one gate and checks that it can be set so.
+func cutFeature(pair string) (name string, value bool, err error) {
+	name, text, given := strings.Cut(pair, "=")
+	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+	known, ok := knownFeatures[name]
+	if !ok && name != allAlpha && name != allBeta {
+		if nearest := nearestFeature(name); nearest != "" {
+			return "", false, fmt.Errorf("there is no feature gate %s; did you mean %s?", name, nearest)
+		}
+		return "", false, fmt.Errorf("there is no feature gate %s; see --help", name)
+	}
+	if !given {
+		return "", false, fmt.Errorf("a value is missing; write %s=true or %s=false", name, name)
+	}
+	if value, err = strconv.ParseBool(text); err != nil {
+		return "", false, fmt.Errorf("%q is neither true nor false", text)
+	}
+	if ok && known.stage == stable && !value {
+		return "", false, fmt.Errorf("the feature %s is stable and cannot be turned off; leave its gate out", name)
+	}
+	return name, value, nil
+}
+
+// nearestFeature is the gate whose name is the most like one that does not exist;
+// "" when none is.
+func nearestFeature(name string) string {
+	best, distance := "", len(name)/3+2
+	for _, known := range append(slices.Sorted(maps.Keys(knownFeatures)), allAlpha, allBeta) {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(known), distance); d < distance {
+			best, distance = known, d
+		}
+	}
+	return best
+}
+
+// featureHelp lists the gates that have an effect, for the help.
+func featureHelp() string {
+	var text strings.Builder
+	text.WriteString("features to turn on or off, <name>=true or =false with commas between; the others of kube-apiserver 1.25 are accepted. AllAlpha and AllBeta stand for all of a stage")
+	for _, name := range slices.Sorted(maps.Keys(knownFeatures)) {
+		if f := knownFeatures[name]; f.does != "" && f.stage != stable {
+			fmt.Fprintf(&text, "\n%s (%s, %v): %s", name, stageNames[f.stage], f.initially(), f.does)
+		}
+	}
+	return text.String()
+}
+
+// checkHiddenMetrics checks --show-hidden-metrics-for-version: what the release
+// before hid is the most that can be shown again.
+func checkHiddenMetrics(version string) error {
+	previous := apiMajor + "." + strconv.Itoa(minorOf(apiMajor+"."+apiMinor)-1)
+	if version == "" || version == previous {
+		return nil
+	}
+	return fmt.Errorf("hidden metrics: %q is not %s; only the release before this one can be named, or none", version, previous)
+}

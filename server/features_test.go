@@ -1,0 +1,88 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFeatures(t *testing.T) {
+	for _, c := range []struct {
+		gates   string
+		on      string // separated by spaces; "-" before what is off
+		warning string
+	}{
+		{"", "APIListChunking ServerSideFieldValidation DryRun WatchBookmark -StorageVersionAPI -MinDomainsInPodTopologySpread -DynamicKubeletConfig", ""},
+		{"APIListChunking=false", "-APIListChunking RemainingItemCount", ""},
+		{"APIListChunking=false,APIListChunking=true", "APIListChunking", ""},
+		{" ServerSideFieldValidation = F ", "-ServerSideFieldValidation", ""},
+		{"AllBeta=false", "-APIListChunking -OpenAPIV3 DryRun -StorageVersionAPI", ""},
+		{"APIListChunking=true,AllBeta=false", "APIListChunking -OpenAPIV3", ""},
+		{"AllAlpha=true", "StorageVersionAPI -MinDomainsInPodTopologySpread APIListChunking -DynamicKubeletConfig", "no effect on this server: AllAlpha"},
+		{"AllBeta=true", "MinDomainsInPodTopologySpread -StorageVersionAPI", ""},
+		{"ServerSideApply=true", "ServerSideApply", "ServerSideApply is of a stable feature"},
+		{"DynamicKubeletConfig=true", "DynamicKubeletConfig", "DynamicKubeletConfig is deprecated"},
+		{"StorageVersionAPI=true", "StorageVersionAPI", "no effect on this server: StorageVersionAPI"},
+		{"StorageVersionAPI=false", "-StorageVersionAPI", ""},
+	} {
+		f, warnings, err := parseFeatures(strings.Split(c.gates, ","))
+		if err != nil {
+			t.Errorf("%q: %v", c.gates, err)
+		}
+		for name := range strings.FieldsSeq(c.on) {
+			name, off := strings.CutPrefix(name, "-")
+			if on, known := f[name]; !known || on == off {
+				t.Errorf("%q: %s is %v", c.gates, name, on)
+			}
+		}
+		if got := strings.Join(warnings, "\n"); (got == "") != (c.warning == "") || !strings.Contains(got, c.warning) {
+			t.Errorf("%q: warnings %q, want %q", c.gates, got, c.warning)
+		}
+	}
+}
+
+func TestFeatureMistakes(t *testing.T) {
+	for gates, want := range map[string]string{
+		"DryRun=false":            "the feature DryRun is stable and cannot be turned off",
+		"APIListChunk=false":      "there is no feature gate APIListChunk; did you mean APIListChunking?",
+		"dryrun=true":             "did you mean DryRun?",
+		"allbeta=true":            "did you mean AllBeta?",
+		"Nonsense=true":           "there is no feature gate Nonsense; see --help",
+		"APIListChunking":         "write APIListChunking=true or APIListChunking=false",
+		"APIListChunking=maybe":   `"maybe" is neither true nor false`,
+		"APIListChunking=":        `"" is neither true nor false`,
+		"=true":                   "there is no feature gate ; see --help",
+		"TokenRequest=false,X1=1": "there is no feature gate X1",
+	} {
+		if _, _, err := parseFeatures(strings.Split(gates, ",")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--feature-gates ") {
+			t.Errorf("%s: %v, want %s", gates, err, want)
+		}
+		if err := (&Config{InMemory: true, FeatureGates: strings.Split(gates, ",")}).Validate(); err == nil {
+			t.Errorf("%s: the configuration is valid", gates)
+		}
+	}
+}
+
+// The gates of the specification's table, with what it says of each.
+func TestFeaturesOfTheSpecification(t *testing.T) {
+	for name := range strings.FieldsSeq("ServerSideApply DryRun WatchBookmark EfficientWatchResumption WarningHeaders BoundServiceAccountTokenVolume TokenRequest CSRDuration RemoveSelfLink") {
+		if f, ok := knownFeatures[name]; !ok || f.stage != stable {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	for _, name := range []string{listChunking, fieldValidation} {
+		if f := knownFeatures[name]; f.stage != beta || !f.initially() || f.does == "" {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	if help := featureHelp(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "DryRun") {
+		t.Error(help)
+	}
+}
+
+func TestHiddenMetrics(t *testing.T) {
+	for version, right := range map[string]bool{"": true, "1.24": true, "1.25": false, "1.23": false, "24": false, "v1.24": false} {
+		if err := (&Config{InMemory: true, ShowHiddenMetricsForVersion: version}).Validate(); (err == nil) != right {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// migration rewrites what is stored in another version, or in another form of the
+// same version, than it would be stored in now. It reads the store as it is, and
+// writes each object in a transaction of its own, so that it can run beside
+// requests: who has an object changed meanwhile has rewritten it already.
+//
+// Rewriting is a write: the object gets a new revision, and watchers see it
+// modified once. What is as it should be is not touched.
+//
+// How far it has come is kept in the store. One that was cut off goes on from
+// there, unless another release has to begin anew.
+type migration struct {
+	store  store.Store // as it is, no currentStore
+	kinds  storeKinds
+	report func(MigrationStep)
+	step   MigrationStep
+	form   string // stands for how all kinds are stored, see formOf
+}
+
+func newMigration(s store.Store, kinds storeKinds, report func(MigrationStep)) *migration {
+	return &migration{store: s, kinds: kinds, report: report, form: formOf(kinds)}
+}
+
+// MigrationStep says how far a migration is.
+type MigrationStep struct {
+	// After is the last key that was looked at; "" at the beginning and the end.
+	After string `json:"after,omitempty"`
+	// Looked is the number of objects that were looked at, Rewritten of those that
+	// were not as they should be, and Failed of those that could not be rewritten.
+	// They include what was done before a migration was cut off.
+	Looked    int64 `json:"looked"`
+	Rewritten int64 `json:"rewritten"`
+	Failed    int64 `json:"failed"`
+	// Resumed is set in the first step of one that goes on.
+	Resumed bool `json:"resumed,omitempty"`
+	// Problem says which object could not be rewritten, and why.
+	Problem string `json:"problem,omitempty"`
+	// Done is set in the last step.
+	Done bool `json:"done,omitempty"`
+}
+
+const (
+	migrationKey     = "capstan/migration"
+	migrationPage    = 512     // objects that are looked at before what is to be done is done
+	migrationBytes   = 8 << 20 // the same in bytes
+	migrationWriters = 8       // rewritten at once: their commits share syncs of the disk
+	migrationPause   = time.Second
+)
+
+// migrationState is a MigrationStep in the store, with what it is about.
+type migrationState struct {
+	MigrationStep
+	Form string `json:"form"`
+}
+
+// MigrateStore runs a migration on the store of a data directory that no server
+// uses. Steps are reported at most once a second, problems all. What is cut off by
+// the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
+// uses the directory, and what the store says.
+func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep)) (err error) {
+	dir := StoreDir(dataDir)
+	// Opening for writing would make a store where there is none.
+	look, err := store.OpenReadOnly(store.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	if err := look.Close(); err != nil {
+		return err
+	}
+	// What history to give up is for the server to say.
+	engine, err := store.Open(store.Config{Dir: dir, History: 1 << 62})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	kinds := newStoreKinds(catalog.New(policy.New(time.Now), conversion.Hooks{}))
+	if _, err := noteVersions(ctx, engine, kinds); err != nil {
+		return err
+	}
+	return newMigration(engine, kinds, report).run(ctx)
+}
+
+// run looks at every object. The error of what could not be rewritten is the last
+// one: it does not keep the rest from being done.
+func (m *migration) run(ctx context.Context) error {
+	if err := m.resume(ctx); err != nil {
+		return err
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(m.kinds)) {
+		if prefix+"\xff" <= m.step.After {
+			continue
+		}
+		if err := m.migrateKind(ctx, prefix); err != nil {
+			err = errors.Join(err, m.saveAnyway(ctx))
+			return fmt.Errorf("the migration stopped after %d objects, of which %d were rewritten; run it again to go on: %w", m.step.Looked, m.step.Rewritten, err)
+		}
+	}
+	if m.step.Failed == 0 {
+		if _, err := changeVersions(ctx, m.store, func(known storedVersions, _ bool) {
+			for prefix := range m.kinds {
+				if v := known[prefix]; v.Mixed {
+					v.Mixed, v.Migrated = false, m.store.Current()
+					known[prefix] = v
+				}
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	m.step.After, m.step.Done = "", true
+	if err := m.save(ctx); err != nil {
+		return err
+	}
+	m.report(m.step)
+	return nil
+}
+
+// resume finds where to begin.
+func (m *migration) resume(ctx context.Context) error {
+	e, err := m.store.Get(ctx, migrationKey)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var state migrationState
+	if json.Unmarshal(e.Body, &state) != nil || state.Form != m.form {
+		return nil // of another release: what it looked at may have to be rewritten again
+	}
+	m.step = state.MigrationStep
+	m.step.Resumed = true
+	m.report(m.step)
+	m.step.Resumed = false
+	return nil
+}
+
+// save keeps how far it has come; nothing when all is done.
+func (m *migration) save(ctx context.Context) error {
+	_, err := m.store.Update(ctx, migrationKey, func(current *store.Entry) (store.Write, error) {
+		state, err := json.Marshal(migrationState{m.step, m.form})
+		w := store.Write{Op: store.OpUpdate, Value: store.Value{Body: state, RevisionAt: -1}}
+		switch {
+		case current == nil && m.step.Done:
+			w.Op = 0
+		case current == nil:
+			w.Op = store.OpCreate
+		case m.step.Done:
+			w.Op = store.OpDelete
+		}
+		return w, err
+	})
+	return err
+}
+
+// saveAnyway is save, also when ctx has ended.
+func (m *migration) saveAnyway(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return m.save(ctx)
+}
+
+// formOf stands for how all kinds are stored: it changes when a version or a type
+// does.
+func formOf(kinds storeKinds) string {
+	h := sha256.New()
+	tables := map[*schema.Table]bool{}
+	for _, prefix := range slices.Sorted(maps.Keys(kinds)) {
+		res := kinds[prefix].res
+		fmt.Fprintf(h, "%s %s %v\n", prefix, kinds[prefix].head, res.Selectable)
+		if tables[res.GV.Table] {
+			continue
+		}
+		tables[res.GV.Table] = true
+		for _, t := range res.GV.Table.Types {
+			fmt.Fprintf(h, "%s %v\n", t.Name, t.Fields)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// migrateKind looks at the objects of one kind, page by page.
+func (m *migration) migrateKind(ctx context.Context, prefix string) error {
+	kind := m.kinds[prefix]
+	for saved := time.Now(); ; {
+		page, err := m.read(ctx, kind, prefix)
+		if err != nil {
+			return err
+		}
+		if err := m.rewrite(ctx, kind, page.stale); err != nil {
+			return err
+		}
+		m.step.Looked += int64(page.looked)
+		if page.last != "" {
+			m.step.After = page.last
+		}
+		if page.end {
+			return nil
+		}
+		if now := time.Now(); now.Sub(saved) >= migrationPause {
+			saved = now
+			if err := m.save(ctx); err != nil {
+				return err
+			}
+			m.report(m.step)
+		}
+	}
+}
+
+// migrationPageOf is what one look at the store has found.
+type migrationPageOf struct {
+	stale  []string // keys of what is to be rewritten
+	last   string   // the last key
+	looked int
+	end    bool // nothing follows
+}
+
+func (m *migration) read(ctx context.Context, kind *storeKind, prefix string) (page migrationPageOf, err error) {
+	reader, err := m.store.At(ctx, 0)
+	if err != nil {
+		return page, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	after, size := "", 0
+	if m.step.After > prefix {
+		after = m.step.After
+	}
+	page.end = true
+	err = reader.Scan(ctx, prefix, after, func(e *store.Entry) bool {
+		if e.Key == after {
+			return true
+		}
+		if page.looked == migrationPage || size >= migrationBytes {
+			page.end = false
+			return false
+		}
+		page.looked++
+		page.last = strings.Clone(e.Key)
+		size += len(e.Body)
+		if !asStored(kind, e) {
+			page.stale = append(page.stale, page.last)
+		}
+		return true
+	})
+	return page, err
+}
+
+// asStored reports whether an object is as it would be stored now. One that cannot
+// be read is not.
+func asStored(kind *storeKind, e *store.Entry) bool {
+	if !kind.current(e.Body) {
+		return false
+	}
+	v, err := kind.rewrite(e.Body)
+	return err == nil && unchanged(v, e) && bytes.Equal(v.Meta, e.Meta)
+}
+
+// rewrite writes the objects of a page. What cannot be read is a problem of its
+// own; what cannot be written ends the migration.
+func (m *migration) rewrite(ctx context.Context, kind *storeKind, keys []string) error {
+	var mu sync.Mutex // guards step, failure
+	var failure error
+	var writers sync.WaitGroup
+	next := make(chan string)
+	for range min(migrationWriters, len(keys)) {
+		writers.Go(func() {
+			for key := range next {
+				written, problem, err := m.rewriteOne(ctx, kind, key)
+				mu.Lock()
+				switch {
+				case err != nil:
+					failure = errors.Join(failure, err)
+				case problem != nil:
+					m.step.Failed++
+					step := m.step
+					step.Problem = fmt.Sprintf("%s: %v", key, problem)
+					m.report(step)
+				case written:
+					m.step.Rewritten++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	failed := func() bool { mu.Lock(); defer mu.Unlock(); return failure != nil }
+	for _, key := range keys {
+		if failed() {
+			break
+		}
+		next <- key
+	}
+	close(next)
+	writers.Wait()
+	return failure
+}
+
+func (m *migration) rewriteOne(ctx context.Context, kind *storeKind, key string) (written bool, problem, err error) {
+	_, err = m.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+		if current == nil || asStored(kind, current) {
+			return store.Write{}, nil // somebody was faster
+		}
+		v, err := kind.rewrite(current.Body)
+		if err != nil {
+			problem = err
+			return store.Write{}, nil
+		}
+		written = true
+		return store.Write{Op: store.OpUpdate, Value: v}, nil
+	})
+	return written, problem, err
+}

@@ -1,0 +1,297 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// put stores a text as an older release might have, with a place for its revision.
+func put(t *testing.T, s store.Store, key, text string) {
+	t.Helper()
+	const place = `"resourceVersion":"`
+	at := strings.Index(text, place) + len(place)
+	if at < len(place) {
+		t.Fatalf("%s has no place for a revision: %s", key, text)
+	}
+	end := at + strings.IndexByte(text[at:], '"')
+	_, err := s.Update(context.Background(), key, func(current *store.Entry) (store.Write, error) {
+		op := store.OpCreate
+		if current != nil {
+			op = store.OpUpdate
+		}
+		return store.Write{Op: op, Value: store.Value{Body: []byte(text[:at] + text[end:]), RevisionAt: at}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	autoscalerKey = "autoscaling/horizontalpodautoscalers/default/web"
+	schemaKey     = "flowcontrol.apiserver.k8s.io/flowschemas/old"
+)
+
+// A store with objects in versions that are not stored any more, and one in an old
+// form, is served as if they were; a migration rewrites these, and only these.
+func TestMigrateBesideRequests(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := func(c *server.Config) { c.InMemory, c.DataDir = false, dir }
+	var texts map[string]string
+	t.Run("before", func(t *testing.T) {
+		h := startServer(t, onDisk)
+		h.post("/apis/autoscaling/v2"+autoscalers, autoscalerV2)
+		h.post("/apis/flowcontrol.apiserver.k8s.io/v1beta2/flowschemas", `{"metadata":{"name":"old"},"spec":{"priorityLevelConfiguration":{"name":"exempt"}}}`)
+		h.post(configMaps, configMap("form", `{"b":"2","a":"1"}`))
+		texts = map[string]string{
+			autoscalerKey:                  string(h.get("/apis/autoscaling/v1" + autoscalers + "/web").body),
+			schemaKey:                      string(h.get("/apis/flowcontrol.apiserver.k8s.io/v1beta1/flowschemas/old").body),
+			"core/configmaps/default/form": strings.Replace(string(h.get(configMaps+"/form").body), `"data":{`, `"gone":1,"data":{`, 1),
+		}
+	})
+	e, err := store.Open(store.Config{Dir: server.StoreDir(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range texts {
+		put(t, e, key, text)
+	}
+	// Such a store was written by a release that kept no record.
+	if _, err := e.Update(context.Background(), "capstan/stored-versions", func(current *store.Entry) (store.Write, error) {
+		return store.Write{Op: store.OpDelete, Value: store.Value{Body: current.Body, RevisionAt: -1}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("after", func(t *testing.T) {
+		h := startServer(t, onDisk)
+		const v1, v2 = "/apis/autoscaling/v1" + autoscalers, "/apis/autoscaling/v2" + autoscalers
+		const utilization = "spec.metrics.1.resource.target.averageUtilization"
+		right := func() {
+			t.Helper()
+			for path, want := range map[string]any{v2 + "/web": 60.0, v2 + "?limit=5": nil, v2 + "?fieldSelector=metadata.name%3Dweb": nil} {
+				field := utilization
+				if want == nil {
+					field, want = "items.0."+utilization, 60.0
+				}
+				if got := h.get(path); got.code != http.StatusOK || !bytes.Contains(got.body, []byte(`"apiVersion":"autoscaling/v2"`)) || got.field(t, field) != want {
+					t.Errorf("%s: %d %s", path, got.code, got.body)
+				}
+			}
+			if got := h.get(v1 + "/web"); got.code != http.StatusOK || got.field(t, "spec.targetCPUUtilizationPercentage") != 60.0 {
+				t.Errorf("%d %s", got.code, got.body)
+			}
+			if got := h.get("/apis/flowcontrol.apiserver.k8s.io/v1beta2/flowschemas/old"); got.field(t, "apiVersion") != "flowcontrol.apiserver.k8s.io/v1beta2" {
+				t.Errorf("%d %s", got.code, got.body)
+			}
+		}
+		right()
+		if got := h.send("PATCH", v2+"/web?dryRun=All", "application/merge-patch+json", []byte(`{"spec":{"maxReplicas":9}}`)); got.code != http.StatusOK || got.field(t, utilization) != 60.0 {
+			t.Errorf("%d %s", got.code, got.body)
+		}
+
+		untouched := h.get("/api/v1/namespaces/default").field(t, "metadata.resourceVersion")
+		list := h.get(v2)
+		watch := h.watchLines(v2 + "?watch=1&timeoutSeconds=20&resourceVersion=" + list.field(t, "metadata.resourceVersion").(string))
+		first := migrated(t, server.Control{DataDir: dir}.Migrate)
+		if first.Rewritten != 3 || first.Failed != 0 || first.Looked < 50 {
+			t.Errorf("the first migration: %+v", first)
+		}
+		if event := watch(); !strings.HasPrefix(event, `{"type":"MODIFIED","object":{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2"`) {
+			t.Errorf("a watch saw %s", event)
+		}
+		right()
+		if got := h.get(configMaps + "/form"); bytes.Contains(got.body, []byte("gone")) {
+			t.Errorf("the form is as it was: %s", got.body)
+		}
+		if again := migrated(t, server.Control{DataDir: dir}.Migrate); again.Rewritten != 0 || again.Looked != first.Looked {
+			t.Errorf("the second migration: %+v", again)
+		}
+		if got := h.get("/api/v1/namespaces/default").field(t, "metadata.resourceVersion"); got != untouched {
+			t.Errorf("the namespace was at %v and is at %v", untouched, got)
+		}
+	})
+	if again := migrated(t, func(ctx context.Context, report func(server.MigrationStep)) error {
+		return server.MigrateStore(ctx, dir, report)
+	}); again.Rewritten != 0 {
+		t.Errorf("a migration of the closed store: %+v", again)
+	}
+	if e, err = store.OpenReadOnly(store.Config{Dir: server.StoreDir(dir)}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	got, err := e.Get(context.Background(), autoscalerKey)
+	if err != nil || !bytes.HasPrefix(got.Body, []byte(`{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2"`)) {
+		t.Errorf("%v %s", err, got.Body)
+	}
+}
+
+// watchLines opens a watch and returns what gives its next line.
+func (h *harness) watchLines(path string) func() string {
+	h.t.Helper()
+	req, err := http.NewRequest("GET", h.server.URL()+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+adminToken)
+	resp, err := h.client.Do(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = resp.Body.Close() })
+	lines := bufio.NewReader(resp.Body)
+	return func() string {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		return line
+	}
+}
+
+// migrated runs a migration to its end and returns the last step.
+func migrated(t *testing.T, run func(context.Context, func(server.MigrationStep)) error) (last server.MigrationStep) {
+	t.Helper()
+	if err := run(context.Background(), func(s server.MigrationStep) { last = s }); err != nil {
+		t.Fatal(err)
+	}
+	if !last.Done {
+		t.Fatalf("it ended with %+v", last)
+	}
+	return last
+}
+
+// failingStore stops to write after some objects.
+type failingStore struct {
+	store.Store
+	left   chan struct{}
+	writes chan string
+}
+
+var errCut = errors.New("cut off")
+
+func (f *failingStore) Update(ctx context.Context, key string, fn func(*store.Entry) (store.Write, error)) (store.Entry, error) {
+	if !strings.HasPrefix(key, "capstan/") {
+		select {
+		case <-f.left:
+		default:
+			return store.Entry{}, errCut
+		}
+		f.writes <- key
+	}
+	return f.Store.Update(ctx, key, fn)
+}
+
+// A migration that was cut off goes on where it was, and rewrites nothing twice.
+func TestMigrateGoesOn(t *testing.T) {
+	ctx := context.Background()
+	e, err := store.Open(store.Config{Dir: "store", FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	const count, before = 1200, 700
+	for i := range count {
+		put(t, e, fmt.Sprintf("storage.k8s.io/csistoragecapacities/default/c%04d", i), `{"kind":"CSIStorageCapacity","apiVersion":"storage.k8s.io/v1beta1","metadata":{"name":"c`+strconv.Itoa(i)+`","namespace":"default","uid":"u","resourceVersion":"","creationTimestamp":"2022-01-01T00:00:00Z"},"storageClassName":"s"}`)
+	}
+	put(t, e, "core/configmaps/default/bad", `{"kind":"ConfigMap","apiVersion":"v7","metadata":{"name":"bad","namespace":"default","uid":"u","resourceVersion":"","creationTimestamp":null}}`)
+	f := &failingStore{Store: e, left: make(chan struct{}, 2*count), writes: make(chan string, 2*count)}
+	for range before {
+		f.left <- struct{}{}
+	}
+	var problems []string
+	err = server.Migrate(ctx, f, func(s server.MigrationStep) { problems = append(problems, s.Problem) })
+	if !errors.Is(err, errCut) || !strings.Contains(err.Error(), "run it again to go on") {
+		t.Fatalf("the first run: %v", err)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0], `core/configmaps/default/bad: the object is stored in version "v7", which this server does not know`) {
+		t.Errorf("problems: %q", problems)
+	}
+	for range count {
+		f.left <- struct{}{}
+	}
+	written := len(f.writes)
+	var steps []server.MigrationStep
+	if err := server.Migrate(ctx, f, func(s server.MigrationStep) { steps = append(steps, s) }); err != nil {
+		t.Fatal(err)
+	}
+	last := steps[len(steps)-1]
+	if !steps[0].Resumed || steps[0].Looked != 513 || last.Looked != count+1 || last.Failed != 1 {
+		t.Errorf("the second run began with %+v and ended with %+v", steps[0], last)
+	}
+	if again := len(f.writes) - written; again != count-before+1 {
+		t.Errorf("the second run wrote %d objects, the first %d", again, written)
+	}
+	if last := migrated(t, func(ctx context.Context, report func(server.MigrationStep)) error {
+		return server.Migrate(ctx, e, report)
+	}); last.Rewritten != 0 || last.Failed != 1 {
+		t.Errorf("the third run: %+v", last)
+	}
+}
+
+// What a server has just written is as it would be written now: every kind, in
+// every version.
+func TestNothingToMigrate(t *testing.T) {
+	dir := t.TempDir()
+	var made int64
+	t.Run("write", func(t *testing.T) {
+		h := startServer(t, func(c *server.Config) {
+			c.InMemory, c.DataDir, c.RuntimeConfig = false, dir, []string{"api/all"}
+		})
+		for _, stored := range []bool{false, true} {
+			made += h.makeAll(stored)
+		}
+	})
+	last := migrated(t, func(ctx context.Context, report func(server.MigrationStep)) error {
+		return server.MigrateStore(ctx, dir, report)
+	})
+	if last.Rewritten != 0 || last.Failed != 0 || last.Looked < made {
+		t.Errorf("of %d objects: %+v", made, last)
+	}
+}
+
+// makeAll makes the example of every kind, in the versions that are stored, or in
+// the others: these are deleted, since the examples of a kind may share their name.
+func (h *harness) makeAll(stored bool) (made int64) {
+	h.t.Helper()
+	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			if !res.Stored || !res.Verbs.Has(api.VerbCreate|api.VerbDelete) || (res.Conversion == nil) != stored {
+				continue
+			}
+			l := &life{harness: h, res: res}
+			obj := l.example()
+			path := gv.Prefix() + "/" + res.Plural
+			if res.Namespaced {
+				h.post("/api/v1/namespaces", `{"metadata":{"name":"`+l.namespace+`"}}`)
+				path = gv.Prefix() + "/namespaces/" + l.namespace + "/" + res.Plural
+			}
+			l.ask(http.StatusCreated, "POST", path, "application/json", obj)
+			if stored {
+				made++
+			} else {
+				l.ask(http.StatusOK, "DELETE", path+"/"+l.name, "", nil)
+			}
+		}
+	}
+	return made
+}
