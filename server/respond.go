@@ -245,6 +245,9 @@ func (r *request) together(send func() error) error {
 
 // acceptsGzip reports whether the client names gzip, and not with a weight of zero.
 func (r *request) acceptsGzip() bool {
+	if !r.on[compression] {
+		return false
+	}
 	for _, header := range r.http.Header["Accept-Encoding"] {
 		for coding := range strings.SplitSeq(header, ",") {
 			name, parameter, _ := strings.Cut(coding, ";")
