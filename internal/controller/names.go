@@ -22,12 +22,20 @@ func Names() []string {
 	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
 }
 
+// elsewhere are the other controllers of kube-controller-manager 1.25. Selections
+// that were written for it may name them, which has no effect.
+var elsewhere = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob csrapproving csrcleaner
+	csrsigning daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
+	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
+	replicaset replicationcontroller resourcequota route service serviceaccount-token statefulset tokencleaner ttl
+	ttl-after-finished`)
+
 // Check reports the first word of a selection (see Enabled) that names no
-// controller.
+// controller, here or in kube-controller-manager.
 func Check(selection []string) error {
 	for _, word := range selection {
 		name := strings.TrimPrefix(word, "-")
-		if name != "*" && !slices.Contains(Names(), name) {
+		if name != "*" && !slices.Contains(Names(), name) && !slices.Contains(elsewhere, name) {
 			return fmt.Errorf("controllers: %q is not known; use \"*\" for all, or some of %s, each with \"-\" before it to leave it out", word, strings.Join(Names(), ", "))
 		}
 	}

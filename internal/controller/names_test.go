@@ -30,7 +30,7 @@ func TestSelection(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	if err := Check([]string{"*", "-*", "namespace", "-garbagecollector"}); err != nil {
+	if err := Check([]string{"*", "-*", "namespace", "-garbagecollector", "bootstrapsigner", "-deployment"}); err != nil {
 		t.Error(err)
 	}
 	for _, word := range []string{"gc", "-gc", "", "-", "--namespace", "Namespace"} {
