@@ -11,6 +11,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -s -w -X main.version=$(VERSION)
 # Longest that one fuzz target or stress run may take.
 FUZZTIME ?= 1m
+OBJECTS ?= 1000000
 STRESSTIME ?= 10m
 
 .PHONY: help
@@ -34,10 +35,11 @@ build: ## Build bin/capstan
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
 
+# The server of e2e is a process: a cached result would know nothing of it.
 .PHONY: test
 test: ## Run all tests, real kubectl and client-go included
 	go test -timeout 8m ./...
-	go -C internal/e2e test -timeout 8m ./...
+	go -C internal/e2e test -count 1 -timeout 8m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
@@ -84,7 +86,8 @@ bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of ann
 	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME each
+fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through all validators
+	CAPSTAN_OBJECTS=$(OBJECTS) go test -count 1 -timeout 1h -run TestValidatorsAgree ./generator
 	@for module in . internal/e2e; do \
 	  for pkg in $$(go -C $$module list ./... ); do \
 	    case $$pkg in */e2e) continue;; esac; \

@@ -39,7 +39,7 @@ func run(root string, args []string, out io.Writer) error {
 	}
 	switch command {
 	case "generate":
-		return generate(root, out)
+		return generate(root, emitters(), out)
 	case "compat":
 		breaking, err := compat.Run(root, out)
 		if err == nil && breaking {
@@ -52,13 +52,13 @@ func run(root string, args []string, out io.Writer) error {
 
 // generate writes gen/ below root. A mistake anywhere leaves the old gen/ as it
 // was: the new one is complete before it takes its place.
-func generate(root string, out io.Writer) error {
+func generate(root string, all []emitter, out io.Writer) error {
 	start := time.Now()
 	m, err := load.Load(root)
 	if err != nil {
 		return err
 	}
-	files, err := emitAll(m)
+	files, err := emitAll(m, all)
 	if err != nil {
 		return err
 	}
@@ -70,11 +70,18 @@ func generate(root string, out io.Writer) error {
 	return err
 }
 
-// emitAll makes all files of gen/ from the model alone.
-func emitAll(m *model.Model) ([]emit.File, error) {
+// emitter makes a part of gen/ from the model alone.
+type emitter = func(*model.Model) ([]emit.File, error)
+
+func emitters() []emitter {
+	return []emitter{emit.Tables, emit.Catalog, emit.OpenAPI, emit.Types, emit.Client}
+}
+
+// emitAll makes the files of all emitters, which may not write one twice.
+func emitAll(m *model.Model, all []emitter) ([]emit.File, error) {
 	var files []emit.File
 	by := map[string]bool{}
-	for _, e := range []func(*model.Model) ([]emit.File, error){emit.Tables, emit.Catalog, emit.OpenAPI, emit.Types, emit.Client} {
+	for _, e := range all {
 		made, err := e(m)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -33,9 +34,11 @@ import (
 	storagev1beta1 "github.com/capstan-dev/capstan/gen/storage/v1beta1"
 	"github.com/capstan-dev/capstan/generator/emit"
 	"github.com/capstan-dev/capstan/generator/load"
+	"github.com/capstan-dev/capstan/generator/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 
 	admissionregistrationv1 "github.com/capstan-dev/capstan/gen/admissionregistration/v1"
+	apiextensionsv1 "github.com/capstan-dev/capstan/gen/apiextensions/v1"
 	apiregistrationv1 "github.com/capstan-dev/capstan/gen/apiregistration/v1"
 	certificatesv1 "github.com/capstan-dev/capstan/gen/certificates/v1"
 )
@@ -43,6 +46,7 @@ import (
 // tables are the generated tables, by the folder of their documents.
 var tables = map[string]*schema.Table{
 	"admissionregistration/v1":      &admissionregistrationv1.Table,
+	"apiextensions/v1":              &apiextensionsv1.Table,
 	"apiregistration/v1":            &apiregistrationv1.Table,
 	"apps/v1":                       &appsv1.Table,
 	"authentication/v1":             &authenticationv1.Table,
@@ -106,7 +110,7 @@ func TestEqualDocumentsGiveEqualBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := emitAll(m)
+		files, err := emitAll(m, emitters())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,6 +174,45 @@ func TestAMistakeLeavesGenAlone(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(root, ".tmp", "*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left behind, error %v", left, err)
+	}
+}
+
+// Whatever fails on the way, gen/ is the old one or the new one, and nothing else is left.
+func TestGenIsNeverHalfWritten(t *testing.T) {
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS(filepath.Join("testdata", "shop"))); err != nil {
+		t.Fatal(err)
+	}
+	gen := filepath.Join(root, "gen")
+	if _, err := write(gen, []emit.File{{Path: "kept.go", Data: []byte("kept")}}); err != nil {
+		t.Fatal(err)
+	}
+	one := func(path string) emitter {
+		return func(*model.Model) ([]emit.File, error) { return []emit.File{{Path: path, Data: []byte("x")}}, nil }
+	}
+	late := func(*model.Model) ([]emit.File, error) { return nil, errors.New("a late mistake") }
+	for want, all := range map[string][]emitter{
+		"a late mistake":                   {one("new.go"), late},
+		"two emitters write new.go":        {one("new.go"), one("new.go")},
+		"not a directory":                  {one("new.go"), one("new.go/below.go")}, // fails while it is written
+		"type APIVersions is not declared": emitters(),                              // the shop has no documents of discovery
+	} {
+		if err := generate(root, all, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if left, err := os.ReadDir(gen); err != nil || len(left) != 1 || left[0].Name() != "kept.go" {
+			t.Errorf("%s: gen/ holds %v, error %v", want, left, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(root, ".tmp", "*")); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left behind, error %v", want, left, err)
+		}
+	}
+	var said bytes.Buffer
+	if err := generate(root, []emitter{one("new.go")}, &said); err != nil || !strings.HasPrefix(said.String(), "gen/: 1 files, 0 KiB, in ") {
+		t.Fatalf("said %q, error %v", said.String(), err)
+	}
+	if left, err := os.ReadDir(gen); err != nil || len(left) != 1 || left[0].Name() != "new.go" {
+		t.Errorf("after all gen/ holds %v, error %v", left, err)
 	}
 }
 

@@ -35,3 +35,35 @@ func TestServiceAccountPlugin(t *testing.T) {
 		{"unknown account", "POST", "/api/v1/namespaces/new/pods", "", `{"metadata":{"name":"q"},"spec":{"serviceAccountName":"x","containers":[{"name":"c","image":"i"}]}}`, 403, `service account new/x`},
 	})
 }
+
+// What a priority class is worth cannot change: pods have copies of it. The rest may,
+// and is no new generation.
+func TestPriorityClassChanges(t *testing.T) {
+	h := startServer(t, nil)
+	const classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+	h.run(t, []step{
+		{"class", "POST", classes, "", `{"metadata":{"name":"std","generation":5},"value":7}`, 201, `"generation":1`},
+		{"value", "PATCH", classes + "/std", mergePatch, `{"value":8}`, 422, `"reason":"FieldValueForbidden","message":"Forbidden: may not be changed in an update.","field":"value"`},
+		{"no value", "PATCH", classes + "/std", mergePatch, `{"value":null}`, 422, `"field":"value"`},
+		{"preemption", "PATCH", classes + "/std", mergePatch, `{"preemptionPolicy":"Never"}`, 422, `"field":"preemptionPolicy"`},
+		{"description", "PATCH", classes + "/std", mergePatch, `{"description":"usual","globalDefault":true}`, 200, `"generation":1`},
+	})
+}
+
+// A pod gets what its runtime class says, from its creation on.
+func TestRuntimeClassOfAPod(t *testing.T) {
+	h := startServer(t, nil)
+	pod := func(name, more string) string {
+		return `{"metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"c","image":"i"}],` + more + `}}`
+	}
+	h.run(t, []step{
+		{"unknown", "POST", podsPath, "", pod("a", `"runtimeClassName":"vm"`), 403, `RuntimeClass \"vm\" not found`},
+		{"class", "POST", "/apis/node.k8s.io/v1/runtimeclasses", "", `{"metadata":{"name":"vm"},"handler":"h","overhead":{"podFixed":{"memory":"1Gi"}}}`, 201, ""},
+		{"known", "POST", podsPath, "", pod("a", `"runtimeClassName":"vm"`), 201, `"overhead":{"memory":"1Gi"}`},
+		{"too little", "POST", podsPath, "", pod("b", `"runtimeClassName":"vm","overhead":{"memory":"1Mi"}`), 403, "doesn't match"},
+		{"own cost", "POST", podsPath, "", pod("b", `"overhead":{"memory":"1Mi"}`), 403, "without corresponding RuntimeClass"},
+		{"invalid first", "POST", podsPath, "", pod("b", `"overhead":{"memory":"-1"}`), 422, "spec.overhead"},
+		{"class goes", "DELETE", "/apis/node.k8s.io/v1/runtimeclasses/vm", "", "", 200, ""},
+		{"pod lives on", "PATCH", podsPath + "/a", mergePatch, `{"metadata":{"labels":{"a":"b"}}}`, 200, `"overhead":{"memory":"1Gi"}`},
+	})
+}

@@ -42,7 +42,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 	if err := matchNamespace(res, meta, namespace); err != nil {
 		return store.Entry{}, err
 	}
-	if v := meta.Get("resourceVersion").Text(); v != "" {
+	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" {
 		return store.Entry{}, api.BadRequest("resourceVersion should not be set on objects to be created, found %q", v)
 	}
 	if err := s.namespaceAccepts(ctx, res, namespace, meta.Get("name").Text()); err != nil {
@@ -76,6 +76,9 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 				name = ""
 			}
 			return store.Entry{}, res.Invalid(name, causes)
+		}
+		if try == 1 {
+			opts.warn(target{resource: res}, obj, document.Value{})
 		}
 		if err := s.checkAdmission(ctx, target{resource: res, namespace: namespace}, opts.user, obj, document.Value{}); err != nil {
 			claim.Release()

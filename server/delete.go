@@ -122,6 +122,9 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 	if setPropagation(meta, propagation(res, meta, opts.propagation)) {
 		changed = true
 	}
+	if res == s.definitions && !terminating {
+		s.holdDefinition(obj)
+	}
 	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0
 	if wait && !terminating {
 		s.markTerminating(meta, grace)

@@ -140,6 +140,10 @@ func (l *life) live() {
 			t.Errorf("a new object has no metadata.%s: %s", field, created)
 		}
 	}
+	if l.res.Plural == "customresourcedefinitions" { // the server writes once more
+		l.watched(before, func(obj fields) bool { return len(obj["status"].(fields)["acceptedNames"].(fields)) > 2 })
+		created = l.get(l.object).body
+	}
 	l.forms(created)
 	if has(api.VerbWatch) {
 		l.watched(before, func(fields) bool { return true })

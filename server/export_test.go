@@ -35,7 +35,7 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 // Migrate is MigrateStore on a store that is open.
 func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) error {
 	kinds := newStoreKinds(catalog.New(policy.New(time.Now), conversion.Hooks{}))
-	if _, err := noteVersions(ctx, s, kinds); err != nil {
+	if _, _, err := noteVersions(ctx, s, kinds); err != nil {
 		return err
 	}
 	return newMigration(s, kinds, report).run(ctx)

@@ -24,12 +24,15 @@ import (
 // Invariant: the values of labels come from the catalog, the routes and the verbs,
 // never from a request, so that their number is bounded.
 type metrics struct {
-	registry   *prometheus.Registry
-	requests   *prometheus.CounterVec
-	durations  *prometheus.HistogramVec
-	watching   *prometheus.GaugeVec
-	events     *prometheus.CounterVec
-	deprecated *prometheus.GaugeVec
+	registry     *prometheus.Registry
+	requests     *prometheus.CounterVec
+	durations    *prometheus.HistogramVec
+	sizes        *prometheus.HistogramVec
+	terminations *prometheus.CounterVec
+	watching     *prometheus.GaugeVec
+	events       *prometheus.CounterVec
+	eventSizes   *prometheus.HistogramVec
+	deprecated   *prometheus.GaugeVec
 
 	mu     sync.RWMutex
 	series map[seriesKey]*series
@@ -50,6 +53,8 @@ type seriesKey struct {
 type series struct {
 	requests  prometheus.Counter
 	durations prometheus.Observer
+	sizes     prometheus.Observer // nil for what does not read
+	ended     prometheus.Counter  // nil for what was answered in the end
 }
 
 // durationBuckets are upstream's, in seconds.
@@ -64,11 +69,20 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds",
 			Help: "How long requests took, from the last byte of their headers to the last of the answer.", Buckets: durationBuckets},
 			[]string{"component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"}),
+		sizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_response_sizes",
+			Help: "Bytes of the answers to gets and lists, as they were sent.", Buckets: prometheus.ExponentialBuckets(1000, 10, 7)},
+			[]string{"component", "group", "resource", "scope", "subresource", "verb", "version"}),
+		terminations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
+			Help: "Requests that the server gave up to protect itself: too many at once (429), or too long (504)."},
+			[]string{"code", "component", "group", "resource", "scope", "subresource", "verb", "version"}),
 		watching: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
 			Help: "Requests under way that last as long as the client wants: watches."},
 			[]string{"component", "group", "resource", "scope", "subresource", "verb", "version"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events that were written to watches, by the kind of the object."}, []string{"group", "kind", "version"}),
+		eventSizes: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_watch_events_sizes",
+			Help: "Bytes of the events that were written to watches, by the kind of the object.", Buckets: prometheus.ExponentialBuckets(1024, 2, 8)},
+			[]string{"group", "kind", "version"}),
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 			Help: "1 for a deprecated API that somebody has asked for since the start, with the release that no longer has it."},
 			[]string{"group", "removed_release", "resource", "subresource", "version"}),
@@ -79,7 +93,7 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 			Help: "Requests under way that count against the limit of requests in flight.", ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(count()) })
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.watching, m.events, m.deprecated,
+	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, buildFigure(),
 		inflight("mutating", s.limits.mutating.Load), inflight("readOnly", s.limits.reading.Load),
 		&objectCounts{server: s}, storeFigures{stats}, featureFigures(s.features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -127,10 +141,19 @@ func (m *metrics) end(r *request) {
 	f := m.find(k)
 	f.requests.Inc()
 	f.durations.Observe(time.Since(r.start).Seconds())
-	if k.resource != nil && k.resource.Deprecated != nil && r.status < 400 {
-		group, version, resource, sub := k.names()
-		m.deprecated.WithLabelValues(group, k.resource.Deprecated.RemovedIn, resource, sub, version).Set(1)
+	if f.sizes != nil {
+		f.sizes.Observe(float64(r.bytes))
 	}
+	if f.ended != nil {
+		f.ended.Inc()
+	}
+}
+
+// useDeprecated notes that somebody who may has asked for what is deprecated,
+// whatever the answer.
+func (m *metrics) useDeprecated(k *seriesKey) {
+	group, version, resource, sub := k.names()
+	m.deprecated.WithLabelValues(group, k.resource.Deprecated.RemovedIn, resource, sub, version).Set(1)
 }
 
 // find gives the series of a key. Its labels are put together once.
@@ -149,6 +172,12 @@ func (m *metrics) find(k seriesKey) *series {
 	f = &series{
 		requests:  m.requests.WithLabelValues(strconv.Itoa(k.code), "apiserver", dryRun, group, resource, k.scope, sub, k.verb, version),
 		durations: m.durations.WithLabelValues("apiserver", dryRun, group, resource, k.scope, sub, k.verb, version),
+	}
+	if k.verb == "GET" || k.verb == "LIST" {
+		f.sizes = m.sizes.WithLabelValues("apiserver", group, resource, k.scope, sub, k.verb, version)
+	}
+	if k.code == http.StatusTooManyRequests || k.code == http.StatusGatewayTimeout {
+		f.ended = m.terminations.WithLabelValues(strconv.Itoa(k.code), "apiserver", group, resource, k.scope, sub, k.verb, version)
 	}
 	m.mu.Lock()
 	m.series[k] = f
@@ -226,9 +255,30 @@ func (k *seriesKey) names() (group, version, resource, sub string) {
 	return k.resource.GV.Group, k.resource.GV.Version, k.resource.Plural, sub
 }
 
-// eventsOf is the counter of the events of a resource's watches.
-func (m *metrics) eventsOf(res *api.Resource) prometheus.Counter {
-	return m.events.WithLabelValues(res.GV.Group, res.Kind, res.GV.Version)
+// eventFigures are the figures of the events of a resource's watches.
+type eventFigures struct {
+	count prometheus.Counter
+	sizes prometheus.Observer
+}
+
+// written notes an event.
+func (f *eventFigures) written(bytes int) {
+	f.count.Inc()
+	f.sizes.Observe(float64(bytes))
+}
+
+func (m *metrics) eventsOf(res *api.Resource) eventFigures {
+	labels := []string{res.GV.Group, res.Kind, res.GV.Version}
+	return eventFigures{m.events.WithLabelValues(labels...), m.eventSizes.WithLabelValues(labels...)}
+}
+
+// buildFigure says by its labels what this binary is.
+func buildFigure() prometheus.Collector {
+	info := buildInfo()
+	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_build_info", Help: "1, with the release that is served and what the server was built of and by."},
+		[]string{"build_date", "compiler", "git_commit", "git_tree_state", "git_version", "go_version", "major", "minor", "platform"})
+	built.WithLabelValues(info.BuildDate, info.Compiler, info.GitCommit, info.GitTreeState, info.GitVersion, info.GoVersion, info.Major, info.Minor, info.Platform).Set(1)
+	return built
 }
 
 // serveMetrics answers /metrics in the text format that the client asks for.

@@ -59,6 +59,9 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s is %q, want %s", name, got[name], want)
 		}
 	}
+	if _, ok := got[`apiserver_response_sizes_count{component="apiserver",group="",resource="configmaps",scope="namespace",subresource="",verb="LIST",version="v1"`]; !ok {
+		t.Error("lists have no size")
+	}
 	for name := range got {
 		if strings.Contains(name, "nowhere") {
 			t.Errorf("%s: what a client asks for is no label", name)

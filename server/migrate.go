@@ -96,7 +96,7 @@ func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
 	kinds := newStoreKinds(catalog.New(policy.New(time.Now), conversion.Hooks{}))
-	if _, err := noteVersions(ctx, engine, kinds); err != nil {
+	if _, _, err := noteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}
 	return newMigration(engine, kinds, report).run(ctx)

@@ -28,7 +28,7 @@ func newOwners(groups []*api.GroupVersion) owners {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			o := &owner{kind: apply.Kind{Table: tables[gv.Table], Type: res.Type, APIVersion: gv.APIVersion(), Name: res.Kind}}
-			o.main, o.status = apply.MainReset(res.HasStatus && !res.Storage().StatusOnCreate), o.kind.StatusReset()
+			o.main, o.status = apply.MainReset(res.HasStatus && !res.Storage().StatusOnCreate), o.kind.StatusReset(statusResets(res))
 			all[res] = o
 		}
 	}

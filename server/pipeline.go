@@ -92,6 +92,7 @@ func (s *Server) handle(r *request) error {
 	}
 	if text := r.target.deprecation(); text != "" {
 		r.warn(text)
+		s.metrics.useDeprecated(&r.figures)
 	}
 	if err := r.query.check(); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -93,6 +94,7 @@ func parseRevision(text string) (rev uint64, ok bool, err error) {
 // writeOptions say who writes and how. The zero value is the server itself.
 type writeOptions struct {
 	user         *authn.User // nil for the server
+	author       *request    // whom to warn; nil for the server
 	dryRun       bool
 	validation   string // Ignore, Warn, Strict
 	manager      string // under which name the write is recorded
@@ -107,7 +109,7 @@ type writeOptions struct {
 // names them in errors ("CreateOptions").
 func (r *request) writeOptions(kind string) (writeOptions, error) {
 	q := &r.query
-	o := writeOptions{user: r.user, manager: apply.ManagerName("", r.http.UserAgent()), validation: "Warn"}
+	o := writeOptions{user: r.user, author: r, manager: apply.ManagerName("", r.http.UserAgent()), validation: "Warn"}
 	if !r.on[fieldValidation] {
 		o.validation = "Ignore"
 	}
@@ -137,6 +139,18 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 		return o, invalidOptions(kind, causes)
 	}
 	return o, nil
+}
+
+// warn tells the author of a write what to know of an object, which is valid and
+// replaces old. In endpoints other than that of the object itself it was said before.
+func (o *writeOptions) warn(t target, obj, old document.Value) {
+	hooks := t.resource.Hooks
+	if o.author == nil || hooks == nil || hooks.Warn == nil || t.sub != nil && t.sub.Scale == nil {
+		return
+	}
+	for _, text := range hooks.Warn(obj, old) {
+		o.author.warn(text)
+	}
 }
 
 func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -159,7 +161,42 @@ func (r *request) attributes() authz.Attributes {
 }
 
 // warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299).
-func (r *request) warn(text string) { r.warnings = append(r.warnings, text) }
+// What has been said is not said again.
+func (r *request) warn(text string) {
+	if !slices.Contains(r.warnings, text) {
+		r.warnings = append(r.warnings, text)
+	}
+}
+
+// The most that warnings take in the headers of an answer, in characters: when all
+// together are longer each is cut, and the last are left out.
+const (
+	maxWarnings = 4096
+	maxWarning  = 256
+)
+
+// told are the warnings as they are sent.
+func (r *request) told() []string {
+	total := 0
+	for _, w := range r.warnings {
+		total += utf8.RuneCountInString(w)
+	}
+	if total <= maxWarnings {
+		return r.warnings
+	}
+	var all []string
+	total = 0
+	for _, w := range r.warnings {
+		if text := []rune(w); len(text) > maxWarning {
+			w = string(text[:maxWarning])
+		}
+		if total += utf8.RuneCountInString(w); total > maxWarnings {
+			break
+		}
+		all = append(all, w)
+	}
+	return all
+}
 
 // key is the store's key of the target: see prefixOf.
 func (r *request) key() string { return keyOf(r.target.resource, r.target.namespace, r.target.name) }

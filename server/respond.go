@@ -87,11 +87,7 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 // respondBytes answers with an object given as canonical JSON.
 func (s *Server) respondBytes(r *request, code int, kind bodyKind, body []byte) error {
 	if r.accept.Format == codec.Binary {
-		raw, err := s.codecs[kind.table].Append(nil, kind.typ, body)
-		if err != nil {
-			return err
-		}
-		return r.send(code, r.accept.ContentType(), codec.AppendEnvelope(nil, kind.apiVersion, kind.kind, raw))
+		return s.respondBinary(r, code, kind, body)
 	}
 	return s.respondText(r, code, body)
 }
@@ -190,7 +186,7 @@ func (r *request) headers(contentType string) {
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noCache
 	}
-	for _, w := range r.warnings {
+	for _, w := range r.told() {
 		h.Add("Warning", `299 - `+strconv.Quote(w))
 	}
 }
@@ -209,6 +205,25 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 	if r.http.Method == http.MethodHead {
 		return nil
 	}
+	if size < netBuffer/2 {
+		return r.writeAll(parts)
+	}
+	return r.together(func() error {
+		if err := r.writeAll(parts); err != nil {
+			return err
+		}
+		if err := http.NewResponseController(r.w).Flush(); err != nil {
+			return &goneError{err}
+		}
+		return nil
+	})
+}
+
+// netBuffer is what net/http gathers before it writes. Answers of half as much go
+// out in one piece with their head.
+const netBuffer = 4 << 10
+
+func (r *request) writeAll(parts [][]byte) error {
 	for _, p := range parts {
 		if err := r.write(p); err != nil {
 			return err
@@ -217,8 +232,30 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 	return nil
 }
 
+// together makes the writes of send leave in as few system calls as possible.
+func (r *request) together(send func() error) error {
+	t := togetherOf(r.http)
+	t.hold()
+	err := send()
+	if sent := t.release(); sent != nil && err == nil {
+		err = &goneError{sent}
+	}
+	return err
+}
+
+// acceptsGzip reports whether the client names gzip, and not with a weight of zero.
 func (r *request) acceptsGzip() bool {
-	return r.on[compression] && strings.Contains(r.http.Header.Get("Accept-Encoding"), "gzip")
+	for _, header := range r.http.Header["Accept-Encoding"] {
+		for coding := range strings.SplitSeq(header, ",") {
+			name, parameter, _ := strings.Cut(coding, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			key, weight, _ := strings.Cut(strings.ReplaceAll(parameter, " ", ""), "=")
+			return r.on[compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
+		}
+	}
+	return false
 }
 
 func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {

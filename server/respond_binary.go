@@ -9,6 +9,23 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
+// respondBinary answers with the binary form of an object given as canonical JSON.
+func (s *Server) respondBinary(r *request, code int, kind bodyKind, body []byte) error {
+	held := s.gather.open()
+	buf := held.buffer()
+	object, grown, err := codec.Sealed(*buf, kind.apiVersion, kind.kind, func(dst []byte) ([]byte, error) {
+		return s.codecs[kind.table].Append(dst, kind.typ, body)
+	})
+	*buf = grown
+	if err == nil {
+		err = r.send(code, r.accept.ContentType(), object)
+	}
+	if err == nil {
+		held.free(buf) // after a failure HTTP/2 may still be sending it
+	}
+	return err
+}
+
 // binaryList writes a page of a collection in the binary form.
 type binaryList struct {
 	apiVersion, kind string

@@ -185,7 +185,7 @@ func (w *streamWriter) out(p []byte) error {
 		_, err := w.gzip.Write(p)
 		return err
 	}
-	return w.r.write(p)
+	return w.r.together(func() error { return w.r.write(p) })
 }
 
 // close ends the answer with rest, which is all of it when nothing was written

@@ -19,6 +19,7 @@ import (
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
+	e.Pre(withoutLastSlash)
 	routes.Register(e, s.groups, resourceHandler{s})
 
 	endpoint := func(path string, t target) {
@@ -59,6 +60,22 @@ func (s *Server) routes() http.Handler {
 	e.RouteNotFound("/", unknown)
 	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = unknown(c) }
 	return e
+}
+
+// withoutLastSlash makes the path of a resource with a slash behind it the path of
+// the resource.
+func withoutLastSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		url := c.Request().URL
+		if strings.HasSuffix(url.Path, "/") && (strings.HasPrefix(url.Path, "/api/") || strings.HasPrefix(url.Path, "/apis/")) && !strings.HasSuffix(url.Path, "//") {
+			if url.RawPath == "" {
+				url.Path = strings.TrimSuffix(url.Path, "/")
+			} else if strings.HasSuffix(url.RawPath, "/") {
+				url.Path, url.RawPath = strings.TrimSuffix(url.Path, "/"), strings.TrimSuffix(url.RawPath, "/")
+			}
+		}
+		return next(c)
+	}
 }
 
 // firstStep is the first step of a path.
@@ -105,6 +122,15 @@ func (t target) ofCluster() target {
 // serve checks the names that came with the path. A name that could not be an
 // object's (a slash, a percent sign, "..") is not looked for.
 func (h resourceHandler) serve(c echo.Context, t target) error {
+	path := c.Request().URL.RawPath
+	if path == "" {
+		path = c.Request().URL.Path
+	}
+	// The router takes the rest of a path for the last name in it, and nothing for a
+	// name.
+	if strings.Contains(t.name, "/") || strings.Contains(path, "//") && (t.sub == nil || t.sub.Name != "proxy") {
+		return h.s.serve(c, target{})
+	}
 	if c.Request().URL.RawPath != "" {
 		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
 	}

@@ -49,7 +49,8 @@ type Server struct {
 	budgets         *api.Resource
 	priorityClasses *api.Resource
 	signingRequests *api.Resource
-	classes         *classCache // of all priorities
+	definitions     *api.Resource // of custom resources
+	classes         *classCache   // of all priorities
 	services        *services
 	discovery       discovery
 	store           store.Store
@@ -114,6 +115,7 @@ func (s *Server) startBackground() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopBackground = cancel
 	s.background.Go(func() { s.keepBootstrapped(ctx) })
+	s.background.Go(func() { s.followDefinitions(ctx) })
 	s.every(ctx, flowPause, "flow schemas and priority levels", s.reconcileFlowControl)
 	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
 	s.every(ctx, extensionPause, "what extension servers are told", s.keepExtensionConfig)
@@ -160,7 +162,8 @@ func (s *Server) open(ctx context.Context) error {
 		place         **api.Resource
 		group, plural string
 	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
-		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"}} {
+		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"},
+		{&s.definitions, definitionGroup, "customresourcedefinitions"}} {
 		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
 			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
@@ -174,12 +177,15 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.store = engine
 	kinds := newStoreKinds(s.groups)
-	mixed, err := noteVersions(ctx, engine, kinds)
+	mixed, due, err := noteVersions(ctx, engine, kinds)
 	if err != nil {
 		return err
 	}
 	if len(mixed) > 0 {
 		s.store = &currentStore{Store: engine, kinds: mixed}
+	}
+	if due {
+		s.log.Info("an older release may have stored objects in other versions; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
@@ -247,6 +253,7 @@ func (s *Server) listen() error {
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		TLSConfig:         tlsConfig,
+		ConnContext:       withTogether,
 		ReadHeaderTimeout: 32 * time.Second,
 		IdleTimeout:       3 * time.Minute,
 		MaxHeaderBytes:    1 << 20,
@@ -258,7 +265,7 @@ func (s *Server) listen() error {
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(s.listener, "", "") }()
+	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener), "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {

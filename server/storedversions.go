@@ -27,8 +27,9 @@ type storedVersion struct {
 }
 
 // noteVersions brings the store's record up to what will be written from now on,
-// and returns the kinds that may be read in other versions.
-func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (storeKinds, error) {
+// and returns the kinds that may be read in other versions; due says that there are
+// some that have not been migrated.
+func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (mixed storeKinds, due bool, err error) {
 	fresh := s.Current() == 0
 	known, err := changeVersions(ctx, s, func(known storedVersions, found bool) {
 		for prefix, k := range kinds {
@@ -45,16 +46,17 @@ func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (storeKi
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	mixed := storeKinds{}
+	mixed = storeKinds{}
 	for prefix, k := range kinds {
 		// Old revisions of what has been migrated can be read for a while.
 		if v := known[prefix]; v.Mixed || v.Migrated > 0 && s.Oldest() <= v.Migrated {
 			mixed[prefix] = k
+			due = due || v.Mixed
 		}
 	}
-	return mixed, nil
+	return mixed, due, nil
 }
 
 // changeVersions changes the store's record.

@@ -6,8 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// subresourceVerbs adds what can be done to a subresource. A declared verb
-// without an entry here answers 405 until its behaviour exists.
+// subresourceVerbs adds what can be done to a subresource.
 func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method string, do verb)) {
 	switch {
 	case t.sub.Name == "status", t.sub.Name == "approval":
@@ -18,6 +17,8 @@ func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method st
 		add(api.VerbUpdate, http.MethodPut, (*Server).update) // the one way to change spec.finalizers
 	case t.sub.Name == "token":
 		add(api.VerbCreate, http.MethodPost, (*Server).requestToken)
+	case t.sub.Name == "proxy":
+		s.connectVerbs((*Server).proxy, add)
 	case t.resource == s.pods:
 		s.podVerbs(t.sub.Name, add)
 	case t.sub.Scale != nil:
@@ -37,6 +38,12 @@ func (s *Server) podVerbs(name string, add func(needs api.Verbs, method string, 
 		add(api.VerbGet, http.MethodGet, (*Server).get)
 		add(api.VerbUpdate, http.MethodPut, (*Server).updateEphemeral)
 		add(api.VerbPatch, http.MethodPatch, (*Server).patchEphemeral)
+	case "log":
+		add(api.VerbGet, http.MethodGet, (*Server).podLog)
+	case "exec", "attach":
+		s.connectVerbs((*Server).runInPod, add)
+	case "portforward":
+		s.connectVerbs((*Server).forwardPorts, add)
 	}
 }
 

@@ -169,6 +169,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			return store.Write{}, res.Invalid(t.name, causes)
 		}
+		opts.warn(t, obj, document.Value{})
 		if err := s.checkAdmission(ctx, t, opts.user, obj, document.Value{}); err != nil {
 			return store.Write{}, err
 		}
@@ -194,6 +195,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {
 		return store.Write{}, res.Invalid(t.name, causes)
 	}
+	opts.warn(t, obj, old)
 	if err := s.checkAdmission(ctx, t, opts.user, obj, old); err != nil {
 		return store.Write{}, err
 	}
@@ -252,7 +254,7 @@ func prepareUpdate(t target, obj, old document.Value) {
 		}
 		if status {
 			removeAdded(obj, old)
-			keepMetadata(meta, oldMeta)
+			keepMetadata(res, meta, oldMeta)
 		} else if !old.Get("status").Exists() {
 			obj.Remove("status")
 		}
@@ -279,17 +281,6 @@ func removeAdded(obj, old document.Value) {
 	}
 	for _, name := range added {
 		obj.Remove(name)
-	}
-}
-
-// keepMetadata keeps what the status endpoint may not change in metadata.
-func keepMetadata(meta, old document.Value) {
-	for _, field := range []string{"ownerReferences", "finalizers"} {
-		if v := old.Get(field); v.Exists() {
-			meta.Put(field, v)
-		} else {
-			meta.Remove(field)
-		}
 	}
 }
 

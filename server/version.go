@@ -23,6 +23,15 @@ func (s *Server) version(r *request) error {
 	if r.method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
+	body, err := json.MarshalIndent(buildInfo(), "", "  ")
+	if err != nil {
+		return err
+	}
+	return r.send(http.StatusOK, "application/json", body)
+}
+
+// buildInfo says what is served, and what Go recorded in the binary.
+func buildInfo() version.Info {
 	info := version.Info{Major: apiMajor, Minor: apiMinor, GitVersion: apiVersion + "+capstan", GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if build, ok := debug.ReadBuildInfo(); ok {
@@ -39,9 +48,5 @@ func (s *Server) version(r *request) error {
 			}
 		}
 	}
-	body, err := json.MarshalIndent(info, "", "  ")
-	if err != nil {
-		return err
-	}
-	return r.send(http.StatusOK, "application/json", body)
+	return info
 }

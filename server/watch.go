@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -48,7 +46,7 @@ type watcher struct {
 	prefix string // of the keys
 	opts   watchOptions
 	form   *streamForm
-	events prometheus.Counter
+	events eventFigures
 
 	ctx    context.Context // ends when the client is gone
 	sink   sink

@@ -44,11 +44,11 @@ func (w *watcher) event(e *watch.Event) error {
 		return nil
 	}
 	w.at = e.Entry.Revision
-	w.events.Inc()
 	frame, err := w.frame(e, key)
 	if err != nil {
 		return err
 	}
+	w.events.written(len(frame))
 	return w.sink.add(frame)
 }
 
@@ -101,5 +101,6 @@ func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
 		return err
 	}
 	w.at = revision
+	w.events.written(len(frame))
 	return w.sink.add(frame)
 }

@@ -25,6 +25,7 @@ func (w *watcher) initial() error {
 			return err
 		}
 		for _, f := range frames {
+			w.events.written(len(f))
 			if err := w.sink.add(f); err != nil {
 				return err
 			}

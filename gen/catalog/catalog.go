@@ -5,6 +5,7 @@ package catalog
 
 import (
 	admissionregistrationv1 "github.com/capstan-dev/capstan/gen/admissionregistration/v1"
+	apiextensionsv1 "github.com/capstan-dev/capstan/gen/apiextensions/v1"
 	apiregistrationv1 "github.com/capstan-dev/capstan/gen/apiregistration/v1"
 	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
 	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
@@ -55,6 +56,7 @@ type Hooks interface {
 	storagev1.Hooks
 	storagev1beta1.Hooks
 	admissionregistrationv1.Hooks
+	apiextensionsv1.Hooks
 	schedulingv1.Hooks
 	coordinationv1.Hooks
 	nodev1.Hooks
@@ -92,6 +94,7 @@ func New(h Hooks, c Conversions) []*api.GroupVersion {
 		storagev1.New(h),
 		storagev1beta1.New(h),
 		admissionregistrationv1.New(h),
+		apiextensionsv1.New(h),
 		schedulingv1.New(h),
 		coordinationv1.New(h),
 		nodev1.New(h),

@@ -26,6 +26,9 @@ func (c *Client) AdmissionregistrationV1() AdmissionregistrationV1 {
 	return AdmissionregistrationV1{c.rest}
 }
 
+// ApiextensionsV1 gives the resources of apiextensions.k8s.io/v1.
+func (c *Client) ApiextensionsV1() ApiextensionsV1 { return ApiextensionsV1{c.rest} }
+
 // ApiregistrationV1 gives the resources of apiregistration.k8s.io/v1.
 func (c *Client) ApiregistrationV1() ApiregistrationV1 { return ApiregistrationV1{c.rest} }
 

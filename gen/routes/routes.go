@@ -80,6 +80,7 @@ var rows = []row{
 	{"/apis/storage.k8s.io/v1beta1", "storage.k8s.io", "v1beta1", "csistoragecapacities", true, true, nil},
 	{"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", false, true, nil},
 	{"/apis/admissionregistration.k8s.io/v1", "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", false, true, nil},
+	{"/apis/apiextensions.k8s.io/v1", "apiextensions.k8s.io", "v1", "customresourcedefinitions", false, true, []string{"status"}},
 	{"/apis/scheduling.k8s.io/v1", "scheduling.k8s.io", "v1", "priorityclasses", false, true, nil},
 	{"/apis/coordination.k8s.io/v1", "coordination.k8s.io", "v1", "leases", true, true, nil},
 	{"/apis/node.k8s.io/v1", "node.k8s.io", "v1", "runtimeclasses", false, true, nil},

@@ -98,6 +98,7 @@ type catalogResource struct {
 	Create       bool
 	Update       bool
 	Validate     bool
+	Warn         bool
 	HookName     string // what the names of the hooks end with
 	Convert      string // Go literal, "" for none
 }
@@ -142,7 +143,8 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 			}
 		}
 		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
-		r.Create, r.Update, r.Validate = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update"), slices.Contains(res.Hooks, "validate")
+		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
+		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
 		for _, h := range []struct {
 			on             bool
 			verb, sig, doc string
@@ -150,6 +152,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 			{r.Create, "Create", "(obj document.Value)", "sets what the server owns on a new " + res.Kind + "."},
 			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
+			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},
 		} {
 			if h.on {
 				g.Methods = append(g.Methods, hookMethod{h.verb + r.HookName, h.sig, h.doc})

@@ -183,6 +183,12 @@ func (d *documents) checkGroups() {
 				storage[key] = res
 			case other.Kind != res.Kind || other.Namespaced != res.Namespaced:
 				d.fail(res.Pos, "give all versions the same kind and scope", "%s has another kind or scope than at %s", res.Plural, other.Pos)
+			case other.Stored != res.Stored:
+				one, all := res, other
+				if res.Stored {
+					one, all = other, res
+				}
+				d.fail(one.Pos, "write storedAs: "+all.GV.Dir+"/"+all.Kind, "there is no way from the stored %s at %s to this version", one.Plural, all.Pos)
 			case other.StorageVersion != res.StorageVersion && other.Stored && res.Stored:
 				d.fail(res.Pos, "write storedAs: "+other.GV.Dir+"/"+other.Kind+" here, or the other way round", "%s is stored as %s here and as %s at %s", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
 			}

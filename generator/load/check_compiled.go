@@ -28,9 +28,11 @@ func (d *documents) checkCompiled() {
 			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
 		}
 		for _, res := range gv.Resources {
-			d.convert(res)
 			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
 		}
+	}
+	for _, s := range d.stored {
+		d.convert(s)
 	}
 }
 

@@ -1,24 +1,38 @@
 package load
 
 import (
+	"strings"
+
 	"github.com/capstan-dev/capstan/generator/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // convert plans the conversion of a resource that is stored in another version.
-func (d *documents) convert(res *model.Resource) {
-	if res.StoredAs == nil {
-		return
-	}
+// Where copying would lose something the document has to name the hook.
+func (d *documents) convert(s stored) {
+	res := s.res
 	own := place{res.GV.Table, res.GV.Table.Root(res.Type.Name)}
 	as := place{res.StoredAs.GV.Table, res.StoredAs.GV.Table.Root(res.StoredAs.Type.Name)}
 	c := &model.Conversion{Same: own.same(as, map[[2]schema.Ref]bool{})}
+	var there, back []string
 	if !c.Same {
-		var lost1, lost2 bool
-		c.To, lost1 = own.plan(as)
-		c.From, lost2 = as.plan(own)
+		c.To, there = own.plan(as, "")
+		c.From, back = as.plan(own, "")
 		c.To, c.From = c.To[2:], c.From[2:] // without kind and apiVersion
-		c.Hook = lost1 || lost2
+	}
+	c.Hook = len(there)+len(back) > 0
+	switch {
+	case c.Hook && !s.converts:
+		var lost []string
+		if len(there) > 0 {
+			lost = append(lost, "would lose "+strings.Join(there, ", "))
+		}
+		if len(back) > 0 {
+			lost = append(lost, "the way back "+strings.Join(back, ", "))
+		}
+		d.fail(s.pos, "give these fields one name and type, or write hooks: [convert] and then the conversion in server/conversion", "converting %s to %s %s", res.Plural, s.as, strings.Join(lost, ", and "))
+	case s.converts && !c.Hook:
+		d.fail(s.pos, "remove convert from hooks", "copying converts all of %s to %s and back", res.Plural, s.as)
 	}
 	res.Conversion = c
 }
@@ -77,14 +91,14 @@ func (p place) fits(o place, seen map[[2]schema.Ref]bool) bool {
 
 func hasElem(t *schema.Type) bool { return t.Kind == schema.List || t.Kind == schema.Map }
 
-// plan says which fields of an object are copied into one of another type. lost
-// reports whether there are others.
-func (p place) plan(o place) (copies []model.Copy, lost bool) {
+// plan says which fields of an object are copied into one of another type, and
+// the paths of those that are lost.
+func (p place) plan(o place, path string) (copies []model.Copy, lost []string) {
 	for i := range p.typ().Fields {
 		from, name := p.field(i)
 		j := o.typ().Field(name)
 		if j < 0 {
-			lost = true
+			lost = append(lost, path+name)
 			continue
 		}
 		to, _ := o.field(j)
@@ -92,10 +106,10 @@ func (p place) plan(o place) (copies []model.Copy, lost bool) {
 		case from.fits(to, map[[2]schema.Ref]bool{}):
 			copies = append(copies, model.Copy{Name: name})
 		case from.typ().Kind == schema.Object && to.typ().Kind == schema.Object:
-			below, less := from.plan(to)
-			copies, lost = append(copies, model.Copy{Name: name, Below: below}), lost || less
+			below, less := from.plan(to, path+name+".")
+			copies, lost = append(copies, model.Copy{Name: name, Below: below}), append(lost, less...)
 		default:
-			lost = true
+			lost = append(lost, path+name)
 		}
 	}
 	return copies, lost

@@ -65,7 +65,7 @@ type link struct {
 func (d *documents) readAll() {
 	p := d.profile("openapi/profile.yaml")
 	d.model.Profile = p
-	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord)
+	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord, "<extensionPrefix>", p.ExtensionPrefix)
 	for _, name := range d.list("schemas", "schemas/examples") {
 		if n, _, ok := d.file(name); ok {
 			d.schemaFile(name, n)

@@ -14,7 +14,7 @@ var (
 )
 
 // profile reads the names that an installation may change. Other documents
-// write <groupSuffix>, <labelDomain> and <mediaTypeWord> for them.
+// write <groupSuffix>, <labelDomain>, <mediaTypeWord> and <extensionPrefix> for them.
 func (r *reader) profile(name string) model.Profile {
 	var p model.Profile
 	n, _, ok := r.file(name)

@@ -15,7 +15,7 @@ var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "
 func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
 	var scope, ref, storedAs string
-	kindAt, storedAt := res.Pos, res.Pos
+	kindAt, storedAt, hooksAt := res.Pos, res.Pos, res.Pos
 	d.object(e.value, "a resource", map[string]func(node){
 		"kind": func(n node) {
 			kindAt = n.pos()
@@ -34,8 +34,11 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
-		"errorGroup":   d.text(&res.ErrorGroup),
-		"hooks":        d.words(&res.Hooks, "hook", "create", "update", "validate"),
+		"errorGroup": d.text(&res.ErrorGroup),
+		"hooks": func(n node) {
+			hooksAt = n.pos()
+			d.words(&res.Hooks, "hook", "convert", "create", "update", "validate", "warn")(n)
+		},
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) },
 		"selectable":   func(n node) { d.selectable(n, res) },
@@ -65,10 +68,16 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		ref = "/" + gv.Dir + "/" + res.Kind
 	}
 	d.links = append(d.links, link{kindAt, gv, ref, &res.Type})
-	if storedAs != "" {
+	hooks := len(res.Hooks)
+	res.Hooks = slices.DeleteFunc(res.Hooks, func(h string) bool { return h == "convert" })
+	converts := len(res.Hooks) < hooks
+	switch {
+	case storedAs != "":
 		res.Stored = true
-		d.stored = append(d.stored, stored{storedAt, res, storedAs})
-	} else {
+		d.stored = append(d.stored, stored{storedAt, res, storedAs, converts})
+	case converts:
+		d.fail(hooksAt, "add storedAs, or remove the hook", "%s is stored as it is and needs no conversion", res.Plural)
+	default:
 		d.checkAliases(res, res.Selectable)
 	}
 	for i := range res.Subresources {

@@ -97,7 +97,8 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-preserve-unknown-fields": r.boolean(&s.PreserveAny),
 		"x-cluster-hooks":                   func(n node) { r.typeHooks(n, s) },
 		"x-cluster-go-name":                 r.text(&s.Goname),
-		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list"),
+		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list", "object-or-list", "object-or-boolean", "object-or-strings"),
+		"x-cluster-objects":                 r.text(&s.Objects),
 		"x-cluster-format":                  r.word(&s.FormatCheck, "named check", document.Formats()...),
 		"x-cluster-validate-required":       r.optionalBool(&s.EnforceRequired),
 	}

@@ -8,10 +8,12 @@ import (
 )
 
 // stored is a resource whose objects are stored as another kind: <dir>/<Kind>.
+// It converts when the document says that there is a hand-written conversion.
 type stored struct {
-	pos schema.Position
-	res *model.Resource
-	as  string
+	pos      schema.Position
+	res      *model.Resource
+	as       string
+	converts bool
 }
 
 // resolveStored finds the resources that others are stored as, and gives these

@@ -69,7 +69,7 @@ type Resource struct {
 	StorageVersionHash  string
 	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
 	Conversion          *Conversion
-	Hooks               []string // create, update, validate
+	Hooks               []string // create, update, validate, warn
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name

@@ -59,8 +59,8 @@ type Objects interface {
 // plugin is one rule. An error refuses the request; it is an *api.Error, or an
 // I/O error.
 //
-// Invariant: one of admit, which comes before validation and may change the
-// object, and check, which comes after it and may not, is set.
+// Invariant: admit, which comes before validation and may change the object, or
+// check, which comes after it and may not, or both are set.
 type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
@@ -73,6 +73,7 @@ var plugins = [...]plugin{
 	{name: "Priority", admit: (*Chain).priority},
 	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
 	{name: "StorageObjectInUseProtection", admit: (*Chain).protect},
+	{name: "RuntimeClass", admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
 	{name: "CertificateApproval", check: (*Chain).approve},
 	{name: "CertificateSigning", check: (*Chain).sign},
 	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
@@ -97,11 +98,13 @@ type Chain struct {
 func New(objects Objects, disabled []string) *Chain {
 	c := &Chain{objects: objects}
 	for _, p := range plugins {
-		switch {
-		case slices.Contains(disabled, p.name):
-		case p.admit != nil:
+		if slices.Contains(disabled, p.name) {
+			continue
+		}
+		if p.admit != nil {
 			c.admitters = append(c.admitters, p)
-		default:
+		}
+		if p.check != nil {
 			c.after = append(c.after, p)
 		}
 	}
@@ -136,7 +139,7 @@ var upstream = strings.Fields(`AlwaysAdmit AlwaysDeny AlwaysPullImages DefaultIn
 	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger MutatingAdmissionWebhook
 	NamespaceAutoProvision NamespaceExists NamespaceLifecycle NodeRestriction OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
-	RuntimeClass SecurityContextDeny ValidatingAdmissionWebhook`)
+	SecurityContextDeny ValidatingAdmissionWebhook`)
 
 // CheckNames refuses names that no plug-in has, here or in kube-apiserver 1.25.
 func CheckNames(names []string) error {

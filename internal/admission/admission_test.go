@@ -87,7 +87,11 @@ func admit(t *testing.T, w world, plural, yaml string, disabled ...string) (docu
 	res := resource(t, plural)
 	obj := decode(t, res, yaml)
 	chain := admission.New(w, disabled)
-	return obj, chain.Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Namespace: "shop", Object: obj})
+	r := &admission.Request{Operation: admission.Create, Resource: res, Namespace: "shop", Object: obj}
+	if err := chain.Admit(context.Background(), r); err != nil {
+		return obj, err
+	}
+	return obj, chain.Check(context.Background(), r)
 }
 
 const pod = "metadata: {name: p}\nspec: {containers: [{name: c, image: i}]"
@@ -100,6 +104,12 @@ func TestPlugins(t *testing.T) {
 		"priorityclasses//std":   `{"metadata":{"name":"std"},"value":7,"globalDefault":true}`,
 		"priorityclasses//other": `{"metadata":{"name":"other"},"value":9,"globalDefault":true}`,
 	}
+	runtimes := world{
+		"serviceaccounts/shop/default": "{}",
+		"runtimeclasses//vm": `{"metadata":{"name":"vm"},"handler":"h","overhead":{"podFixed":{"cpu":"10m"}},"scheduling":{"nodeSelector":{"a":"b"},
+			"tolerations":[{"key":"k","operator":"Exists"}]}}`,
+		"runtimeclasses//free": `{"metadata":{"name":"free"},"handler":"h"}`,
+	}
 	for _, c := range []struct {
 		name   string
 		world  world
@@ -111,6 +121,16 @@ func TestPlugins(t *testing.T) {
 		{"taint", nil, "nodes", "metadata: {name: n1}", "spec taints", `[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]`},
 		{"taint is there", nil, "nodes", "{metadata: {name: n1}, spec: {taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]}}", "spec taints",
 			`[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]`},
+		{"no runtime", account, "pods", pod + ", overhead: {cpu: 1m}}", "", `pods "p" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead`},
+		{"unknown runtime", account, "pods", pod + ", runtimeClassName: vm}", "", `pods "p" is forbidden: pod rejected: RuntimeClass "vm" not found`},
+		{"runtime's cost", runtimes, "pods", pod + ", runtimeClassName: vm}", "spec overhead", `{"cpu":"10m"}`},
+		{"same cost", runtimes, "pods", pod + ", runtimeClassName: vm, overhead: {cpu: 0.01}}", "spec overhead", `{"cpu":"10m"}`},
+		{"other cost", runtimes, "pods", pod + ", runtimeClassName: vm, overhead: {cpu: 1m}}", "", `pods "p" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`},
+		{"cost of a free runtime", runtimes, "pods", pod + ", runtimeClassName: free, overhead: {cpu: 1m}}", "", `pods "p" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead`},
+		{"free runtime", runtimes, "pods", pod + ", runtimeClassName: free}", "spec nodeSelector", ""},
+		{"runtime's nodes", runtimes, "pods", pod + ", runtimeClassName: vm, nodeSelector: {x: z}}", "spec nodeSelector", `{"a":"b","x":"z"}`},
+		{"other nodes", runtimes, "pods", pod + ", runtimeClassName: vm, nodeSelector: {a: c}}", "", `pods "p" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[a] = b; pod.spec.nodeSelector[a] = c`},
+		{"runtime's tolerations", runtimes, "pods", pod + ", runtimeClassName: vm, tolerations: [{key: k, value: v}, {operator: Exists}]}", "spec tolerations", `[{"operator":"Exists"},{"key":"k","operator":"Exists"}]`},
 		{"claim", nil, "persistentvolumeclaims", "metadata: {name: c}", "metadata finalizers", `["kubernetes.io/pvc-protection"]`},
 		{"volume", nil, "persistentvolumes", "metadata: {name: c, finalizers: [a/b]}", "metadata finalizers", `["a/b","kubernetes.io/pv-protection"]`},
 		{"tolerations", account, "pods", pod + ", tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}]}", "spec tolerations",

@@ -190,4 +190,7 @@ type Hooks struct {
 	Update func(obj, old document.Value)
 	// Validate returns all that is wrong. old is the zero Value on create.
 	Validate func(obj, old document.Value) []FieldError
+	// Warn returns what the author of a valid object should know: what of it is
+	// deprecated, or has no effect. old is the zero Value on create.
+	Warn func(obj, old document.Value) []string
 }

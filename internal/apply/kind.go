@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,9 +129,9 @@ func MainReset(hasStatus bool) Set {
 }
 
 // StatusReset is what a write of the status leaves alone: everything else but
-// some metadata. Make it once for each kind.
-func (k *Kind) StatusReset() Set {
-	var paths [][]string
+// metadata, and of that the given paths. Make it once for each kind.
+func (k *Kind) StatusReset(metadata [][]string) Set {
+	paths := slices.Clone(metadata)
 	t := k.grammar().typeOf(k.Type)
 	if t == nil {
 		return Set{}
@@ -142,6 +143,5 @@ func (k *Kind) StatusReset() Set {
 			paths = append(paths, []string{name})
 		}
 	}
-	paths = append(paths, []string{"metadata", "deletionTimestamp"}, []string{"metadata", "ownerReferences"}, []string{"metadata", "finalizers"})
 	return NewSet(paths...)
 }

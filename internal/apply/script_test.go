@@ -41,7 +41,7 @@ func scriptKind(name string) *Kind {
 func (s *step) write(k *Kind, live *document.Document, time string) (*document.Document, error) {
 	w := Write{Manager: ManagerName(s.Manager, "test-agent/1.0 (linux)"), Subresource: s.Subresource, Time: time, Reset: MainReset(true)}
 	if s.Subresource == "status" {
-		w.Reset = k.StatusReset()
+		w.Reset = k.StatusReset([][]string{{"metadata", "deletionTimestamp"}, {"metadata", "ownerReferences"}})
 	}
 	text := mustText(s.Body)
 	var old document.Value

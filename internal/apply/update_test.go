@@ -46,7 +46,7 @@ func TestStatusIsRecordedBySubresource(t *testing.T) {
 	live := object(t, k, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	record(t, k, document.Value{}, live, Write{Manager: "m", Time: "2022-01-01T00:00:00Z", Reset: MainReset(true)})
 	obj := object(t, k, `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"other"}]},"status":{"phase":"Running"}}`)
-	got := record(t, k, live, obj, Write{Manager: "kubelet", Subresource: "status", Time: "2022-01-02T00:00:00Z", Reset: k.StatusReset()})
+	got := record(t, k, live, obj, Write{Manager: "kubelet", Subresource: "status", Time: "2022-01-02T00:00:00Z", Reset: k.StatusReset([][]string{{"metadata", "deletionTimestamp"}, {"metadata", "ownerReferences"}})})
 	want := `,{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"2022-01-02T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:status":{"f:phase":{}}},"subresource":"status"}]`
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("got  %s\nwant …%s", got, want)

@@ -42,10 +42,12 @@ type BinaryCodec struct {
 // form is what the writer needs to know of a type, in few bytes.
 type form struct {
 	kind schema.Kind
-	elem schema.Ref // List and Map
+	elem schema.Ref // List and Map; of an Any, its objects
 	wire uint8      // of a List's or Map's elements
 	// wrapped marks a list that is a message of its own (BinaryStringList).
 	wrapped bool
+	// binary says how an Any is wrapped.
+	binary schema.BinaryForm
 }
 
 // plan says how the members of one Object type lie in its message.
@@ -117,7 +119,7 @@ func NewBinary(t *schema.Table) *BinaryCodec {
 }
 
 func (b *BinaryCodec) newForm(t *schema.Type) form {
-	f := form{kind: t.Kind, elem: t.Elem, wrapped: t.Binary == schema.BinaryStringList}
+	f := form{kind: t.Kind, elem: t.Elem, wrapped: t.Binary == schema.BinaryStringList, binary: t.Binary}
 	if e := b.typeOf(t.Elem); e != nil {
 		wire, _ := scalarWire(e)
 		f.wire = uint8(wire)
@@ -228,7 +230,7 @@ func scalarWire(t *schema.Type) (wire uint64, ok bool) {
 	case schema.Number:
 		return wireFixed64, true
 	case schema.Any:
-		return wireBytes, t.Binary == schema.BinaryRaw
+		return wireBytes, t.Binary != schema.BinaryPlain
 	}
 	return wireBytes, true
 }

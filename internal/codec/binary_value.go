@@ -51,6 +51,11 @@ func (r *reader) value(ref schema.Ref, parts []wireField, depth int) error {
 		r.out = append(r.out, text...)
 	case schema.List:
 		return r.stringList(parts)
+	case schema.Any:
+		if t.Either() {
+			return r.either(t, parts, depth)
+		}
+		return r.wrapped(t.Kind, parts)
 	default:
 		return r.wrapped(t.Kind, parts)
 	}

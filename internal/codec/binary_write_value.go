@@ -55,6 +55,9 @@ func (w *writer) value(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 func (w *writer) message(dst []byte, f *form, i int) ([]byte, int) {
 	switch f.kind {
 	case schema.Any:
+		if f.binary >= schema.BinaryObjectOrList {
+			return w.either(dst, f, i)
+		}
 		end := skipValue(w.json, i)
 		if end < 0 {
 			return dst, -1

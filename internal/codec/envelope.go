@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // magic begins every binary object.
@@ -21,8 +22,11 @@ func EnvelopeTail() []byte { return []byte{3<<3 | wireBytes, 0, 4<<3 | wireBytes
 // EnvelopeHead is the beginning of the envelope of an object whose message has
 // size bytes. The message and EnvelopeTail follow.
 func EnvelopeHead(apiVersion, kind string, size int) []byte {
-	return appendEnvelopeHead(make([]byte, 0, len(apiVersion)+len(kind)+24), apiVersion, kind, size)
+	return appendEnvelopeHead(make([]byte, 0, envelopeRoom(apiVersion, kind)), apiVersion, kind, size)
 }
+
+// envelopeRoom is how many bytes appendEnvelopeHead appends at most.
+func envelopeRoom(apiVersion, kind string) int { return len(apiVersion) + len(kind) + 24 }
 
 func appendEnvelopeHead(dst []byte, apiVersion, kind string, size int) []byte {
 	dst = append(dst, magic...)
@@ -41,6 +45,27 @@ func AppendEnvelope(dst []byte, apiVersion, kind string, message []byte) []byte 
 	dst = appendEnvelopeHead(dst, apiVersion, kind, len(message))
 	dst = append(dst, message...)
 	return append(dst, EnvelopeTail()...)
+}
+
+// Sealed makes a message in its envelope, in the memory of buf from its beginning:
+// message appends the message to what it is given. Sealed returns the object, and buf
+// as long as it had to become, to be used again when the object is not needed any
+// more. The message is written once: its head, which needs to know its length, is
+// put before it.
+func Sealed(buf []byte, apiVersion, kind string, message func(dst []byte) ([]byte, error)) (object, grown []byte, err error) {
+	room := envelopeRoom(apiVersion, kind)
+	buf = slices.Grow(buf[:0], room)[:room]
+	if buf, err = message(buf); err != nil {
+		return nil, buf, err
+	}
+	size := len(buf) - room
+	buf = append(buf, EnvelopeTail()...)
+	end := len(buf)
+	buf = appendEnvelopeHead(buf, apiVersion, kind, size)
+	head := buf[end:]
+	start := room - len(head)
+	copy(buf[start:], head)
+	return buf[start:end], buf, nil
 }
 
 func appendBytesField[T string | []byte](dst []byte, number uint32, s T) []byte {

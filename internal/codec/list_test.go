@@ -45,6 +45,26 @@ func TestBinaryList(t *testing.T) {
 	}
 }
 
+// TestSealed: what is sealed in a buffer that is used again is the message in its
+// envelope, also where lengths take more bytes.
+func TestSealed(t *testing.T) {
+	var buf []byte
+	for _, kind := range []string{"Pod", strings.Repeat("K", 200)} {
+		for _, size := range []int{0, 1, 127, 128, 20_000, 16_384, 3 << 20, 5} {
+			message := bytes.Repeat([]byte{byte(size)}, size)
+			object, grown, err := Sealed(buf, "example.com/v1", kind, func(dst []byte) ([]byte, error) { return append(dst, message...), nil })
+			if want := AppendEnvelope(nil, "example.com/v1", kind, message); err != nil || !bytes.Equal(object, want) {
+				t.Fatalf("a message of %d bytes: %v, %d bytes, want %d", size, err, len(object), len(want))
+			}
+			buf = grown
+		}
+	}
+	wrong := errors.New("wrong")
+	if _, _, err := Sealed(buf, "v1", "Pod", func(dst []byte) ([]byte, error) { return dst, wrong }); !errors.Is(err, wrong) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestEnvelope(t *testing.T) {
 	// A config map as a client sent it.
 	const sent = "azhzAAoPCgJ2MRIJQ29uZmlnTWFwEg4KBAoCcGISBgoBaxIBdhoAIgA="

@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // The functions here read canonical JSON: no white space between tokens (only
@@ -65,25 +67,7 @@ func skipValue(data []byte, i int) int {
 		}
 		return end + 1
 	case '{', '[':
-		depth := 0
-		for i < len(data) {
-			switch data[i] {
-			case '"':
-				end, _ := stringEnd(data, i+1)
-				if end < 0 {
-					return -1
-				}
-				i = end
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-			i++
-		}
-		return -1
+		return document.ContainerEnd(data, i)
 	}
 	start := i
 	for i < len(data) && data[i] != ',' && data[i] != '}' && data[i] != ']' {

@@ -103,6 +103,7 @@ func Start(cfg Config) *Manager {
 		{RootCA, "root-ca-cert-publisher", newRootCA},
 		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
 		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
+		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
 	} {
 		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))

@@ -14,11 +14,12 @@ const (
 	RootCA           = "root-ca-cert-publisher"
 	ClaimProtection  = "pvc-protection"
 	VolumeProtection = "pv-protection"
+	RoleAggregation  = "clusterrole-aggregation"
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
+	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
 }
 
 // Check reports the first word of a selection (see Enabled) that names no

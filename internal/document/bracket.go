@@ -19,24 +19,12 @@ type opened struct {
 // most of what is read of a store is skipped like this (BenchmarkContainerEnd).
 func containerEnd(b []byte, i int) int {
 	o := opened{depth: 1}
-	var rest [64]byte
 	for i++; i < len(b); i += 64 {
-		var n int
-		n, o = o.skip(b[i:])
-		i += n
-		block := b[i:]
-		if len(block) < 64 {
-			copy(rest[:], block)
-			block = rest[:]
+		passed, opens, closes, ok := o.skip(b[i:])
+		i += passed
+		if !ok {
+			opens, closes = o.block(b[i:])
 		}
-		quotes, slashes, opens, closes := classify((*[64]byte)(block))
-		if slashes|o.isEscaped != 0 {
-			quotes &^= escapedBytes(slashes, &o.isEscaped)
-		}
-		inside := running(quotes) ^ o.inString
-		o.inString = uint64(int64(inside) >> 63)
-		opens &^= inside
-		closes &^= inside
 		if n := bits.OnesCount64(closes); n >= o.depth {
 			for ; closes != 0; closes &= closes - 1 {
 				at := bits.TrailingZeros64(closes)
@@ -51,6 +39,23 @@ func containerEnd(b []byte, i int) int {
 		o.depth += bits.OnesCount64(opens)
 	}
 	return -1
+}
+
+// block goes by the first 64 bytes, or what there is, and returns the brackets in
+// them that are in no string. It does not count them.
+func (o *opened) block(b []byte) (opens, closes uint64) {
+	var rest [64]byte
+	if len(b) < 64 {
+		copy(rest[:], b)
+		b = rest[:]
+	}
+	quotes, slashes, opens, closes := classify((*[64]byte)(b))
+	if slashes|o.isEscaped != 0 {
+		quotes &^= escapedBytes(slashes, &o.isEscaped)
+	}
+	inside := running(quotes) ^ o.inString
+	o.inString = uint64(int64(inside) >> 63)
+	return opens &^ inside, closes &^ inside
 }
 
 // running has bit i set when an odd number of the bits up to i is set.

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func FuzzContainerEnd(f *testing.F) {
 
 // TestSkip: what is open behind blocks that are skipped is what is open when they
 // are walked a byte at a time, and a block in which the container may end is not
-// skipped.
+// skipped, but the next to look at.
 func TestSkip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	skipped := 0
@@ -76,18 +77,34 @@ func TestSkip(t *testing.T) {
 			before.inString = ^uint64(0)
 		}
 		before.isEscaped = uint64(random.IntN(2))
-		n, got := before.skip(text)
-		want := before
-		for k, c := range text[:n] {
-			if k%64 == 0 {
-				if closing := want.walk(text[k : k+64]); closing >= want.depth {
-					t.Fatalf("%q: skipped at %d, where %d brackets close and %d are open", text, k, closing, want.depth)
-				}
+		got, want := before, before
+		for k := 0; k < len(text); k += 64 {
+			part := text[k:min(k+64, len(text))]
+			o, c := got.block(part)
+			if wo, wc := want.walk(part); o != wo || c != wc || len(part) == 64 && got != want {
+				t.Fatalf("%q: the block at %d has %x %x and %+v, want %x %x and %+v", text, k, o, c, got, wo, wc, want)
 			}
-			want.step(c)
 		}
+		got, want = before, before
+		n, opens, closes, ok := got.skip(text)
 		if n > 0 {
 			skipped++
+		}
+		for k := 0; k < n; k += 64 {
+			depth := want.depth
+			if o, c := want.walk(text[k : k+64]); bits.OnesCount64(c) >= depth {
+				t.Fatalf("%q: skipped at %d, where the brackets %x close and %d are open", text, k, c, depth)
+			} else {
+				want.depth += bits.OnesCount64(o) - bits.OnesCount64(c)
+			}
+		}
+		if ok {
+			o, c := want.walk(text[n : n+64])
+			if o != opens || c != closes || bits.OnesCount64(c) < want.depth {
+				t.Fatalf("%q: stopped at %d with %x %x and %d open, want %x %x", text, n, opens, closes, want.depth, o, c)
+			}
+		} else if skips && n != len(text)/64*64 {
+			t.Fatalf("%q: went by %d bytes", text, n)
 		}
 		if got != want {
 			t.Fatalf("%q after %d bytes from %+v: %+v, want %+v", text, n, before, got, want)
@@ -98,32 +115,24 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// walk counts the brackets that close in a text.
-func (o opened) walk(text []byte) (closing int) {
-	for _, c := range text {
-		if o.inString == 0 && (c == '}' || c == ']') {
-			closing++
+// walk is block, a byte at a time. A backslash escapes outside of strings too.
+func (o *opened) walk(text []byte) (opens, closes uint64) {
+	for k, c := range text {
+		escaped := o.isEscaped != 0
+		o.isEscaped = 0
+		switch {
+		case c == '\\' && !escaped:
+			o.isEscaped = 1
+		case c == '"' && !escaped:
+			o.inString = ^o.inString
+		case o.inString != 0:
+		case c == '{' || c == '[':
+			opens |= 1 << k
+		case c == '}' || c == ']':
+			closes |= 1 << k
 		}
-		o.step(c)
 	}
-	return closing
-}
-
-// step goes by one byte. A backslash escapes outside of strings too.
-func (o *opened) step(c byte) {
-	escaped := o.isEscaped != 0
-	o.isEscaped = 0
-	switch {
-	case c == '\\' && !escaped:
-		o.isEscaped = 1
-	case c == '"' && !escaped:
-		o.inString = ^o.inString
-	case o.inString != 0:
-	case c == '{' || c == '[':
-		o.depth++
-	case c == '}' || c == ']':
-		o.depth--
-	}
+	return opens, closes
 }
 
 func BenchmarkContainerEnd(b *testing.B) {

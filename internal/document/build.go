@@ -116,7 +116,7 @@ func (d *Document) parseInto(n int32, json []byte) error {
 	return p.inside(string(json), func(q *parser) error {
 		q.next()
 		var err error
-		if typ := d.nodes[n].typ; typ >= 0 && d.table.Types[typ].Kind != schema.Any && q.isNull() {
+		if typ := d.nodes[n].typ; !q.untyped(typ) && q.isNull() {
 			err = q.zeroValue(n, typ)
 		} else {
 			err = q.value(n, typ)

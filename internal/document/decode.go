@@ -126,6 +126,9 @@ func (p *parser) value(n int32, typ schema.Ref) error {
 			return p.list(n, t.Elem, known)
 		}
 	case schema.Any:
+		if t.Either() {
+			return p.either(n, t)
+		}
 		return p.any(n)
 	default:
 		return p.scalar(n, t)
@@ -172,7 +175,7 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 	if done {
 		p.pos++
 	}
-	untyped := elem < 0 || p.table.Types[elem].Kind == schema.Any
+	untyped := p.untyped(elem)
 	near := known.first()
 	for !done {
 		m, err := p.node(n, elem, noField)
@@ -229,7 +232,7 @@ func (p *parser) mapping(n int32, elem schema.Ref) error {
 		}
 		d.link(m)
 		switch {
-		case elem < 0 || p.table.Types[elem].Kind == schema.Any:
+		case p.untyped(elem):
 			err = p.any(m)
 		case p.isNull():
 			if !zeroIsNull(p.table.Types[elem].Kind) {

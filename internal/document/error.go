@@ -111,5 +111,13 @@ func typeName(t *schema.Type) string {
 	case schema.Duration:
 		return "duration"
 	}
+	switch t.Binary {
+	case schema.BinaryObjectOrList:
+		return "object or list"
+	case schema.BinaryObjectOrBoolean:
+		return "object or bool"
+	case schema.BinaryObjectOrStrings:
+		return "object or list of strings"
+	}
 	return "any"
 }

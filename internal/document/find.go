@@ -45,6 +45,11 @@ func member(b []byte, i int, name string) int {
 	return -1
 }
 
+// ContainerEnd returns the position behind the object or array whose bracket is at
+// data[i], -1 when it has no end. It looks at strings and the depth of brackets
+// only.
+func ContainerEnd(data []byte, i int) int { return containerEnd(data, i) }
+
 // valueEnd returns the position behind the value at i, -1 when it has no end.
 // It looks at strings and the depth of brackets only.
 func valueEnd(b []byte, i int) int {

@@ -88,7 +88,7 @@ func TestYAMLBombs(t *testing.T) {
 			if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
 				t.Errorf("%d MiB were allocated", used>>20)
 			}
-			if took > 5*time.Second {
+			if took > 30*time.Second { // a bomb that goes off takes hours
 				t.Errorf("it took %s", took)
 			}
 		})

@@ -257,6 +257,21 @@ func readWatch(stream io.Reader) watched {
 	return w
 }
 
+// binaryLimit is how many bytes the binary may have, with its symbols.
+const binaryLimit = 60 << 20
+
+// TestBinaryIsSmall: every kind costs tables, so this is where more would show.
+func TestBinaryIsSmall(t *testing.T) {
+	info, err := os.Stat(binaries.capstan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > binaryLimit {
+		t.Errorf("the binary has %d MiB, the limit is %d", info.Size()>>20, binaryLimit>>20)
+	}
+	t.Logf("the binary has %d MiB", info.Size()>>20)
+}
+
 // readyLimit is what a start may take in tests: machines that run them are slow;
 // the aim is 100 ms.
 const readyLimit = 2 * time.Second

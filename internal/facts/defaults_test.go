@@ -2,6 +2,7 @@ package facts
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,9 +29,17 @@ func elem(s *schema.Schema) *schema.Schema {
 	return s
 }
 
-// walk visits all members that the paths of a kind reach. The types of the
-// facts' group versions hold no cycles.
+// walk visits all members that the paths of a kind reach, once around in types
+// that hold themselves (the schemas of custom resources).
 func walk(types map[string]*model.Type, t *model.Type, path string, visit func(path string, p place)) {
+	walkBelow(types, t, path, nil, visit)
+}
+
+func walkBelow(types map[string]*model.Type, t *model.Type, path string, above []*model.Type, visit func(path string, p place)) {
+	if slices.Contains(above, t) {
+		return
+	}
+	above = append(above[:len(above):len(above)], t)
 	for _, p := range t.Schema.Properties {
 		at := strings.TrimPrefix(path+"."+p.Name, ".")
 		visit(at, place{t, p})
@@ -40,7 +49,7 @@ func walk(types map[string]*model.Type, t *model.Type, path string, visit func(p
 		}
 		if e.Ref != "" {
 			if next := types[target(t, e.Ref)]; next != nil {
-				walk(types, next, at, visit)
+				walkBelow(types, next, at, above, visit)
 			}
 		}
 	}

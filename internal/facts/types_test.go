@@ -70,7 +70,7 @@ func factMember(r row, suffix string) member {
 			}
 		}
 	}
-	if elem == "meta/v1.FieldsV1" {
+	if elem == "meta/v1.FieldsV1" || strings.HasSuffix(elem, ".JSON") {
 		elem = "raw"
 	}
 	named := strings.Contains(elem, ".")
@@ -155,6 +155,8 @@ func shape(t *model.Type, s *schema.Schema) string {
 		return "map[string]" + shape(t, s.Additional)
 	case s.PreserveAny && s.BinaryForm == "raw":
 		return "raw"
+	case s.Objects != "": // the facts give the Go type, which is named after both
+		return target(t, s.Objects) + "Or" + map[string]string{"object-or-list": "Array", "object-or-boolean": "Bool", "object-or-strings": "StringArray"}[s.BinaryForm]
 	case s.PreserveAny:
 		return "object"
 	}
@@ -167,6 +169,8 @@ func shape(t *model.Type, s *schema.Schema) string {
 		return "bytes"
 	case "int-or-string":
 		return "intorstring"
+	case "double":
+		return "float64"
 	case "":
 		if s.Type == "boolean" {
 			return "bool"

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func (b *builder) scan(ctx context.Context) (uint64, error) {
 			b.tree = nil
 		}
 		if b.tree != nil {
-			b.tree.Load(strings.Clone(e.Key), b.x.header(bytes.Clone(e.Meta)))
+			b.tree.Load(strings.Clone(e.Key), b.x.header(e.Meta))
 		}
 		return true
 	})
@@ -95,7 +94,7 @@ func (b *builder) reserve() bool {
 // postpone keeps a change for the end of the build. When the changes that wait
 // do not fit, the build is given up.
 func (x *Index) postpone(r *resource, d delta) {
-	size := cost(d.key, d.meta)
+	size := cost(d.key, d.header.meta)
 	r.pending = append(r.pending, d)
 	r.waiting += size
 	x.held += size
@@ -112,7 +111,9 @@ func (x *Index) postpone(r *resource, d delta) {
 // the allocator adds to two small pieces of memory. TestCost measures it.
 const entryBytes = 112
 
-func cost(key string, meta []byte) int64 { return int64(entryBytes + len(key) + len(meta)) }
+func cost[T string | []byte](key string, meta T) int64 {
+	return int64(entryBytes + len(key) + len(meta))
+}
 
 // protected is how long a tree is not given up for another resource after it
 // was asked for. Without it two resources that do not fit together and are

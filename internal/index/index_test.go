@@ -49,9 +49,9 @@ func open(tb testing.TB, cfg Config, wrap func(store.Store) store.Store) *fixtur
 	return f
 }
 
-func bitPerByte(meta []byte) (bits uint64) {
+func bitPerByte(meta []byte) (bits [2]uint64) {
 	for _, c := range meta {
-		bits |= 1 << (c % 64)
+		bits[c%2] |= 1 << (c / 2 % 64)
 	}
 	return bits
 }
@@ -97,7 +97,7 @@ func (f *fixture) check(prefix, from string) bool {
 	if v.Revision() < acknowledged {
 		f.Errorf("the view is at %d, %d was acknowledged before", v.Revision(), acknowledged)
 	}
-	for _, need := range []uint64{0, f.cfg.Bits([]byte("1")), f.cfg.Bits([]byte("no"))} {
+	for _, need := range [][2]uint64{{}, f.cfg.Bits([]byte("1")), f.cfg.Bits([]byte("no"))} {
 		got, want := headers(v, prefix, from, need), f.scan(v.Revision(), prefix, from, need)
 		if !slices.Equal(got, want) {
 			f.Errorf("%q from %q at %d with bits %b:\n got %q\nwant %q", prefix, from, v.Revision(), need, got, want)
@@ -106,7 +106,7 @@ func (f *fixture) check(prefix, from string) bool {
 	return true
 }
 
-func headers(v View, prefix, from string, need uint64) (list []string) {
+func headers(v View, prefix, from string, need [2]uint64) (list []string) {
 	v.Scan(prefix, from, need, func(key string, meta []byte) bool {
 		list = append(list, key+"="+string(meta))
 		return true
@@ -114,7 +114,7 @@ func headers(v View, prefix, from string, need uint64) (list []string) {
 	return list
 }
 
-func (f *fixture) scan(revision uint64, prefix, from string, need uint64) (list []string) {
+func (f *fixture) scan(revision uint64, prefix, from string, need [2]uint64) (list []string) {
 	r, err := f.store.At(context.Background(), revision)
 	if err != nil {
 		f.Error(err)
@@ -122,7 +122,7 @@ func (f *fixture) scan(revision uint64, prefix, from string, need uint64) (list 
 	}
 	defer r.Close()
 	err = r.Scan(context.Background(), prefix, from, func(e *store.Entry) bool {
-		if f.cfg.Bits(e.Meta)&need == need {
+		if h := f.header(e.Meta); h.has(need) {
 			list = append(list, e.Key+"="+string(e.Meta))
 		}
 		return true
@@ -173,8 +173,8 @@ func (f *fixture) bound() {
 		size := int64(0)
 		r.tree.Scan(func(key string, h header) bool {
 			size += cost(key, h.meta)
-			if h.bits != f.cfg.Bits(h.meta) {
-				f.Errorf("%s has the bits %b beside %q", key, h.bits, h.meta)
+			if [2]uint64{h.low, h.high} != f.cfg.Bits(h.bytes()) {
+				f.Errorf("%s has the bits %b %b beside %q", key, h.low, h.high, h.meta)
 			}
 			return true
 		})
@@ -256,7 +256,7 @@ func TestChanges(t *testing.T) {
 		t.Fatal("no view")
 	}
 	old, _ := f.View(context.Background(), "core/pods/")
-	before := headers(old, "core/pods/", "", 0)
+	before := headers(old, "core/pods/", "", [2]uint64{})
 	for _, step := range []func(){
 		func() { f.put("core/pods/a/y", "2") },
 		func() { f.put("core/pods/b/x", "1") }, // the header stays, the object changes
@@ -276,7 +276,7 @@ func TestChanges(t *testing.T) {
 		}
 		f.bound()
 	}
-	if after := headers(old, "core/pods/", "", 0); !slices.Equal(before, after) {
+	if after := headers(old, "core/pods/", "", [2]uint64{}); !slices.Equal(before, after) {
 		t.Errorf("a view has changed from %q to %q", before, after)
 	}
 	same, _ := f.View(context.Background(), "core/pods/")
@@ -392,8 +392,8 @@ func TestWaitsForAnnouncement(t *testing.T) {
 		d.release()
 	}()
 	v, _ := f.View(context.Background(), "core/pods/") // gets here long before the goroutine
-	if v.Revision() != revision || !slices.Equal(headers(v, "core/pods/", "", 0), []string{"core/pods/n/a=2"}) {
-		t.Errorf("the view is at %d, want %d: %q", v.Revision(), revision, headers(v, "core/pods/", "", 0))
+	if v.Revision() != revision || !slices.Equal(headers(v, "core/pods/", "", [2]uint64{}), []string{"core/pods/n/a=2"}) {
+		t.Errorf("the view is at %d, want %d: %q", v.Revision(), revision, headers(v, "core/pods/", "", [2]uint64{}))
 	}
 	// A scan that sees more than was announced: the announcement changes nothing.
 	f.sweep(f.now.Add(time.Hour))
@@ -526,7 +526,7 @@ func TestClose(t *testing.T) {
 	f.Close()
 	f.Close()
 	f.put("core/pods/n/a", "2")
-	if got := headers(v, "core/pods/", "", 0); !ok || !slices.Equal(got, []string{"core/pods/n/a=1"}) {
+	if got := headers(v, "core/pods/", "", [2]uint64{}); !ok || !slices.Equal(got, []string{"core/pods/n/a=1"}) {
 		t.Errorf("a view from before reads %q", got)
 	}
 	if _, ok := f.View(context.Background(), "core/pods/"); ok {

@@ -31,9 +31,9 @@ func TestCost(t *testing.T) {
 			key := fmt.Sprintf("core/pods/default/web-5d4f8c7b9-%06d", i)
 			meta := make([]byte, 40+i%50)
 			if sorted {
-				r.tree.Load(key, header{meta: meta})
+				r.tree.Load(key, header{meta: string(meta)})
 			} else {
-				r.tree.Set(key, header{meta: meta})
+				r.tree.Set(key, header{meta: string(meta)})
 			}
 			r.size += cost(key, meta)
 		}
@@ -124,7 +124,7 @@ func BenchmarkWrite(b *testing.B) {
 	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		f.mu.Lock()
-		f.apply(r, delta{key: fmt.Sprintf("core/pods/default/pod-%05d", i*7%5000), revision: 1 << 40, meta: []byte("meta")})
+		f.apply(r, delta{key: fmt.Sprintf("core/pods/default/pod-%05d", i*7%5000), revision: 1 << 40, header: header{meta: "meta"}})
 		r.share()
 		f.mu.Unlock()
 	}

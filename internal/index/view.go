@@ -28,16 +28,16 @@ const stride = 16
 // the bits settle nearly all of them, it goes along the tree's nodes and looks
 // neither at the keys nor at the headers, which are elsewhere in memory; so it
 // notices late that the prefix has ended.
-func (v View) Scan(prefix, from string, need uint64, visit func(key string, meta []byte) bool) (seen int) {
+func (v View) Scan(prefix, from string, need [2]uint64, visit func(key string, meta []byte) bool) (seen int) {
 	v.tree.Ascend(max(prefix, from), func(key string, h header) bool {
-		settled := h.bits&need != need
+		settled := !h.has(need)
 		if !settled || seen%stride == 0 {
 			if !strings.HasPrefix(key, prefix) {
 				return false
 			}
 		}
 		seen++
-		return settled || visit(key, h.meta)
+		return settled || visit(key, h.bytes())
 	})
 	return seen
 }

@@ -10,15 +10,27 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 		t.Binary = BinaryRaw
 	case "string-list":
 		t.Binary = BinaryStringList
+	case "object-or-list":
+		t.Binary = BinaryObjectOrList
+	case "object-or-boolean":
+		t.Binary = BinaryObjectOrBoolean
+	case "object-or-strings":
+		t.Binary = BinaryObjectOrStrings
 	default:
-		c.fail(s.Pos, "write raw or string-list", "unknown x-cluster-binary-form %q", s.BinaryForm)
+		c.fail(s.Pos, "write raw, string-list, object-or-list, object-or-boolean or object-or-strings", "unknown x-cluster-binary-form %q", s.BinaryForm)
+	}
+	if either := t.Binary >= BinaryObjectOrList; either != (s.Objects != "") || either && !s.PreserveAny {
+		c.fail(s.Pos, "x-cluster-preserve-unknown-fields: true, x-cluster-objects and one of the binary forms object-or-… go together",
+			"a value that may be an object or something else is described in part")
 	}
 	if s.PreserveAny && len(s.Properties) > 0 {
 		c.fail(s.Pos, "drop one of them", "properties beside x-cluster-preserve-unknown-fields")
 	}
 	switch {
 	case s.PreserveAny:
-		t.Kind, t.Rules = Any, nil
+		if t.Kind, t.Rules = Any, nil; s.Objects != "" {
+			t.Elem = c.refTo(&Schema{Pos: s.Pos, Ref: s.Objects}, in)
+		}
 	case s.Type == "array":
 		c.list(&t, s, in)
 	case s.Type == "object":

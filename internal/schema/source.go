@@ -57,7 +57,8 @@ type Schema struct {
 	PreserveAny   bool     // x-cluster-preserve-unknown-fields
 	DefaultHook   bool     // x-cluster-hooks: [default]
 	Goname        string   // x-cluster-go-name, where the derived name would clash
-	BinaryForm    string   // x-cluster-binary-form: raw | string-list
+	BinaryForm    string   // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings
+	Objects       string   // x-cluster-objects: a $ref for values that are objects, beside x-cluster-preserve-unknown-fields
 	FormatCheck   string   // x-cluster-format: a named check of a string, e.g. "dns1123-label"
 
 	// EnforceRequired is x-cluster-validate-required: whether absence on input

@@ -27,7 +27,7 @@ const (
 	Time                        // RFC 3339, whole seconds, UTC
 	MicroTime                   // RFC 3339 with six fractional digits, UTC
 	Duration                    // Go duration text, e.g. "1m30s"
-	Any                         // any JSON value, kept as sent
+	Any                         // any JSON value, kept as sent; with Elem: one of the forms that Binary names
 )
 
 // Presence says what becomes of a zero value ("", 0, false, [], {}).
@@ -79,6 +79,11 @@ const (
 	// BinaryStringList is a message whose repeated field 1 holds the strings
 	// (ExtraValue, Verbs).
 	BinaryStringList
+	// The forms of an Any that is an object of type Elem or something else. Each
+	// is a message of two fields, of which one is there.
+	BinaryObjectOrList    // 1: the object; 2, repeated: objects of a list
+	BinaryObjectOrBoolean // 1: the boolean, true beside an object; 2: the object
+	BinaryObjectOrStrings // 1: the object; 2, repeated: strings of a list
 )
 
 // Ref is the index of a type in its Table.
@@ -116,7 +121,7 @@ type Type struct {
 	ListType  ListType // List
 	AtomicMap bool     // Object and Map: owned as a whole by field managers
 	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
-	Elem      Ref      // List and Map; None otherwise
+	Elem      Ref      // List and Map; of an Any, its objects; None otherwise
 	ListKeys  []string // List of type ListMap
 	Fields    []Field  // Object, in canonical order
 	Sorted    []uint16 // Object: indices of Fields ordered by name, for lookup
@@ -167,6 +172,9 @@ func (t *Table) Root(name string) Ref {
 	}
 	return None
 }
+
+// Either reports whether values are objects of type Elem or something else.
+func (t *Type) Either() bool { return t.Kind == Any && t.Binary >= BinaryObjectOrList }
 
 // Field returns the index in Fields of the member with that name, or -1.
 func (t *Type) Field(name string) int {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"strings"
 	"sync"
 )
@@ -115,13 +116,24 @@ func (c *cache) fill(key string, at, revision uint64, stored []byte) {
 	s.add(strings.Clone(key), revision, stored)
 }
 
-// wants reports whether fill would add a value of that size now.
+// wants reports whether a value of that size, one of several that are read
+// together, should be copied for fill now. Where it would push out others, it
+// should by chance, once in unlikely times: what is asked for again gets there
+// soon, and of a collection that is larger than the cache not every miss costs a
+// copy of what is gone before it is asked for again.
 func (c *cache) wants(key string, at uint64, size int) bool {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.highest <= at && int64(size) <= s.limit/largestShare
+	w := int64(size+len(key)) + cachedOverhead
+	if s.highest > at || w > s.limit/largestShare {
+		return false
+	}
+	return s.size+w <= s.limit || rand.Uint32N(unlikely) == 0
 }
+
+// unlikely is the mean number of misses after which a value is kept.
+const unlikely = 4
 
 func (s *cacheShard) add(key string, revision uint64, stored []byte) {
 	w := weight(key, stored)

@@ -80,6 +80,38 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
+// What is read together comes in while there is room, and one in a few after that.
+func TestCacheWantsFewWhenFull(t *testing.T) {
+	c := newTestCache(1<<20, 0)
+	wanted := [2]int{} // before and after it is full
+	for i := range 4000 {
+		key, value := podKey(i), make([]byte, 1000)
+		s := c.shard(key)
+		full := 0
+		if s.size+weight(key, value) > s.limit {
+			full = 1
+		}
+		if c.wants(key, 5, len(value)) {
+			wanted[full]++
+			c.fill(key, 5, 1, value)
+		} else if full == 0 {
+			t.Fatalf("a shard with %d of %d bytes does not want %s", s.size, s.limit, key)
+		}
+	}
+	if after := 4000 - wanted[0]; wanted[0] < 500 || wanted[1] < after/8 || wanted[1] > after/2 {
+		t.Errorf("kept %d until it was full, %d of %d after that", wanted[0], wanted[1], after)
+	}
+	if c.wants("a", 5, 1<<20) || c.wants("a", 5, 1<<14) {
+		t.Error("a version larger than its share is wanted")
+	}
+	c.put("a", 6, nil)
+	for range 100 {
+		if c.wants("a", 5, 10) {
+			t.Fatal("a view that may be behind is to fill the cache")
+		}
+	}
+}
+
 // Writers count up in the bodies of a few keys, and delete every other one now
 // and then.
 // Whatever a reader gets, from the cache or the tree, is what the revision says,

@@ -20,6 +20,10 @@ func (Policy) DefaultDeploymentStrategy(strategy document.Value) {
 	}
 }
 
+// UpdateDeployment makes a change of the annotations a new generation as well: they
+// are copied to the replica sets.
+func (Policy) UpdateDeployment(obj, old document.Value) { countMetadata(obj, old, "annotations") }
+
 // ValidateDeployment checks a deployment.
 func (Policy) ValidateDeployment(obj, _ document.Value) []schema.Cause {
 	var c causes

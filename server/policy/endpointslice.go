@@ -21,8 +21,10 @@ const (
 // CreateEndpointSlice drops what has fields of its own in this version.
 func (Policy) CreateEndpointSlice(obj document.Value) { dropTopology(obj) }
 
-// UpdateEndpointSlice does so too, unless the endpoints stay as they are.
+// UpdateEndpointSlice does so too, unless the endpoints stay as they are. Other
+// labels are a new generation: they say what service the slice is of.
 func (Policy) UpdateEndpointSlice(obj, old document.Value) {
+	countMetadata(obj, old, "labels")
 	if !same(obj.Get("endpoints"), old.Get("endpoints")) {
 		dropTopology(obj)
 	}

@@ -15,9 +15,19 @@ const maxUserPriority = 1_000_000_000
 // systemPriorities are the classes that the server itself creates.
 var systemPriorities = map[string]int64{"system-cluster-critical": 2 * maxUserPriority, "system-node-critical": 2*maxUserPriority + 1000}
 
-// ValidatePriorityClass keeps users out of the range of the system.
-func (Policy) ValidatePriorityClass(obj, _ document.Value) []schema.Cause {
+// CreatePriorityClass gives a class its generation. It never gets another one: what
+// may be changed of it is only for people.
+func (Policy) CreatePriorityClass(obj document.Value) {
+	obj.SetObject("metadata").SetInt("generation", 1)
+}
+
+// ValidatePriorityClass keeps users out of the range of the system, and the value as
+// it is: pods have copies of it.
+func (Policy) ValidatePriorityClass(obj, old document.Value) []schema.Cause {
 	var c causes
+	if old.Exists() && number(obj.Get("value")) != number(old.Get("value")) {
+		c.forbidden("value", "may not be changed in an update.")
+	}
 	name, value := obj.At("metadata", "name").Text(), number(obj.Get("value"))
 	switch known, system := systemPriorities[name]; {
 	case system && value == known && !obj.Get("globalDefault").Bool():

@@ -24,7 +24,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Create: h.CreateDaemonSet, Update: h.UpdateDaemonSet, Validate: h.ValidateDaemonSet},
+			Hooks:         &api.Hooks{Create: h.CreateDaemonSet, Update: h.UpdateDaemonSet, Validate: h.ValidateDaemonSet, Warn: h.WarnDaemonSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the daemon set.", Path: ".metadata.name"},
 				{Name: "Desired", Type: "integer", Description: "Nodes that should run the pod.", Path: ".status.desiredNumberScheduled"},
@@ -47,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"deploy"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "8aSe+NMegvE=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Validate: h.ValidateDeployment},
+			Hooks:         &api.Hooks{Update: h.UpdateDeployment, Validate: h.ValidateDeployment, Warn: h.WarnDeployment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the deployment.", Path: ".metadata.name"},
 				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Cell: h.CellDeploymentReady},
@@ -68,7 +68,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"rs"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "P1RzHs8/mWQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Validate: h.ValidateReplicaSet},
+			Hooks:         &api.Hooks{Validate: h.ValidateReplicaSet, Warn: h.WarnReplicaSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replica set.", Path: ".metadata.name"},
 				{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},
@@ -89,7 +89,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Create: h.CreateStatefulSet, Update: h.UpdateStatefulSet, Validate: h.ValidateStatefulSet},
+			Hooks:         &api.Hooks{Create: h.CreateStatefulSet, Update: h.UpdateStatefulSet, Validate: h.ValidateStatefulSet, Warn: h.WarnStatefulSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the stateful set.", Path: ".metadata.name"},
 				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Cell: h.CellStatefulSetReady},

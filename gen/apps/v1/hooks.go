@@ -67,6 +67,8 @@ type Hooks interface {
 	DefaultVolume(v document.Value)
 	// UpdateDaemonSet keeps of old what only the server may change.
 	UpdateDaemonSet(obj, old document.Value)
+	// UpdateDeployment keeps of old what only the server may change.
+	UpdateDeployment(obj, old document.Value)
 	// UpdateStatefulSet keeps of old what only the server may change.
 	UpdateStatefulSet(obj, old document.Value)
 	// ValidateDaemonSet finds what the schema cannot say; old is absent on create.
@@ -77,6 +79,14 @@ type Hooks interface {
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
 	ValidateStatefulSet(obj, old document.Value) []api.FieldError
+	// WarnDaemonSet says what its author should know of a valid DaemonSet; old is absent on create.
+	WarnDaemonSet(obj, old document.Value) []string
+	// WarnDeployment says what its author should know of a valid Deployment; old is absent on create.
+	WarnDeployment(obj, old document.Value) []string
+	// WarnReplicaSet says what its author should know of a valid ReplicaSet; old is absent on create.
+	WarnReplicaSet(obj, old document.Value) []string
+	// WarnStatefulSet says what its author should know of a valid StatefulSet; old is absent on create.
+	WarnStatefulSet(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Create: h.CreateCronJob, Update: h.UpdateCronJob, Validate: h.ValidateCronJob},
+			Hooks:         &api.Hooks{Create: h.CreateCronJob, Update: h.UpdateCronJob, Validate: h.ValidateCronJob, Warn: h.WarnCronJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
 				{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
@@ -35,7 +35,7 @@ func New(h Hooks) *api.GroupVersion {
 			Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Create: h.CreateJob, Update: h.UpdateJob, Validate: h.ValidateJob},
+			Hooks:         &api.Hooks{Create: h.CreateJob, Update: h.UpdateJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
 				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: h.CellJobCompletions},

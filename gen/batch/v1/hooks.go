@@ -55,6 +55,10 @@ type Hooks interface {
 	ValidateCronJob(obj, old document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
 	ValidateJob(obj, old document.Value) []api.FieldError
+	// WarnCronJob says what its author should know of a valid CronJob; old is absent on create.
+	WarnCronJob(obj, old document.Value) []string
+	// WarnJob says what its author should know of a valid Job; old is absent on create.
+	WarnJob(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

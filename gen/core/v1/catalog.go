@@ -132,7 +132,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"pvc"}, StorageVersion: "v1", StorageVersionHash: "QWTyNDq0dC4=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
-			Hooks:               &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
+			Hooks:               &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim, Warn: h.WarnPersistentVolumeClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the claim.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: h.CellPersistentVolumeClaimStatus},
@@ -152,7 +152,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"pv"}, StorageVersion: "v1", StorageVersionHash: "HN/zwEC+JgM=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
-			Hooks:               &api.Hooks{Create: h.CreatePersistentVolume, Validate: h.ValidatePersistentVolume},
+			Hooks:               &api.Hooks{Create: h.CreatePersistentVolume, Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume.", Path: ".metadata.name"},
 				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Cell: h.CellPersistentVolumeCapacity},
@@ -175,7 +175,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:           true,
 			Graceful:            true,
 			DeleteReturnsObject: true,
-			Hooks:               &api.Hooks{Create: h.CreatePod, Update: h.UpdatePod, Validate: h.ValidatePod},
+			Hooks:               &api.Hooks{Create: h.CreatePod, Update: h.UpdatePod, Validate: h.ValidatePod, Warn: h.WarnPod},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod.", Path: ".metadata.name"},
 				{Name: "Ready", Type: "string", Description: "Ready containers of all containers.", Cell: h.CellPodReady},
@@ -215,7 +215,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", StorageVersionHash: "LIXB2x4IFpk=", NameFormat: "dns1123-subdomain",
 			HasGeneration:       true,
 			DeleteReturnsObject: true,
-			Hooks:               &api.Hooks{Validate: h.ValidatePodTemplate},
+			Hooks:               &api.Hooks{Validate: h.ValidatePodTemplate, Warn: h.WarnPodTemplate},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod template.", Path: ".metadata.name"},
 				{Name: "Containers", Type: "string", Description: "Names of the containers in the template.", Cell: h.CellPodTemplateContainers},
@@ -228,7 +228,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"rc"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "Jond2If31h0=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Validate: h.ValidateReplicationController},
+			Hooks:         &api.Hooks{Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replication controller.", Path: ".metadata.name"},
 				{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},

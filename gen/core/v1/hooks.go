@@ -191,6 +191,16 @@ type Hooks interface {
 	ValidateSecret(obj, old document.Value) []api.FieldError
 	// ValidateService finds what the schema cannot say; old is absent on create.
 	ValidateService(obj, old document.Value) []api.FieldError
+	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
+	WarnPersistentVolume(obj, old document.Value) []string
+	// WarnPersistentVolumeClaim says what its author should know of a valid PersistentVolumeClaim; old is absent on create.
+	WarnPersistentVolumeClaim(obj, old document.Value) []string
+	// WarnPod says what its author should know of a valid Pod; old is absent on create.
+	WarnPod(obj, old document.Value) []string
+	// WarnPodTemplate says what its author should know of a valid PodTemplate; old is absent on create.
+	WarnPodTemplate(obj, old document.Value) []string
+	// WarnReplicationController says what its author should know of a valid ReplicationController; old is absent on create.
+	WarnReplicationController(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

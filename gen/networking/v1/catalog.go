@@ -27,7 +27,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
-			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress},
+			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress, Warn: h.WarnIngress},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Cell: h.CellIngressClass},

@@ -31,6 +31,8 @@ type Hooks interface {
 	ValidateIngressClass(obj, old document.Value) []api.FieldError
 	// ValidateNetworkPolicy finds what the schema cannot say; old is absent on create.
 	ValidateNetworkPolicy(obj, old document.Value) []api.FieldError
+	// WarnIngress says what its author should know of a valid Ingress; old is absent on create.
+	WarnIngress(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

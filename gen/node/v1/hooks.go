@@ -11,6 +11,8 @@ import (
 type Hooks interface {
 	// ValidateRuntimeClass finds what the schema cannot say; old is absent on create.
 	ValidateRuntimeClass(obj, old document.Value) []api.FieldError
+	// WarnRuntimeClass says what its author should know of a valid RuntimeClass; old is absent on create.
+	WarnRuntimeClass(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

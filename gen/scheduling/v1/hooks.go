@@ -9,6 +9,8 @@ import (
 
 // Hooks are the rules that the documents of scheduling/v1 leave to hand-written code.
 type Hooks interface {
+	// CreatePriorityClass sets what the server owns on a new PriorityClass.
+	CreatePriorityClass(obj document.Value)
 	// ValidatePriorityClass finds what the schema cannot say; old is absent on create.
 	ValidatePriorityClass(obj, old document.Value) []api.FieldError
 }

@@ -39,7 +39,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: 34,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "xeVl+2Ly1kE=", NameFormat: "dns1123-subdomain",
-			Hooks: &api.Hooks{Validate: h.ValidateCSIStorageCapacity},
+			Hooks: &api.Hooks{Validate: h.ValidateCSIStorageCapacity, Warn: h.WarnCSIStorageCapacity},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
@@ -49,7 +49,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"sc"}, StorageVersion: "v1", StorageVersionHash: "K+m6uJwbjGY=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
-			Hooks:               &api.Hooks{Validate: h.ValidateStorageClass},
+			Hooks:               &api.Hooks{Validate: h.ValidateStorageClass, Warn: h.WarnStorageClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the class, and whether it is the default.", Cell: h.CellStorageClassName},
 				{Name: "Provisioner", Type: "string", Description: "Who makes the volumes.", Path: ".provisioner"},

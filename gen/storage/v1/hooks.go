@@ -35,6 +35,10 @@ type Hooks interface {
 	ValidateStorageClass(obj, old document.Value) []api.FieldError
 	// ValidateVolumeAttachment finds what the schema cannot say; old is absent on create.
 	ValidateVolumeAttachment(obj, old document.Value) []api.FieldError
+	// WarnCSIStorageCapacity says what its author should know of a valid CSIStorageCapacity; old is absent on create.
+	WarnCSIStorageCapacity(obj, old document.Value) []string
+	// WarnStorageClass says what its author should know of a valid StorageClass; old is absent on create.
+	WarnStorageClass(obj, old document.Value) []string
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

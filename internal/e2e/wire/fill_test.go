@@ -14,10 +14,15 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
+// maxSchemas is how many schemas of custom resources are filled: they hold each
+// other, and so would never end.
+const maxSchemas = 12
+
 // newFiller fills any Go object with values that have one canonical form, so
 // that what is compared is the encoding and nothing else. Types that say little
 // by their Go kind (times, quantities, raw JSON) get values over their range.
 func newFiller(seed int64) *randfill.Filler {
+	schemas := 0
 	return randfill.NewWithSeed(seed).NilChance(0.4).NumElements(0, 3).MaxDepth(24).Funcs(
 		func(*metav1.TypeMeta, randfill.Continue) {},
 		func(v *metav1.Time, c randfill.Continue) {
@@ -45,10 +50,41 @@ func newFiller(seed int64) *randfill.Filler {
 		func(v *runtime.RawExtension, c randfill.Continue) { v.Raw = []byte(rawObject(c)) },
 		func(v *metav1.FieldsV1, c randfill.Continue) { v.Raw = []byte(`{"f:spec":{"f:replicas":{}}}`) },
 		func(v *apiextensionsv1.JSON, c randfill.Continue) { v.Raw = []byte(rawObject(c)) },
-		func(v *apiextensionsv1.JSONSchemaPropsOrArray, c randfill.Continue) {
-			if v.Schema = new(apiextensionsv1.JSONSchemaProps); c.Bool() {
-				v.Schema.Type = c.String(0)
+		func(v *apiextensionsv1.JSONSchemaProps, c randfill.Continue) {
+			if schemas++; schemas > maxSchemas {
+				v.Type = c.String(0)
+			} else {
+				c.FillNoCustom(v)
 			}
+		},
+		// Other fields are of later releases.
+		func(v *apiextensionsv1.ValidationRule, c randfill.Continue) {
+			v.Rule, v.Message = c.String(0), c.String(0)
+		},
+		func(v *apiextensionsv1.JSONSchemaPropsOrArray, c randfill.Continue) {
+			if c.Bool() {
+				v.JSONSchemas = make([]apiextensionsv1.JSONSchemaProps, 1+c.Intn(2))
+				for i := range v.JSONSchemas {
+					c.Fill(&v.JSONSchemas[i])
+				}
+				return
+			}
+			v.Schema = new(apiextensionsv1.JSONSchemaProps)
+			c.Fill(v.Schema)
+		},
+		func(v *apiextensionsv1.JSONSchemaPropsOrBool, c randfill.Continue) {
+			if v.Allows = c.Bool(); v.Allows && c.Bool() {
+				v.Schema = new(apiextensionsv1.JSONSchemaProps)
+				c.Fill(v.Schema)
+			}
+		},
+		func(v *apiextensionsv1.JSONSchemaPropsOrStringArray, c randfill.Continue) {
+			if c.Bool() {
+				v.Property = []string{c.String(0), c.String(0)}
+				return
+			}
+			v.Schema = new(apiextensionsv1.JSONSchemaProps)
+			c.Fill(v.Schema)
 		},
 	)
 }

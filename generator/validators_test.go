@@ -1,0 +1,389 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/capstan-dev/capstan/generator/load"
+	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// judge has the three opinions on objects of a kind: that of the generated
+// table, that of the table compiled at run time, and that of a JSON Schema
+// library that reads the documents.
+type judge struct {
+	name                string
+	generated, compiled *schema.Table
+	typ                 *model.Type
+	oracle              *jsonschema.Schema
+	draw                drawing
+}
+
+// judges are those of all types that have a document, in order.
+func judges(t testing.TB) []*judge {
+	t.Helper()
+	m, err := load.Load("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOracle(m)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat = true
+	compiler.RegisterExtension("uniqueKeys", nil, uniqueKeys{})
+	text, err := json.Marshal(map[string]any{"$defs": o.defs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiler.AddResource("documents.json", bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	var all []*judge
+	for _, gv := range m.GroupVersions {
+		for _, typ := range gv.Types {
+			if !typ.Root || len(typ.Schema.Properties) == 0 {
+				continue
+			}
+			s, err := compiler.Compile("documents.json#/$defs/" + pointer(typ.ID))
+			if err != nil {
+				t.Fatalf("%s: %v", typ.ID, err)
+			}
+			all = append(all, &judge{typ.ID, tables[gv.Dir], gv.Table, typ, s, drawing{o: o}})
+		}
+	}
+	return all
+}
+
+// verdict is what a table says: nil when the object is right.
+func verdict(table *schema.Table, name string, text []byte) []string {
+	doc, _, err := (&document.Decoder{Table: table}).Decode(table.Root(name), text)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer doc.Release()
+	var out []string
+	for _, c := range document.Validate(doc.Root()) {
+		out = append(out, fmt.Sprint(c))
+	}
+	return out
+}
+
+// try draws an object and reports whether it is right.
+func (j *judge) try(t testing.TB, seed uint64) bool {
+	t.Helper()
+	d := j.draw
+	d.rand = rand.New(rand.NewPCG(seed, 1))
+	d.often = []int{5, 20, 50}[d.rand.IntN(3)]
+	d.wrong = []int{0, 0, 200, 30}[d.rand.IntN(4)]
+	object := d.value(j.typ.Schema, j.typ.GV.Dir, 0)
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain any // as a reader of JSON has it
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&plain); err != nil {
+		t.Fatal(err)
+	}
+	j.draw.o.fill(plain, j.typ.Schema, j.typ.GV.Dir)
+	want := j.oracle.Validate(plain)
+	generated := verdict(j.generated, j.typ.Name, text)
+	if compiled := verdict(j.compiled, j.typ.Name, text); !slices.Equal(compiled, generated) {
+		t.Fatalf("%s, seed %d: compiled at run time %v, generated %v\n%s", j.name, seed, compiled, generated, text)
+	}
+	if (want == nil) != (generated == nil) {
+		t.Fatalf("%s, seed %d: JSON Schema says %v\nwe say %v\n%s", j.name, seed, want, generated, text)
+	}
+	return want == nil
+}
+
+// Thousands of objects of all kinds, right ones and wrong ones; CAPSTAN_OBJECTS
+// says how many where it shall be more.
+func TestValidatorsAgree(t *testing.T) {
+	objects := 8000
+	if text := os.Getenv("CAPSTAN_OBJECTS"); text != "" {
+		var err error
+		if objects, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, right := judges(t), 0
+	for i := range objects {
+		if all[i%len(all)].try(t, uint64(i/len(all))) {
+			right++
+		}
+	}
+	if wrong := objects - right; min(right, wrong) < objects/10 {
+		t.Errorf("%d right and %d wrong objects: too few to compare", right, wrong)
+	}
+}
+
+// FuzzValidators looks for the object that the draw of the test does not make.
+func FuzzValidators(f *testing.F) {
+	all := judges(f)
+	f.Add(uint16(0), uint64(0))
+	f.Fuzz(func(t *testing.T, kind uint16, seed uint64) { all[int(kind)%len(all)].try(t, seed) })
+}
+
+// oracle writes the documents as schemas that a JSON Schema library understands:
+// what our extensions say is said in its words.
+type oracle struct {
+	types map[string]*model.Type
+	defs  map[string]any
+}
+
+type object = map[string]any
+
+func pointer(id string) string { return strings.ReplaceAll(id, "/", ".") }
+
+func newOracle(m *model.Model) *oracle {
+	o := &oracle{map[string]*model.Type{}, map[string]any{}}
+	for _, name := range document.Formats() {
+		jsonschema.Formats["x-"+name] = func(v any) bool { return len(document.CheckFormat(name, fmt.Sprint(v))) == 0 }
+	}
+	text := func(right func(string) error) func(any) bool {
+		return func(v any) bool { s, ok := v.(string); return !ok || right(s) == nil }
+	}
+	jsonschema.Formats["x-byte"] = text(func(s string) error { _, err := base64.StdEncoding.DecodeString(s); return err })
+	jsonschema.Formats["x-duration"] = text(func(s string) error { _, err := time.ParseDuration(s); return err })
+	jsonschema.Formats["x-quantity"] = func(v any) bool { _, err := resource.ParseQuantity(fmt.Sprint(v)); return err == nil }
+	jsonschema.Formats["x-quantity-not-negative"] = func(v any) bool {
+		q, err := resource.ParseQuantity(fmt.Sprint(v))
+		return err != nil || q.Sign() >= 0
+	}
+	for _, gv := range m.GroupVersions {
+		for _, typ := range gv.Types {
+			o.types[typ.ID] = typ
+		}
+	}
+	for id, typ := range o.types {
+		o.defs[pointer(id)] = o.schema(typ.Schema, typ.GV.Dir)
+	}
+	return o
+}
+
+// resolve follows references to the type that counts.
+func (o *oracle) resolve(s *schema.Schema, dir string) (*schema.Schema, string) {
+	for s.Ref != "" {
+		typ := o.types[refID(s.Ref, dir)]
+		s, dir = typ.Schema, typ.GV.Dir
+	}
+	return s, dir
+}
+
+func refID(ref, dir string) string {
+	if path, ok := strings.CutPrefix(ref, "/"); ok {
+		i := strings.LastIndexByte(path, '/')
+		return path[:i] + "." + path[i+1:]
+	}
+	return dir + "." + strings.TrimPrefix(ref, "#/$defs/")
+}
+
+func (o *oracle) schema(s *schema.Schema, dir string) any {
+	if s.Ref != "" {
+		return object{"$ref": "#/$defs/" + pointer(refID(s.Ref, dir))}
+	}
+	if s.PreserveAny && len(s.Properties) == 0 {
+		return true
+	}
+	out := object{}
+	set := func(name string, is bool, v any) {
+		if is {
+			out[name] = v
+		}
+	}
+	set("enum", s.Enum != nil, s.Enum)
+	set("pattern", s.Pattern != "", s.Pattern)
+	set("format", s.FormatCheck != "", "x-"+s.FormatCheck)
+	set("minimum", s.Minimum != nil, s.Minimum)
+	set("maximum", s.Maximum != nil, s.Maximum)
+	set("exclusiveMinimum", s.ExclusiveMinimum != nil, s.ExclusiveMinimum)
+	set("exclusiveMaximum", s.ExclusiveMaximum != nil, s.ExclusiveMaximum)
+	set("minLength", s.MinLength != nil, s.MinLength)
+	set("maxLength", s.MaxLength != nil, s.MaxLength)
+	items := map[bool]string{true: "Properties", false: "Items"}[s.Additional != nil]
+	set("min"+items, s.MinItems != nil, s.MinItems)
+	set("max"+items, s.MaxItems != nil, s.MaxItems)
+	switch {
+	case s.Items != nil:
+		out["type"], out["items"] = "array", o.schema(s.Items, dir)
+		if s.UniqueItems {
+			element, _ := o.resolve(s.Items, dir)
+			keys := object{}
+			for _, key := range s.ListMapKeys {
+				keys[key] = nil
+				for _, p := range element.Properties {
+					if p.Name == key && p.Schema.Default != nil {
+						keys[key] = json.RawMessage(p.Schema.Default)
+					}
+				}
+			}
+			out["uniqueKeys"] = keys
+		}
+	case s.Additional != nil:
+		out["type"], out["additionalProperties"] = "object", o.schema(s.Additional, dir)
+	case s.Type == "object" || len(s.Properties) > 0:
+		o.object(out, s, dir)
+	default:
+		scalar(out, s)
+	}
+	return out
+}
+
+func scalar(out object, s *schema.Schema) {
+	switch s.Format {
+	case "int32", "int64":
+		out["type"] = "integer"
+		bounds := object{"minimum": int64(-1 << 31), "maximum": int64(1<<31 - 1)}
+		if s.Format == "int64" {
+			bounds = object{"minimum": int64(-1 << 63), "maximum": int64(1<<63 - 1)}
+		}
+		out["allOf"] = []any{bounds}
+	case "int-or-string":
+		whole := object{"type": "integer", "minimum": int64(-1 << 31), "maximum": int64(1<<31 - 1)}
+		words := object{"type": "string"}
+		if s.FormatCheck == "port-number" { // or the name of one
+			delete(out, "format")
+			whole["format"], words["format"] = "x-port-number", "x-port-name"
+		}
+		out["oneOf"] = []any{whole, words}
+	case "quantity":
+		out["type"], out["format"] = []string{"string", "number"}, "x-quantity"
+		if s.Minimum != nil {
+			delete(out, "minimum")
+			out["allOf"] = []any{object{"format": "x-quantity-not-negative"}}
+		}
+	case "byte", "duration":
+		out["type"], out["format"] = "string", "x-"+s.Format
+	case "date-time", "micro-time":
+		out["type"], out["format"] = "string", "date-time"
+	default:
+		out["type"] = s.Type
+	}
+}
+
+// object says which members there must be, and which values of the others are
+// the same as none.
+func (o *oracle) object(out object, s *schema.Schema, dir string) {
+	properties, required := object{}, []string{}
+	for _, p := range s.Properties {
+		value, target := o.schema(p.Schema, dir), first(o.resolve(p.Schema, dir))
+		enforced := enforced(s, &p)
+		presence := presence(s, &p)
+		nothing := []any{nil} // values that are as none
+		switch {
+		case presence == "always":
+			nothing = append(nothing, "")
+			if p.Schema.Default != nil {
+				nothing = append(nothing, 0) // the default takes its place
+			}
+		case presence == "explicit" || len(target.Properties) > 0:
+		default:
+			nothing = append(nothing, "", 0, false, []any{}, object{})
+		}
+		if enforced && p.Schema.Default == nil {
+			required = append(required, p.Name)
+			value = object{"allOf": []any{value, object{"not": object{"enum": []any{nil, "", []any{}}}}}}
+			if target.Additional != nil {
+				value.(object)["minProperties"] = 1
+			}
+		} else {
+			value = object{"anyOf": []any{object{"enum": nothing}, value}}
+		}
+		properties[p.Name] = value
+	}
+	out["type"], out["properties"], out["required"] = "object", properties, required
+}
+
+func enforced(s *schema.Schema, p *schema.Property) bool {
+	if e := p.Schema.EnforceRequired; e != nil {
+		return *e
+	}
+	return slices.Contains(s.Required, p.Name)
+}
+
+func presence(s *schema.Schema, p *schema.Property) string {
+	if p.Schema.Presence == "" && slices.Contains(s.Required, p.Name) {
+		return "always"
+	}
+	return p.Schema.Presence
+}
+
+// fill adds the objects that are there without being sent, empty: their own
+// members may be required.
+func (o *oracle) fill(v any, s *schema.Schema, dir string) {
+	s, dir = o.resolve(s, dir)
+	switch v := v.(type) {
+	case []any:
+		for _, element := range v {
+			if s.Items != nil {
+				o.fill(element, s.Items, dir)
+			}
+		}
+	case object:
+		for _, member := range v {
+			if s.Additional != nil {
+				o.fill(member, s.Additional, dir)
+			}
+		}
+		for _, p := range s.Properties {
+			target, _ := o.resolve(p.Schema, dir)
+			if v[p.Name] == nil && len(target.Properties) > 0 && presence(s, &p) == "always" && !enforced(s, &p) {
+				v[p.Name] = object{}
+			}
+			o.fill(v[p.Name], p.Schema, dir)
+		}
+	}
+}
+
+func first[A, B any](a A, _ B) A { return a }
+
+// uniqueKeys is the keyword for lists whose elements differ in their keys; its
+// value is the keys with their defaults.
+type uniqueKeys struct{}
+
+type keySet map[string]any
+
+func (uniqueKeys) Compile(_ jsonschema.CompilerContext, m map[string]any) (jsonschema.ExtSchema, error) {
+	if keys, ok := m["uniqueKeys"].(map[string]any); ok {
+		return keySet(keys), nil
+	}
+	return nil, nil
+}
+
+func (keys keySet) Validate(ctx jsonschema.ValidationContext, v any) error {
+	list, _ := v.([]any)
+	seen := map[string]bool{}
+	for _, element := range list {
+		member, _ := element.(map[string]any)
+		var id []string
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			value := member[key]
+			if value == nil || value == "" {
+				value = keys[key]
+			}
+			id = append(id, fmt.Sprint(value))
+		}
+		if s := strings.Join(id, "\x00"); seen[s] {
+			return ctx.Error("uniqueKeys", "%q is there twice", id)
+		} else {
+			seen[s] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// runtimeClass gives a new pod what its runtime class costs, and sends it to the
+// nodes that have the runtime.
+func (c *Chain) runtimeClass(ctx context.Context, r *Request) error {
+	if r.Operation != Create || !r.is("", "pods") {
+		return nil
+	}
+	class, release, err := c.runtimeClassOf(ctx, r)
+	defer release()
+	if err != nil || !class.Exists() {
+		return err
+	}
+	spec := r.Object.Get("spec")
+	if cost := class.At("overhead"); cost.Exists() {
+		own, fixed := spec.Get("overhead"), cost.Get("podFixed")
+		if own.Len() > 0 && !sameMembers(own, fixed) {
+			return forbidPod(r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+		}
+		if fixed.Len() > 0 {
+			spec.Put("overhead", fixed)
+		}
+	}
+	scheduling := class.Get("scheduling")
+	if wanted := scheduling.Get("nodeSelector"); wanted.Len() > 0 {
+		selector := spec.SetObject("nodeSelector")
+		for key, v := range wanted.Members() {
+			if own := selector.Get(key); own.Exists() && own.Text() != v.Text() {
+				return forbidPod(r, fmt.Sprintf("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, v.Text(), key, own.Text()))
+			}
+			selector.SetString(key, v.Text())
+		}
+	}
+	tolerate(spec, scheduling.Get("tolerations"))
+	return nil
+}
+
+// checkOverhead holds a pod to what its class says that it costs, whatever has
+// changed it since.
+func (c *Chain) checkOverhead(ctx context.Context, r *Request) error {
+	if r.Operation != Create || !r.is("", "pods") {
+		return nil
+	}
+	class, release, err := c.runtimeClassOf(ctx, r)
+	defer release()
+	if err != nil {
+		return err
+	}
+	own := r.Object.At("spec", "overhead")
+	switch cost := class.Get("overhead"); {
+	case cost.Exists() && !sameMembers(own, cost.Get("podFixed")):
+		return forbidPod(r, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+	case !cost.Exists() && own.Len() > 0:
+		return forbidPod(r, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+	}
+	return nil
+}
+
+// runtimeClassOf reads the class that a pod names; absent if it names none.
+func (c *Chain) runtimeClassOf(ctx context.Context, r *Request) (class document.Value, release func(), err error) {
+	name := r.Object.At("spec", "runtimeClassName")
+	if name.Kind() != document.String {
+		return document.Value{}, func() {}, nil
+	}
+	class, release, err = c.objects.Get(ctx, "node."+profile.GroupSuffix, "runtimeclasses", "", name.Text())
+	var known *api.Error
+	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
+		err = forbidPod(r, fmt.Sprintf("pod rejected: RuntimeClass %q not found", name.Text()))
+	}
+	return class, release, err
+}
+
+// tolerate adds tolerations to a pod's. One with the key and the effect of the
+// pod's own takes its place.
+func tolerate(spec, added document.Value) {
+	if added.Len() == 0 {
+		return
+	}
+	about := func(t document.Value) [2]string { return [2]string{t.Get("key").Text(), t.Get("effect").Text()} }
+	replaced := map[[2]string]bool{}
+	for _, t := range added.Elements() {
+		replaced[about(t)] = true
+	}
+	own := spec.SetArray("tolerations")
+	for i := own.Len() - 1; i >= 0; i-- {
+		if replaced[about(own.Index(i))] {
+			own.RemoveIndex(i)
+		}
+	}
+	for _, t := range added.Elements() {
+		own.AppendValue(t)
+	}
+}
+
+// sameMembers reports whether two maps of quantities, which are canonical, are
+// equal.
+func sameMembers(a, b document.Value) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for name, v := range a.Members() {
+		if other := b.Get(name); !other.Exists() || other.Text() != v.Text() {
+			return false
+		}
+	}
+	return true
+}

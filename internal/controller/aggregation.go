@@ -1,0 +1,133 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// aggregation is the controller that gives cluster roles with an aggregation rule
+// the rules of all roles that the rule selects, in the order of the selectors and of
+// the names, each once.
+//
+// There are few cluster roles, and one may depend on any other, so a change of any
+// has all looked at. A role that another aggregates may aggregate itself: then the
+// write of the one is a change for the other.
+type aggregation struct {
+	*cluster
+	typ   *Type
+	queue *queue[struct{}]
+}
+
+func newAggregation(ctx context.Context, c *cluster) handler {
+	a := &aggregation{cluster: c, typ: c.find("rbac.authorization."+profile.GroupSuffix, "clusterroles")}
+	a.queue = newQueue(ctx, RoleAggregation, 1, c.Logger, func(ctx context.Context, _ struct{}) error { return a.sync(ctx) })
+	return a
+}
+
+func (a *aggregation) wants(t *Type) bool { return t == a.typ }
+func (a *aggregation) reset()             {}
+func (a *aggregation) close()             { a.queue.close() }
+
+func (a *aggregation) observe(_ context.Context, o *observation) {
+	if o.typ == a.typ {
+		a.queue.add(struct{}{})
+	}
+}
+
+// clusterRole is what counts of a cluster role. The texts of rules are canonical.
+type clusterRole struct {
+	name      string
+	labels    labels.Set
+	rules     []string
+	selectors []labels.Selector
+}
+
+func readClusterRole(name string, body []byte) clusterRole {
+	r := clusterRole{name: strings.Clone(name)}
+	if text, ok := document.Find(body, "metadata", "labels"); ok {
+		_ = json.Unmarshal(text, &r.labels) // a map of strings, as it is stored
+	}
+	rules, _ := document.Find(body, "rules")
+	document.EachElement(rules, func(rule []byte) bool {
+		r.rules = append(r.rules, string(rule))
+		return true
+	})
+	selectors, _ := document.Find(body, "aggregationRule", "clusterRoleSelectors")
+	document.EachElement(selectors, func(text []byte) bool {
+		var s metav1.LabelSelector
+		if json.Unmarshal(text, &s) == nil {
+			if selector, err := metav1.LabelSelectorAsSelector(&s); err == nil {
+				r.selectors = append(r.selectors, selector)
+			}
+		}
+		return true
+	})
+	return r
+}
+
+// aggregate is what the rules of a role are to be, of all roles ordered by name.
+func (r *clusterRole) aggregate(all []clusterRole) []string {
+	var rules []string
+	seen := map[string]bool{}
+	for _, selector := range r.selectors {
+		for i := range all {
+			if all[i].name == r.name || !selector.Matches(all[i].labels) {
+				continue
+			}
+			for _, rule := range all[i].rules {
+				if !seen[rule] {
+					seen[rule] = true
+					rules = append(rules, rule)
+				}
+			}
+		}
+	}
+	return rules
+}
+
+// sync looks at all roles.
+func (a *aggregation) sync(ctx context.Context) error {
+	view, err := a.Store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = view.Close() }()
+	var all []clusterRole
+	err = view.Scan(ctx, a.typ.Prefix, "", func(e *store.Entry) bool { // in the order of names
+		all = append(all, readClusterRole(e.Key[len(a.typ.Prefix):], e.Body))
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for i := range all {
+		r := &all[i]
+		if len(r.selectors) == 0 {
+			continue
+		}
+		if rules := r.aggregate(all); !slices.Equal(rules, r.rules) {
+			failed = append(failed, gone(a.Cluster.Edit(ctx, a.typ.Resource, "", r.name, "", setRules(rules))))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// setRules is the edit that gives a role its rules, if it still aggregates.
+func setRules(rules []string) func(document.Value) {
+	return func(obj document.Value) {
+		if obj.At("aggregationRule", "clusterRoleSelectors").Len() > 0 {
+			_ = obj.SetRaw("rules", []byte("["+strings.Join(rules, ",")+"]")) // it was stored as rules before
+		}
+	}
+}

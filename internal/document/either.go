@@ -1,0 +1,47 @@
+package document
+
+import "github.com/capstan-dev/capstan/internal/schema"
+
+// untyped reports whether a type says nothing about its values.
+func (p *parser) untyped(typ schema.Ref) bool {
+	return typ < 0 || p.table.Types[typ].Kind == schema.Any && !p.table.Types[typ].Either()
+}
+
+// either reads a value that is an object of a type or something else. Its node
+// gets the type of the object; what is read back from the stored text has none,
+// as nothing needs it there.
+//
+// Unknown and duplicate fields below are dropped without a word: 1.25 does not
+// see them either, and definitions in use have some.
+func (p *parser) either(n int32, t *schema.Type) error {
+	reported := len(p.problems)
+	var err error
+	switch c := p.buf[p.pos]; {
+	case c == '{':
+		p.d.nodes[n].typ = t.Elem
+		err = p.object(n, t.Elem, Value{})
+	case c == '[' && t.Binary == schema.BinaryObjectOrList:
+		err = p.list(n, t.Elem, Value{})
+	case c == '[' && t.Binary == schema.BinaryObjectOrStrings, (c == 't' || c == 'f') && t.Binary == schema.BinaryObjectOrBoolean:
+		err = p.other(n, t)
+	default:
+		if err = p.token(n); err == nil && p.d.nodes[n].kind != Null {
+			err = p.mismatch(n, t)
+		}
+	}
+	p.problems = p.problems[:min(reported, len(p.problems))]
+	return err
+}
+
+// other reads what stands in place of an object: a boolean or a list of strings.
+func (p *parser) other(n int32, t *schema.Type) error {
+	if err := p.any(n); err != nil {
+		return err
+	}
+	for _, v := range (Value{p.d, n}).Elements() {
+		if v.Kind() != String {
+			return p.mismatch(v.n, t)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// shownRules are the verbs of a role's rules, in order: "get list".
+func shownRules(role map[string]any) string {
+	var verbs []string
+	rules, _ := role["rules"].([]any)
+	for _, rule := range rules {
+		for _, verb := range rule.(map[string]any)["verbs"].([]any) {
+			verbs = append(verbs, verb.(string))
+		}
+	}
+	return strings.Join(verbs, " ")
+}
+
+// Roles with an aggregation rule follow the roles that it selects, through others
+// that aggregate too, and lose what is not selected any more.
+func TestClusterRolesAggregate(t *testing.T) {
+	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+	h := startServer(t, func(c *server.Config) { c.Controllers = []string{"clusterrole-aggregation"} })
+	role := func(name, label, verbs string) string {
+		return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"into-%s":"true"}},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":[%s]}]}`, name, label, verbs)
+	}
+	sum := func(name, labels string, selected ...string) string {
+		for i, s := range selected {
+			selected[i] = `{"matchExpressions":[{"key":"into-` + s + `","operator":"Exists"}]}`
+		}
+		return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%s}},"aggregationRule":{"clusterRoleSelectors":[%s]},"rules":[{"apiGroups":[""],"resources":["nodes"],"verbs":["bad"]}]}`, name, labels, strings.Join(selected, ","))
+	}
+	for _, body := range []string{sum("outer", "", "outer"), sum("inner", `"into-outer":"x","into-inner":"x"`, "b", "a", "inner"),
+		role("z", "a", `"get"`), role("y", "a", `"list"`), role("x", "b", `"get"`), role("w", "b", `"watch"`)} {
+		h.post(roles, body).expect(t, http.StatusCreated, "")
+	}
+	wait := func(name, want string) {
+		t.Helper()
+		h.await(roles, func(all contents) bool { return shownRules(all[name]) == want })
+	}
+	// The rules of x and z are equal; a role does not take its own.
+	wait("inner", "watch get list")
+	wait("outer", "watch get list")
+
+	h.mergePatch(roles+"/y", `{"metadata":{"labels":null}}`)
+	wait("outer", "watch get")
+	h.remove(roles+"/w", "").expect(t, http.StatusOK, "")
+	wait("outer", "get")
+	h.mergePatch(roles+"/inner", `{"rules":[]}`)
+	h.post(roles, role("v", "outer", `"patch"`)).expect(t, http.StatusCreated, "")
+	wait("outer", "get patch")
+	wait("inner", "get")
+	h.mergePatch(roles+"/inner", `{"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"none":"x"}}]}}`)
+	wait("outer", "patch")
+	wait("inner", "")
+}

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Some subresources lead to what runs in the cluster: logs, commands, ports. This
+// server keeps objects and has no way to nodes and pods. It answers what can be
+// known from the objects, as 1.25 does, and where only a connection could tell more
+// it says that it makes none.
+
+// connectVerbs adds the methods of such a subresource.
+func (s *Server) connectVerbs(do verb, add func(needs api.Verbs, method string, do verb)) {
+	add(api.VerbGet, http.MethodGet, do)
+	add(api.VerbCreate, http.MethodPost, do)
+	add(api.VerbUpdate, http.MethodPut, do)
+	add(api.VerbPatch, http.MethodPatch, do)
+	add(api.VerbDelete, http.MethodDelete, do)
+}
+
+// unreachable is the end of every way that leads out of the server.
+func unreachable(what string) *api.Error {
+	return unavailable("cannot reach " + what + ": this server keeps objects and connects to no node; ask the node itself")
+}
+
+func unavailable(message string) *api.Error {
+	return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: message}
+}
+
+// podLog is GET on a pod's log: a pod without a node has written nothing.
+func (s *Server) podLog(r *request) error {
+	if err := checkLogOptions(r); err != nil {
+		return err
+	}
+	node, err := s.nodeOf(r, true)
+	if err != nil {
+		return err
+	}
+	if node == "" {
+		r.head(http.StatusNoContent, "text/plain")
+		return nil
+	}
+	return unreachable("node " + node)
+}
+
+// logNumbers are the numbers in the options of a log, with the least of each.
+var logNumbers = []struct {
+	name  string
+	least int64
+}{{"limitBytes", 1}, {"sinceSeconds", 1}, {"tailLines", 0}}
+
+// checkLogOptions checks the query of a log.
+func checkLogOptions(r *request) error {
+	var c causes
+	for _, n := range logNumbers {
+		v, err := r.query.integer(n.name)
+		if err != nil {
+			return err
+		}
+		if v != nil && *v < n.least {
+			c.add(schema.CauseInvalid, n.name, fmt.Sprintf("Invalid value: %d: must be greater than or equal to %d", *v, n.least))
+		}
+	}
+	if r.query.get("sinceSeconds") != "" && r.query.get("sinceTime") != "" {
+		c.add(schema.CauseForbidden, "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
+	}
+	if len(c) > 0 {
+		return api.Invalid("", "PodLogOptions", r.target.name, c)
+	}
+	return nil
+}
+
+// runInPod is exec and attach: they go to one container.
+func (s *Server) runInPod(r *request) error { return s.enterPod(r, true) }
+
+// forwardPorts goes to the pod as a whole.
+func (s *Server) forwardPorts(r *request) error { return s.enterPod(r, false) }
+
+func (s *Server) enterPod(r *request, container bool) error {
+	node, err := s.nodeOf(r, container)
+	if err != nil {
+		return err
+	}
+	if node == "" {
+		return api.BadRequest("pod %s does not have a host assigned", r.target.name)
+	}
+	return unreachable("node " + node)
+}
+
+// nodeOf is the node of the request's pod, "" while it has none. The node exists,
+// and, if the request is about a container, the pod has it.
+func (s *Server) nodeOf(r *request, container bool) (string, error) {
+	pod, release, err := objects{s}.Get(r.ctx, "", "pods", r.target.namespace, r.target.name)
+	defer release()
+	if err != nil {
+		return "", err
+	}
+	if container {
+		if err := checkContainer(r.target.name, r.query.get("container"), pod.Get("spec")); err != nil {
+			return "", err
+		}
+	}
+	node := pod.At("spec", "nodeName").Text()
+	if node == "" {
+		return "", nil
+	}
+	return node, s.exists(r.ctx, "nodes", "", node)
+}
+
+// exists returns the 404 of a core object that is not there.
+func (s *Server) exists(ctx context.Context, plural, namespace, name string) error {
+	_, release, err := objects{s}.Get(ctx, "", plural, namespace, name)
+	release()
+	return err
+}
+
+// checkContainer finds the container of a pod that a request names. Only a pod with
+// one container needs no name.
+func checkContainer(pod, name string, spec document.Value) error {
+	names := func(list string) (all []string) {
+		for _, c := range spec.Get(list).Elements() {
+			all = append(all, c.Get("name").Text())
+		}
+		return all
+	}
+	main, first := names("containers"), names("initContainers")
+	switch {
+	case name == "" && len(main) == 1:
+		return nil
+	case name != "" && slices.Contains(slices.Concat(main, first, names("ephemeralContainers")), name):
+		return nil
+	case name != "":
+		return api.BadRequest("container %s is not valid for pod %s", name, pod)
+	}
+	message := fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod, main)
+	if len(first) > 0 {
+		message += fmt.Sprintf(" or one of the init containers: %v", first)
+	}
+	return api.BadRequest("%s", message)
+}
+
+// proxy is every method on the proxy of a pod, a node or a service, which may have
+// a scheme before and a port behind its name: "https:web:8443".
+func (s *Server) proxy(r *request) error {
+	t := r.target
+	name, port := t.name, ""
+	switch parts := strings.Split(t.name, ":"); {
+	case len(parts) == 2:
+		name, port = parts[0], parts[1]
+	case len(parts) == 3 && (parts[0] == "" || parts[0] == "http" || parts[0] == "https"):
+		name, port = parts[1], parts[2]
+	case len(parts) > 2:
+		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.resource.Plural, "s"), t.name)
+	}
+	obj, release, err := objects{s}.Get(r.ctx, "", t.resource.Plural, t.namespace, name)
+	defer release()
+	if err != nil {
+		return err
+	}
+	switch t.resource.Plural {
+	case "services":
+		return s.proxyService(r, obj, name, port)
+	case "pods":
+		if obj.At("status", "podIP").Text() == "" {
+			return api.BadRequest("address not allowed: pod %s has no address yet", name)
+		}
+	}
+	return unreachable(strings.TrimSuffix(t.resource.Plural, "s") + " " + name)
+}
+
+func (s *Server) proxyService(r *request, service document.Value, name, port string) error {
+	found := port == ""
+	for _, p := range service.At("spec", "ports").Elements() {
+		n, _ := p.Get("port").Int()
+		found = found || p.Get("name").Equals(port) || strconv.FormatInt(n, 10) == port
+	}
+	if !found {
+		return unavailable(fmt.Sprintf("no service port %q found for service %q", port, name))
+	}
+	endpoints, release, err := objects{s}.Get(r.ctx, "", "endpoints", r.target.namespace, name)
+	defer release()
+	if err != nil {
+		return err
+	}
+	for _, subset := range endpoints.Get("subsets").Elements() {
+		if subset.Get("addresses").Len() > 0 {
+			return unreachable("service " + name)
+		}
+	}
+	return unavailable(fmt.Sprintf("no endpoints available for service %q", name))
+}

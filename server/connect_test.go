@@ -1,0 +1,53 @@
+package server_test
+
+import "testing"
+
+// What leads out of the server is answered as far as objects tell.
+func TestWaysToWhatRuns(t *testing.T) {
+	h := startServer(t, nil)
+	const services = "/api/v1/namespaces/default/services"
+	pod := func(name, node string) string {
+		return `{"metadata":{"name":"` + name + `"},"spec":{"nodeName":"` + node + `","initContainers":[{"name":"i","image":"i"}],"containers":[{"name":"c","image":"i"},{"name":"d","image":"i"}]}}`
+	}
+	h.run(t, []step{
+		{"one", "POST", podsPath, "", podBody, 201, ""},
+		{"waiting", "POST", podsPath, "", pod("two", ""), 201, ""},
+		{"lost", "POST", podsPath, "", pod("lost", "gone"), 201, ""},
+		{"node", "POST", "/api/v1/nodes", "", `{"metadata":{"name":"n"}}`, 201, ""},
+		{"placed", "POST", podsPath, "", pod("three", "n"), 201, ""},
+
+		{"no pod", "GET", podsPath + "/x/log", "", "", 404, `pods \"x\" not found`},
+		{"log of the only container", "GET", podsPath + "/p/log", "", "", 204, ""},
+		{"log of some container", "GET", podsPath + "/two/log", "", "", 400, "choose one of: [c d] or one of the init containers: [i]"},
+		{"log of an unknown one", "GET", podsPath + "/two/log?container=x", "", "", 400, "container x is not valid for pod two"},
+		{"log of the first", "GET", podsPath + "/two/log?container=i", "", "", 204, ""},
+		{"log of a lost node", "GET", podsPath + "/lost/log?container=c", "", "", 404, `nodes \"gone\" not found`},
+		{"log of a node", "GET", podsPath + "/three/log?container=c", "", "", 503, "connects to no node"},
+		{"wrong options", "GET", podsPath + "/p/log?tailLines=-1&limitBytes=0&sinceSeconds=0&sinceTime=2020-01-01T00:00:00Z", "", "", 422, `PodLogOptions \"p\" is invalid: [limitBytes`},
+		{"no number", "GET", podsPath + "/p/log?tailLines=x", "", "", 400, "tailLines"},
+		{"log by POST", "POST", podsPath + "/p/log", "", "", 405, "MethodNotAllowed"},
+
+		{"no pod to enter", "POST", podsPath + "/x/exec?command=ls", "", "", 404, "NotFound"},
+		{"exec", "POST", podsPath + "/p/exec?command=ls", "", "", 400, "pod p does not have a host assigned"},
+		{"attach", "GET", podsPath + "/two/attach?container=d", "", "", 400, "pod two does not have a host assigned"},
+		{"exec on a node", "GET", podsPath + "/three/exec?container=c", "", "", 503, "ServiceUnavailable"},
+		{"ports", "POST", podsPath + "/two/portforward", "", "", 400, "pod two does not have a host assigned"},
+		{"no deletion of a command", "DELETE", podsPath + "/p/exec", "", "", 405, "MethodNotAllowed"},
+
+		{"pod without address", "GET", podsPath + "/p:80/proxy/a//b", "", "", 400, "address not allowed"},
+		{"address", "PATCH", podsPath + "/p/status", mergePatch, `{"status":{"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}}`, 200, ""},
+		{"pod with address", "PUT", podsPath + "/http:p:80/proxy/a", "", "", 503, "cannot reach pod p"},
+		{"no such scheme", "GET", podsPath + "/ftp:p:80/proxy", "", "", 400, "invalid pod request"},
+		{"node's proxy", "GET", "/api/v1/nodes/n:10250/proxy/", "", "", 503, "cannot reach node n"},
+		{"no node", "DELETE", "/api/v1/nodes/x/proxy/y", "", "", 404, "NotFound"},
+
+		{"service", "POST", services, "", `{"metadata":{"name":"s"},"spec":{"ports":[{"name":"web","port":80}]}}`, 201, ""},
+		{"no endpoints object", "GET", services + "/s/proxy", "", "", 404, `endpoints \"s\" not found`},
+		{"endpoints", "POST", "/api/v1/namespaces/default/endpoints", "", `{"metadata":{"name":"s"}}`, 201, ""},
+		{"no endpoints", "GET", services + "/https:s:web/proxy/x", "", "", 503, `no endpoints available for service \"s\"`},
+		{"no port", "GET", services + "/s:81/proxy/x", "", "", 503, `no service port \"81\" found for service \"s\"`},
+		{"some", "PATCH", "/api/v1/namespaces/default/endpoints/s", mergePatch, `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"name":"web","port":8080}]}]}`, 200, ""},
+		{"ready", "POST", services + "/s:80/proxy/x", "", "", 503, "cannot reach service s"},
+		{"no service", "GET", services + "/x/proxy", "", "", 404, "NotFound"},
+	})
+}

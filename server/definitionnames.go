@@ -1,0 +1,138 @@
+package server
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// definition is what has to be known of a custom resource definition to decide
+// about its names.
+type definition struct {
+	group             string
+	wanted, accepted  typeNames
+	conditions        map[string]outcome // by type
+	approval          policy.Approval
+	deleted, finalize bool // it is terminating; it waits for its objects to be removed
+}
+
+// typeNames is what a resource type is called.
+type typeNames struct {
+	plural, singular, kind, listKind string
+	shortNames, categories           []string
+}
+
+func (n *typeNames) equal(o *typeNames) bool {
+	return n.plural == o.plural && n.singular == o.singular && n.kind == o.kind && n.listKind == o.listKind &&
+		slices.Equal(n.shortNames, o.shortNames) && slices.Equal(n.categories, o.categories)
+}
+
+// outcome is a condition without its type and time.
+type outcome struct{ status, reason, message string }
+
+func readDefinition(obj document.Value) *definition {
+	d := &definition{
+		group:      strings.Clone(obj.At("spec", "group").Text()),
+		wanted:     readNames(obj.At("spec", "names")),
+		accepted:   readNames(obj.At("status", "acceptedNames")),
+		conditions: map[string]outcome{},
+		approval:   policy.ApprovalOf(obj),
+		deleted:    obj.At("metadata", "deletionTimestamp").Exists(),
+	}
+	for _, c := range obj.At("status", "conditions").Elements() {
+		d.conditions[strings.Clone(c.Get("type").Text())] = outcome{
+			strings.Clone(c.Get("status").Text()), strings.Clone(c.Get("reason").Text()), strings.Clone(c.Get("message").Text())}
+	}
+	for _, f := range obj.At("metadata", "finalizers").Elements() {
+		d.finalize = d.finalize || d.deleted && f.Equals(definitionFinalizer)
+	}
+	return d
+}
+
+func readNames(v document.Value) typeNames {
+	list := func(name string) (all []string) {
+		for _, s := range v.Get(name).Elements() {
+			all = append(all, strings.Clone(s.Text()))
+		}
+		return all
+	}
+	text := func(name string) string { return strings.Clone(v.Get(name).Text()) }
+	return typeNames{plural: text("plural"), singular: text("singular"), kind: text("kind"), listKind: text("listKind"),
+		shortNames: list("shortNames"), categories: list("categories")}
+}
+
+// taken are the names that the types of a group have.
+type taken struct{ resources, kinds map[string]bool }
+
+// takenIn gathers the names that other definitions of a group were given.
+func takenIn(all map[string]*definition, group, but string) taken {
+	t := taken{map[string]bool{}, map[string]bool{}}
+	for name, d := range all {
+		if d.group != group || name == but {
+			continue
+		}
+		t.resources[d.accepted.plural], t.resources[d.accepted.singular] = true, true
+		for _, short := range d.accepted.shortNames {
+			t.resources[short] = true
+		}
+		t.kinds[d.accepted.kind], t.kinds[d.accepted.listKind] = true, true
+	}
+	return t
+}
+
+// decide gives a definition the names that it wants and no other has, and says in
+// its conditions whether these are all. A name that it has it keeps until it can
+// have the new one. Of several conflicts the last is told.
+func (d *definition) decide(t taken) {
+	if d.accepted.equal(&d.wanted) && d.conditions["NamesAccepted"].status == "True" {
+		d.establish()
+		return
+	}
+	result := outcome{"True", "NoConflicts", "no conflicts found"}
+	give := func(want string, have *string, used map[string]bool, reason string) {
+		if want != *have && used[want] {
+			result = outcome{"False", reason, strconv.Quote(want) + " is already in use"}
+			return
+		}
+		*have = want
+	}
+	give(d.wanted.plural, &d.accepted.plural, t.resources, "PluralConflict")
+	give(d.wanted.singular, &d.accepted.singular, t.resources, "SingularConflict")
+	if used := clashes(d.wanted.shortNames, d.accepted.shortNames, t.resources); len(used) > 0 {
+		result = outcome{"False", "ShortNamesConflict", strings.Join(used, ", ")}
+	} else {
+		d.accepted.shortNames = d.wanted.shortNames
+	}
+	give(d.wanted.kind, &d.accepted.kind, t.kinds, "KindConflict")
+	give(d.wanted.listKind, &d.accepted.listKind, t.kinds, "ListKindConflict")
+	d.accepted.categories = d.wanted.categories
+	d.conditions["NamesAccepted"] = result
+	d.establish()
+}
+
+// establish says that a type is there, which it stays once it was.
+func (d *definition) establish() {
+	switch {
+	case d.conditions["Established"].status == "True":
+	case d.conditions["NamesAccepted"].status == "True":
+		d.conditions["Established"] = outcome{"True", "InitialNamesAccepted", "the initial names have been accepted"}
+	default:
+		d.conditions["Established"] = outcome{"False", "NotAccepted", "not all names are accepted"}
+	}
+	if d.approval.Status != "" {
+		d.conditions["KubernetesAPIApprovalPolicyConformant"] = outcome{d.approval.Status, d.approval.Reason, d.approval.Message}
+	}
+}
+
+// clashes says of each new short name that is in use that it is.
+func clashes(want, have []string, used map[string]bool) (problems []string) {
+	for _, name := range want {
+		if used[name] && !slices.Contains(have, name) {
+			problems = append(problems, strconv.Quote(name)+" is already in use")
+		}
+	}
+	return problems
+}

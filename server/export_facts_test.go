@@ -1,0 +1,4 @@
+package server
+
+// FactTable reads a table of facts.
+var FactTable = factTable

@@ -1,0 +1,121 @@
+package server_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// labelsOf reads the names of labels in a line of figures.
+func labelsOf(line string) (name, labels string) {
+	name, rest, _ := strings.Cut(line, "{")
+	var names []string
+	for rest != "" {
+		label, value, ok := strings.Cut(rest, `="`)
+		if !ok {
+			break
+		}
+		if label != "le" {
+			names = append(names, label)
+		}
+		_, rest, _ = strings.Cut(value, `"`)
+		rest = strings.TrimPrefix(rest, ",")
+	}
+	return name, strings.Join(names, " ")
+}
+
+// The names and labels of figures are those of kube-apiserver 1.25 where it has
+// them, so that dashboards and alerts made for it work.
+func TestMetricsHaveUpstreamNames(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.MaxMutatingRequestsInflight = 1 })
+	h.get("/api/v1/componentstatuses")
+	h.watchLines("/api/v1/namespaces?watch=1&timeoutSeconds=10")()
+	// The server answers 504 to a revision that does not come.
+	if got := h.get("/api/v1/nodes?resourceVersion=99999999"); got.code != http.StatusGatewayTimeout {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	const of = "component group resource scope subresource verb version"
+	want := map[string]string{
+		"apiserver_request_total":                   "code component dry_run group resource scope subresource verb version",
+		"apiserver_request_duration_seconds_bucket": "component dry_run group resource scope subresource verb version",
+		"apiserver_response_sizes_bucket":           of,
+		"apiserver_request_terminations_total":      "code " + of,
+		"apiserver_longrunning_requests":            of,
+		"apiserver_current_inflight_requests":       "request_kind",
+		"apiserver_requested_deprecated_apis":       "group removed_release resource subresource version",
+		"apiserver_storage_objects":                 "resource",
+		"apiserver_watch_events_total":              "group kind version",
+		"apiserver_watch_events_sizes_bucket":       "group kind version",
+		"kubernetes_build_info":                     "build_date compiler git_commit git_tree_state git_version go_version major minor platform",
+		"kubernetes_feature_enabled":                "name stage",
+		"process_cpu_seconds_total":                 "",
+		"process_resident_memory_bytes":             "",
+		"process_open_fds":                          "",
+		"go_goroutines":                             "",
+		"go_memstats_heap_inuse_bytes":              "",
+		"capstan_store_revision":                    "",
+		"capstan_store_disk_bytes":                  "",
+	}
+	got := map[string]string{}
+	for line := range h.figures() {
+		name, labels := labelsOf(line)
+		if before, seen := got[name]; seen && before != labels && !strings.HasPrefix(name, "go_") {
+			t.Errorf("%s has the labels %q and %q", name, before, labels)
+		}
+		got[name] = labels
+	}
+	for name, labels := range want {
+		if have, ok := got[name]; !ok || have != labels {
+			t.Errorf("%s has the labels %q (there: %v), want %q", name, have, ok, labels)
+		}
+	}
+}
+
+// Nobody makes figures grow by what they ask for: neither methods nor paths nor
+// names nor options become labels.
+func TestMetricsAreBounded(t *testing.T) {
+	h := startServer(t, nil)
+	ask := func(i int) {
+		word := fmt.Sprintf("evil%d", i)
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", strings.ToUpper(word)} {
+			for _, path := range []string{
+				"/" + word, "/" + word + "/" + word, "/api/" + word, "/apis/" + word + "/v1/" + word, "/apis/apps/" + word, "/api/v1/" + word,
+				"/api/v1/namespaces/" + word + "/configmaps", "/api/v1/namespaces/default/configmaps/" + word, "/api/v1/namespaces/default/pods/" + word + "/" + word,
+				"/api/v1/namespaces/default/pods/" + word + "/status", "/api/v1/namespaces/default/configmaps?dryRun=" + word, "/healthz/" + word, "/openapi/v3/" + word, "/debug/pprof/" + word,
+				"/api/v1/namespaces/default/configmaps?labelSelector=" + word, "/api/v1/namespaces/default/configmaps?watch=" + word + "&timeoutSeconds=1&limit=" + word,
+			} {
+				if method == "GET" && strings.Contains(path, "watch=") {
+					continue // it would last
+				}
+				h.send(method, path, "application/json", []byte("{}"), "Accept", "application/json;as="+word+", */*")
+			}
+		}
+	}
+	series := func() map[string]string {
+		all := h.figures()
+		maps.DeleteFunc(all, func(name, _ string) bool {
+			return !strings.HasPrefix(name, "apiserver_") || strings.Contains(name, "_bucket{")
+		})
+		return all
+	}
+	ask(0)
+	h.get("/metrics")
+	before := series()
+	for i := 1; i <= 3; i++ {
+		ask(i)
+	}
+	after := series()
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if _, known := before[name]; !known {
+			t.Errorf("there is a new series: %s", name)
+		}
+		if strings.Contains(strings.ToLower(name), "evil") {
+			t.Errorf("a label is what a client sent: %s", name)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package server_test
+
+import "testing"
+
+// A slash behind a path changes nothing, and what is behind the name of an object
+// that has no subresources does not exist.
+func TestPathsOfResources(t *testing.T) {
+	h := startServer(t, nil)
+	const object = configMaps + "/a"
+	h.run(t, []step{
+		{"create", "POST", configMaps + "/", "", configMap("a", `{"a":"1"}`), 201, ""},
+		{"zero is no version", "POST", configMaps, "", `{"metadata":{"name":"b","resourceVersion":"0"}}`, 201, ""},
+		{"a version is refused", "POST", configMaps, "", `{"metadata":{"name":"c","resourceVersion":"1"}}`, 400, "resourceVersion"},
+		{"list", "GET", configMaps + "/", "", "", 200, `"kind":"ConfigMapList"`},
+		{"read", "GET", object + "/", "", "", 200, `"data"`},
+		{"namespace", "GET", "/api/v1/namespaces/default/", "", "", 200, `"kind":"Namespace"`},
+		{"discovery", "GET", "/apis/apps/v1/", "", "", 200, `"kind":"APIResourceList"`},
+		{"two slashes", "GET", object + "//", "", "", 404, "NotFound"},
+		{"a slash inside", "GET", "/api/v1/namespaces//configmaps", "", "", 404, "NotFound"},
+		{"a pod in no namespace", "POST", "/api/v1/namespaces//configmaps", "", configMap("a", ""), 404, "NotFound"},
+		{"an object without name", "GET", "/api/v1/namespaces/default/pods//status", "", "", 404, "NotFound"},
+		{"a slash in the name", "GET", object + "%2F", "", "", 400, "BadRequest"},
+		{"no status", "GET", object + "/status", "", "", 404, "could not find the requested resource"},
+		{"no such subresource", "PUT", object + "/x/y", "", configMap("a", `{"a":"2"}`), 404, "could not find the requested resource"},
+		{"nothing happened", "GET", object, "", "", 200, `"data":{"a":"1"}`},
+	})
+}

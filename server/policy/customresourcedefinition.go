@@ -1,0 +1,221 @@
+package policy
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// DefaultCustomResourceDefinitionSpec derives names from the kind; versions are
+// converted by rewriting apiVersion.
+func (Policy) DefaultCustomResourceDefinitionSpec(spec document.Value) {
+	names := spec.Get("names")
+	if kind := names.Get("kind").Text(); kind != "" {
+		defaultString(names, "singular", strings.ToLower(kind))
+		defaultString(names, "listKind", kind+"List")
+	}
+	if !isSet(spec.Get("conversion")) {
+		spec.SetObject("conversion").SetString("strategy", "None")
+	}
+}
+
+// CreateCustomResourceDefinition notes the version in which objects are stored.
+func (Policy) CreateCustomResourceDefinition(obj document.Value) { noteStoredVersion(obj) }
+
+// UpdateCustomResourceDefinition notes a version that objects are stored in from
+// now on.
+func (Policy) UpdateCustomResourceDefinition(obj, _ document.Value) { noteStoredVersion(obj) }
+
+func noteStoredVersion(obj document.Value) {
+	var stored document.Value
+	for _, version := range obj.At("spec", "versions").Elements() {
+		if !version.Get("storage").Bool() {
+			continue
+		}
+		if !stored.Exists() {
+			stored = obj.SetObject("status").SetArray("storedVersions")
+		}
+		if name := version.Get("name").Text(); !has(stored, name) {
+			stored.AppendString(name)
+		}
+	}
+}
+
+// ValidateCustomResourceDefinition checks names, versions and their schemas, and
+// that what objects are found by stays. Paths are those of 1.25, whose form
+// inside the server differs from the one that is sent.
+func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema.Cause {
+	var c causes
+	spec, before := obj.Get("spec"), old.Get("spec")
+	if !old.Exists() {
+		c.definitionName(obj)
+	} else {
+		c.definitionUpdate(spec, before, established(old))
+	}
+	if !old.Exists() || !same(spec, before) { // what was accepted needs no second look
+		c.definitionGroup(spec)
+		c.definitionScope(spec)
+		c.definitionNames(spec.Get("names"))
+		c.definitionVersions(spec)
+		c.conversion(spec, !old.Exists() || reviewsKnown(before))
+		if keep := spec.Get("preserveUnknownFields"); keep.Bool() && !before.Get("preserveUnknownFields").Bool() {
+			c.invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
+		}
+	}
+	c.storedVersions(obj)
+	c.approval(obj, old)
+	return c
+}
+
+func established(obj document.Value) bool {
+	for _, condition := range obj.At("status", "conditions").Elements() {
+		if condition.Get("type").Equals("Established") {
+			return condition.Get("status").Equals("True")
+		}
+	}
+	return false
+}
+
+func (c *causes) definitionName(obj document.Value) {
+	name := obj.At("metadata", "name")
+	if !name.Equals(obj.At("spec", "names", "plural").Text() + "." + obj.At("spec", "group").Text()) {
+		c.invalidText("metadata.name", name.Text(), "must be spec.names.plural+\".\"+spec.group")
+	}
+}
+
+// definitionUpdate checks what may not change: scope and kind not any more once
+// objects can exist, what the name is made of never.
+func (c *causes) definitionUpdate(spec, before document.Value, established bool) {
+	fixed := [][]string{{"group"}, {"names", "plural"}}
+	if established {
+		fixed = append(fixed, []string{"scope"}, []string{"names", "kind"})
+	}
+	for _, path := range fixed {
+		if v := spec.At(path...); !same(v, before.At(path...)) {
+			c.invalidAt("spec."+strings.Join(path, "."), v, "field is immutable")
+		}
+	}
+}
+
+func (c *causes) definitionGroup(spec document.Value) {
+	group := spec.Get("group")
+	switch problems := document.CheckFormat("dns1123-subdomain", group.Text()); {
+	case isEmpty(group):
+		c.required("spec.group", "")
+	case len(problems) > 0:
+		c.invalid(group, strings.Join(problems, ", "))
+	case !strings.Contains(group.Text(), "."):
+		c.invalid(group, "should be a domain with at least one dot")
+	}
+}
+
+func (c *causes) definitionScope(spec document.Value) {
+	if scope := spec.Get("scope"); isEmpty(scope) {
+		c.required("spec.scope", "")
+	} else if !scope.Equals("Cluster") && !scope.Equals("Namespaced") {
+		c.notSupported(scope, "Cluster", "Namespaced")
+	}
+}
+
+func (c *causes) definitionNames(names document.Value) {
+	for _, name := range [...]string{"plural", "singular", "kind", "listKind"} {
+		v, path := names.Get(name), "spec.names."+name
+		if isEmpty(v) {
+			c.required(path, "")
+			continue
+		}
+		text, but := v.Text(), ""
+		if name == "kind" || name == "listKind" {
+			text, but = strings.ToLower(text), "may have mixed case, but should otherwise match: "
+		}
+		c.wordText(path, v.Text(), text, but)
+	}
+	if kind := names.Get("kind"); !isEmpty(kind) && same(kind, names.Get("listKind")) {
+		c.invalid(names.Get("listKind"), "kind and listKind may not be the same")
+	}
+	for _, list := range [...]string{"shortNames", "categories"} {
+		for i, v := range names.Get(list).Elements() {
+			c.wordText("spec.names."+list+index(i), v.Text(), v.Text(), "")
+		}
+	}
+}
+
+// wordText checks one word of a path, given as it was sent and as it is used.
+func (c *causes) wordText(path, sent, used, but string) {
+	if problems := document.CheckFormat("dns1035-label", used); len(problems) > 0 {
+		c.invalidText(path, sent, but+strings.Join(problems, ", "))
+	}
+}
+
+func (c *causes) storedVersions(obj document.Value) {
+	stored, versions := obj.At("status", "storedVersions"), obj.At("spec", "versions")
+	if stored.Len() == 0 {
+		c.invalidText("status.storedVersions", "", "must have at least one stored version")
+		return
+	}
+	var declared names
+	for _, version := range versions.Elements() {
+		name := version.Get("name").Text()
+		declared.add(name)
+		if version.Get("storage").Bool() && !has(stored, name) {
+			c.invalid(stored, "must have the storage version "+name)
+		}
+	}
+	for _, v := range stored.Elements() {
+		if !declared.has(v.Text()) {
+			c.invalid(v, "must appear in spec.versions")
+		}
+	}
+}
+
+// approvalAnnotation says where a type in a group of the project was agreed upon.
+const approvalAnnotation = "api-approved." + labelDomain
+
+// Approval tells whether a definition in one of the groups that belong to the
+// project itself may be there.
+type Approval struct {
+	Status, Reason, Message string // of the condition KubernetesAPIApprovalPolicyConformant; "" for other groups
+}
+
+// ApprovalOf looks at the group and at the annotation of a definition.
+func ApprovalOf(obj document.Value) Approval {
+	group := obj.At("spec", "group").Text()
+	protected := slices.ContainsFunc([]string{profile.GroupSuffix, labelDomain}, func(domain string) bool {
+		return group == domain || strings.HasSuffix(group, "."+domain)
+	})
+	if !protected {
+		return Approval{}
+	}
+	text := obj.At("metadata", "annotations", approvalAnnotation).Text()
+	address, err := url.Parse(text)
+	switch {
+	case text == "":
+		return Approval{"False", "MissingAnnotation", "protected groups must have approval annotation \"" + approvalAnnotation + "\""}
+	case strings.HasPrefix(text, "unapproved"):
+		return Approval{"False", "UnapprovedAnnotation", "not approved: \"" + text + "\""}
+	case err == nil && address.Scheme != "" && address.Host != "":
+		return Approval{"True", "ApprovedAnnotation", "approved in " + text}
+	}
+	return Approval{"False", "InvalidAnnotation", "protected groups must have approval annotation \"" + approvalAnnotation +
+		"\" with either a URL or a reason starting with \"unapproved\""}
+}
+
+// approval demands that types of the project say where they were approved, or that
+// they were not. What was there without it before may stay so.
+func (c *causes) approval(obj, old document.Value) {
+	now := ApprovalOf(obj)
+	if now.Status == "" || old.Exists() && ApprovalOf(old).Reason == now.Reason {
+		return
+	}
+	path := "metadata.annotations[" + approvalAnnotation + "]"
+	switch now.Reason {
+	case "MissingAnnotation":
+		c.required(path, now.Message)
+	case "InvalidAnnotation":
+		c.invalidText(path, obj.At("metadata", "annotations", approvalAnnotation).Text(), now.Message)
+	}
+}

@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// lists checks how the elements of a list are told apart.
+func (w *schemaWalk) lists(s document.Value, at *place) {
+	kind, keys, items := s.Get(extListType), s.Get(extListMapKeys), s.Get("items")
+	if isSet(kind) {
+		if w.needsType(s, at, "array", extListType) && kind.Equals("set") {
+			w.setItems(items, at.member("items"))
+		}
+		if !slices.Contains([]string{"atomic", "set", "map"}, kind.Text()) {
+			w.notSupportedAt(at.member(extListType).text(), kind, "atomic", "set", "map")
+		}
+	}
+	if path := at.member(extListType).text; keys.Len() > 0 && !isSet(kind) {
+		w.required(path(), "must be map if "+extListMapKeys+" is non-empty")
+	} else if keys.Len() > 0 && !kind.Equals("map") {
+		w.invalidText(path(), kind.Text(), "must be map if "+extListMapKeys+" is non-empty")
+	}
+	if (kind.Equals("set") || kind.Equals("map")) && items.Get("nullable").Bool() {
+		w.forbidden(at.member("items").member("nullable").text(), "cannot be nullable when "+extListType+" is "+kind.Text())
+	}
+	if kind.Equals("map") {
+		w.keyedList(items, keys, at)
+	}
+}
+
+// setItems checks that the elements of a set are owned as a whole.
+func (w *schemaWalk) setItems(items document.Value, at *place) {
+	const why = "must be atomic as item of a list with " + extListType + "=set"
+	switch items.Get("type").Text() {
+	case "array":
+		if kind := items.Get(extListType); isSet(kind) && !kind.Equals("atomic") {
+			w.invalidAt(at.member(extListType).text(), kind, why)
+		}
+	case "object":
+		if kind := items.Get(extMapType); !kind.Equals("atomic") {
+			w.invalidAt(at.member(extMapType).text(), kind, why)
+		}
+	}
+}
+
+// keyedList checks a list whose elements are told apart by keys.
+func (w *schemaWalk) keyedList(items, keys document.Value, at *place) {
+	keysAt, itemsAt := at.member(extListMapKeys), at.member("items")
+	if keys.Len() == 0 {
+		w.required(keysAt.text(), "must not be empty if "+extListType+" is map")
+	}
+	switch {
+	case !isSet(items):
+		w.required(itemsAt.text(), "must have a schema if "+extListType+" is map")
+		return
+	case items.Kind() != document.Object:
+		w.invalidAt(itemsAt.text(), items, "must only have a single schema if "+extListType+" is map")
+		return
+	case !items.Get("type").Equals("object"):
+		w.invalidText(itemsAt.member("type").text(), items.Get("type").Text(), "must be object if parent array's "+extListType+" is map")
+	}
+	isObject := items.Get("type").Equals("object")
+	var seen names
+	for _, key := range keys.Elements() {
+		name := key.Text()
+		property, path := items.Get("properties").Get(name), itemsAt.member("properties").key(name)
+		if isObject {
+			if !property.Exists() {
+				w.invalidAt(keysAt.text(), keys, "entries must all be names of item properties")
+			} else if kind := property.Get("type").Text(); kind == "array" || kind == "object" {
+				w.invalidText(path.member("type").text(), kind, "must be a scalar type if parent array's "+extListType+" is map")
+			}
+			if !seen.add(name) {
+				w.invalidAt(keysAt.text(), keys, "must not contain duplicate entries")
+			}
+		}
+		if !property.Exists() {
+			continue
+		}
+		if !has(items.Get("required"), name) && !isSet(property.Get("default")) {
+			w.required(path.member("default").text(), "this property is in "+extListMapKeys+", so it must have a default or be a required property")
+		}
+		if property.Get("nullable").Bool() {
+			w.forbidden(path.member("nullable").text(), "this property is in "+extListMapKeys+", so it cannot be nullable")
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// The extensions by which a schema in a definition says more than JSON Schema.
+const (
+	extEmbeddedResource      = profile.ExtensionPrefix + "embedded-resource"
+	extIntOrString           = profile.ExtensionPrefix + "int-or-string"
+	extListMapKeys           = profile.ExtensionPrefix + "list-map-keys"
+	extListType              = profile.ExtensionPrefix + "list-type"
+	extMapType               = profile.ExtensionPrefix + "map-type"
+	extPreserveUnknownFields = profile.ExtensionPrefix + "preserve-unknown-fields"
+	extValidations           = profile.ExtensionPrefix + "validations"
+)
+
+// place is a path that is written only when something is wrong there.
+type place struct {
+	above *place
+	step  string // ".items", "[a]"
+}
+
+func (p *place) member(name string) *place { return &place{p, "." + name} }
+func (p *place) key(name string) *place    { return &place{p, "[" + name + "]"} }
+func (p *place) index(i int) *place        { return &place{p, index(i)} }
+
+func (p *place) text() string {
+	if p.above == nil {
+		return p.step
+	}
+	return p.above.text() + p.step
+}
+
+func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// schemaTypes are the types that a schema may name.
+var schemaTypes = []string{"array", "boolean", "integer", "number", "object", "string"}
+
+// rootMembers are the members of a schema whose status can be taken out of it: the
+// rules for status then are those of its property alone.
+var rootMembers = []string{"description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength",
+	"pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example",
+	extPreserveUnknownFields, extValidations}
+
+// combinations are the members that hold lists of schemas.
+var combinations = [...]string{"allOf", "oneOf", "anyOf"}
+
+// definitionSchema checks the schema of a version.
+func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool) {
+	s := part.Get("openAPIV3Schema")
+	if !isSet(s) {
+		return
+	}
+	at = at.member("openAPIV3Schema")
+	if hasStatus {
+		c.separable(s, at)
+	}
+	if s.Get("nullable").Bool() {
+		c.forbidden(at.member("nullable").text(), "nullable cannot be true at the root")
+	}
+	w := schemaWalk{c, false}
+	w.schema(s, at, schemaContext{root: true})
+	if w.unsupported {
+		return
+	}
+	before := len(*c)
+	c.structure(s, at, rootLevel)
+	c.complete(s, s, at, at)
+	if len(*c) == before {
+		c.defaults(s, at)
+	}
+}
+
+// separable checks that the rules for status are in its property.
+func (c *causes) separable(s document.Value, at *place) {
+	for name := range s.Members() {
+		switch {
+		case name == "type" && !s.Get(name).Equals("object"):
+			c.invalidText(at.member("type").text(), s.Get(name).Text(), `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)
+			return
+		case !slices.Contains(rootMembers, name):
+			c.invalidAt(at.text(), s.Get(name), "only "+strings.Join(rootMembers, ", ")+" are allowed at the root of the schema if the status subresource is enabled")
+			return
+		}
+	}
+}
+
+// schemaContext is where a schema stands.
+type schemaContext struct {
+	root       bool
+	inMetadata bool   // of the resource, or of one that is embedded
+	noDefaults string // why there may be none; "" where they may be
+}
+
+// schemaWalk checks what every schema may say, wherever it stands.
+type schemaWalk struct {
+	*causes
+	unsupported bool // something was found that has no structure
+}
+
+func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
+	w.plain(s, at, ctx)
+	w.extensions(s, at)
+	w.lists(s, at)
+	inner := ctx
+	inner.root = false
+	if additional := s.Get("additionalProperties"); isSet(additional) {
+		if s.Get("properties").Len() > 0 && !(additional.Kind() == document.Bool && additional.Bool()) {
+			w.forbidden(at.member("additionalProperties").text(), "additionalProperties and properties are mutual exclusive")
+		}
+		if additional.Kind() == document.Object {
+			below := inner
+			if ctx.inMetadata {
+				below.noDefaults = "inside additionalProperties applying to object metadata"
+			}
+			w.schema(additional, at.member("additionalProperties"), below)
+		}
+	}
+	for name, property := range s.Get("properties").Members() {
+		below := inner
+		if (ctx.root || s.Get(extEmbeddedResource).Bool()) && (name == "metadata" || name == "kind" || name == "apiVersion") {
+			if below.inMetadata = true; ctx.root {
+				below.noDefaults = "in top-level " + name
+			}
+		}
+		w.schema(property, at.member("properties").key(name), below)
+	}
+	switch items := s.Get("items"); items.Kind() {
+	case document.Object:
+		w.schema(items, at.member("items"), inner)
+	case document.Array:
+		for i, item := range items.Elements() {
+			w.schema(item, at.member("items").index(i), inner)
+		}
+	}
+	w.combined(s, at, inner)
+}
+
+func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) {
+	if not := s.Get("not"); isSet(not) {
+		w.schema(not, at.member("not"), inner)
+	}
+	for _, name := range combinations {
+		for i, below := range s.Get(name).Elements() {
+			w.schema(below, at.member(name).index(i), inner)
+		}
+	}
+}
+
+// plain checks the members that JSON Schema has.
+func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
+	if kind := s.Get("type"); !isEmpty(kind) && !slices.Contains(schemaTypes, kind.Text()) {
+		w.notSupportedAt(at.member("type").text(), kind, schemaTypes...)
+		if kind.Equals("null") {
+			w.unsupported = true
+			w.forbidden(at.member("type").text(), "type cannot be set to null, use nullable as an alternative")
+		}
+	}
+	if isSet(s.Get("default")) && ctx.noDefaults != "" {
+		w.forbidden(at.member("default").text(), "must not be set "+ctx.noDefaults)
+	}
+	for _, name := range [...]string{"id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"} {
+		if isSet(s.Get(name)) {
+			w.unsupported = true
+			w.forbidden(at.member(name).text(), name+" is not supported")
+		}
+	}
+	if s.Get("items").Kind() == document.Array {
+		w.unsupported = true
+		w.forbidden(at.member("items").text(), "items must be a schema object and not an array")
+	}
+	if s.Get("uniqueItems").Bool() {
+		w.forbidden(at.member("uniqueItems").text(), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
+	}
+	if ctx.inMetadata && s.Get(extEmbeddedResource).Bool() {
+		w.forbidden(at.member(extEmbeddedResource).text(), "must not be used inside of resource meta")
+	}
+}
+
+// extensions checks the members that JSON Schema does not have, those of lists
+// aside.
+func (w *schemaWalk) extensions(s document.Value, at *place) {
+	if keep := s.Get(extPreserveUnknownFields); isSet(keep) && !keep.Bool() {
+		w.invalidAt(at.member(extPreserveUnknownFields).text(), keep, "must be true or undefined")
+	}
+	if kind := s.Get(extMapType); isSet(kind) {
+		w.needsType(s, at, "object", extMapType)
+		if !kind.Equals("granular") && !kind.Equals("atomic") {
+			w.notSupportedAt(at.member(extMapType).text(), kind, "atomic", "granular")
+		}
+	}
+	for i, rule := range s.Get(extValidations).Elements() {
+		path := at.member(extValidations).index(i)
+		text, sent := strings.TrimSpace(rule.Get("rule").Text()), rule.Get("message").Text()
+		message := strings.TrimSpace(sent)
+		switch {
+		case text == "":
+			w.required(path.member("rule").text(), "rule is not specified")
+		case sent != "" && message == "":
+			w.invalidText(path.member("message").text(), sent, "message must be non-empty if specified")
+		case strings.ContainsAny(message, "\n\r"):
+			w.invalidText(path.member("message").text(), sent, "message must not contain line breaks")
+		case strings.ContainsAny(text, "\n\r") && message == "":
+			w.required(path.member("message").text(), "message must be specified if rule contains line breaks")
+		}
+	}
+}
+
+// needsType reports that an extension belongs to schemas of another type. It
+// reports whether it does.
+func (c *causes) needsType(s document.Value, at *place, want, extension string) bool {
+	switch kind := s.Get("type").Text(); kind {
+	case want:
+		return true
+	case "":
+		c.required(at.member("type").text(), "must be "+want+" if "+extension+" is specified")
+	default:
+		c.invalidText(at.member("type").text(), kind, "must be "+want+" if "+extension+" is specified")
+	}
+	return false
+}

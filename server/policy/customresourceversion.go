@@ -1,0 +1,196 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// maxDeprecationWarning is the longest warning of a version, in bytes.
+const maxDeprecationWarning = 256
+
+func (c *causes) definitionVersions(spec document.Value) {
+	versions := spec.Get("versions")
+	var seen names
+	unique, storage := true, 0
+	for i, v := range versions.Elements() {
+		name, path := v.Get("name").Text(), "spec.versions"+index(i)
+		unique = seen.add(name) && unique
+		if v.Get("storage").Bool() {
+			storage++
+		}
+		c.wordText(path+".name", name, name, "")
+		if i == 0 && name != "" {
+			c.wordText("spec.version", name, name, "")
+		}
+		c.deprecation(v, path+".deprecationWarning")
+		if !isSet(v.At("schema", "openAPIV3Schema")) {
+			c.required(path+".schema.openAPIV3Schema", "schemas are required")
+		}
+	}
+	if !unique {
+		c.invalidAt("spec.versions", versions, "must contain unique version names")
+	}
+	if storage != 1 {
+		c.invalidAt("spec.versions", versions, "must have exactly one version marked as storage version")
+	}
+	c.versionParts(versions)
+}
+
+// versionParts checks the parts that versions have each or all the same: what all
+// agree on is reported at the spec.
+func (c *causes) versionParts(versions document.Value) {
+	anyStatus := false
+	for _, v := range versions.Elements() {
+		anyStatus = anyStatus || isSet(v.At("subresources", "status"))
+	}
+	for _, part := range [...]struct {
+		name, shared string
+		check        func(part document.Value, at *place, hasStatus bool)
+	}{
+		{"schema", "validation", c.definitionSchema},
+		{"subresources", "subresources", c.subresources},
+		{"additionalPrinterColumns", "additionalPrinterColumns", c.printerColumns},
+	} {
+		first, shared := versions.Index(0).Get(part.name), true
+		for _, v := range versions.Elements() {
+			shared = shared && same(v.Get(part.name), first)
+		}
+		if shared {
+			if isSet(first) {
+				part.check(first, &place{step: "spec." + part.shared}, anyStatus)
+			}
+			continue
+		}
+		for i, v := range versions.Elements() {
+			if isSet(v.Get(part.name)) {
+				part.check(v.Get(part.name), &place{step: "spec.versions" + index(i) + "." + part.name}, isSet(v.At("subresources", "status")))
+			}
+		}
+	}
+}
+
+func (c *causes) deprecation(version document.Value, path string) {
+	warning := version.Get("deprecationWarning")
+	text := warning.Text()
+	switch {
+	case !isSet(warning):
+	case !version.Get("deprecated").Bool():
+		c.invalidText(path, text, "can only be set for deprecated versions")
+	case text == "":
+		c.invalidText(path, text, "must not be empty")
+	case len(text) > maxDeprecationWarning:
+		c.invalidText(path, text, "must be <= "+strconv.Itoa(maxDeprecationWarning)+" characters long")
+	default:
+		if i := strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }); i >= 0 {
+			c.invalidText(path, text, "must only contain printable UTF-8 characters; non-printable character found at index "+strconv.Itoa(i))
+		}
+	}
+}
+
+// columnTypes and columnFormats are what columns may hold.
+var (
+	columnTypes   = []string{"boolean", "date", "integer", "number", "string"}
+	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
+)
+
+func (c *causes) printerColumns(columns document.Value, at *place, _ bool) {
+	for i, column := range columns.Elements() {
+		path := at.index(i).text()
+		if isEmpty(column.Get("name")) {
+			c.required(path+".name", "")
+		}
+		if kind := column.Get("type").Text(); kind == "" {
+			c.required(path+".type", "must be one of "+strings.Join(columnTypes, ","))
+		} else if !slices.Contains(columnTypes, kind) {
+			c.invalidText(path+".type", kind, "must be one of "+strings.Join(columnTypes, ","))
+		}
+		if format := column.Get("format").Text(); format != "" && !slices.Contains(columnFormats, format) {
+			c.invalidText(path+".format", format, "must be one of "+strings.Join(columnFormats, ","))
+		}
+		c.simplePath(column.Get("jsonPath").Text(), path+".JSONPath", true)
+	}
+}
+
+func (c *causes) subresources(subresources document.Value, at *place, _ bool) {
+	scale := subresources.Get("scale")
+	if !isSet(scale) {
+		return
+	}
+	for _, field := range [...]struct {
+		name  string
+		below []string
+	}{{"specReplicasPath", []string{".spec."}}, {"statusReplicasPath", []string{".status."}}, {"labelSelectorPath", []string{".spec.", ".status."}}} {
+		text, path := scale.Get(field.name).Text(), at.text()+".scale."+field.name
+		if !c.simplePath(text, path, field.name != "labelSelectorPath") {
+			continue
+		}
+		if !slices.ContainsFunc(field.below, func(prefix string) bool { return strings.HasPrefix(text, prefix) }) {
+			c.invalidText(path, text, "should be a json path under "+strings.Join(field.below, " or "))
+		}
+	}
+}
+
+// simplePath checks a JSON path of one value and reports whether there is a valid
+// one.
+func (c *causes) simplePath(text, path string, required bool) bool {
+	switch {
+	case text == "" && required:
+		c.required(path, "")
+	case text != "" && text[0] != '.':
+		c.invalidText(path, text, "must be a simple json path starting with .")
+	default:
+		return text != ""
+	}
+	return false
+}
+
+// reviewsKnown reports whether the stored conversion could name versions of reviews
+// that the server knows; if not, it may go on without.
+func reviewsKnown(spec document.Value) bool {
+	versions := spec.At("conversion", "webhook", "conversionReviewVersions")
+	return versions.Len() == 0 || knownReview(versions)
+}
+
+func (c *causes) conversion(spec document.Value, strict bool) {
+	const clientPath, versionsPath = "spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"
+	conversion := spec.Get("conversion")
+	strategy, hook := conversion.Get("strategy"), conversion.Get("webhook")
+	versions := hook.Get("conversionReviewVersions")
+	if isEmpty(strategy) {
+		c.required("spec.conversion.strategy", "")
+	} else if !strategy.Equals("None") && !strategy.Equals("Webhook") {
+		c.notSupported(strategy, "None", "Webhook")
+	}
+	if !strategy.Equals("Webhook") {
+		if isSet(hook.Get("clientConfig")) {
+			c.forbidden(clientPath, "should not be set when strategy is not set to Webhook")
+		}
+		if versions.Len() > 0 {
+			c.forbidden(versionsPath, "should not be set when strategy is not set to Webhook")
+		}
+		return
+	}
+	var found causes
+	if !isSet(hook.Get("clientConfig")) {
+		c.required(clientPath, "required when strategy is set to Webhook")
+	} else {
+		found.webhookClient(hook, "clientConfig")
+		if port := hook.At("clientConfig", "service", "port"); isSet(port) && (number(port) < 1 || number(port) > 65535) {
+			found.invalid(port, "port is not valid: must be between 1 and 65535, inclusive")
+		}
+	}
+	if versions.Len() == 0 {
+		c.required(versionsPath, "")
+	}
+	found.reviewVersions(versions, strict)
+	for _, cause := range found {
+		cause.Field = strings.Replace(cause.Field, "spec.conversion.webhook.clientConfig", clientPath, 1)
+		cause.Field = strings.Replace(cause.Field, "spec.conversion.webhook.conversionReviewVersions", versionsPath, 1)
+		*c = append(*c, cause)
+	}
+}

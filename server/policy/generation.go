@@ -1,0 +1,14 @@
+package policy
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+// countMetadata makes the object a new generation when a map in its metadata has
+// changed. What else changes is counted after it, and not once more.
+func countMetadata(obj, old document.Value, name string) {
+	a, b := obj.At("metadata", name), old.At("metadata", name)
+	if a.Len() == 0 && b.Len() == 0 || same(a, b) {
+		return
+	}
+	n, _ := old.At("metadata", "generation").Int()
+	obj.SetObject("metadata").SetInt("generation", n+1)
+}

@@ -1,0 +1,150 @@
+package policy
+
+import (
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// oldAnnotations of pods do nothing any more.
+var oldAnnotations = [...]struct{ name, text string }{
+	{"scheduler.alpha." + labelDomain + "/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
+	{"security.alpha." + labelDomain + "/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+	{"security.alpha." + labelDomain + "/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+}
+
+// The annotations that named a seccomp profile before a field did: of a pod, and
+// of one container, whose name follows.
+const (
+	seccompOfPod       = "seccomp.security.alpha." + labelDomain + "/pod"
+	seccompOfContainer = "container.seccomp.security.alpha." + labelDomain + "/"
+	seccompText        = `deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead`
+)
+
+// template warns about the pods that will be made from a template. The annotations
+// of seccomp are no news in a pod: there they are put into the fields.
+func (w *warnings) template(template document.Value) {
+	w.pod(template, template.At("metadata", "annotations"))
+}
+
+// seccomp warns of an annotation that says what the field of a security context
+// could.
+func (w *warnings) seccomp(of, annotations document.Value, name string) {
+	if annotations.Get(name).Exists() && !isSet(of.At("securityContext", "seccompProfile")) {
+		w.add(entry(annotations, name), seccompText)
+	}
+}
+
+var containerLists = [...]string{"initContainers", "containers", "ephemeralContainers"}
+
+// pod warns about a pod or a template. seccomp are the annotations of a template.
+func (w *warnings) pod(of, seccomp document.Value) {
+	spec := of.Get("spec")
+	w.nodeLabels(spec.Get("nodeSelector"))
+	if affinity := spec.At("affinity", "nodeAffinity"); affinity.Exists() {
+		for _, term := range affinity.At("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms").Elements() {
+			w.nodeTerm(term)
+		}
+		for _, term := range affinity.Get("preferredDuringSchedulingIgnoredDuringExecution").Elements() {
+			w.nodeTerm(term.Get("preference"))
+		}
+	}
+	for _, constraint := range spec.Get("topologySpreadConstraints").Elements() {
+		w.nodeLabel(constraint.Get("topologyKey"))
+	}
+	if annotations := of.At("metadata", "annotations"); annotations.Len() > 0 {
+		for _, old := range oldAnnotations {
+			if annotations.Get(old.name).Exists() {
+				w.add(entry(annotations, old.name), old.text)
+			}
+		}
+	}
+	for _, volume := range spec.Get("volumes").Elements() {
+		w.volumeSource(volume)
+		w.claimSpec(volume.At("ephemeral", "volumeClaimTemplate", "spec"))
+	}
+	w.repeated(spec.Get("hostAliases"), "ip", "ip")
+	secrets := spec.Get("imagePullSecrets")
+	w.repeated(secrets, "name", "name")
+	for _, secret := range secrets.Elements() {
+		if secret.Get("name").Text() == "" {
+			w.add(member(secret, "name"), `invalid empty name ""`)
+		}
+	}
+	w.wholeBytes(spec.Get("overhead"), "memory", "ephemeral-storage")
+	w.seccomp(spec, seccomp, seccompOfPod)
+	for _, list := range containerLists {
+		for _, container := range spec.Get(list).Elements() {
+			if seccomp.Exists() {
+				w.seccomp(container, seccomp, seccompOfContainer+container.Get("name").Text())
+			}
+			w.container(container)
+		}
+	}
+}
+
+// container warns about one container.
+func (w *warnings) container(container document.Value) {
+	resources := container.Get("resources")
+	for _, name := range [...]string{"memory", "ephemeral-storage"} {
+		w.wholeBytes(resources.Get("limits"), name)
+		w.wholeBytes(resources.Get("requests"), name)
+	}
+	w.repeated(container.Get("env"), "name", "name")
+}
+
+// templateWarnings warns about the template of a controller, when it is new or changed.
+func templateWarnings(obj, old document.Value) []string {
+	if !touched(obj, old) {
+		return nil
+	}
+	var w warnings
+	w.template(obj.At("spec", "template"))
+	return w
+}
+
+// WarnPod says what of a new pod is deprecated or has no effect. Updates are not
+// made by people, and many.
+func (Policy) WarnPod(obj, old document.Value) []string {
+	if old.Exists() {
+		return nil
+	}
+	var w warnings
+	w.pod(obj, document.Value{})
+	return w
+}
+
+// WarnPodTemplate is WarnPod for the pods of a stored template.
+func (Policy) WarnPodTemplate(obj, _ document.Value) []string {
+	var w warnings
+	w.template(obj.Get("template"))
+	return w
+}
+
+// WarnReplicationController is WarnPod for the pods of a controller.
+func (Policy) WarnReplicationController(obj, old document.Value) []string {
+	return templateWarnings(obj, old)
+}
+
+// WarnReplicaSet is WarnPod for the pods of a replica set.
+func (Policy) WarnReplicaSet(obj, old document.Value) []string { return templateWarnings(obj, old) }
+
+// WarnDeployment is WarnPod for the pods of a deployment.
+func (Policy) WarnDeployment(obj, old document.Value) []string { return templateWarnings(obj, old) }
+
+// WarnDaemonSet is WarnPod for the pods of a daemon set.
+func (Policy) WarnDaemonSet(obj, old document.Value) []string { return templateWarnings(obj, old) }
+
+// WarnJob is WarnPod for the pods of a job.
+func (Policy) WarnJob(obj, old document.Value) []string { return templateWarnings(obj, old) }
+
+// WarnStatefulSet is WarnPod for the pods of a stateful set, and their claims.
+func (Policy) WarnStatefulSet(obj, old document.Value) []string {
+	if !touched(obj, old) {
+		return nil
+	}
+	var w warnings
+	w.template(obj.At("spec", "template"))
+	for _, claim := range obj.At("spec", "volumeClaimTemplates").Elements() {
+		w.claimSpec(claim.Get("spec"))
+	}
+	return w
+}

@@ -1,0 +1,77 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const deployments = "/apis/apps/v1/namespaces/default/deployments"
+
+// What the status endpoint writes of metadata differs by kind, and so does what
+// makes a new generation.
+func TestMetadataByTheStatusEndpoint(t *testing.T) {
+	h := startServer(t, nil)
+	const spec = `"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}`
+	const change = `{"metadata":{"labels":{"l":"1"},"annotations":{"n":"1"},"finalizers":["x.y/z"],"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n","uid":"u"}]}}`
+	for _, c := range []struct{ name, collection, body, kept string }{
+		{"pod", podsPath, podBody, "ownerReferences"},
+		{"deployment", deployments, `{"metadata":{"name":"p"},` + spec + `}`, "labels"},
+		{"replica set", "/apis/apps/v1/namespaces/default/replicasets", `{"metadata":{"name":"p"},` + spec + `}`, ""},
+		{"attachment", "/apis/storage.k8s.io/v1/volumeattachments", `{"metadata":{"name":"p"},"spec":{"attacher":"a","nodeName":"n","source":{"persistentVolumeName":"v"}}}`,
+			"labels annotations finalizers ownerReferences"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h.post(c.collection, c.body).expect(t, http.StatusCreated, "")
+			before := h.get(c.collection+"/p").field(t, "metadata").(map[string]any)
+			got := h.send("PATCH", c.collection+"/p/status?fieldManager=status", mergePatch, []byte(change))
+			got.expect(t, http.StatusOK, "")
+			after := got.field(t, "metadata").(map[string]any)
+			for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
+				text := string(got.body)
+				changed := fmt.Sprint(before[field]) != fmt.Sprint(after[field])
+				if kept := strings.Contains(c.kept, field); changed == kept {
+					t.Errorf("%s: %v before, %v after", field, before[field], after[field])
+				}
+				if owned := strings.Contains(text, `"f:`+field+`"`) && strings.Contains(text, `"manager":"status"`); owned && c.name == "attachment" {
+					t.Errorf("the status endpoint owns %s: %s", field, text)
+				}
+			}
+			if after["generation"] != before["generation"] {
+				t.Errorf("the generation went from %v to %v", before["generation"], after["generation"])
+			}
+		})
+	}
+	h.run(t, []step{
+		{"terminating", "DELETE", podsPath + "/p?gracePeriodSeconds=0", "", "", 200, `"deletionTimestamp"`},
+		{"the last finalizer", "PATCH", podsPath + "/p/status", mergePatch, `{"metadata":{"finalizers":null}}`, 200, ""},
+		{"gone", "GET", podsPath + "/p", "", "", 404, ""},
+	})
+}
+
+func TestMetadataThatIsANewGeneration(t *testing.T) {
+	h := startServer(t, nil)
+	const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+	h.run(t, []step{
+		{"deployment", "POST", deployments, "", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, `"generation":1`},
+		{"labels", "PATCH", deployments + "/d", mergePatch, `{"metadata":{"labels":{"a":"b"}}}`, 200, `"generation":1`},
+		{"annotations", "PATCH", deployments + "/d", mergePatch, `{"metadata":{"annotations":{"a":"b"}}}`, 200, `"generation":2`},
+		{"both", "PATCH", deployments + "/d", mergePatch, `{"metadata":{"annotations":{"a":"c"}},"spec":{"replicas":4}}`, 200, `"generation":3`},
+		{"by the status", "PATCH", deployments + "/d/status", mergePatch, `{"metadata":{"annotations":{"a":"d"}}}`, 200, `"generation":3`},
+		{"slice", "POST", slices, "", `{"metadata":{"name":"s","labels":{"a":"b"}},"addressType":"IPv4","endpoints":[]}`, 201, `"generation":1`},
+		{"its annotations", "PATCH", slices + "/s", mergePatch, `{"metadata":{"annotations":{"a":"b"}}}`, 200, `"generation":1`},
+		{"its labels", "PATCH", slices + "/s", mergePatch, `{"metadata":{"labels":null}}`, 200, `"generation":2`},
+	})
+}
+
+// Compressed is what is large and asked for, and nothing that is refused.
+func TestWhoGetsGzip(t *testing.T) {
+	h := startServer(t, nil)
+	h.post(configMaps, configMap("large", `{"a":"`+strings.Repeat("x", 200<<10)+`"}`)).expect(t, 201, "")
+	for accept, want := range map[string]string{"gzip": "gzip", "deflate, gzip;q=1.0": "gzip", "GZIP ; q=0.5": "gzip", "gzip;q=0": "", "gzip; q=0.000, br": "", "br": "", "xgzip": "", "identity": ""} {
+		if r := h.send("GET", configMaps+"/large", "", nil, "Accept-Encoding", accept); r.code != 200 || r.header.Get("Content-Encoding") != want {
+			t.Errorf("%s: %d %q", accept, r.code, r.header.Get("Content-Encoding"))
+		}
+	}
+}

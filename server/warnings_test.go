@@ -1,0 +1,95 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func warnedPod(name, more string) string {
+	return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"c","image":"i"` + more + `}],"nodeSelector":{"beta.kubernetes.io/arch":"a"}}}`
+}
+
+// A write says what of a valid object is deprecated or has no effect, dry or not,
+// and nothing of one that is refused.
+func TestWarningsOfWrites(t *testing.T) {
+	h := startServer(t, nil)
+	const pods, deployments = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
+	deployment := func(replicas int, label string) string {
+		return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":%d,"selector":{"matchLabels":{"a":"b"}},
+			"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],"nodeSelector":{"%s":"x"}}}}}`, replicas, label)
+	}
+	const old, known = "beta.kubernetes.io/os", "kubernetes.io/os"
+	const merge, json, apply = "application/merge-patch+json", "application/json", "application/apply-patch+yaml"
+	for _, c := range []struct {
+		method, path, mediaType, body string
+		code, warnings                int
+	}{
+		{"POST", pods + "?dryRun=All", json, warnedPod("a", ""), http.StatusCreated, 1},
+		{"POST", pods, json, warnedPod("a", `,"env":[{"name":"A"},{"name":"A"},{"name":"A"}]`), http.StatusCreated, 3},
+		{"POST", pods, json, strings.Replace(warnedPod("x", `,"imagePullPolicy":"No"`), `"name":"x"`, `"generateName":"x-"`, 1), http.StatusUnprocessableEntity, 0},
+		{"PATCH", pods + "/a", merge, `{"metadata":{"labels":{"x":"y"}}}`, http.StatusOK, 0},
+		{"PATCH", pods + "/applied?fieldManager=m", apply, warnedPod("applied", ""), http.StatusCreated, 1},
+		{"PUT", deployments + "/d", json, deployment(1, old), http.StatusCreated, 1},
+		{"PUT", deployments + "/d", json, deployment(2, old), http.StatusOK, 1},
+		{"PUT", deployments + "/d?dryRun=All", json, deployment(3, old), http.StatusOK, 1},
+		{"PATCH", deployments + "/d", merge, `{"metadata":{"labels":{"x":"y"}}}`, http.StatusOK, 0},
+		{"PATCH", deployments + "/d/status", merge, `{"status":{"replicas":2}}`, http.StatusOK, 0},
+		{"PATCH", deployments + "/d/scale", merge, `{"spec":{"replicas":5}}`, http.StatusOK, 1},
+		{"PUT", deployments + "/d", json, deployment(2, known), http.StatusOK, 0},
+		{"POST", pods + "?fieldValidation=Ignore", json, strings.Replace(warnedPod("odd", ""), `"spec"`, `"odd":1,"spec"`, 1), http.StatusCreated, 1},
+	} {
+		got := h.send(c.method, c.path, c.mediaType, []byte(c.body))
+		if w := got.header.Values("Warning"); got.code != c.code || len(w) != c.warnings {
+			t.Errorf("%s %s: %d %q, want %d and %d warnings: %.200s", c.method, c.path, got.code, w, c.code, c.warnings, got.body)
+		}
+	}
+}
+
+// Many warnings do not make a header that proxies refuse.
+func TestWarningsAreBounded(t *testing.T) {
+	h := startServer(t, nil)
+	env := strings.Repeat(`{"name":"`+strings.Repeat("A", 300)+`"},`, 200)
+	got := h.post("/api/v1/namespaces/default/pods", warnedPod("a", `,"env":[`+strings.TrimSuffix(env, ",")+`]`))
+	all := got.header.Values("Warning")
+	total := 0
+	for _, w := range all {
+		total += len(w)
+	}
+	if got.code != http.StatusCreated || len(all) < 10 || total > 5000 {
+		t.Errorf("%d with %d warnings, %d characters", got.code, len(all), total)
+	}
+}
+
+// Who may ask for what is deprecated is warned and counted, found or not.
+func TestFiguresOfDeprecatedAPIs(t *testing.T) {
+	h := startServer(t, nil)
+	const series = `apiserver_requested_deprecated_apis{group="%s",removed_release="%s",resource="%s",subresource="%s",version="%s"`
+	figure := func(group, removed, resource, sub, version string) string {
+		return h.figures()[fmt.Sprintf(series, group, removed, resource, sub, version)]
+	}
+	scalers := "/apis/autoscaling/v2beta2/namespaces/default/horizontalpodautoscalers/none"
+	if got := h.send("GET", scalers, "", nil, "Authorization", "Bearer bob-token"); got.code != http.StatusForbidden || len(got.header.Values("Warning")) != 0 {
+		t.Errorf("%d %q", got.code, got.header)
+	}
+	if got := figure("autoscaling", "1.26", "horizontalpodautoscalers", "", "v2beta2"); got != "" {
+		t.Errorf("before somebody asked who may it is %q", got)
+	}
+	h.get(scalers)
+	h.get(scalers + "/status")
+	h.get("/api/v1/componentstatuses")
+	h.get("/apis/autoscaling/v2/horizontalpodautoscalers")
+	for _, want := range []string{
+		figure("autoscaling", "1.26", "horizontalpodautoscalers", "", "v2beta2"),
+		figure("autoscaling", "1.26", "horizontalpodautoscalers", "status", "v2beta2"),
+		figure("", "", "componentstatuses", "", "v1"),
+	} {
+		if want != "1" {
+			t.Errorf("a figure is %q: %v", want, h.figures())
+		}
+	}
+	if got := figure("autoscaling", "", "horizontalpodautoscalers", "", "v2"); got != "" {
+		t.Errorf("what is not deprecated is %q", got)
+	}
+}
