@@ -124,13 +124,14 @@ func (l *life) live() {
 	l.object = l.collection + "/" + l.name
 	has := l.res.Verbs.Has
 
-	l.ask(http.StatusCreated, "POST", l.collection+"?dryRun=All", "application/json", obj)
+	tried := l.ask(http.StatusCreated, "POST", l.collection+"?dryRun=All", "application/json", obj).body
 	l.ask(http.StatusNotFound, "GET", l.object, "", nil)
 	obj["wrong"] = true
 	l.ask(http.StatusBadRequest, "POST", l.collection+"?fieldValidation=Strict", "application/json", obj)
 	delete(obj, "wrong")
 	before := read(t, l.ask(http.StatusOK, "GET", l.collection+"?limit=1", "", nil).body)["metadata"].(fields)["resourceVersion"].(string)
 	if l.full != nil {
+		l.full.tried = tried
 		l.full.applied = l.ask(http.StatusCreated, "PATCH", l.object+"?dryRun=All&fieldManager=everykind", "application/apply-patch+yaml", obj).body
 	}
 	created := l.ask(http.StatusCreated, "POST", l.collection, "application/json", obj).body
