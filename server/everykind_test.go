@@ -49,6 +49,7 @@ type life struct {
 	name       string
 	collection string
 	object     string
+	full       *fullLife // of an object with every member; nil for an example
 }
 
 type fields = map[string]any
@@ -108,7 +109,13 @@ func read(t *testing.T, text []byte) fields {
 }
 
 func (l *life) live() {
-	t, obj := l.t, l.example()
+	t := l.t
+	var obj fields
+	if l.full == nil {
+		obj = l.example()
+	} else {
+		obj = l.filled()
+	}
 	l.collection = l.res.GV.Prefix() + "/" + l.res.Plural
 	if l.res.Namespaced {
 		l.send("POST", "/api/v1/namespaces", "application/json", []byte(`{"metadata":{"name":"`+l.namespace+`"}}`))
@@ -117,12 +124,16 @@ func (l *life) live() {
 	l.object = l.collection + "/" + l.name
 	has := l.res.Verbs.Has
 
-	l.ask(http.StatusCreated, "POST", l.collection+"?dryRun=All", "application/json", obj)
+	tried := l.ask(http.StatusCreated, "POST", l.collection+"?dryRun=All", "application/json", obj).body
 	l.ask(http.StatusNotFound, "GET", l.object, "", nil)
 	obj["wrong"] = true
 	l.ask(http.StatusBadRequest, "POST", l.collection+"?fieldValidation=Strict", "application/json", obj)
 	delete(obj, "wrong")
 	before := read(t, l.ask(http.StatusOK, "GET", l.collection+"?limit=1", "", nil).body)["metadata"].(fields)["resourceVersion"].(string)
+	if l.full != nil {
+		l.full.tried = tried
+		l.full.applied = l.ask(http.StatusCreated, "PATCH", l.object+"?dryRun=All&fieldManager=everykind", "application/apply-patch+yaml", obj).body
+	}
 	created := l.ask(http.StatusCreated, "POST", l.collection, "application/json", obj).body
 	meta := read(t, created)["metadata"].(fields)
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
@@ -139,6 +150,9 @@ func (l *life) live() {
 		l.watched(before, func(fields) bool { return true })
 	}
 	l.changes()
+	if l.full != nil {
+		l.whole(obj, created)
+	}
 
 	l.ask(http.StatusOK, "DELETE", l.object+"?dryRun=All", "", nil)
 	l.ask(http.StatusOK, "GET", l.object, "", nil)
@@ -147,6 +161,9 @@ func (l *life) live() {
 	}
 	if got := l.get(l.object); got.code == http.StatusOK && read(t, got.body)["metadata"].(fields)["deletionTimestamp"] == nil {
 		t.Errorf("it is still there: %s", got.body)
+	}
+	if l.full != nil {
+		l.gone()
 	}
 }
 
