@@ -70,8 +70,18 @@ func (s *Server) handle(r *request) error {
 		defer cancel()
 	}
 
-	if r.user, err = s.authn.Authenticate(r.http); err != nil {
+	verb, err := s.verbFor(r)
+	if err != nil {
 		return err
+	}
+	return verb(s, r)
+}
+
+// verbFor goes the way of a request down to its verb. It returns before the verb
+// runs, so that a watch, which runs for long, does not keep its part of the stack.
+func (s *Server) verbFor(r *request) (v verb, err error) {
+	if r.user, err = s.authn.Authenticate(r.http); err != nil {
+		return nil, err
 	}
 	if w := authn.Warning(r.http); w != "" {
 		r.warn(w)
@@ -80,27 +90,26 @@ func (s *Server) handle(r *request) error {
 	attributes := r.attributes()
 	decision, reason, err := s.authz.Authorize(r.ctx, &attributes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if decision != authz.Allow {
-		return authz.Forbidden(&attributes, reason)
+		return nil, authz.Forbidden(&attributes, reason)
 	}
 
-	verb, err := s.dispatch(r)
-	if err != nil {
-		return err
+	if v, err = s.dispatch(r); err != nil {
+		return nil, err
 	}
 	if text := r.target.deprecation(); text != "" {
 		r.warn(text)
 		s.metrics.useDeprecated(&r.figures)
 	}
 	if err := r.query.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.negotiate(); err != nil {
-		return err
+		return nil, err
 	}
-	return verb(s, r)
+	return v, nil
 }
 
 // dispatch says which function a request ends in, or 404 or 405.

@@ -153,15 +153,17 @@ func (s *instance) try(method, path, body string) error {
 	return err
 }
 
-// settled is the memory of the server when it does not change any more, in KiB.
+// settled is the memory of the server when it does not change any more, in KiB,
+// after a run of the collector, which an idle server has every two minutes.
 func settled(s *instance) float64 {
 	s.t.Helper()
+	s.send(http.MethodGet, "/debug/pprof/heap?gc=1", "", "")
 	last := s.resident()
-	for range 20 {
+	for still, tries := 0, 0; still < 8 && tries < 80; tries++ {
 		time.Sleep(250 * time.Millisecond)
 		now := s.resident()
-		if now == last {
-			break
+		if still++; now < last*0.999 {
+			still = 0
 		}
 		last = now
 	}
