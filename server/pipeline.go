@@ -19,7 +19,7 @@ import (
 // is asked for (target); everything else happens here, in this order:
 //
 //	admit       bound the requests in flight                     429
-//	authenticate who asks                                        401
+//	authenticate who asks, and as nobody else                    400 401 403
 //	authorize    whether they may                                403
 //	dispatch     what the method means for the target            404 405
 //	negotiate    how to answer, what the query says              400 406
@@ -35,7 +35,6 @@ import (
 func (s *Server) serve(c echo.Context, t target) error {
 	r := newRequest(c, t, s.features)
 	s.inflight.Add(1)
-	s.metrics.begin(r)
 	defer func() {
 		if !r.detached {
 			s.end(r)
@@ -45,7 +44,7 @@ func (s *Server) serve(c echo.Context, t target) error {
 		if v := recover(); v == http.ErrAbortHandler {
 			panic(v) // the answer is broken off on purpose (fail)
 		} else if v != nil {
-			s.log.Error("request panicked", "path", r.http.URL.Path, "panic", v, "stack", string(debug.Stack()))
+			s.log.Error("request panicked", "path", r.http.URL.Path, "panic", v, traceKey, string(debug.Stack()))
 			s.fail(r, api.Internal("the server failed while it handled the request; its log says more"))
 		}
 	}()
@@ -86,6 +85,9 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	if w := authn.Warning(r.http); w != "" {
 		r.warn(w)
 	}
+	if err := authn.RefuseImpersonation(r.http.Header); err != nil {
+		return nil, err
+	}
 
 	attributes := r.attributes()
 	decision, reason, err := s.authz.Authorize(r.ctx, &attributes)
@@ -95,6 +97,7 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	if decision != authz.Allow {
 		return nil, authz.Forbidden(&attributes, reason)
 	}
+	s.metrics.begin(r)
 
 	if v, err = s.dispatch(r); err != nil {
 		return nil, err
