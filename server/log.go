@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/authn"
 )
@@ -16,11 +17,19 @@ import (
 // redacted stands in for a secret in the log.
 const redacted = "[redacted]"
 
+// The most bytes of one value in the log; paths, names and errors may hold what a
+// client sent. Traces of a stack are the server's own and long.
+const (
+	longestLogged = 1 << 10
+	longestTrace  = 64 << 10
+	traceKey      = "stack"
+)
+
 // NewLogger returns a logger that writes lines to w. The format is "text" or
 // "json", the level "debug", "info", "warn" or "error". Attributes whose key
-// looks like a secret's are replaced.
+// looks like a secret's are replaced, and long values are cut.
 func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
-	options := &slog.HandlerOptions{ReplaceAttr: redact}
+	options := &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr { return cut(redact(groups, a)) }}
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("log level: %q is unknown; use debug, info, warn or error", level)
@@ -55,6 +64,43 @@ func redact(groups []string, a slog.Attr) slog.Attr {
 		}
 	}
 	return a
+}
+
+// cut shortens a long value, and says how much of it is missing.
+func cut(a slog.Attr) slog.Attr {
+	most := longestLogged
+	if a.Key == traceKey {
+		most = longestTrace
+	}
+	switch a.Value.Kind() {
+	case slog.KindString:
+		if text := a.Value.String(); len(text) > most {
+			a.Value = slog.StringValue(cutText(text, most))
+		}
+	case slog.KindAny:
+		var text string
+		switch v := a.Value.Any().(type) {
+		case nil, *slog.Source:
+			return a
+		case error:
+			text = v.Error()
+		default:
+			text = fmt.Sprint(v)
+		}
+		if len(text) > most {
+			a.Value = slog.StringValue(cutText(text, most))
+		}
+	}
+	return a
+}
+
+// cutText is the beginning of a text, whole characters of at most so many bytes,
+// and how many bytes are not shown.
+func cutText(text string, most int) string {
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return fmt.Sprintf("%s…(%d bytes more)", text[:most], len(text)-most)
 }
 
 // secretKey reports whether a value under this key is likely to be a secret.

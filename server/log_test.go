@@ -2,12 +2,14 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/authn"
 )
@@ -33,6 +35,41 @@ func TestLoggerRedacts(t *testing.T) {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing: %s", format, want, text)
 			}
+		}
+	}
+}
+
+// TestLongValuesAreCut: nobody fills the log with what they send.
+func TestLongValuesAreCut(t *testing.T) {
+	long := strings.Repeat("x€", 1<<18)
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		log, err := NewLogger(&out, format, "debug")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, write := range map[string]func(){
+			"path":    func() { log.Info("hello", "path", "/"+long) },
+			"message": func() { log.Info(long) },
+			"error":   func() { log.Info("hello", "error", errors.New(long)) },
+			"list":    func() { log.Info("hello", "flags", []string{"a", long}) },
+			"group":   func() { log.Info("hello", slog.Group("g", "agent", long)) },
+			"request": func() {
+				r := httptest.NewRequest(http.MethodGet, "/"+long+"?labelSelector="+long, nil)
+				r.Header.Set("User-Agent", long)
+				accessLog(log)(r, &authn.User{Name: long}, 200, 0, 0)
+			},
+		} {
+			out.Reset()
+			write()
+			if n := out.Len(); n < 1000 || n > 5000 || !strings.Contains(out.String(), " bytes more)") || !utf8.Valid(out.Bytes()) {
+				t.Errorf("%s, %s: a line of %d bytes", format, name, n)
+			}
+		}
+		out.Reset()
+		log.Info("hello", traceKey, strings.Repeat("x", 60_000), "short", strings.Repeat("y", longestLogged))
+		if n := out.Len(); n < 61_000 || strings.Contains(out.String(), "bytes more") {
+			t.Errorf("%s: what is not too long was cut: %d bytes", format, n)
 		}
 	}
 }

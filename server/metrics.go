@@ -21,8 +21,12 @@ import (
 // of kube-apiserver 1.25 where it has the figure; what is the store's own begins
 // with capstan_.
 //
-// Invariant: the values of labels come from the catalog, the routes and the verbs,
-// never from a request, so that their number is bounded.
+// Invariants:
+//
+//	M1. The values of labels come from the catalog, the routes and the verbs, never
+//	    from a request, so that their number is bounded.
+//	M2. A request that was not let through counts under its method and code alone:
+//	    somebody without rights makes a handful of series, not one per resource.
 type metrics struct {
 	registry     *prometheus.Registry
 	requests     *prometheus.CounterVec
@@ -117,8 +121,8 @@ func featureFigures(on features) prometheus.Collector {
 	return enabled
 }
 
-// begin notes what a request is about, and that it is under way if it lasts; end
-// is its counterpart.
+// begin notes what a request is about that may be made, and that it is under way if
+// it lasts; end is its counterpart.
 func (m *metrics) begin(r *request) {
 	r.figures = keyOfRequest(r)
 	if r.lasts = r.longRunning(); r.lasts {
@@ -134,6 +138,9 @@ func (m *metrics) long(k *seriesKey) prometheus.Gauge {
 // end notes that a request has been answered.
 func (m *metrics) end(r *request) {
 	k := r.figures
+	if k.verb == "" { // it did not come to begin
+		k.verb = r.knownMethod()
+	}
 	if r.lasts {
 		m.long(&k).Dec()
 	}

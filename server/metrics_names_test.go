@@ -76,6 +76,44 @@ func TestMetricsHaveUpstreamNames(t *testing.T) {
 	}
 }
 
+// Somebody without rights makes figures grow by next to nothing, however many
+// resources, verbs and options they are refused.
+func TestRefusedRequestsAreFewSeries(t *testing.T) {
+	h := startServer(t, nil)
+	count := func() (n int) {
+		for name := range h.figures() {
+			if strings.HasPrefix(name, "apiserver_") {
+				n++
+			}
+		}
+		return n
+	}
+	h.get("/metrics")
+	before := count()
+	for _, authorization := range []string{"", "Bearer wrong", "Bearer bob-token"} {
+		for _, path := range []string{"/api/v1/pods", "/api/v1/nodes/a", "/api/v1/nodes/a/status", "/apis/apps/v1/deployments", "/apis/apps/v1/watch/deployments",
+			"/apis/batch/v1/namespaces/default/jobs", "/api/v1/secrets?watch=1", "/apis/batch/v1/namespaces/default/jobs/a/status", "/debug/pprof/heap", "/metrics", "/nowhere"} {
+			for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"} {
+				got := h.send(method, path, "application/json", nil, "Authorization", authorization)
+				if got.code < 401 || got.code > 405 {
+					t.Fatalf("%s %s: %d", method, path, got.code)
+				}
+				h.send(method, path+"?dryRun=All", "application/json", nil, "Authorization", authorization)
+			}
+		}
+	}
+	// Seven methods with two codes, in one counter and one histogram with its 26 lines;
+	// reads have a size too, of 10 lines.
+	if grown := count() - before; grown > 7*(3+26)+2*10 {
+		t.Errorf("%d more series after requests that were refused", grown)
+	}
+	for name := range h.figures() {
+		if strings.Contains(name, `resource="jobs"`) && !strings.Contains(name, "apiserver_storage_objects") {
+			t.Errorf("a resource that nobody was let to: %s", name)
+		}
+	}
+}
+
 // Nobody makes figures grow by what they ask for: neither methods nor paths nor
 // names nor options become labels.
 func TestMetricsAreBounded(t *testing.T) {

@@ -74,11 +74,11 @@ type request struct {
 	on     features
 
 	warnings []string
-	status   int   // as written; 0 before
-	bytes    int64 // of the body, as written
-	lasts    bool  // it is counted among the long-running ones
-	figures  seriesKey
-	detached bool // it goes on after its handler has returned, see stream
+	status   int       // as written; 0 before
+	bytes    int64     // of the body, as written
+	lasts    bool      // it is counted among the long-running ones
+	figures  seriesKey // zero before the request is let through
+	detached bool      // it goes on after its handler has returned, see stream
 }
 
 func newRequest(c echo.Context, t target, on features) *request {

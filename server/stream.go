@@ -138,7 +138,7 @@ func (s *Server) streamDetached(r *request, w *watcher) error {
 		defer cancel()
 		defer func() {
 			if v := recover(); v != nil {
-				s.log.Error("watch panicked", "path", w.path, "panic", v, "stack", string(debug.Stack()))
+				s.log.Error("watch panicked", "path", w.path, "panic", v, traceKey, string(debug.Stack()))
 			}
 		}()
 		w.run()
