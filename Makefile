@@ -13,6 +13,11 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 1m
 OBJECTS ?= 1000000
 STRESSTIME ?= 10m
+# Which random scenarios make differ sends, and how many.
+ifeq ($(origin SEED), undefined)
+SEED := $(shell date +%s)
+endif
+N ?= 1000
 
 .PHONY: help
 help: ## Show the targets
@@ -40,6 +45,7 @@ run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 test: ## Run all tests, real kubectl and client-go included
 	go test -timeout 8m ./...
 	go -C internal/e2e test -count 1 -timeout 8m ./...
+	go -C internal/differ test -timeout 4m ./...
 
 CLIENTS := $(CURDIR)/.tmp/clients
 OLD_KUBECTL := $(CLIENTS)/debian/usr/bin/kubectl
@@ -67,6 +73,7 @@ lint: $(TOOLS)/staticcheck ## Check formatting, vet, staticcheck and the house r
 	@files=$$(gofmt -l client generator internal server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
+	go -C internal/differ vet ./...
 	$(TOOLS)/staticcheck ./...
 	go test ./internal/lint
 
@@ -76,6 +83,18 @@ $(TOOLS)/staticcheck: internal/tools/go.mod
 .PHONY: compat
 compat: ## Compare the documents with openapi/released and list breaking changes
 	go run ./generator compat
+
+REFERENCE := $(CURDIR)/.tmp/reference
+DIFFER := $(CURDIR)/.tmp/differ
+
+.PHONY: differ
+differ: build $(REFERENCE)/kube-apiserver ## Send N random scenarios of SEED to kube-apiserver 1.25 and to this server, and list what differs
+	go -C internal/differ build -o $(TOOLS)/differ .
+	@echo "SEED=$(SEED) N=$(N)"
+	$(TOOLS)/differ run -start-reference $(REFERENCE) -start-server $(BIN) -accepted internal/differ/accepted.yaml -seed $(SEED) -n $(N) -out $(DIFFER)
+
+$(REFERENCE)/kube-apiserver:
+	internal/differ/reference/build.sh $(REFERENCE)
 
 .PHONY: bench
 bench: ## Run the Go benchmarks, in the form that benchstat reads

@@ -1,0 +1,196 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/differ/scenario"
+)
+
+func parse(t *testing.T, s string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(s), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func answer(t *testing.T, status int, body string) *Answer {
+	return &Answer{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body), JSON: parse(t, body)}
+}
+
+func signatures(l []Diff) []string {
+	var out []string
+	for _, d := range l {
+		out = append(out, d.Signature)
+	}
+	return out
+}
+
+func TestEqualAfterNormalisation(t *testing.T) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	before := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+	object := func(uid, rv, at string) string {
+		return fmt.Sprintf(`{"kind":"Pod","metadata":{"name":"gen-abcde","generateName":"gen-","namespace":"nsx1","uid":"%s","resourceVersion":"%s","creationTimestamp":"%s"},"spec":{"nodePort":3%s}}`, uid, rv, at, rv[:4])
+	}
+	s := NewSession("nsx1", Options{})
+	st := &scenario.Step{Method: "POST", Path: "/api/v1/namespaces/${NS}/pods"}
+	w := answer(t, 201, object("11111111-1111-1111-1111-111111111111", "1234", now))
+	g := answer(t, 201, object("22222222-2222-2222-2222-222222222222", "2345", before))
+	if d := s.Step(0, st, w, g); len(d) != 0 {
+		t.Errorf("differences: %v", d)
+	}
+}
+
+func TestTimesOfTheScenarioStay(t *testing.T) {
+	n := newNormalizer("ns", Options{})
+	for in, want := range map[string]string{"2020-01-01T00:00:00Z": "2020-01-01T00:00:00Z", time.Now().Format(time.RFC3339): "<time>",
+		"00000000-0000-0000-0000-000000000001": "00000000-0000-0000-0000-000000000001", "x-11111111-2222-3333-4444-555555555555": "x-<uid>"} {
+		if got := n.str("any", in); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestVersionsOfAnObjectAreNumbered(t *testing.T) {
+	n := newNormalizer("ns", Options{})
+	var got []string
+	for _, rv := range []string{"10", "10", "15", "10"} {
+		got = append(got, n.version("u", rv))
+	}
+	if want := []string{"<rv 1>", "<rv 1>", "<rv 2>", "<rv 1>"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func refusal(causes string) string {
+	return `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","message":"m","details":{"name":"x","causes":[` + causes + `]},"code":422}`
+}
+
+func TestCauses(t *testing.T) {
+	a, b := `{"reason":"FieldValueRequired","field":"spec.a"}`, `{"reason":"FieldValueInvalid","field":"spec.l[3].b"}`
+	c := `{"reason":"FieldValueForbidden","field":"spec.l[0].b"}`
+	st := &scenario.Step{Method: "POST", Path: "/apis/apps/v1/namespaces/${NS}/deployments"}
+	for _, x := range []struct {
+		want, got string
+		sig       []string
+	}{
+		{a + "," + b, a + "," + b, nil},
+		{a + "," + b, a, []string{"POST deployments.apps | 422 causes -spec.l[].b/FieldValueInvalid"}},
+		{a, a + "," + b, []string{"POST deployments.apps | 422 causes +spec.l[].b/FieldValueInvalid"}},
+		{a + "," + b, b + "," + a, []string{"POST deployments.apps | 422 causes in another order"}},
+		{b, c, []string{"POST deployments.apps | 422 causes ~spec.l[].b FieldValueInvalid, got FieldValueForbidden"}},
+	} {
+		d := NewSession("ns", Options{}).Step(0, st, answer(t, 422, refusal(x.want)), answer(t, 422, refusal(x.got)))
+		if !reflect.DeepEqual(signatures(d), x.sig) {
+			t.Errorf("%s against %s: %q, want %q", x.want, x.got, signatures(d), x.sig)
+		}
+	}
+}
+
+func TestMessagesOnlyWhenAsked(t *testing.T) {
+	w, g := `{"kind":"Status","apiVersion":"v1","message":"one","code":404}`, `{"kind":"Status","apiVersion":"v1","message":"two","code":404}`
+	st := &scenario.Step{Method: "GET", Path: "/api/v1/nodes/x"}
+	if d := NewSession("ns", Options{}).Step(0, st, answer(t, 404, w), answer(t, 404, g)); len(d) != 0 {
+		t.Errorf("got %v", d)
+	}
+	if d := NewSession("ns", Options{Messages: true}).Step(0, st, answer(t, 404, w), answer(t, 404, g)); len(d) != 1 {
+		t.Errorf("got %v", d)
+	}
+}
+
+func TestNothingIsSaidOfAnObjectOnceItsStatesDiffer(t *testing.T) {
+	s := NewSession("ns", Options{})
+	put := &scenario.Step{Method: "PUT", Path: "/api/v1/namespaces/${NS}/pods/a"}
+	get := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods/a"}
+	list := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods"}
+	ok, no := answer(t, 200, `{"kind":"Pod","metadata":{"name":"a"}}`), answer(t, 422, refusal(""))
+	if d := s.Step(0, put, ok, no); len(d) != 1 || d[0].Class != "status" {
+		t.Errorf("got %v", d)
+	}
+	for _, st := range []*scenario.Step{get, list} {
+		if d := s.Step(1, st, ok, answer(t, 200, `{"kind":"Pod","metadata":{"name":"b"}}`)); len(d) != 0 {
+			t.Errorf("%s: %v", st.Path, d)
+		}
+	}
+}
+
+func TestADifferenceIsSaidOnce(t *testing.T) {
+	s := NewSession("ns", Options{})
+	st := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods/a"}
+	w, g := answer(t, 200, `{"kind":"Pod","spec":{"a":1}}`), answer(t, 200, `{"kind":"Pod","spec":{}}`)
+	if d := s.Step(0, st, w, g); len(d) != 1 {
+		t.Errorf("got %v", d)
+	}
+	list := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods"}
+	w, g = answer(t, 200, `{"kind":"PodList","items":[{"spec":{"a":1}}]}`), answer(t, 200, `{"kind":"PodList","items":[{"spec":{}}]}`)
+	for i := 1; i < 3; i++ {
+		if d := s.Step(i, list, w, g); len(d) != 0 {
+			t.Errorf("got %v", d)
+		}
+	}
+}
+
+func TestTargetOf(t *testing.T) {
+	for _, x := range []struct {
+		method, path, ct, verb, resource, object string
+	}{
+		{"GET", "/api/v1/namespaces/${NS}/pods?limit=1", "", "LIST", "pods", ""},
+		{"GET", "/api/v1/namespaces/${NS}", "", "GET", "namespaces", "/api/v1/namespaces/${NS}"},
+		{"PUT", "/api/v1/namespaces/x/status", "", "PUT", "namespaces/status", "/api/v1/namespaces/x"},
+		{"PATCH", "/apis/apps/v1/namespaces/n/deployments/d/scale", "application/apply-patch+yaml", "PATCH-apply", "deployments.apps/scale", "/apis/apps/v1/namespaces/n/deployments/d"},
+		{"PATCH", "/api/v1/nodes/n", "application/strategic-merge-patch+json", "PATCH-strategic", "nodes", "/api/v1/nodes/n"},
+		{"PATCH", "/api/v1/nodes/n", "application/merge-patch+json", "PATCH-merge", "nodes", "/api/v1/nodes/n"},
+		{"DELETE", "/api/v1/nodes", "", "DELETECOLLECTION", "nodes", ""},
+		{"GET", "/version", "", "GET", "version", ""},
+	} {
+		got := TargetOf(&scenario.Step{Method: x.method, Path: x.path, Headers: map[string]string{"Content-Type": x.ct}})
+		if got.Verb != x.verb || got.Resource != x.resource || got.Object != x.object {
+			t.Errorf("%s %s: %+v", x.method, x.path, got)
+		}
+	}
+}
+
+func TestManagedFieldsByEntry(t *testing.T) {
+	entry := func(m, f string) string {
+		return `{"manager":"` + m + `","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:` + f + `":{}}}}`
+	}
+	object := func(entries string) string {
+		return `{"kind":"ConfigMap","metadata":{"managedFields":[` + entries + `]}}`
+	}
+	st := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/configmaps/a"}
+	d := NewSession("ns", Options{}).Step(0, st, answer(t, 200, object(entry("a", "x")+","+entry("b", "y"))), answer(t, 200, object(entry("b", "z")+","+entry("a", "x"))))
+	want := []string{"GET configmaps | ok managedFields -.f:data.f:y", "GET configmaps | ok managedFields +.f:data.f:z"}
+	if !reflect.DeepEqual(signatures(d), want) {
+		t.Errorf("got %q", signatures(d))
+	}
+}
+
+func TestBinaryTree(t *testing.T) {
+	// 1: "abc", 2: {1: 150}, 3: 7
+	b := []byte{0x0a, 3, 'a', 'b', 'c', 0x12, 3, 0x08, 0x96, 0x01, 0x18, 7}
+	got, err := tree(b, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"1": []any{"abc"}, "2": []any{map[string]any{"1": []any{int64(150)}}}, "3": []any{int64(7)}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v", got)
+	}
+	for i := 1; i < len(b); i++ {
+		_, _ = tree(b[:i], 0) // must not panic
+	}
+}
+
+func TestCachedListsHaveNoOrder(t *testing.T) {
+	w, g := answer(t, 200, `{"kind":"L","items":[{"metadata":{"name":"b"}},{"metadata":{"name":"a"}}]}`), answer(t, 200, `{"kind":"L","items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`)
+	st := &scenario.Step{Method: "GET", Path: "/api/v1/nodes?resourceVersion=0"}
+	if d := NewSession("ns", Options{}).Step(0, st, w, g); len(d) != 0 {
+		t.Errorf("got %v", d)
+	}
+}

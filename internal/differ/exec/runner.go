@@ -1,0 +1,206 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/differ/compare"
+	"github.com/capstan-dev/capstan/internal/differ/scenario"
+)
+
+// Server answers the requests of scenarios.
+type Server interface {
+	// Do sends one request with this side's variables filled in.
+	Do(ctx context.Context, st *scenario.Step, vars map[string]string) (*compare.Answer, error)
+}
+
+// Runner sends scenarios to both servers.
+type Runner struct {
+	Want, Got Server
+	Options   compare.Options
+	nonce     string
+	count     atomic.Int64
+	Requests  atomic.Int64
+}
+
+// NewRunner makes a runner whose namespaces do not collide with those of other runs.
+func NewRunner(want, got Server, o compare.Options) *Runner {
+	return &Runner{Want: want, Got: got, Options: o, nonce: strconv.FormatInt(time.Now().UnixNano()/1e6%60466176, 36)}
+}
+
+// Outcome is a scenario with what both sides answered.
+type Outcome struct {
+	Namespace string
+	Want, Got []*compare.Answer
+	Diffs     []compare.Diff
+}
+
+// letters avoids names that look like words or numbers.
+const letters = "bcdfghjklmnpqrstvwxz2456789"
+
+func (r *Runner) namespace() string {
+	n := r.count.Add(1)
+	return fmt.Sprintf("df%s%c%d", r.nonce, letters[rand.Intn(20)], n)
+}
+
+// both runs f for each side at the same time.
+func both(f func(got bool) error) error {
+	var wg sync.WaitGroup
+	var errs [2]error
+	for i := 0; i < 2; i++ {
+		wg.Add(1)
+		go func(i int) {
+			defer wg.Done()
+			errs[i] = f(i == 1)
+		}(i)
+	}
+	wg.Wait()
+	if errs[0] != nil {
+		return fmt.Errorf("reference: %w", errs[0])
+	}
+	if errs[1] != nil {
+		return fmt.Errorf("server: %w", errs[1])
+	}
+	return nil
+}
+
+// Run sends the scenario to both servers in a fresh namespace and compares the answers.
+func (r *Runner) Run(ctx context.Context, sc *scenario.Scenario) (*Outcome, error) {
+	return r.run(ctx, sc, r.namespace(), r.Want, r.Options)
+}
+
+func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, reference Server, o compare.Options) (*Outcome, error) {
+	out := &Outcome{Namespace: ns, Want: make([]*compare.Answer, len(sc.Steps)), Got: make([]*compare.Answer, len(sc.Steps))}
+	vars := [2]map[string]string{{"NS": ns}, {"NS": ns}}
+	var created [2][]string
+	pick := func(got bool) (Server, int) {
+		if got {
+			return r.Got, 1
+		}
+		return reference, 0
+	}
+	if err := both(func(got bool) error { s, _ := pick(got); return setup(ctx, s, ns) }); err != nil {
+		return nil, err
+	}
+	cmp := compare.NewSession(ns, o)
+	oneSided := map[string]bool{}
+	for i, st := range sc.Steps {
+		if st.Method == "" {
+			continue
+		}
+		if st.Sleep > 0 {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(time.Duration(st.Sleep * float64(time.Second))):
+			}
+		}
+		r.Requests.Add(1)
+		err := both(func(got bool) error {
+			s, n := pick(got)
+			a, err := s.Do(ctx, st, vars[n])
+			if err != nil {
+				// A connection that breaks is an answer too: it is compared as status 0.
+				if ctx.Err() != nil {
+					return err
+				}
+				a = &compare.Answer{Body: []byte(err.Error())}
+			}
+			for v, p := range st.Save {
+				if x, ok := scenario.Get(a.JSON, p); ok {
+					vars[n][v] = fmt.Sprint(x)
+				}
+			}
+			if p := cleanupPath(st, a, ns, vars[n]); p != "" {
+				created[n] = append(created[n], p)
+			}
+			if got {
+				out.Got[i] = a
+			} else {
+				out.Want[i] = a
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		diffs := cmp.Step(i, st, out.Want[i], out.Got[i])
+		// A value that only one side gave cannot be sent to both: what comes of it is no news.
+		if !uses(st, oneSided) {
+			out.Diffs = append(out.Diffs, diffs...)
+		}
+		for v := range st.Save {
+			_, w := vars[0][v]
+			_, g := vars[1][v]
+			oneSided[v] = w != g
+		}
+	}
+	_ = both(func(got bool) error {
+		s, n := pick(got)
+		for i := len(created[n]) - 1; i >= 0; i-- {
+			_, _ = s.Do(ctx, &scenario.Step{Method: "DELETE", Path: created[n][i]}, nil)
+		}
+		return nil
+	})
+	return out, nil
+}
+
+// uses says whether a step sends one of the variables.
+func uses(st *scenario.Step, vars map[string]bool) bool {
+	for v, yes := range vars {
+		if yes && st.Uses(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// setup makes the namespace and, as a controller would, its default service account.
+func setup(ctx context.Context, s Server, ns string) error {
+	for _, o := range []struct{ path, body string }{
+		{"/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + ns + `"}}`},
+		{"/api/v1/namespaces/" + ns + "/serviceaccounts", `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}`},
+	} {
+		body := o.body
+		a, err := s.Do(ctx, &scenario.Step{Method: "POST", Path: o.path, Raw: &body}, nil)
+		if err != nil {
+			return err
+		}
+		if a.Status != 201 && a.Status != 409 {
+			return fmt.Errorf("setup POST %s: %d %.200s", o.path, a.Status, a.Body)
+		}
+	}
+	return nil
+}
+
+// cleanupPath names what a step left outside the scenario's namespace.
+func cleanupPath(st *scenario.Step, a *compare.Answer, ns string, vars map[string]string) string {
+	if a.Status != 201 {
+		return ""
+	}
+	u, err := url.Parse(scenario.Fill(st.Path, vars))
+	if err != nil || u.Query().Get("dryRun") != "" || strings.Contains(u.Path, "/namespaces/"+ns+"/") {
+		return ""
+	}
+	kind, _ := scenario.Get(a.JSON, "kind")
+	k, _ := kind.(string)
+	if k == "" || k == "Status" || strings.HasSuffix(k, "Review") {
+		return ""
+	}
+	if st.Method == "POST" {
+		name, _ := scenario.Get(a.JSON, "metadata.name")
+		n, _ := name.(string)
+		if n == "" {
+			return ""
+		}
+		return u.Path + "/" + url.PathEscape(n)
+	}
+	return u.Path
+}

@@ -1,0 +1,431 @@
+// Command differ sends random requests to a server under test and to a reference, and says where the answers differ.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/differ/api"
+	"github.com/capstan-dev/capstan/internal/differ/compare"
+	"github.com/capstan-dev/capstan/internal/differ/exec"
+	"github.com/capstan-dev/capstan/internal/differ/gen"
+	"github.com/capstan-dev/capstan/internal/differ/report"
+	"github.com/capstan-dev/capstan/internal/differ/scenario"
+	"github.com/capstan-dev/capstan/internal/differ/start"
+)
+
+const usage = `differ compares a server with the reference on random requests.
+
+  differ run    -reference URL -server URL [-seed S] [-n N] [flags]
+  differ replay -reference URL -server URL FILE...
+  differ recorded -server URL FILE                      without a reference: compares with its recorded answers
+  differ show   [-reference URL] [-seed S] [-i I]      prints the I-th scenario of a seed
+
+"differ run -h" lists the flags.
+`
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	differs := false
+	switch os.Args[1] {
+	case "run":
+		differs, err = cmdRun(ctx, os.Args[2:])
+	case "replay":
+		differs, err = cmdReplay(ctx, os.Args[2:])
+	case "recorded":
+		differs, err = cmdRecorded(ctx, os.Args[2:])
+	case "show":
+		err = cmdShow(ctx, os.Args[2:])
+	default:
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "differ:", err)
+		os.Exit(2)
+	}
+	if differs {
+		os.Exit(1)
+	}
+}
+
+type common struct {
+	reference, server, token, serverToken, accepted, out string
+	startReference, startServer, disable                 string
+	messages                                             bool
+	timeout                                              time.Duration
+
+	started []*start.Process
+}
+
+func (c *common) flags(fs *flag.FlagSet) {
+	fs.StringVar(&c.reference, "reference", "https://127.0.0.1:21443", "URL of the reference, on loopback")
+	fs.StringVar(&c.startReference, "start-reference", "", "directory of etcd and kube-apiserver (see reference/build.sh): they are started for the run, on free ports, with -token's default")
+	fs.StringVar(&c.startServer, "start-server", "", "path of capstan: it is started for the run, on a free port")
+	fs.StringVar(&c.disable, "disable-admission-plugins", start.Lacking, "plug-ins that a started reference does without, since the server under test has not got them")
+	fs.StringVar(&c.server, "server", "https://127.0.0.1:23443", "URL of the server under test, on loopback")
+	fs.StringVar(&c.token, "token", "admintoken", "bearer token of an administrator, for both")
+	fs.StringVar(&c.serverToken, "server-token", "", "token for the server under test, where it is another one")
+	fs.BoolVar(&c.messages, "messages", false, "compare sentences too")
+	fs.StringVar(&c.accepted, "accepted", "", "file of differences that are meant")
+	fs.StringVar(&c.out, "out", "", "directory for summary.json and the repro files")
+	fs.DurationVar(&c.timeout, "timeout", 20*time.Second, "limit for one request")
+}
+
+// start starts the servers that are to be started. They are stopped by stop, also after an error.
+func (c *common) start(ctx context.Context) error {
+	if c.startReference != "" {
+		var flags []string
+		if c.disable != "" {
+			flags = []string{"--disable-admission-plugins", c.disable}
+		}
+		p, err := start.Reference(ctx, c.startReference, flags...)
+		if err != nil {
+			return err
+		}
+		c.reference, c.started = p.URL, append(c.started, p)
+	}
+	if c.startServer != "" {
+		p, err := start.Server(ctx, c.startServer)
+		if err != nil {
+			return err
+		}
+		c.server, c.started = p.URL, append(c.started, p)
+	}
+	return nil
+}
+
+func (c *common) stop() {
+	for _, p := range c.started {
+		p.Stop()
+	}
+}
+
+func (c *common) runner(ctx context.Context) (*exec.Runner, error) {
+	if err := c.start(ctx); err != nil {
+		return nil, err
+	}
+	want, err := exec.NewSide(c.reference, c.token, c.timeout)
+	if err != nil {
+		return nil, err
+	}
+	t := c.serverToken
+	if t == "" {
+		t = c.token
+	}
+	got, err := exec.NewSide(c.server, t, c.timeout)
+	if err != nil {
+		return nil, err
+	}
+	return exec.NewRunner(want, got, compare.Options{Messages: c.messages}), nil
+}
+
+func cmdRun(ctx context.Context, args []string) (bool, error) {
+	fs := flag.NewFlagSet("run", flag.ExitOnError)
+	var c common
+	c.flags(fs)
+	seed := fs.Int64("seed", 1, "the same seed gives the same scenarios")
+	n := fs.Int("n", 200, "number of scenarios")
+	first := fs.Int("first", 0, "number of the first scenario")
+	onlyFlag := fs.String("only", "", "regular expression on resources, like ^deployments.apps/v1$")
+	area := fs.String("area", "", "comma-separated: "+strings.Join(gen.Areas, ","))
+	steps := fs.Int("steps", 25, "most requests of a scenario, about")
+	workers := fs.Int("c", 4, "scenarios at a time")
+	limit := fs.Duration("limit", 30*time.Minute, "limit for the whole run")
+	shrink := fs.Int("shrink", 60, "runs spent on making one example smaller; 0 leaves examples as they are")
+	shrinkLimit := fs.Duration("shrink-limit", 5*time.Minute, "limit for making all examples smaller")
+	most := fs.Int("top", 60, "lines of the table")
+	show := fs.Int("show", 0, "print this many examples in full")
+	record := fs.String("record", "", "file for the scenarios and what the reference answered, for differ recorded")
+	if err := fs.Parse(args); err != nil {
+		return false, err
+	}
+	o, err := options(*seed, *onlyFlag, *area, *steps)
+	if err != nil {
+		return false, err
+	}
+	acc, err := report.LoadAccepted(c.accepted)
+	if err != nil {
+		return false, err
+	}
+	defer c.stop()
+	r, err := c.runner(ctx)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, *limit)
+	defer cancel()
+	desc, err := describe(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	g, err := gen.New(desc, o)
+	if err != nil {
+		return false, err
+	}
+	col := report.NewCollection(acc)
+	begun := time.Now()
+	rec := &exec.Recording{Time: begun.UTC()}
+	note := func(format string, a ...any) {
+		fmt.Fprintf(os.Stderr, "%4.0fs  "+format+"\n", append([]any{time.Since(begun).Seconds()}, a...)...)
+	}
+	each(*workers, *n, func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		sc := g.Scenario(*first + i)
+		out, err := r.Run(ctx, sc)
+		if err != nil {
+			col.Fail(sc.Name, err)
+			return
+		}
+		col.Add(sc, out)
+		rec.Add(sc, out)
+		if (i+1)%200 == 0 {
+			note("%d of %d scenarios", i+1, *n)
+		}
+	})
+	buckets := report.Fold(col.Sorted())
+	note("%d kinds of differences", len(buckets))
+	if *shrink > 0 {
+		sctx, done := context.WithTimeout(ctx, *shrinkLimit)
+		defer done()
+		each(*workers, len(buckets), func(i int) {
+			if buckets[i].Accepted != "" {
+				return
+			}
+			report.Shrink(sctx, func(ctx context.Context, sc *scenario.Scenario) ([]compare.Diff, error) {
+				out, err := r.Run(ctx, sc)
+				if err != nil {
+					return nil, err
+				}
+				return out.Diffs, nil
+			}, buckets[i], *shrink)
+		})
+		buckets = report.Fold(report.Regroup(buckets))
+	}
+	s := &report.Summary{Seed: *seed, Scenarios: col.Scenarios, Requests: r.Requests.Load(), Bases: col.Bases, BasesOK: col.BasesOK, Failed: col.Failed, Unused: acc.Unused(), Buckets: buckets}
+	if *record != "" {
+		if err := rec.Write(*record); err != nil {
+			return false, err
+		}
+	}
+	if c.out != "" {
+		if err := report.WriteFiles(c.out, s); err != nil {
+			return false, err
+		}
+	}
+	report.Table(os.Stdout, s, *most)
+	differs := false
+	for _, b := range buckets {
+		if b.Accepted != "" {
+			continue
+		}
+		differs = true
+		if *show > 0 {
+			report.Show(os.Stdout, b)
+			*show--
+		}
+	}
+	if ctx.Err() != nil {
+		fmt.Println("stopped early: the limit was reached")
+	}
+	return differs || len(col.Failed) > 0, nil
+}
+
+// describe reads what the reference serves; custom resources only where both sides have them.
+func describe(ctx context.Context, r *exec.Runner) (*api.API, error) {
+	custom, err := r.Install(ctx)
+	if err != nil {
+		return nil, err
+	}
+	desc, err := api.Load(ctx, r.Want)
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
+	}
+	if !custom {
+		fmt.Fprintln(os.Stderr, "the server under test serves no custom resources: they are left out")
+		desc.Remove(exec.Group)
+	}
+	return desc, nil
+}
+
+func options(seed int64, only, area string, steps int) (gen.Options, error) {
+	o := gen.Options{Seed: seed, Steps: steps, Areas: map[string]bool{}}
+	if only != "" {
+		re, err := regexp.Compile(only)
+		if err != nil {
+			return o, err
+		}
+		o.Only = re
+	}
+	for _, a := range strings.Split(area, ",") {
+		if a == "" {
+			continue
+		}
+		if !strings.Contains(","+strings.Join(gen.Areas, ",")+",", ","+a+",") {
+			return o, fmt.Errorf("unknown area %q", a)
+		}
+		o.Areas[a] = true
+	}
+	return o, nil
+}
+
+// each calls f(0) … f(n-1) from several goroutines.
+func each(workers, n int, f func(int)) {
+	if workers < 1 {
+		workers = 1
+	}
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for w := 0; w < workers; w++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range next {
+				f(i)
+			}
+		}()
+	}
+	for i := 0; i < n; i++ {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+func cmdReplay(ctx context.Context, args []string) (bool, error) {
+	fs := flag.NewFlagSet("replay", flag.ExitOnError)
+	var c common
+	c.flags(fs)
+	verbose := fs.Bool("v", false, "print every answer")
+	if err := fs.Parse(args); err != nil {
+		return false, err
+	}
+	if fs.NArg() == 0 {
+		return false, errors.New("name a file")
+	}
+	defer c.stop()
+	r, err := c.runner(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := r.Install(ctx); err != nil {
+		return false, err
+	}
+	differs := false
+	for _, f := range fs.Args() {
+		sc, err := scenario.Load(f)
+		if err != nil {
+			return false, err
+		}
+		out, err := r.Run(ctx, sc)
+		if err != nil {
+			return false, err
+		}
+		differs = differs || len(out.Diffs) > 0
+		fmt.Printf("%s: %d differences\n", f, len(out.Diffs))
+		report.Answers(os.Stdout, sc, out, *verbose)
+	}
+	return differs, nil
+}
+
+// cmdRecorded compares a server with the recorded answers of the reference.
+func cmdRecorded(ctx context.Context, args []string) (bool, error) {
+	fs := flag.NewFlagSet("recorded", flag.ExitOnError)
+	var c common
+	c.flags(fs)
+	workers := fs.Int("c", 4, "scenarios at a time")
+	if err := fs.Parse(args); err != nil {
+		return false, err
+	}
+	if fs.NArg() != 1 {
+		return false, errors.New("name one recording")
+	}
+	rec, err := exec.ReadRecording(fs.Arg(0))
+	if err != nil {
+		return false, err
+	}
+	acc, err := report.LoadAccepted(c.accepted)
+	if err != nil {
+		return false, err
+	}
+	defer c.stop()
+	if err := c.start(ctx); err != nil {
+		return false, err
+	}
+	got, err := exec.NewSide(c.server, c.token, c.timeout)
+	if err != nil {
+		return false, err
+	}
+	col := report.NewCollection(acc)
+	each(*workers, len(rec.Scenarios), func(i int) {
+		sc, out, err := rec.Against(ctx, got, compare.Options{Messages: c.messages}, i)
+		if err != nil {
+			col.Fail(sc.Name, err)
+			return
+		}
+		col.Add(sc, out)
+	})
+	buckets := report.Fold(col.Sorted())
+	report.Table(os.Stdout, &report.Summary{Scenarios: col.Scenarios, Bases: col.Bases, BasesOK: col.BasesOK, Failed: col.Failed, Buckets: buckets}, 60)
+	differs := len(col.Failed) > 0
+	for _, b := range buckets {
+		if b.Accepted == "" {
+			differs = true
+			report.Show(os.Stdout, b)
+		}
+	}
+	return differs, nil
+}
+
+func cmdShow(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("show", flag.ExitOnError)
+	var c common
+	c.flags(fs)
+	seed := fs.Int64("seed", 1, "seed")
+	i := fs.Int("i", 0, "number of the scenario")
+	only := fs.String("only", "", "as for run")
+	area := fs.String("area", "", "as for run")
+	steps := fs.Int("steps", 25, "as for run")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	o, err := options(*seed, *only, *area, *steps)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	r, err := c.runner(ctx)
+	if err != nil {
+		return err
+	}
+	desc, err := describe(ctx, r)
+	if err != nil {
+		return err
+	}
+	g, err := gen.New(desc, o)
+	if err != nil {
+		return err
+	}
+	y, err := g.Scenario(*i).YAML("")
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(y)
+	return err
+}
