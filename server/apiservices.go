@@ -4,16 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
-
-// registrationPause is how often the objects of group versions are looked after.
-const registrationPause = time.Minute
 
 // registrationGroup is the group of the objects that name all group versions, itself
 // not among them.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -30,13 +29,9 @@ func (s *Server) createNamespaces(ctx context.Context) error {
 	return nil
 }
 
-const (
-	// bootstrapWriters is how many objects are created at once: their commits
-	// share syncs of the disk, and requests still have room beside them.
-	bootstrapWriters = 8
-	// bootstrapPause is how long to wait before what failed is tried again.
-	bootstrapPause = 5 * time.Second
-)
+// bootstrapWriters is how many objects are created at once: their commits share
+// syncs of the disk, and requests still have room beside them.
+const bootstrapWriters = 8
 
 // startupStep is a part of the start that happens beside the first requests.
 type startupStep struct {
@@ -66,8 +61,8 @@ func (s *Server) keepBootstrapped(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", bootstrapPause)
-		wait(ctx, bootstrapPause)
+		s.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", s.cfg.durations.Retry)
+		wait(ctx, s.cfg.durations.Retry)
 	}
 }
 

@@ -156,6 +156,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Clock is asked for the time of day; nil for time.Now.
 	Clock func() time.Time
+
+	durations durations // none: those of production
 }
 
 // Defaults of Config that other places name too.
@@ -205,6 +207,7 @@ func (c *Config) setDefaults() {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
+	setDefault(&c.durations, productionDurations)
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -40,8 +40,8 @@ func (s *Server) followDefinitions(ctx context.Context) {
 	_, cancel := s.store.Subscribe(d.note)
 	defer cancel()
 	for err := d.begin(ctx); err != nil && ctx.Err() == nil; err = d.begin(ctx) {
-		s.log.Error("cannot read the custom resource definitions; trying again", "error", err, "in", bootstrapPause)
-		wait(ctx, bootstrapPause)
+		s.log.Error("cannot read the custom resource definitions; trying again", "error", err, "in", s.cfg.durations.Retry)
+		wait(ctx, s.cfg.durations.Retry)
 	}
 	for {
 		select {
@@ -50,8 +50,8 @@ func (s *Server) followDefinitions(ctx context.Context) {
 		case <-d.wake:
 		}
 		if err := d.look(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("cannot say whether the names of custom resource definitions are accepted; trying again", "error", err, "in", bootstrapPause)
-			wait(ctx, bootstrapPause)
+			s.log.Error("cannot say whether the names of custom resource definitions are accepted; trying again", "error", err, "in", s.cfg.durations.Retry)
+			wait(ctx, s.cfg.durations.Retry)
 			d.signal()
 		}
 	}

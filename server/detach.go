@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -43,8 +42,6 @@ func (r *request) detach(gone context.CancelFunc) (*detached, error) {
 	}
 	r.status = http.StatusOK
 	d := &detached{conn: conn, r: r, gone: gone}
-	_ = conn.SetReadDeadline(time.Time{}) // net/http's own; a broken connection shows when it is written to
-	d.deadline(time.Now().Add(stallTimeout))
 	if err := d.writeAll(head.Bytes()); err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -99,8 +96,6 @@ func (d *detached) writeAll(p []byte) error {
 
 func (d *detached) push() error { return nil }
 
-func (d *detached) deadline(t time.Time) { _ = d.conn.SetWriteDeadline(t) }
-
 // rawConn is the connection below TLS: closing that waits for nothing.
 func rawConn(c net.Conn) net.Conn {
 	if c, ok := c.(*tls.Conn); ok {
@@ -110,39 +105,3 @@ func rawConn(c net.Conn) net.Conn {
 }
 
 func (d *detached) end() error { return d.writeAll([]byte("0\r\n\r\n")) }
-
-// streams are the connections that net/http does not know any more.
-type streams struct {
-	mu     sync.Mutex
-	open   map[net.Conn]struct{}
-	broken bool
-}
-
-func (s *streams) add(c net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = make(map[net.Conn]struct{})
-	}
-	s.open[c] = struct{}{}
-	if s.broken {
-		_ = c.Close()
-	}
-}
-
-func (s *streams) remove(c net.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.open, c)
-}
-
-// breakOff closes all connections, also those to come. Streams end by themselves
-// when the server stops, unless their client does not read.
-func (s *streams) breakOff() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.broken = true
-	for c := range s.open {
-		_ = c.Close()
-	}
-}

@@ -40,3 +40,12 @@ func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) err
 	}
 	return newMigration(s, kinds, report).run(ctx)
 }
+
+// Durations are the times that no flag sets.
+type Durations = durations
+
+// Shorten changes some of them.
+func (c *Config) Shorten(change func(*Durations)) {
+	setDefault(&c.durations, productionDurations)
+	change(&c.durations)
+}

@@ -4,18 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-const (
-	// extensionConfig is the config map of kube-system by which extension servers
-	// learn whom this server trusts.
-	extensionConfig = "extension-apiserver-authentication"
-	// extensionPause is how often it is looked after.
-	extensionPause = time.Minute
-)
+// extensionConfig is the config map of kube-system by which extension servers
+// learn whom this server trusts.
+const extensionConfig = "extension-apiserver-authentication"
 
 // keepExtensionConfig brings the config map for extension servers into existence and
 // gives it what it has to say. What else is in it stays.

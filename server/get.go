@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -44,15 +43,12 @@ func (s *Server) notFound(t target) error {
 	return api.NotFound(gr, t.name)
 }
 
-// futureWait is how long a read waits for a revision that does not exist yet.
-const futureWait = 3 * time.Second
-
 // reach waits until a revision exists: 504 when it does not come about.
 func (s *Server) reach(r *request, rev uint64) error {
 	if rev == 0 || rev <= s.store.Current() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, futureWait)
+	ctx, cancel := context.WithTimeout(r.ctx, s.cfg.durations.Future)
 	defer cancel()
 	if err := s.store.WaitFor(ctx, rev); err != nil {
 		if r.ctx.Err() != nil {

@@ -306,16 +306,14 @@ func (s *Server) serveMetrics(r *request) error {
 	return r.send(http.StatusOK, contentType, text.Bytes())
 }
 
-// objectCounts counts the objects of every resource, at most once a minute, since
-// that looks at every key.
+// objectCounts counts the objects of every resource, now and then, since that
+// looks at every key.
 type objectCounts struct {
 	server *Server
 	mu     sync.Mutex
 	at     time.Time
 	last   []prometheus.Metric
 }
-
-const objectCountsAge = time.Minute
 
 var objectsDesc = prometheus.NewDesc("apiserver_storage_objects", "Objects in the store, by resource, counted once a minute.", []string{"resource"}, nil)
 
@@ -326,7 +324,7 @@ func (*objectCounts) Describe(to chan<- *prometheus.Desc) { to <- objectsDesc }
 func (c *objectCounts) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.last == nil || now.Sub(c.at) >= objectCountsAge {
+	if now := time.Now(); c.last == nil || now.Sub(c.at) >= c.server.cfg.durations.Counts {
 		if last := c.server.countObjects(); last != nil {
 			c.last, c.at = last, now
 		}

@@ -17,17 +17,9 @@ import (
 	"github.com/capstan-dev/capstan/server/bootstrap"
 )
 
-const (
-	// ownService is the name of the service that clients inside reach the server by,
-	// in the namespace default, and of its endpoints.
-	ownService = profile.MediaTypeWord
-	// ownServicePause is how often the service and its endpoints are looked after.
-	ownServicePause = 10 * time.Second
-	// namespacePause is how often the system namespaces are.
-	namespacePause = time.Minute
-	// flowPause is how often the objects of flow control are.
-	flowPause = time.Minute
-)
+// ownService is the name of the service that clients inside reach the server by,
+// in the namespace default, and of its endpoints.
+const ownService = profile.MediaTypeWord
 
 // every calls do now and then, until ctx ends. What it cannot do is logged, and
 // tried again next time.

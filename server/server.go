@@ -77,7 +77,7 @@ type Server struct {
 	http            *http.Server
 
 	limits         limits
-	streams        streams
+	sweeper        *sweeper
 	inflight       sync.WaitGroup
 	draining       atomic.Bool
 	started        time.Time
@@ -106,6 +106,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.startBackground()
 	s.controllers = s.startControllers()
+	go s.sweeper.run(s.done)
 	go s.run(ctx)
 	return s, nil
 }
@@ -116,12 +117,13 @@ func (s *Server) startBackground() {
 	s.stopBackground = cancel
 	s.background.Go(func() { s.keepBootstrapped(ctx) })
 	s.background.Go(func() { s.followDefinitions(ctx) })
-	s.every(ctx, flowPause, "flow schemas and priority levels", s.reconcileFlowControl)
-	s.every(ctx, ownServicePause, "the service of the server", s.keepOwnService)
-	s.every(ctx, extensionPause, "what extension servers are told", s.keepExtensionConfig)
-	s.every(ctx, registrationPause, "the objects of group versions", s.keepAPIServices)
-	s.every(ctx, repairPause, "the addresses of services", s.repairServices)
-	s.every(ctx, namespacePause, "the system namespaces", s.createNamespaces)
+	pauses := s.cfg.durations
+	s.every(ctx, pauses.FlowControl, "flow schemas and priority levels", s.reconcileFlowControl)
+	s.every(ctx, pauses.OwnService, "the service of the server", s.keepOwnService)
+	s.every(ctx, pauses.Extensions, "what extension servers are told", s.keepExtensionConfig)
+	s.every(ctx, pauses.Registrations, "the objects of group versions", s.keepAPIServices)
+	s.every(ctx, pauses.Services, "the addresses of services", s.repairServices)
+	s.every(ctx, pauses.Namespaces, "the system namespaces", s.createNamespaces)
 }
 
 // open builds the object graph, from the disk up to the listener.
@@ -216,6 +218,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
+	s.sweeper = newSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
 	if err := s.listen(); err != nil {
 		return err
 	}
@@ -254,8 +257,8 @@ func (s *Server) listen() error {
 		Handler:           s.routes(),
 		TLSConfig:         tlsConfig,
 		ConnContext:       withTogether,
-		ReadHeaderTimeout: 32 * time.Second,
-		IdleTimeout:       3 * time.Minute,
+		ReadHeaderTimeout: s.cfg.durations.Header,
+		IdleTimeout:       s.cfg.durations.Idle,
 		MaxHeaderBytes:    1 << 20,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -265,7 +268,7 @@ func (s *Server) listen() error {
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener), "", "") }()
+	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener, s.sweeper), "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {
@@ -300,7 +303,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		if err := s.http.Shutdown(ctx); err != nil {
 			_ = s.http.Close()
 		}
-		stop := context.AfterFunc(ctx, s.streams.breakOff)
+		stop := context.AfterFunc(ctx, s.sweeper.breakOff)
 		s.inflight.Wait()
 		stop()
 		if err := s.closeParts(); err != nil && s.failure == nil {

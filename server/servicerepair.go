@@ -7,17 +7,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/bootstrap"
 )
-
-// repairPause is how often the allocations of services are compared with the
-// services.
-const repairPause = 3 * time.Minute
 
 // repairServices frees what no service has, and tells of services that have what
 // they should not: in the log at once, in an event when it is still so at the next

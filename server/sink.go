@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 	"sync"
-	"time"
 )
 
 // sink is where the frames of a watch go: the body of an answer, or the messages
@@ -18,10 +17,6 @@ type sink interface {
 	// end closes the stream after the last flush.
 	end()
 }
-
-// stallTimeout is how long a client may leave the connection full before it is
-// taken for gone. It is at least half as long.
-const stallTimeout = time.Minute
 
 // flushSize is how many bytes of frames are gathered before they are sent.
 const flushSize = 32 << 10
@@ -43,7 +38,6 @@ type body struct {
 	buffer *sync.Pool
 	buf    *[]byte // headRoom bytes and frames; nil when nothing was added
 	clean  bool    // everything was flushed; not so at first, for the head
-	until  time.Time
 }
 
 // wire writes parts of a body.
@@ -54,8 +48,6 @@ type wire interface {
 	writeLarge(part []byte) error
 	// push makes sure that what was written is on its way.
 	push() error
-	// deadline says until when a write may take.
-	deadline(t time.Time)
 	// end finishes the body.
 	end() error
 }
@@ -66,7 +58,6 @@ func (b *body) add(frame []byte) error {
 		if err := b.send(); err != nil {
 			return err
 		}
-		b.extend()
 		return b.wire.writeLarge(frame)
 	}
 	if b.buf != nil && len(*b.buf)+len(frame) > headRoom+flushSize {
@@ -85,7 +76,6 @@ func (b *body) send() error {
 	if b.buf == nil {
 		return nil
 	}
-	b.extend()
 	err := b.wire.write(*b.buf)
 	*b.buf = (*b.buf)[:headRoom]
 	b.buffer.Put(b.buf)
@@ -104,37 +94,40 @@ func (b *body) flush() error {
 	return b.wire.push()
 }
 
-// extend moves the deadline of writes. Doing so costs a good part of a small
-// write, so it is left alone until half of it has passed.
-func (b *body) extend() {
-	if now := time.Now(); b.until.Sub(now) < stallTimeout/2 {
-		b.until = now.Add(stallTimeout)
-		b.wire.deadline(b.until)
-	}
-}
-
 func (b *body) end() {
 	if b.send() == nil {
 		_ = b.wire.end() // the client is gone if this fails
 	}
 }
 
-// responseWire is the body of an answer that net/http writes.
+// responseWire is the body of an answer that net/http writes. In HTTP/2 a client
+// can stall one stream and go on with the others, so each is guarded.
 type responseWire struct {
 	r       *request
 	control *http.ResponseController
+	guard   *guard
 }
 
-func (w responseWire) write(buf []byte) error       { return w.r.write(buf[headRoom:]) }
-func (w responseWire) writeLarge(part []byte) error { return w.r.write(part) }
-func (w responseWire) end() error                   { return nil }
+func (s *Server) newResponseWire(r *request) responseWire {
+	control := http.NewResponseController(r.w)
+	return responseWire{r, control, s.sweeper.guard(func() { _ = control.SetWriteDeadline(past) })}
+}
 
-// deadline has no effect in tests whose writer has none.
-func (w responseWire) deadline(t time.Time) { _ = w.control.SetWriteDeadline(t) }
+func (w responseWire) write(buf []byte) error { return w.writeLarge(buf[headRoom:]) }
+
+func (w responseWire) writeLarge(part []byte) error {
+	w.guard.begin()
+	defer w.guard.end()
+	return w.r.write(part)
+}
 
 func (w responseWire) push() error {
+	w.guard.begin()
+	defer w.guard.end()
 	if err := w.control.Flush(); err != nil {
 		return &goneError{err}
 	}
 	return nil
 }
+
+func (w responseWire) end() error { return nil }

@@ -10,16 +10,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // recorder is a wire that notes what is done with it.
 type recorder struct {
-	parts     []string
-	pushes    int
-	deadlines []time.Time
-	fails     error
+	parts  []string
+	pushes int
+	fails  error
 }
 
 func (r *recorder) write(buf []byte) error {
@@ -30,9 +27,8 @@ func (r *recorder) writeLarge(part []byte) error {
 	r.parts = append(r.parts, string(part))
 	return r.fails
 }
-func (r *recorder) push() error          { r.pushes++; return r.fails }
-func (r *recorder) deadline(t time.Time) { r.deadlines = append(r.deadlines, t) }
-func (r *recorder) end() error           { r.parts = append(r.parts, "end"); return r.fails }
+func (r *recorder) push() error { r.pushes++; return r.fails }
+func (r *recorder) end() error  { r.parts = append(r.parts, "end"); return r.fails }
 
 func newBody(w wire) *body { return &body{wire: w, buffer: &sync.Pool{New: newFrameBuffer}} }
 
@@ -93,26 +89,6 @@ func TestBodyEnds(t *testing.T) {
 	}
 }
 
-// TestBodyDeadlines: there is one before every write, moved now and then.
-func TestBodyDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &recorder{}
-		b := newBody(r)
-		for range 100 {
-			if err := errors.Join(b.add([]byte("x")), b.flush()); err != nil {
-				t.Fatal(err)
-			}
-			if left := time.Until(r.deadlines[len(r.deadlines)-1]); left < stallTimeout/2 || left > stallTimeout {
-				t.Fatalf("a write may take %v", left)
-			}
-			time.Sleep(stallTimeout / 10)
-		}
-		if n := len(r.deadlines); n > 20 {
-			t.Errorf("the deadline was moved %d times", n)
-		}
-	})
-}
-
 // TestDetachedChunks are what a reader of chunks understands.
 func TestDetachedChunks(t *testing.T) {
 	here, there := net.Pipe()
@@ -151,21 +127,6 @@ func TestDetachedChunks(t *testing.T) {
 	if err := d.writeAll([]byte("x")); !errors.As(err, &gone) {
 		t.Errorf("a closed connection gives %v", err)
 	}
-}
-
-// TestStalledWrite ends with its deadline.
-func TestStalledWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe() // nobody reads
-		defer there.Close()
-		b := newBody(&detached{conn: here, r: &request{}})
-		start := time.Now()
-		err := errors.Join(b.add([]byte("x")), b.flush())
-		var gone *goneError
-		if took := time.Since(start); !errors.As(err, &gone) || took != stallTimeout {
-			t.Errorf("after %v: %v", took, err)
-		}
-	})
 }
 
 func TestSameOrigin(t *testing.T) {

@@ -112,8 +112,9 @@ func (s *Server) stream(r *request, w *watcher) error {
 		return s.streamDetached(r, w)
 	}
 	r.head(http.StatusOK, r.accept.ContentType())
-	w.ctx = r.ctx
-	w.sink = &body{wire: responseWire{r, http.NewResponseController(r.w)}, buffer: s.frameBuffers}
+	wire := s.newResponseWire(r)
+	defer wire.guard.release()
+	w.ctx, w.sink = r.ctx, &body{wire: wire, buffer: s.frameBuffers}
 	w.run()
 	return nil
 }
@@ -125,15 +126,12 @@ func (s *Server) streamDetached(r *request, w *watcher) error {
 		cancel()
 		return err
 	}
-	raw := rawConn(d.conn)
-	s.streams.add(raw)
 	w.ctx, w.sink = ctx, &body{wire: d, buffer: s.frameBuffers}
 	r.slim()
 	r.detached = true
 	go d.listen()
 	go func() {
 		defer s.end(r)
-		defer s.streams.remove(raw)
 		defer d.conn.Close()
 		defer cancel()
 		defer func() {

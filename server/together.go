@@ -82,14 +82,16 @@ func (t *together) release() error {
 	return err
 }
 
-// togetherListener makes the connections that it accepts such ones.
+// togetherListener makes the connections that it accepts such ones, and watches
+// over their deadlines.
 type togetherListener struct {
 	net.Listener
+	sweeper *sweeper
 	buffers *sync.Pool
 }
 
-func newTogetherListener(l net.Listener) togetherListener {
-	return togetherListener{l, &sync.Pool{New: func() any {
+func newTogetherListener(l net.Listener, s *sweeper) togetherListener {
+	return togetherListener{l, s, &sync.Pool{New: func() any {
 		b := make([]byte, 0, togetherBytes)
 		return &b
 	}}}
@@ -100,7 +102,7 @@ func (l togetherListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &together{Conn: c, buffers: l.buffers}, nil
+	return &together{Conn: newTimedConn(c, l.sweeper), buffers: l.buffers}, nil
 }
 
 type togetherKey struct{}

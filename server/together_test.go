@@ -95,5 +95,5 @@ func TestTogetherFails(t *testing.T) {
 }
 
 func newTogether(c net.Conn) *together {
-	return &together{Conn: c, buffers: newTogetherListener(nil).buffers}
+	return &together{Conn: c, buffers: newTogetherListener(nil, nil).buffers}
 }

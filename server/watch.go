@@ -160,15 +160,11 @@ func (w *watcher) mark() error {
 	return w.sink.flush()
 }
 
-// bookmarkInterval is how often a watcher that asked for bookmarks gets one,
-// unless history is so short that its revision could be trimmed before.
-const bookmarkInterval = time.Minute
-
 // next is how long to wait for the next bookmark, or for the end of the watch.
 func (w *watcher) next(now time.Time) time.Duration {
 	left := w.end.Sub(now)
 	if w.opts.bookmarks {
-		left = min(left, bookmarkInterval, max(w.s.cfg.History/4, 100*time.Millisecond))
+		left = min(left, w.s.cfg.durations.Bookmark, max(w.s.cfg.History/4, 100*time.Millisecond))
 	}
 	return left
 }

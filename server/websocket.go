@@ -1,10 +1,8 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -56,14 +54,13 @@ func (s *Server) streamMessages(r *request, w *watcher) error {
 	if err := sameOrigin(r.http); err != nil {
 		return err
 	}
-	taken := &takenConn{ResponseWriter: r.w}
 	options := &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled}
 	if p := authn.OtherProtocol(r.http); p != "" {
 		options.Subprotocols = []string{p}
 	}
 	r.headers(r.accept.ContentType())
 	r.w.Header().Del("Content-Type") // of the refusal, if there is one
-	conn, err := websocket.Accept(taken, r.http, options)
+	conn, err := websocket.Accept(r.w, r.http, options)
 	if err != nil {
 		r.status = http.StatusBadRequest // it has been answered
 		s.log.Debug("no WebSocket", "path", w.path, "error", err)
@@ -73,40 +70,24 @@ func (s *Server) streamMessages(r *request, w *watcher) error {
 	r.status = http.StatusSwitchingProtocols
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	m := &messages{r: r, conn: conn, taken: taken.conn, ctx: ctx, kind: websocket.MessageText}
+	m := &messages{r: r, conn: conn, ctx: ctx, kind: websocket.MessageText}
 	if r.accept.Format == codec.Binary {
 		m.kind, m.skip = websocket.MessageBinary, codec.FrameLength
 	}
-	s.streams.add(taken.conn)
-	defer s.streams.remove(taken.conn)
 	go m.listen(cancel)
-	go m.ping(cancel)
+	go m.ping(s.cfg.durations.Ping, cancel)
 	w.ctx, w.sink = ctx, m
 	w.run()
 	return nil
 }
 
-// takenConn notes the connection when it is taken from net/http.
-type takenConn struct {
-	http.ResponseWriter
-	conn net.Conn
-}
-
-func (t *takenConn) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buffers, err := http.NewResponseController(t.ResponseWriter).Hijack()
-	t.conn = rawConn(conn)
-	return conn, buffers, err
-}
-
 // messages is the sink of a WebSocket.
 type messages struct {
-	r     *request
-	conn  *websocket.Conn
-	taken net.Conn // below it
-	ctx   context.Context
-	kind  websocket.MessageType
-	skip  int // bytes of a frame that say its length, which a message does by itself
-	until time.Time
+	r    *request
+	conn *websocket.Conn
+	ctx  context.Context
+	kind websocket.MessageType
+	skip int // bytes of a frame that say its length, which a message does by itself
 }
 
 // listen waits for the client to go.
@@ -125,16 +106,17 @@ func (m *messages) listen(gone context.CancelFunc) {
 	}
 }
 
-// ping finds out whether a client that is silent, as it should be, is there.
-func (m *messages) ping(gone context.CancelFunc) {
-	tick := time.NewTicker(stallTimeout)
+// ping finds out now and then whether a client that is silent, as it should be,
+// is there.
+func (m *messages) ping(pause time.Duration, gone context.CancelFunc) {
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		select {
 		case <-m.ctx.Done():
 			return
 		case <-tick.C:
-			ctx, cancel := context.WithTimeout(m.ctx, stallTimeout)
+			ctx, cancel := context.WithTimeout(m.ctx, pause)
 			err := m.conn.Ping(ctx)
 			cancel()
 			if err != nil {
@@ -146,10 +128,6 @@ func (m *messages) ping(gone context.CancelFunc) {
 }
 
 func (m *messages) add(frame []byte) error {
-	if now := time.Now(); m.until.Sub(now) < stallTimeout/2 {
-		m.until = now.Add(stallTimeout)
-		_ = m.taken.SetWriteDeadline(m.until) // a broken connection shows when it is written to
-	}
 	if err := m.conn.Write(m.ctx, m.kind, frame[m.skip:]); err != nil {
 		return &goneError{err}
 	}

@@ -1,0 +1,47 @@
+package server
+
+import "time"
+
+// durations are the times that no flag sets: how long the server waits for what,
+// and how often it does what it does of itself. Tests shorten them.
+type durations struct {
+	// Stall is how long one write to a connection, or to a stream of HTTP/2, may
+	// find no room: then the client is taken for gone.
+	Stall time.Duration
+	// Header is how long a client may take for TLS and the head of a request, Idle
+	// how long a connection without a request stays.
+	Header, Idle time.Duration
+	// Ping is how often a client with a WebSocket is asked whether it is there, and
+	// how long it has for its answer.
+	Ping time.Duration
+	// Bookmark is how often a watcher that asked for bookmarks gets one, unless
+	// history is so short that its revision could be trimmed before.
+	Bookmark time.Duration
+	// Future is how long a read waits for a revision that does not exist yet.
+	Future time.Duration
+	// Counts is how old the numbers of objects in the figures may be.
+	Counts time.Duration
+
+	// How often what everybody relies on is looked after.
+	FlowControl, OwnService, Extensions, Registrations, Services, Namespaces time.Duration
+	// Retry is how long the followers of the server wait after a failure.
+	Retry time.Duration
+}
+
+var productionDurations = durations{
+	Stall:    time.Minute,
+	Header:   32 * time.Second,
+	Idle:     3 * time.Minute,
+	Ping:     time.Minute,
+	Bookmark: time.Minute,
+	Future:   3 * time.Second,
+	Counts:   time.Minute,
+
+	FlowControl:   time.Minute,
+	OwnService:    10 * time.Second,
+	Extensions:    time.Minute,
+	Registrations: time.Minute,
+	Services:      3 * time.Minute,
+	Namespaces:    time.Minute,
+	Retry:         5 * time.Second,
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// timedConn is a connection that was accepted, below TLS. Its deadlines cost
+// little and are coarse: the sweeper keeps them.
+//
+// Invariants: a write that has begun ends within the sweeper's time for it,
+// whether or not it has a deadline. After a write that failed nothing is written
+// any more: TLS has counted the record, so that whatever followed would be
+// unreadable.
+type timedConn struct {
+	net.Conn
+	sweeper *sweeper
+	writing atomic.Int64 // the tick after which the write under way takes too long; 0 for none
+	writeBy atomic.Int64 // the ticks after which writes and reads fail; 0 for none
+	readBy  atomic.Int64
+	failed  atomic.Bool // a write has failed
+
+	mu      sync.Mutex
+	expired bool // reads fail: the real connection has a deadline that has passed
+}
+
+func newTimedConn(c net.Conn, s *sweeper) *timedConn {
+	t := &timedConn{Conn: c, sweeper: s}
+	s.add(t)
+	return t
+}
+
+func (c *timedConn) Write(p []byte) (int, error) {
+	if c.failed.Load() {
+		return 0, net.ErrClosed
+	}
+	now := c.sweeper.now()
+	if by := c.writeBy.Load(); by != 0 && now > by {
+		c.failed.Store(true)
+		return 0, os.ErrDeadlineExceeded
+	}
+	c.writing.Store(now + c.sweeper.stall)
+	n, err := c.Conn.Write(p)
+	c.writing.Store(0)
+	if err != nil {
+		c.failed.Store(true)
+	}
+	return n, err
+}
+
+func (c *timedConn) Close() error {
+	c.sweeper.remove(c)
+	return c.Conn.Close()
+}
+
+// sweep implements swept.
+func (c *timedConn) sweep(now int64) {
+	if w := c.writing.Load(); w != 0 {
+		if by := c.writeBy.Load(); now > w || by != 0 && now > by {
+			c.breakOff()
+		}
+	}
+	if by := c.readBy.Load(); by != 0 && now > by {
+		c.expire(now)
+	}
+}
+
+// breakOff implements swept: a write or read under way fails. What the client has
+// not taken is thrown away.
+func (c *timedConn) breakOff() {
+	c.failed.Store(true)
+	if tcp, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Conn.Close()
+}
+
+// expire lets reads fail if they are still due.
+func (c *timedConn) expire(now int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if by := c.readBy.Load(); by != 0 && now > by && !c.expired {
+		c.expired = true
+		_ = c.Conn.SetReadDeadline(past)
+	}
+}
+
+// past is a deadline that has passed at once.
+var past = time.Unix(1, 0)
+
+func (c *timedConn) SetDeadline(t time.Time) error {
+	_ = c.SetWriteDeadline(t)
+	return c.SetReadDeadline(t)
+}
+
+func (c *timedConn) SetWriteDeadline(t time.Time) error {
+	c.writeBy.Store(c.tick(t))
+	return nil
+}
+
+func (c *timedConn) SetReadDeadline(t time.Time) error {
+	by := c.tick(t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.readBy.Store(by)
+	if by != 0 && by < c.sweeper.now() { // net/http ends a read of its own so
+		c.expired = true
+		return c.Conn.SetReadDeadline(past)
+	}
+	if c.expired {
+		c.expired = false
+		return c.Conn.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+func (c *timedConn) tick(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return c.sweeper.due(time.Until(t))
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// timedPair is a connection of a server whose writes may take a second, with the
+// other end of it. It is called in a bubble of synctest.
+func timedPair(t *testing.T) (*timedConn, net.Conn) {
+	here, there := net.Pipe()
+	s := newSweeper(time.Second, time.Second)
+	done := make(chan struct{})
+	go s.run(done)
+	t.Cleanup(func() { close(done); _ = there.Close() })
+	return newTimedConn(here, s), there
+}
+
+// TestTimedWrites: a write that takes too long fails, with or without a deadline,
+// and after it none is tried; one that waits for nobody is never late.
+func TestTimedWrites(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		deadline time.Duration // 0 for none
+		want     time.Duration
+	}{{"no deadline", 0, time.Second}, {"an early deadline", 300 * time.Millisecond, 300 * time.Millisecond}, {"a late deadline", time.Minute, time.Second}, {"one that has passed", -time.Second, 0}} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, there := timedPair(t)
+				go func() { _, _ = there.Read(make([]byte, 1)) }()
+				if _, err := c.Write([]byte("x")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute) // idle
+				if test.deadline != 0 {
+					_ = c.SetWriteDeadline(time.Now().Add(test.deadline))
+				}
+				begun := time.Now()
+				_, err := c.Write([]byte("nobody reads this"))
+				if took := time.Since(begun); err == nil || took < test.want || took > test.want+test.want/4 {
+					t.Errorf("after %s: %v", took, err)
+				}
+				_ = c.SetWriteDeadline(time.Time{})
+				go func() { _, _ = io.Copy(io.Discard, there) }()
+				if n, err := c.Write([]byte("x")); err == nil {
+					t.Errorf("%d bytes are written after one that failed", n)
+				}
+			})
+		})
+	}
+}
+
+// TestTimedReads: deadlines of reads come and go as a connection's own do.
+func TestTimedReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, there := timedPair(t)
+		read := func() (time.Duration, error) {
+			begun := time.Now()
+			_, err := c.Read(make([]byte, 1))
+			return time.Since(begun), err
+		}
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		if took, err := read(); !errors.Is(err, os.ErrDeadlineExceeded) || took < time.Second || took > 5*time.Second/4 {
+			t.Errorf("after %s: %v", took, err)
+		}
+		_ = c.SetReadDeadline(time.Now())
+		if took, err := read(); !errors.Is(err, os.ErrDeadlineExceeded) || took != 0 {
+			t.Errorf("after %s: %v", took, err)
+		}
+		_ = c.SetDeadline(time.Now().Add(time.Second))
+		_ = c.SetDeadline(time.Time{})
+		go func() {
+			time.Sleep(time.Minute)
+			_, _ = there.Write([]byte("x"))
+		}()
+		if took, err := read(); err != nil || took != time.Minute {
+			t.Errorf("after %s: %v", took, err)
+		}
+	})
+}
+
+// TestSweeperPauses: what had time left when the process stood still has it still.
+func TestSweeperPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSweeper(time.Second, time.Second)
+		cut := 0
+		g := s.guard(func() { cut++ })
+		g.begin()
+		for tick := range 3 * sweepsPerStall {
+			time.Sleep(time.Hour) // the process stands still between any two looks
+			s.sweep()
+			synctest.Wait()
+			if late := tick >= sweepsPerStall; late != (cut == 1) {
+				t.Fatalf("after %d ticks it was cut %d times", tick+1, cut)
+			}
+		}
+		g.release()
+		other := s.guard(func() { t.Error("what went on was cut") })
+		for range 3 * sweepsPerStall {
+			other.begin()
+			s.sweep()
+			other.end()
+		}
+		other.release()
+		s.breakOff()
+		synctest.Wait()
+	})
+}
