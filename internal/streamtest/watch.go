@@ -16,6 +16,8 @@ import (
 	"net/url"
 
 	"github.com/coder/websocket"
+
+	"github.com/capstan-dev/capstan/gen/profile"
 )
 
 // Transport is how a watch reaches its client.
@@ -45,7 +47,7 @@ type Watch struct {
 }
 
 // binaryMedia is the media type of a watch in the binary form.
-const binaryMedia = "application/vnd.kubernetes.protobuf;stream=watch"
+const binaryMedia = "application/vnd." + profile.MediaTypeWord + ".protobuf;stream=watch"
 
 // mostFrame is far more than a frame of a test has.
 const mostFrame = 64 << 20
