@@ -105,12 +105,23 @@ type Config struct {
 	// that they are for when none is asked for. Default
 	// https://kubernetes.default.svc.
 	ServiceAccountIssuer string
+	// APIAudiences are the names of this server in tokens: for whom the tokens of
+	// service accounts are when nobody else is asked for, and whom a review of a
+	// token must ask for, if anybody. Default ServiceAccountIssuer.
+	APIAudiences []string
+	// ServiceAccountMaxTokenExpiration is the longest life of a token of a service
+	// account: one that asks for more gets this and a warning. Default 0: no bound.
+	ServiceAccountMaxTokenExpiration time.Duration
 	// DisableAdmissionPlugins names the admission plug-ins that are off; all others
 	// of internal/admission are on.
 	DisableAdmissionPlugins []string
-	// EnableAdmissionPlugins has no effect but that the names must exist, since
-	// all plug-ins are on.
+	// EnableAdmissionPlugins has no effect but that there must be such plug-ins
+	// here, since all are on: whoever names one relies on it.
 	EnableAdmissionPlugins []string
+	// NotReadyTolerationSeconds and UnreachableTolerationSeconds are how long a pod
+	// that says nothing about it stays on a node that is not ready or not reachable.
+	// Default 300; negative for 0.
+	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
 	// DisablePriorityAndFairness leaves flow schemas and priority levels to themselves:
 	// none are created, and nothing is said in their status.
 	DisablePriorityAndFairness bool
@@ -125,6 +136,9 @@ type Config struct {
 	// MaxMutatingRequestsInflight bounds the writing requests that run at once.
 	// Default 200; negative for no bound.
 	MaxMutatingRequestsInflight int
+	// MaxStreamsPerConnection bounds the requests that a client may have under way on
+	// one HTTP/2 connection. Default 250.
+	MaxStreamsPerConnection int
 	// MaxRequestBytes bounds the body of a request. Default 3 MiB.
 	MaxRequestBytes int64
 	// ListMemoryBytes bounds what lists that have to be gathered before they are
@@ -170,6 +184,8 @@ const (
 	defaultWatchTime   = 30 * time.Minute
 	defaultReads       = 400
 	defaultWrites      = 200
+	defaultStreams     = 250
+	defaultToleration  = 300 // seconds
 	defaultBodyBytes   = 3 << 20
 	defaultListMemory  = 64 << 20
 	defaultObjectBytes = 3 << 19
@@ -183,10 +199,13 @@ func (c *Config) setDefaults() {
 	setDefault(&c.ServiceAccountIssuer, "https://"+ownService+".default.svc")
 	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
 	setDefault(&c.ServiceNodePortRange, defaultNodePorts)
+	setDefault(&c.NotReadyTolerationSeconds, defaultToleration)
+	setDefault(&c.UnreachableTolerationSeconds, defaultToleration)
 	setDefault(&c.RequestTimeout, defaultRequestTime)
 	setDefault(&c.MinRequestTimeout, defaultWatchTime)
 	setDefault(&c.MaxRequestsInflight, defaultReads)
 	setDefault(&c.MaxMutatingRequestsInflight, defaultWrites)
+	setDefault(&c.MaxStreamsPerConnection, defaultStreams)
 	setDefault(&c.MaxRequestBytes, defaultBodyBytes)
 	setDefault(&c.ListMemoryBytes, defaultListMemory)
 	setDefault(&c.MaxObjectBytes, defaultObjectBytes)
@@ -197,6 +216,9 @@ func (c *Config) setDefaults() {
 	}
 	if len(c.AuthorizationModes) == 0 {
 		c.AuthorizationModes = []string{authz.ModeRBAC}
+	}
+	if len(c.APIAudiences) == 0 {
+		c.APIAudiences = []string{c.ServiceAccountIssuer}
 	}
 	if c.Controllers == nil {
 		c.Controllers = []string{"*"}
@@ -234,8 +256,11 @@ func (c *Config) Validate() error {
 	if err := checkHiddenMetrics(d.ShowHiddenMetricsForVersion); err != nil {
 		all = append(all, err)
 	}
-	if err := admission.CheckNames(append(d.EnableAdmissionPlugins, d.DisableAdmissionPlugins...)); err != nil {
-		all = append(all, err)
+	if err := admission.CheckEnabled(d.EnableAdmissionPlugins); err != nil {
+		wrong("--enable-admission-plugins: %w", err)
+	}
+	if err := admission.CheckDisabled(d.DisableAdmissionPlugins); err != nil {
+		wrong("--disable-admission-plugins: %w", err)
 	}
 	if d.Listener == nil {
 		if _, err := netip.ParseAddr(d.BindAddress); err != nil {
@@ -244,9 +269,6 @@ func (c *Config) Validate() error {
 	}
 	if a, err := netip.ParseAddr(d.AdvertiseAddress); d.AdvertiseAddress != "" && (err != nil || a.IsUnspecified() || a.IsLoopback()) {
 		wrong("advertised address: %q is no IP address that others reach the server at", d.AdvertiseAddress)
-	}
-	if d.SecurePort < 0 || d.SecurePort > 65535 {
-		wrong("secure port: %d is out of range; use 1 to 65535, or 0 for any free port", d.SecurePort)
 	}
 	if (d.TLSCertFile == "") != (d.TLSPrivateKeyFile == "") {
 		wrong("serving certificate: the certificate file and the private key file belong together; set both or none")
@@ -266,32 +288,26 @@ func (c *Config) Validate() error {
 	if _, _, err := nodePortRange(d.ServiceNodePortRange); err != nil {
 		all = append(all, err)
 	}
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-		least time.Duration
-	}{
-		{"history", d.History, time.Second},
-		{"request timeout", d.RequestTimeout, time.Millisecond},
-		{"minimum request timeout", d.MinRequestTimeout, time.Second},
-		{"livez grace period", d.LivezGracePeriod, 0},
-		{"shutdown delay", d.ShutdownDelay, 0},
-		{"shutdown timeout", d.ShutdownTimeout, time.Millisecond},
-	} {
-		if f.value < f.least {
-			wrong("%s: %v is too short; use %v or more", f.name, f.value, f.least)
-		}
-	}
-	if d.MaxObjectBytes < 1 {
-		wrong("largest object: %d bytes; use a positive number", d.MaxObjectBytes)
+	all = append(all, outOfBounds(d.durations()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
+		limited[time.Duration]{flag: "min-request-timeout", at: &d.MinRequestTimeout, least: time.Second, most: longestTime}.valid())
+	if err := checkTokenLife(d.ServiceAccountMaxTokenExpiration); err != nil {
+		wrong("--service-account-max-token-expiration: %w", err)
 	}
 	if d.MaxRequestBytes < d.MaxObjectBytes {
-		wrong("largest request: %d bytes is less than the largest object (%d); raise one or lower the other", d.MaxRequestBytes, d.MaxObjectBytes)
+		wrong("--max-request-bytes: %d bytes is less than the largest object (--max-object-bytes, %d); raise one or lower the other", d.MaxRequestBytes, d.MaxObjectBytes)
 	}
 	if err := controller.Check(d.Controllers); err != nil {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// checkTokenLife reports a bound that cuts tokens shorter than 1.25 lets anybody.
+func checkTokenLife(d time.Duration) error {
+	if d != 0 && (d < time.Hour || d > longestTime) {
+		return fmt.Errorf("%v is out of range; use %v to %v, or 0 for no bound", d, time.Hour, longestTime)
+	}
+	return nil
 }
 
 // now is the time of day. The configuration has its defaults.
@@ -333,20 +349,27 @@ func tlsVersion(name string) (uint16, error) {
 	return 0, fmt.Errorf("least TLS version: %q is not served; use VersionTLS12 or VersionTLS13", name)
 }
 
-// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; nil
-// for no names.
+// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; no
+// names are all suites that encrypt and authenticate in one step (AEAD) with keys
+// that later theft does not reveal (ECDHE). Only these are served. The suites of
+// TLS 1.3 are always on; they may be named.
 func cipherSuites(names []string) ([]uint16, error) {
 	var ids []uint16
-	for _, name := range names {
-		i := slices.IndexFunc(tls.CipherSuites(), func(s *tls.CipherSuite) bool { return s.Name == name })
-		if i < 0 {
-			var known []string
-			for _, s := range tls.CipherSuites() {
-				known = append(known, s.Name)
-			}
-			return nil, fmt.Errorf("TLS cipher suite %q is unknown or not secure; use some of %s", name, strings.Join(known, ", "))
+	var known []string
+	for _, s := range tls.CipherSuites() {
+		old := slices.Contains(s.SupportedVersions, tls.VersionTLS12)
+		if old && !(strings.HasPrefix(s.Name, "TLS_ECDHE_") && (strings.Contains(s.Name, "_GCM_") || strings.Contains(s.Name, "_CHACHA20_POLY1305_"))) {
+			continue
 		}
-		ids = append(ids, tls.CipherSuites()[i].ID)
+		known = append(known, s.Name)
+		if len(names) == 0 || slices.Contains(names, s.Name) {
+			ids = append(ids, s.ID)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("TLS cipher suite %q is unknown or not safe enough to be served; use some of %s", name, strings.Join(known, ", "))
+		}
 	}
 	return ids, nil
 }

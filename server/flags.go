@@ -1,10 +1,7 @@
 package server
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -15,7 +12,7 @@ import (
 // 1.25 under their names, and a few of our own. The flags write to c, whose
 // unset fields get the defaults of the command line first (a fixed port and a
 // data directory, which Config has no defaults for). The other flags of
-// kube-apiserver are accepted; see Ineffective.
+// kube-apiserver exist without effect; see CheckFlags.
 //
 // Words may be joined by underscores in place of dashes, as kube-apiserver has it.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
@@ -30,7 +27,6 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	})
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the store, the certificates made by the server and the administrator's kubeconfig")
 	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
-	fs.DurationVar(&c.History, "history", c.History, "how long old revisions can be read and watches resumed")
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig, "what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
 	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, featureHelp())
@@ -39,7 +35,6 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 
 	fs.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "IP address to listen on; 0.0.0.0 for all of this machine's")
 	fs.StringVar(&c.AdvertiseAddress, "advertise-address", c.AdvertiseAddress, "IP address that clients inside the cluster reach the server at (default: --bind-address, or one of this machine's)")
-	fs.IntVar(&c.SecurePort, "secure-port", c.SecurePort, "port to listen on; 0 for any free one")
 	fs.StringVar(&c.TLSCertFile, "tls-cert-file", c.TLSCertFile, "serving certificate with its chain, PEM; made by the server when not given")
 	fs.StringVar(&c.TLSPrivateKeyFile, "tls-private-key-file", c.TLSPrivateKeyFile, "private key of --tls-cert-file, PEM")
 	fs.StringVar(&c.CertDir, "cert-dir", c.CertDir, "where certificates made by the server are kept (default <data-dir>/pki)")
@@ -57,27 +52,27 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
 	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
-	fs.StringVar(&c.ServiceAccountIssuer, "service-account-issuer", c.ServiceAccountIssuer, "what the tokens of service accounts call their issuer")
+	fs.Var(&first{value: &c.ServiceAccountIssuer}, "service-account-issuer", "what the tokens of service accounts call their issuer; of several the first")
+	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")
+	fs.Var((*expiration)(&c.ServiceAccountMaxTokenExpiration), "service-account-max-token-expiration", "longest life of a token of a service account, at least 1h; longer ones are shortened; 0 for no bound")
 	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
-	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that are on; all are anyway")
+	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that have to be on; all that there are are on anyway, others are an error")
+	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
+	fs.Var((*bound)(&c.UnreachableTolerationSeconds), "default-unreachable-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not reachable")
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")
 	fs.StringVar(&c.ServiceNodePortRange, "service-node-port-range", c.ServiceNodePortRange, "ports that node ports are taken from: FIRST-LAST, or FIRST+COUNT")
 
-	fs.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout, "longest time for a request that is not a watch")
 	fs.Var((*seconds)(&c.MinRequestTimeout), "min-request-timeout", "seconds that a watch stays open at least")
 	fs.Var((*bound)(&c.MaxRequestsInflight), "max-requests-inflight", "reading requests that may run at once; 0 for no bound")
 	fs.Var((*bound)(&c.MaxMutatingRequestsInflight), "max-mutating-requests-inflight", "writing requests that may run at once; 0 for no bound")
-	fs.Int64Var(&c.MaxRequestBytes, "max-request-bytes", c.MaxRequestBytes, "largest body of a request")
-	fs.Int64Var(&c.ListMemoryBytes, "list-memory-bytes", c.ListMemoryBytes, "memory for lists that have to be gathered before they are sent, all together")
-	fs.Int64Var(&c.MaxObjectBytes, "max-object-bytes", c.MaxObjectBytes, "largest object as it is stored")
-	fs.DurationVar(&c.LivezGracePeriod, "livez-grace-period", c.LivezGracePeriod, "time after the start in which /livez counts unfinished start-up steps as healthy")
-	fs.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay, "how long to go on serving, with /readyz failing, before a shutdown")
-	fs.DurationVar(&c.ShutdownTimeout, "shutdown-timeout", c.ShutdownTimeout, "how long requests in flight may take in a shutdown")
 	fs.Var((*negated)(&c.DisablePriorityAndFairness), "enable-priority-and-fairness", "keep flow schemas and priority levels as every cluster has them")
 	fs.Lookup("enable-priority-and-fairness").NoOptDefVal = "true"
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"
 
+	addLimited(fs, c.durations())
+	addLimited(fs, c.sizes())
+	addLimited(fs, c.counts())
 	addInertFlags(fs)
 }
 
@@ -90,47 +85,9 @@ func (c *Config) setCommandLineDefaults() {
 	*c = d
 }
 
-// negated is a boolean flag for a field that says the opposite.
-type negated bool
-
-func (v *negated) String() string { return strconv.FormatBool(!bool(*v)) }
-func (v *negated) Type() string   { return "bool" }
-func (v *negated) Set(text string) error {
-	b, err := strconv.ParseBool(text)
-	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", text)
+// addLimited defines the flags of fields with bounds.
+func addLimited[T number](fs *pflag.FlagSet, list []limited[T]) {
+	for _, v := range list {
+		fs.Var(v, v.flag, v.help)
 	}
-	*v = negated(!b)
-	return nil
-}
-
-// seconds is a flag with a whole number of seconds for a duration.
-type seconds time.Duration
-
-func (v *seconds) String() string { return strconv.FormatInt(int64(time.Duration(*v)/time.Second), 10) }
-func (v *seconds) Type() string   { return "int" }
-func (v *seconds) Set(text string) error {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 1 {
-		return fmt.Errorf("%q is not a whole number of seconds above 0", text)
-	}
-	*v = seconds(time.Duration(n) * time.Second)
-	return nil
-}
-
-// bound is a flag for a limit that 0 lifts, which the field says with -1.
-type bound int
-
-func (v *bound) String() string { return strconv.Itoa(max(int(*v), 0)) }
-func (v *bound) Type() string   { return "int" }
-func (v *bound) Set(text string) error {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 0 {
-		return fmt.Errorf("%q is not a whole number from 0", text)
-	}
-	if n == 0 {
-		n = -1
-	}
-	*v = bound(n)
-	return nil
 }

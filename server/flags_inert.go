@@ -1,104 +1,200 @@
 package server
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
 
-// inertSwitches are the boolean flags of kube-apiserver 1.25 that have no effect
-// here. The list also has those that were deprecated or added around that
-// release, so that a command line that once worked is not refused.
-const inertSwitches = `
-	aggregator-reject-forwarding-redirect allow-privileged
-	audit-log-batch-throttle-enable audit-log-compress audit-log-truncate-enabled
-	audit-webhook-batch-throttle-enable audit-webhook-truncate-enabled
-	contention-profiling
-	enable-aggregator-routing enable-bootstrap-token-auth enable-garbage-collector enable-logs-handler
-	encryption-provider-config-automatic-reload experimental-logging-sanitization
-	kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
-	service-account-extend-token-expiration service-account-lookup shutdown-send-retry-after watch-cache
-	add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers
-`
+// inertFlags are flags of kube-apiserver 1.25 that have no effect here.
+type inertFlags struct {
+	switches, options string // names, with spaces between
 
-// inertOptions are the flags with a value that have no effect here.
-const inertOptions = `
-	admission-control-config-file admission-control allow-metric-labels api-audiences apiserver-count
-	audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst
-	audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode
-	audit-log-path audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version audit-policy-file
-	audit-webhook-batch-buffer-size audit-webhook-batch-max-size audit-webhook-batch-max-wait
-	audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps audit-webhook-config-file
-	audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size
-	audit-webhook-truncate-max-event-size audit-webhook-version
-	authentication-token-webhook-cache-ttl authentication-token-webhook-config-file authentication-token-webhook-version
-	authorization-policy-file authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl
-	authorization-webhook-config-file authorization-webhook-version azure-container-registry-config
-	cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
-	default-not-ready-toleration-seconds default-unreachable-toleration-seconds default-watch-cache-size
-	delete-collection-workers disabled-metrics
-	egress-selector-config-file encryption-provider-config endpoint-reconciler-type
-	etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
-	etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
-	event-ttl external-hostname goaway-chance http2-max-streams-per-connection
-	identity-lease-duration-seconds identity-lease-renew-interval-seconds
-	kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port
-	kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
-	lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
-	log-json-info-buffer-size logging-format
-	master-service-namespace max-connection-bytes-per-sec
-	oidc-ca-file oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim
-	oidc-signing-algs oidc-username-claim oidc-username-prefix
-	proxy-client-cert-file proxy-client-key-file
-	service-account-api-audiences service-account-jwks-uri service-account-key-file
-	service-account-max-token-expiration
-	stderrthreshold storage-backend storage-media-type
-	strict-transport-security-directives target-ram-mb tls-sni-cert-key tracing-config-file vmodule watch-cache-sizes
-`
-
-// addInertFlags defines the flags that are accepted without effect, hidden from
-// the help.
-func addInertFlags(fs *pflag.FlagSet) {
-	for name := range strings.FieldsSeq(inertOptions) {
-		fs.VarPF(inert("string"), name, "", "has no effect").Hidden = true
-	}
-	for name := range strings.FieldsSeq(inertSwitches) {
-		f := fs.VarPF(inert("bool"), name, "", "has no effect")
-		f.NoOptDefVal = "true" // or the next argument would be taken for the value
-		f.Hidden = true
-	}
+	// refusal says why the server does not start with them, and what to do; "" for
+	// flags that it starts with.
+	refusal string
+	// without says what is not there, for the log, when the server starts with them.
+	without string
 }
 
-// Ineffective returns the names of the flags on a parsed command line that have
-// no effect ("--etcd-servers"), sorted. They exist so that the command line of a
-// kube-apiserver works as it is; whoever parses it should warn of them.
-func Ineffective(fs *pflag.FlagSet) []string {
-	var names []string
+// inert are all of them. The lists also have those that were deprecated or added
+// around that release, so that a command line that once worked is understood.
+//
+// Whether a flag is refused follows from what its absence would do. A flag that
+// closes, records or encrypts something is relied upon: without effect it leaves
+// open what is thought closed, and nobody notices. A flag that opens something (a
+// way to log in, a right) is not there in a way that its user notices at once.
+var inert = []inertFlags{
+	{
+		switches: `audit-log-batch-throttle-enable audit-log-compress audit-log-truncate-enabled audit-webhook-batch-throttle-enable
+			audit-webhook-truncate-enabled`,
+		options: `audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst
+			audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode
+			audit-log-path audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version audit-policy-file
+			audit-webhook-batch-buffer-size audit-webhook-batch-max-size audit-webhook-batch-max-wait
+			audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps audit-webhook-config-file
+			audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size
+			audit-webhook-truncate-max-event-size audit-webhook-version`,
+		refusal: "this server keeps no audit log; leave it out (--log-level=debug logs a line for every request)",
+	}, {
+		switches: "encryption-provider-config-automatic-reload",
+		options:  "encryption-provider-config",
+		refusal:  "this server does not encrypt what it stores; leave it out, and keep --data-dir on an encrypted disk",
+	}, {
+		options: "admission-control admission-control-config-file",
+		refusal: "this server has no admission plug-ins that are configured; leave it out (--enable-admission-plugins and --disable-admission-plugins name those that there are)",
+	}, {
+		options: "authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl authorization-webhook-config-file authorization-webhook-version",
+		refusal: "this server asks no webhook who may do what; leave it out",
+	}, {
+		options: "strict-transport-security-directives",
+		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
+	}, {
+		options: "tls-sni-cert-key",
+		refusal: "this server shows one certificate to all; leave it out, and let that of --tls-cert-file have all names",
+	}, {
+		switches: "enable-bootstrap-token-auth",
+		options: `authentication-token-webhook-cache-ttl authentication-token-webhook-config-file authentication-token-webhook-version
+			oidc-ca-file oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim
+			oidc-signing-algs oidc-username-claim oidc-username-prefix
+			service-account-key-file`,
+		without: "nobody logs in by these flags yet; client certificates and --token-auth-file work",
+	}, {
+		options: "authorization-policy-file",
+		without: "nobody gets a right by these flags yet",
+	}, {
+		switches: `aggregator-reject-forwarding-redirect contention-profiling
+			enable-aggregator-routing enable-garbage-collector enable-logs-handler experimental-logging-sanitization
+			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
+			service-account-extend-token-expiration service-account-lookup shutdown-send-retry-after watch-cache
+			add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
+		options: `allow-metric-labels apiserver-count azure-container-registry-config
+			cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
+			default-watch-cache-size delete-collection-workers disabled-metrics egress-selector-config-file endpoint-reconciler-type
+			etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
+			etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
+			event-ttl external-hostname goaway-chance
+			identity-lease-duration-seconds identity-lease-renew-interval-seconds
+			kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port
+			kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
+			lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
+			log-json-info-buffer-size master-service-namespace max-connection-bytes-per-sec
+			proxy-client-cert-file proxy-client-key-file service-account-jwks-uri
+			stderrthreshold storage-backend storage-media-type
+			target-ram-mb tracing-config-file vmodule watch-cache-sizes`,
+		without: "these flags have no effect on this server",
+	},
+}
+
+// without what of requestheader flags: they are told to extension servers only.
+const (
+	toldFlags   = "requestheader-"
+	withoutTold = "nobody logs in by these flags yet; extension servers are told of them"
+)
+
+// addInertFlags defines the flags that have no effect, hidden from the help.
+func addInertFlags(fs *pflag.FlagSet) {
+	for i := range inert {
+		for name := range strings.FieldsSeq(inert[i].options) {
+			fs.VarPF(&inertValue{flags: &inert[i]}, name, "", "has no effect").Hidden = true
+		}
+		for name := range strings.FieldsSeq(inert[i].switches) {
+			f := fs.VarPF(&inertValue{flags: &inert[i], on: new(bool)}, name, "", "has no effect")
+			f.NoOptDefVal = "true" // or the next argument would be taken for the value
+			f.Hidden = true
+		}
+	}
+	f := fs.VarPF(new(mustBeTrue), "allow-privileged", "", "has to be true: privileged containers are not refused")
+	f.NoOptDefVal = "true"
+	f.Hidden = true
+}
+
+// Ineffective are flags of a command line that have no effect.
+type Ineffective struct {
+	Flags []string // "--etcd-servers", sorted
+	What  string   // is not there because of it
+}
+
+// CheckFlags looks at a parsed command line for flags that have no effect. They
+// exist so that the command line of a kube-apiserver works as far as it can: whoever
+// parses it should warn of those that are returned. The error names the flags that
+// would leave something unprotected; a server must not be started with them.
+func CheckFlags(fs *pflag.FlagSet) ([]Ineffective, error) {
+	var refusals []error
+	var found []Ineffective
+	for i := range inert {
+		var names []string
+		fs.Visit(func(f *pflag.Flag) {
+			if v, ok := f.Value.(*inertValue); ok && v.flags == &inert[i] && (v.set() || v.flags.refusal == "") {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		switch {
+		case names == nil:
+		case inert[i].refusal != "":
+			refusals = append(refusals, fmt.Errorf("%s: %s", strings.Join(names, " "), inert[i].refusal))
+		default:
+			found = append(found, Ineffective{names, inert[i].without})
+		}
+	}
+	var told []string
 	fs.Visit(func(f *pflag.Flag) {
-		if _, ok := f.Value.(inert); ok || strings.HasPrefix(f.Name, told) {
-			names = append(names, "--"+f.Name)
+		if strings.HasPrefix(f.Name, toldFlags) {
+			told = append(told, "--"+f.Name)
 		}
 	})
-	return names
+	if told != nil {
+		found = slices.Insert(found, 0, Ineffective{told, withoutTold})
+	}
+	return found, errors.Join(refusals...)
 }
 
-// told begins the names of flags that are only told to extension servers: nobody
-// is logged in by them.
-const told = "requestheader-"
+// inertValue is the value of a flag without effect.
+type inertValue struct {
+	flags *inertFlags
+	on    *bool // the value of a switch; nil for flags of other types
+	given bool  // some text that is not empty
+}
 
-// inert is the value of a flag without effect; it holds the flag's type.
-type inert string
+// set reports whether the flag asks for something.
+func (v *inertValue) set() bool { return v.given || v.on != nil && *v.on }
 
-func (v inert) String() string { return "" }
-func (v inert) Type() string   { return string(v) }
-func (v inert) Set(text string) error {
-	if v != "bool" {
+func (v *inertValue) String() string { return "" }
+func (v *inertValue) Type() string {
+	if v.on != nil {
+		return "bool"
+	}
+	return "string"
+}
+func (v *inertValue) Set(text string) error {
+	if v.on == nil {
+		v.given = v.given || text != ""
 		return nil
 	}
-	if _, err := strconv.ParseBool(text); err != nil {
+	on, err := strconv.ParseBool(text)
+	if err != nil {
 		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	*v.on = on
+	return nil
+}
+
+// mustBeTrue is a switch that cannot be turned off.
+type mustBeTrue struct{}
+
+func (*mustBeTrue) String() string { return "" }
+func (*mustBeTrue) Type() string   { return "bool" }
+func (*mustBeTrue) Set(text string) error {
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	if !on {
+		return errors.New("this server does not refuse privileged containers; leave the flag out, and refuse them with a policy of your own")
 	}
 	return nil
 }

@@ -37,6 +37,12 @@ func TestFlags(t *testing.T) {
 		{"--min-request-timeout=60 --request-timeout=5s", func(c *Config) bool { return c.MinRequestTimeout == time.Minute && c.RequestTimeout == 5*time.Second }},
 		{"--token_auth_file=x --client-ca-file y", func(c *Config) bool { return c.TokenAuthFile == "x" && c.ClientCAFile == "y" }},
 		{"--controllers=*,-garbagecollector", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "-garbagecollector"}) }},
+		{"--service-account-issuer=a --service-account-issuer=b --api-audiences=c,d", func(c *Config) bool {
+			return c.ServiceAccountIssuer == "a" && slices.Equal(c.APIAudiences, []string{"c", "d"})
+		}},
+		{"--default-not-ready-toleration-seconds=0 --service-account-max-token-expiration=2h", func(c *Config) bool {
+			return c.NotReadyTolerationSeconds == -1 && c.UnreachableTolerationSeconds == 300 && c.ServiceAccountMaxTokenExpiration == 2*time.Hour
+		}},
 		{"--write-kubeconfig=k --in-memory", func(c *Config) bool { return c.KubeconfigFile == "k" && c.InMemory }},
 	} {
 		cfg, _, err := parse(c.line)
@@ -50,19 +56,23 @@ func TestFlags(t *testing.T) {
 
 func TestFlagErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		"--etcd-server=x":              "unknown flag --etcd-server; did you mean --etcd-servers?",
-		"--secureport=1":               "unknown flag --secureport; did you mean --secure-port?",
-		"--data_dirs=1":                "did you mean --data-dir?",
-		"--complete-nonsense-here":     "unknown flag --complete-nonsense-here; see --help",
-		"-q":                           "unknown flag -q; see --help",
-		"--anonymous-auth=maybe":       `"maybe" is neither true nor false`,
-		"--allow-privileged=maybe":     `"maybe" is neither true nor false`,
-		"--min-request-timeout=1s":     `"1s" is not a whole number of seconds`,
-		"--max-requests-inflight=-1":   `"-1" is not a whole number from 0`,
-		"--secure-port":                "flag needs an argument",
-		"--request-timeout=forever":    "invalid",
-		"--service-account-key-file":   "flag needs an argument",
-		"--max-request-bytes=-1 --x=1": "unknown flag --x",
+		"--etcd-server=x":                            "unknown flag --etcd-server; did you mean --etcd-servers?",
+		"--secureport=1":                             "unknown flag --secureport; did you mean --secure-port?",
+		"--data_dirs=1":                              "did you mean --data-dir?",
+		"--complete-nonsense-here":                   "unknown flag --complete-nonsense-here; see --help",
+		"-q":                                         "unknown flag -q; see --help",
+		"--anonymous-auth=maybe":                     `"maybe" is neither true nor false`,
+		"--allow-privileged=maybe":                   `"maybe" is neither true nor false`,
+		"--min-request-timeout=1s":                   `"1s" is not a whole number of seconds`,
+		"--max-requests-inflight=-1":                 `"-1" is not a whole number from 0`,
+		"--secure-port":                              "flag needs an argument",
+		"--request-timeout=forever":                  "invalid",
+		"--service-account-key-file":                 "flag needs an argument",
+		"--max-object-bytes=7 --x=1":                 "unknown flag --x",
+		"--allow-privileged=false":                   "does not refuse privileged containers",
+		"--history=5":                                `"5" is not a duration; write it like 90s`,
+		"--list-memory-bytes=1e6":                    `"1e6" is not a whole number`,
+		"--service-account-max-token-expiration=59m": `59m0s is out of range; use 1h0m0s to`,
 	} {
 		_, fs, err := parse(line)
 		if err == nil {
@@ -73,22 +83,86 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
+// TestFlagRanges: every flag with a number or a time has bounds, and says so by its
+// name.
+func TestFlagRanges(t *testing.T) {
+	_, fs, _ := parse("")
+	numbers := 0
+	fs.VisitAll(func(f *pflag.Flag) {
+		if kind := f.Value.Type(); kind != "int" && kind != "int64" && kind != "duration" {
+			return
+		}
+		numbers++
+		for _, value := range []string{"-1", "-1s", "99999999999999999999", "9999999h", "x", ""} {
+			_, _, err := parse("--" + f.Name + "=" + value)
+			if err == nil || !strings.Contains(err.Error(), `"--`+f.Name+`" flag: `) {
+				t.Errorf("--%s=%s: %v", f.Name, value, err)
+			}
+		}
+	})
+	if numbers < 16 {
+		t.Errorf("only %d flags hold a number", numbers)
+	}
+	for _, line := range []string{"--history=0", "--request-timeout=0s", "--list-memory-bytes=0", "--max-object-bytes=0", "--max-request-bytes=2147483648",
+		"--secure-port=65536", "--http2-max-streams-per-connection=0", "--min-request-timeout=0"} {
+		if _, _, err := parse(line); err == nil {
+			t.Errorf("%s is accepted", line)
+		}
+	}
+}
+
 func TestInertFlags(t *testing.T) {
 	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
-		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true")
+		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true --requestheader-client-ca-file=x " +
+		"--authorization-policy-file=x --encryption-provider-config= --audit-log-compress=false")
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
-	want := []string{"--allow-privileged", "--enable-bootstrap-token-auth", "--etcd-servers", "--oidc-required-claim",
-		"--service-account-key-file", "--watch-cache"}
-	if got := Ineffective(fs); !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+	got, err := CheckFlags(fs)
+	var names []string
+	for _, f := range got {
+		names = append(names, strings.Join(f.Flags, " "))
+		if len(f.What) < 20 {
+			t.Errorf("%v: %q", f.Flags, f.What)
+		}
 	}
-	if _, fs, _ := parse("--secure-port=1"); Ineffective(fs) != nil {
-		t.Error("a flag with effect is reported")
+	want := []string{"--requestheader-client-ca-file", "--enable-bootstrap-token-auth --oidc-required-claim --service-account-key-file",
+		"--authorization-policy-file", "--etcd-servers --watch-cache"}
+	if err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
+	}
+	_, fs, _ = parse("--secure-port=1 --allow-privileged=true")
+	if got, err := CheckFlags(fs); got != nil || err != nil {
+		t.Errorf("a flag with effect is reported: %v, %v", got, err)
 	}
 	if usage := fs.FlagUsages(); strings.Contains(usage, "etcd") || !strings.Contains(usage, "--secure-port int") {
 		t.Errorf("help: %s", usage)
+	}
+}
+
+// TestRefusedFlags: what whoever sets a flag relies on is there, or the server does
+// not start.
+func TestRefusedFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"--audit-log-path=- --audit-policy-file=x":         "--audit-log-path --audit-policy-file: this server keeps no audit log; leave it out",
+		"--audit-log-compress":                             "--audit-log-compress: this server keeps no audit log",
+		"--audit-webhook-config-file=x --etcd-servers=x":   "--audit-webhook-config-file: this server keeps no audit log",
+		"--encryption-provider-config=x":                   "does not encrypt what it stores",
+		"--encryption_provider_config_automatic_reload":    "does not encrypt what it stores",
+		"--admission-control=PodSecurity":                  "no admission plug-ins that are configured",
+		"--admission-control-config-file=x":                "no admission plug-ins that are configured",
+		"--authorization-webhook-config-file=x":            "asks no webhook",
+		"--tls-sni-cert-key=a,b":                           "one certificate",
+		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
+	} {
+		_, fs, err := parse(line)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if _, err := CheckFlags(fs); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "leave it out") {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
 	}
 }
 
@@ -106,8 +180,8 @@ func TestConformanceFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(Ineffective(fs)); n != 19 {
-		t.Errorf("%d flags without effect: %v", n, Ineffective(fs))
+	if found, err := CheckFlags(fs); err != nil || len(found) != 3 {
+		t.Errorf("%v: flags without effect: %v", err, found)
 	}
 }
 

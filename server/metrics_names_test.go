@@ -76,6 +76,15 @@ func TestMetricsHaveUpstreamNames(t *testing.T) {
 	}
 }
 
+// A counter is named as one, so that nobody takes it for the state of something.
+func TestCountersEndInTotal(t *testing.T) {
+	for line := range strings.Lines(string(startServer(t, nil).get("/metrics").body)) {
+		if words := strings.Fields(line); len(words) == 4 && words[1] == "TYPE" && (words[3] == "counter") != strings.HasSuffix(words[2], "_total") {
+			t.Errorf("the %s is called %s", words[3], words[2])
+		}
+	}
+}
+
 // Somebody without rights makes figures grow by next to nothing, however many
 // resources, verbs and options they are refused.
 func TestRefusedRequestsAreFewSeries(t *testing.T) {

@@ -21,7 +21,7 @@ func figure(name, help string, kind prometheus.ValueType, value func(*store.Stat
 }
 
 var storeFigureTable = []storeFigure{
-	figure("revision", "The newest revision.", prometheus.CounterValue, func(s *store.Stats) float64 { return float64(s.Current) }),
+	figure("revision", "The newest revision.", prometheus.GaugeValue, func(s *store.Stats) float64 { return float64(s.Current) }),
 	figure("oldest_revision", "The oldest revision that can be read, 0 for all.", prometheus.GaugeValue, func(s *store.Stats) float64 { return float64(s.Oldest) }),
 	figure("disk_bytes", "Size of the store's files.", prometheus.GaugeValue, func(s *store.Stats) float64 { return float64(s.DiskBytes) }),
 	figure("log_bytes", "Size of the log of writes that are not in sorted files yet.", prometheus.GaugeValue, func(s *store.Stats) float64 { return float64(s.LogBytes) }),

@@ -7,6 +7,7 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -209,7 +210,8 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.classes = newClassCache(s.store, prefixOf(s.priorityClasses, ""))
-	s.admission = admission.New(objects{s}, cfg.DisableAdmissionPlugins)
+	s.admission = admission.New(objects{s}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
+		NotReadySeconds: int64(max(cfg.NotReadyTolerationSeconds, 0)), UnreachableSeconds: int64(max(cfg.UnreachableTolerationSeconds, 0))})
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
@@ -255,12 +257,12 @@ func (s *Server) listen() error {
 	}
 	s.http = &http.Server{
 		Handler:           s.routes(),
-		TLSConfig:         tlsConfig,
+		TLSConfig:         &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return tlsConfig, nil }},
 		ConnContext:       withTogether,
 		ReadHeaderTimeout: s.cfg.durations.Header,
 		IdleTimeout:       s.cfg.durations.Idle,
 		MaxHeaderBytes:    1 << 20,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: s.cfg.MaxStreamsPerConnection},
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	return nil

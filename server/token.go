@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -43,7 +44,7 @@ func (s *Server) requestToken(r *request) error {
 
 	token := authn.AccountToken{Namespace: t.namespace, Account: referenceTo(account), From: s.cfg.now()}
 	if spec.Get("audiences").Len() == 0 {
-		spec.SetArray("audiences").AppendString(s.cfg.ServiceAccountIssuer)
+		setTexts(spec, "audiences", s.cfg.APIAudiences)
 	}
 	for _, a := range spec.Get("audiences").Elements() {
 		token.Audiences = append(token.Audiences, a.Text())
@@ -52,6 +53,11 @@ func (s *Server) requestToken(r *request) error {
 		return err
 	}
 	seconds, _ := spec.Get("expirationSeconds").Int()
+	if most := int64(s.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
+		r.warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
+		seconds = most
+		spec.SetInt("expirationSeconds", seconds)
+	}
 	token.To = token.From.Add(time.Duration(seconds) * time.Second)
 	text, err := s.tokens.Issue(token)
 	if err != nil {

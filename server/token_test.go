@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/server"
 )
 
 const accountsPath = "/api/v1/namespaces/default/serviceaccounts"
@@ -53,5 +56,28 @@ func TestTokenRequest(t *testing.T) {
 	}
 	if h.get(accountsPath+"/robot").field(t, "metadata.name") != "robot" {
 		t.Error("the account is gone")
+	}
+}
+
+// TestAudiences: tokens are for the audiences of the server, reviews ask for one
+// of them, and a token lives no longer than the server lets it.
+func TestAudiences(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		c.APIAudiences, c.ServiceAccountMaxTokenExpiration = []string{"api", "other"}, time.Hour
+	})
+	h.post(accountsPath, `{"metadata":{"name":"robot"}}`).expect(t, 201, "")
+	got := h.post(accountsPath+"/robot/token", `{"spec":{"expirationSeconds":7200}}`)
+	got.expect(t, 201, "")
+	if got.field(t, "spec.audiences.0") != "api" || got.field(t, "spec.audiences.1") != "other" || got.field(t, "spec.expirationSeconds") != 3600.0 ||
+		!strings.Contains(got.header.Get("Warning"), "shortened to 3600 seconds") {
+		t.Errorf("%v %s", got.header, got.body)
+	}
+	const reviews = "/apis/authentication.k8s.io/v1/tokenreviews"
+	for asked, want := range map[string][]any{"[]": {"api", "other"}, `["other","x"]`: {"other", nil}, `["x"]`: {nil, nil}} {
+		got := h.post(reviews, `{"spec":{"token":"`+adminToken+`","audiences":`+asked+`}}`)
+		authenticated, _ := got.field(t, "status.authenticated").(bool)
+		if got.field(t, "status.audiences.0") != want[0] || got.field(t, "status.audiences.1") != want[1] || authenticated != (want[0] != nil) {
+			t.Errorf("%s: %s", asked, got.body)
+		}
 	}
 }

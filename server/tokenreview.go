@@ -1,8 +1,8 @@
 package server
 
 import (
-	"context"
 	"net/http"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -49,7 +49,11 @@ func (s *Server) reviewToken(r *request) error {
 		}
 		status := obj.SetObject("status")
 		user := status.SetObject("user")
-		known, err := s.whose(r.ctx, token, spec.Get("audiences"))
+		audiences := s.audiences(spec.Get("audiences"))
+		if len(audiences) == 0 {
+			return nil
+		}
+		known, err := s.tokenUsers.AuthenticateToken(r.ctx, token)
 		if err != nil {
 			status.SetString("error", err.Error())
 		}
@@ -57,23 +61,25 @@ func (s *Server) reviewToken(r *request) error {
 			return nil
 		}
 		status.SetBool("authenticated", true)
-		status.SetArray("audiences").AppendString(s.cfg.ServiceAccountIssuer)
+		setTexts(status, "audiences", audiences)
 		writeUser(user, known)
 		return nil
 	})
 }
 
-// whose returns the user of a token that is meant for one of the audiences, or
-// nil. All tokens that the server knows are meant for itself.
-func (s *Server) whose(ctx context.Context, token string, audiences document.Value) (*authn.User, error) {
-	meant := audiences.Len() == 0
-	for _, a := range audiences.Elements() {
-		meant = meant || a.Equals(s.cfg.ServiceAccountIssuer)
+// audiences are those of a review that are this server, all of its own when the
+// review names none. All tokens that the server knows are meant for itself.
+func (s *Server) audiences(asked document.Value) []string {
+	if asked.Len() == 0 {
+		return s.cfg.APIAudiences
 	}
-	if !meant {
-		return nil, nil
+	var own []string
+	for _, a := range asked.Elements() {
+		if slices.Contains(s.cfg.APIAudiences, a.Text()) {
+			own = append(own, a.Text())
+		}
 	}
-	return s.tokenUsers.AuthenticateToken(ctx, token)
+	return own
 }
 
 // writeUser writes what is known of a user into a UserInfo.

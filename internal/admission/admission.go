@@ -88,17 +88,27 @@ func Names() []string {
 	return names
 }
 
+// Config says which plug-ins are on, and what some of them do.
+type Config struct {
+	// Disabled names the plug-ins that are off.
+	Disabled []string
+	// NotReadySeconds and UnreachableSeconds are how long a pod that says nothing
+	// about it stays on a node that is not ready or not reachable.
+	NotReadySeconds, UnreachableSeconds int64
+}
+
 // Chain asks the plug-ins that are on, one after the other.
 type Chain struct {
 	objects          Objects
+	config           Config
 	admitters, after []plugin // those that are on
 }
 
 // New returns the chain of all plug-ins but the disabled ones.
-func New(objects Objects, disabled []string) *Chain {
-	c := &Chain{objects: objects}
+func New(objects Objects, config Config) *Chain {
+	c := &Chain{objects: objects, config: config}
 	for _, p := range plugins {
-		if slices.Contains(disabled, p.name) {
+		if slices.Contains(config.Disabled, p.name) {
 			continue
 		}
 		if p.admit != nil {
@@ -133,18 +143,40 @@ func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	return nil
 }
 
+// builtIn are plug-ins of kube-apiserver 1.25 whose rules hold here without a
+// plug-in of that name: nothing is created in a namespace that is missing or ends.
+var builtIn = []string{"AlwaysAdmit", "NamespaceExists", "NamespaceLifecycle"}
+
 // upstream are the plug-ins of kube-apiserver 1.25 that this server does not
-// have; naming them is no mistake.
-var upstream = strings.Fields(`AlwaysAdmit AlwaysDeny AlwaysPullImages DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
+// have; they are off.
+var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
 	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger MutatingAdmissionWebhook
-	NamespaceAutoProvision NamespaceExists NamespaceLifecycle NodeRestriction OwnerReferencesPermissionEnforcement
+	NamespaceAutoProvision NodeRestriction OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
 	SecurityContextDeny ValidatingAdmissionWebhook`)
 
-// CheckNames refuses names that no plug-in has, here or in kube-apiserver 1.25.
-func CheckNames(names []string) error {
+// CheckEnabled refuses names of plug-ins that this server does not have: whoever
+// turns one on relies on what it does.
+func CheckEnabled(names []string) error {
+	if err := CheckDisabled(names); err != nil {
+		return err
+	}
+	var missing []string
 	for _, n := range names {
-		if !slices.Contains(Names(), n) && !slices.Contains(upstream, n) {
+		if slices.Contains(upstream, n) {
+			missing = append(missing, n)
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("this server does not have %s, and would let pass what they refuse; leave them out if that is not relied upon", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// CheckDisabled refuses names that no plug-in has, here or in kube-apiserver 1.25.
+func CheckDisabled(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(Names(), n) && !slices.Contains(upstream, n) && !slices.Contains(builtIn, n) {
 			return fmt.Errorf("there is no admission plug-in %q; this server has %s", n, strings.Join(Names(), ", "))
 		}
 	}

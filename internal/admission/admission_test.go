@@ -86,7 +86,7 @@ func admit(t *testing.T, w world, plural, yaml string, disabled ...string) (docu
 	t.Helper()
 	res := resource(t, plural)
 	obj := decode(t, res, yaml)
-	chain := admission.New(w, disabled)
+	chain := admission.New(w, admission.Config{Disabled: disabled, UnreachableSeconds: 300})
 	r := &admission.Request{Operation: admission.Create, Resource: res, Namespace: "shop", Object: obj}
 	if err := chain.Admit(context.Background(), r); err != nil {
 		return obj, err
@@ -135,6 +135,8 @@ func TestPlugins(t *testing.T) {
 		{"volume", nil, "persistentvolumes", "metadata: {name: c, finalizers: [a/b]}", "metadata finalizers", `["a/b","kubernetes.io/pv-protection"]`},
 		{"tolerations", account, "pods", pod + ", tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}]}", "spec tolerations",
 			`[{"key":"node.kubernetes.io/not-ready","operator":"Exists"},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}]`},
+		{"tolerations of its own time", account, "pods", pod + ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists}]}", "spec tolerations",
+			`[{"key":"node.kubernetes.io/unreachable","operator":"Exists"},{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":0}]`},
 		{"tolerates all", account, "pods", pod + ", tolerations: [{operator: Exists}]}", "spec tolerations", `[{"operator":"Exists"}]`},
 		{"no class", account, "pods", pod + "}", "spec priority", "0"},
 		{"preemption", account, "pods", pod + "}", "spec preemptionPolicy", `"PreemptLowerPriority"`},
@@ -212,18 +214,28 @@ func TestTokenIsMounted(t *testing.T) {
 func TestPriorityIsKeptOnUpdate(t *testing.T) {
 	res := resource(t, "pods")
 	obj, old := decode(t, res, pod+"}"), decode(t, res, pod+", priority: 5, preemptionPolicy: Never}")
-	err := admission.New(world{}, nil).Admit(context.Background(), &admission.Request{Operation: admission.Update, Resource: res, Object: obj, Old: old})
+	err := admission.New(world{}, admission.Config{}).Admit(context.Background(), &admission.Request{Operation: admission.Update, Resource: res, Object: obj, Old: old})
 	if n, _ := obj.Get("spec").Get("priority").Int(); err != nil || n != 5 || !obj.Get("spec").Get("preemptionPolicy").Equals("Never") {
 		t.Errorf("%v: %s", err, obj.AppendJSON(nil))
 	}
 }
 
 func TestNames(t *testing.T) {
-	if err := admission.CheckNames(append(admission.Names(), "LimitRanger")); err != nil {
-		t.Error(err)
-	}
-	if err := admission.CheckNames([]string{"ServiceAcount"}); err == nil || !strings.Contains(err.Error(), "ServiceAccount") {
-		t.Errorf("a misspelled name: %v", err)
+	for _, c := range []struct {
+		check func([]string) error
+		name  string
+		want  string // "": no error
+	}{
+		{admission.CheckEnabled, "ServiceAccount", ""}, {admission.CheckEnabled, "NamespaceLifecycle", ""},
+		{admission.CheckEnabled, "ServiceAcount", "this server has ServiceAccount"},
+		{admission.CheckEnabled, "PodSecurity", "does not have PodSecurity"}, {admission.CheckEnabled, "ValidatingAdmissionWebhook", "would let pass"},
+		{admission.CheckDisabled, "ServiceAccount", ""}, {admission.CheckDisabled, "PodSecurity", ""}, {admission.CheckDisabled, "NamespaceLifecycle", ""},
+		{admission.CheckDisabled, "ServiceAcount", "this server has ServiceAccount"},
+	} {
+		err := c.check(append(admission.Names(), c.name))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
 	}
 }
 
@@ -231,7 +243,7 @@ func TestNames(t *testing.T) {
 func TestBrokenStore(t *testing.T) {
 	broken := errors.New("disk")
 	res := resource(t, "pods")
-	err := admission.New(failing{broken}, nil).Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Object: decode(t, res, pod+"}")})
+	err := admission.New(failing{broken}, admission.Config{}).Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Object: decode(t, res, pod+"}")})
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}

@@ -50,7 +50,7 @@ func TestSigners(t *testing.T) {
 		{name: "the request itself", next: issued, user: bob},
 	} {
 		res := resource(t, "certificatesigningrequests")
-		chain := admission.New(world{"signers/bob/" + c.allowed: ""}, []string{c.disabled})
+		chain := admission.New(world{"signers/bob/" + c.allowed: ""}, admission.Config{Disabled: []string{c.disabled}})
 		err := chain.Check(context.Background(), &admission.Request{Operation: admission.Update, Resource: res, Subresource: c.endpoint,
 			User: c.user, Object: decode(t, res, c.next), Old: decode(t, res, pending)})
 		if got := text(err); got != c.want {
@@ -80,7 +80,7 @@ func TestSubjectsOfClientCertificates(t *testing.T) {
 		{client, "eA==", refused + "failed to parse CSR: PEM block type must be CERTIFICATE REQUEST"},
 	} {
 		res := resource(t, "certificatesigningrequests")
-		err := admission.New(world{}, nil).Check(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Old: document.Value{},
+		err := admission.New(world{}, admission.Config{}).Check(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Old: document.Value{},
 			Object: decode(t, res, "{metadata: {name: r}, spec: {signerName: "+c.signer+", request: "+c.request+"}}")})
 		if got := text(err); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.signer, got, c.want)

@@ -29,9 +29,6 @@ func (c *Chain) taintNode(_ context.Context, r *Request) error {
 	return nil
 }
 
-// tolerationSeconds is how long a pod stays on a node that has failed.
-const tolerationSeconds = 300
-
 // tolerations lets a pod stay for a while on a node that is not ready or not
 // reachable, unless the pod says something about that itself.
 func (c *Chain) tolerations(_ context.Context, r *Request) error {
@@ -39,15 +36,18 @@ func (c *Chain) tolerations(_ context.Context, r *Request) error {
 		return nil
 	}
 	spec := r.Object.SetObject("spec")
-	for _, key := range [...]string{taintNotReady, taintUnreachable} {
-		if toleratesEviction(spec.Get("tolerations"), key) {
+	for _, failure := range [...]struct {
+		taint   string
+		seconds int64
+	}{{taintNotReady, c.config.NotReadySeconds}, {taintUnreachable, c.config.UnreachableSeconds}} {
+		if toleratesEviction(spec.Get("tolerations"), failure.taint) {
 			continue
 		}
 		t := spec.SetArray("tolerations").AppendObject()
-		t.SetString("key", key)
+		t.SetString("key", failure.taint)
 		t.SetString("operator", "Exists")
 		t.SetString("effect", "NoExecute")
-		t.SetInt("tolerationSeconds", tolerationSeconds)
+		t.SetInt("tolerationSeconds", failure.seconds)
 	}
 	return nil
 }

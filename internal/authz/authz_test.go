@@ -57,8 +57,8 @@ func TestModes(t *testing.T) {
 		{"RBAC", path(anon, "get", "/api"), false},
 		{"RBAC", path(anon, "get", "/openapi/v2"), false},
 		{"RBAC", path(nil, "get", "/version"), false},
-		{"Node,RBAC,ABAC,Webhook", path(bob, "get", "/apis"), true},
-		{"Node,RBAC,ABAC,Webhook", pods(bob, "get"), false},
+		{"Node,RBAC,ABAC", path(bob, "get", "/apis"), true},
+		{"Node,RBAC,ABAC", pods(bob, "get"), false},
 		{"AlwaysDeny", path(bob, "get", "/version"), false},
 		{"AlwaysDeny", pods(admin, "get"), true},
 		{"AlwaysDeny,RBAC", path(bob, "get", "/version"), true},
@@ -84,6 +84,7 @@ func TestForModesReport(t *testing.T) {
 	for want, modes := range map[string][]string{
 		"none is set":         nil,
 		`"rbac" is unknown`:   {"rbac"},
+		"asks no webhook":     {"Webhook", "AlwaysAllow"},
 		"RBAC is given twice": {"RBAC", "Node", "RBAC"},
 	} {
 		if _, _, err := ForModes(modes); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,6 +1,7 @@
 package authz
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -18,8 +19,9 @@ const (
 // ForModes returns the authorizer of a list of modes, asked in that order, after
 // system:masters, who may do all in every mode. Partial lists the modes that
 // grant no more than what is Public: this server does not evaluate the policies
-// of RBAC, Node, ABAC and Webhook, which is safe (nobody gains a right) but
-// worth a warning. An unknown, repeated or missing mode is an error.
+// of RBAC, Node and ABAC, which is safe (nobody gains a right) but worth a
+// warning. An unknown, repeated or missing mode is an error; so is Webhook, which
+// might deny what a later mode allows.
 func ForModes(modes []string) (a Authorizer, partial []string, err error) {
 	if len(modes) == 0 {
 		return nil, nil, fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
@@ -34,7 +36,9 @@ func ForModes(modes []string) (a Authorizer, partial []string, err error) {
 			list = append(list, AlwaysAllow())
 		case ModeAlwaysDeny:
 			list = append(list, AlwaysDeny())
-		case ModeRBAC, ModeNode, ModeABAC, ModeWebhook:
+		case ModeWebhook:
+			return nil, nil, errors.New("authorization mode: this server asks no webhook; leave Webhook out")
+		case ModeRBAC, ModeNode, ModeABAC:
 			if len(partial) == 0 {
 				list = append(list, Public())
 			}
@@ -46,4 +50,4 @@ func ForModes(modes []string) (a Authorizer, partial []string, err error) {
 	return Union(list...), partial, nil
 }
 
-const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeWebhook + ", " + ModeRBAC + ", " + ModeNode
+const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeRBAC + ", " + ModeNode

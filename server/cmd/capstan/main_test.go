@@ -34,7 +34,11 @@ func TestMistakes(t *testing.T) {
 		{"serve --secureport=1", "capstan: unknown flag --secureport; did you mean --secure-port?\n", true},
 		{"serve --secure-port=x", "capstan: invalid argument \"x\" for \"--secure-port\" flag: ", true},
 		{"serve extra", "capstan: unexpected argument \"extra\": capstan serve takes flags only\n", true},
-		{"serve --in-memory --bind-address=here --history=-1s", "capstan: bind address: \"here\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; history: -1s is too short; use 1s or more\n", true},
+		{"serve --in-memory --bind-address=here --max-request-bytes=1", "capstan: bind address: \"here\" is not an IP address; use one of this machine's, or 0.0.0.0 for all of them; --max-request-bytes: 1 bytes is less", true},
+		{"serve --history=-1s", "capstan: invalid argument \"-1s\" for \"--history\" flag: -1s is out of range; use 1s to ", true},
+		{"serve --in-memory --v=-1", "capstan: --v: -1 is no verbosity; use 0 or more\n", true},
+		{"serve --in-memory --encryption-provider-config=e.yaml --audit-policy-file a --audit-log-path=- --bind-address=x", "capstan: --audit-log-path --audit-policy-file: this server keeps no audit log; ", true},
+		{"serve --in-memory --enable-admission-plugins=PodSecurity,NodeRestriction", "capstan: --enable-admission-plugins: this server does not have PodSecurity, NodeRestriction, and would let pass what they refuse; ", true},
 		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
 		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
@@ -93,7 +97,7 @@ func TestServe(t *testing.T) {
 			var stderr bytes.Buffer
 			code := make(chan int, 1)
 			go func() {
-				code <- run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x"}, w, &stderr, signals)
+				code <- run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache"}, w, &stderr, signals)
 				w.Close()
 			}()
 			lines := bufio.NewScanner(stdout)
@@ -113,7 +117,7 @@ func TestServe(t *testing.T) {
 			if len(said) != 2 || !strings.HasPrefix(said[0], "capstan listens on https://127.0.0.1:") {
 				t.Errorf("stdout %q", said)
 			}
-			if n := strings.Count(stderr.String(), "have no effect"); n != 1 || !strings.Contains(stderr.String(), `"--allow-privileged --etcd-servers"`) {
+			if n := strings.Count(stderr.String(), "have no effect"); n != 1 || !strings.Contains(stderr.String(), `"--etcd-servers --watch-cache"`) {
 				t.Errorf("stderr %s", &stderr)
 			}
 			if info, err := os.Stat(kubeconfig); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {

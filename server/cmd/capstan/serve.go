@@ -24,7 +24,8 @@ func newServe(signals <-chan os.Signal) *cobra.Command {
 		Short: "Run a server until it is told to stop",
 		Long: `Run a server until SIGTERM or SIGINT, which let requests in flight finish; a second
 one stops at once. The flags are those of kube-apiserver 1.25, as far as they mean
-something here; the others are accepted, and one line in the log names them.`,
+something here. Of the others, those that would protect or record something are
+refused, since whoever sets them relies on them; the rest is named in the log.`,
 		Version: readBuild().Version,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,11 +42,12 @@ something here; the others are accepted, and one line in the log names them.`,
 					return err
 				}
 			}
-			if err := cfg.Validate(); err != nil {
+			ineffective, err := server.CheckFlags(cmd.Flags())
+			if err := errors.Join(err, cfg.Validate()); err != nil {
 				return usageError{err}
 			}
-			if names := server.Ineffective(cmd.Flags()); len(names) > 0 {
-				log.Warn("these flags have no effect on this server", "flags", strings.Join(names, " "))
+			for _, f := range ineffective {
+				log.Warn(f.What, "flags", strings.Join(f.Flags, " "))
 			}
 			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals)
 		},
@@ -104,12 +106,17 @@ type logFlags struct {
 }
 
 func (f *logFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.format, "log-format", "text", "form of the log on stderr: text or json")
+	cmd.Flags().StringVar(&f.format, "logging-format", "text", "form of the log on stderr: text or json")
+	cmd.Flags().StringVar(&f.format, "log-format", "text", "the same as --logging-format")
+	cmd.Flags().Lookup("log-format").Hidden = true
 	cmd.Flags().StringVar(&f.level, "log-level", "info", "least level that is logged: debug (a line for every request), info, warn or error")
 	cmd.Flags().IntVarP(&f.verbosity, "v", "v", 0, "verbosity as a number; 3 and above are --log-level=debug")
 }
 
 func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	if f.verbosity < 0 {
+		return nil, fmt.Errorf("--v: %d is no verbosity; use 0 or more", f.verbosity)
+	}
 	level := f.level
 	if f.verbosity >= 3 {
 		level = "debug"

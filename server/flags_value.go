@@ -1,0 +1,204 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// number is what limited holds.
+type number interface {
+	int | int64 | time.Duration
+}
+
+// limited is a field of Config that has a least and a most value, and the flag
+// that sets it.
+type limited[T number] struct {
+	flag        string
+	at          *T
+	least, most T
+	help        string
+}
+
+// Bounds that are far from anything sensible, so that sums stay in range.
+const (
+	longestTime  = 10 * 365 * 24 * time.Hour
+	largestBytes = 1 << 30
+	mostBytes    = 1 << 40
+)
+
+// durations are the fields that hold a time.
+func (c *Config) durations() []limited[time.Duration] {
+	return []limited[time.Duration]{
+		{"history", &c.History, time.Second, longestTime, "how long old revisions can be read and watches resumed"},
+		{"request-timeout", &c.RequestTimeout, time.Millisecond, longestTime, "longest time for a request that is not a watch"},
+		{"livez-grace-period", &c.LivezGracePeriod, 0, longestTime, "time after the start in which /livez counts unfinished start-up steps as healthy"},
+		{"shutdown-delay-duration", &c.ShutdownDelay, 0, longestTime, "how long to go on serving, with /readyz failing, before a shutdown"},
+		{"shutdown-timeout", &c.ShutdownTimeout, time.Millisecond, longestTime, "how long requests in flight may take in a shutdown"},
+	}
+}
+
+// sizes are the fields that hold a number of bytes or seconds.
+func (c *Config) sizes() []limited[int64] {
+	return []limited[int64]{
+		{"max-request-bytes", &c.MaxRequestBytes, 1, largestBytes, "largest body of a request"},
+		{"list-memory-bytes", &c.ListMemoryBytes, 1, mostBytes, "memory for lists that have to be gathered before they are sent, all together"},
+		{"max-object-bytes", &c.MaxObjectBytes, 1, largestBytes, "largest object as it is stored"},
+	}
+}
+
+// counts are the fields that hold a small number.
+func (c *Config) counts() []limited[int] {
+	return []limited[int]{
+		{"secure-port", &c.SecurePort, 0, 65535, "port to listen on; 0 for any free one"},
+		{"http2-max-streams-per-connection", &c.MaxStreamsPerConnection, 1, 1 << 20, "requests that a client may have under way on one HTTP/2 connection"},
+	}
+}
+
+// check reports a value out of bounds.
+func (v limited[T]) check(value T) error {
+	if value < v.least || value > v.most {
+		return fmt.Errorf("%v is out of range; use %v to %v", value, v.least, v.most)
+	}
+	return nil
+}
+
+// valid checks the field as it is.
+func (v limited[T]) valid() error {
+	if err := v.check(*v.at); err != nil {
+		return fmt.Errorf("--%s: %w", v.flag, err)
+	}
+	return nil
+}
+
+// outOfBounds reports the fields of a list that are.
+func outOfBounds[T number](list []limited[T]) error {
+	var all []error
+	for _, v := range list {
+		all = append(all, v.valid())
+	}
+	return errors.Join(all...)
+}
+
+func (v limited[T]) String() string {
+	if v.at == nil { // pflag asks a zero value for its text
+		return ""
+	}
+	return fmt.Sprint(*v.at)
+}
+
+func (v limited[T]) Type() string {
+	if _, ok := any(v.least).(time.Duration); ok {
+		return "duration"
+	}
+	return "int"
+}
+
+func (v limited[T]) Set(text string) error {
+	var value T
+	if _, ok := any(value).(time.Duration); ok {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("%q is not a duration; write it like 90s or 1h30m", text)
+		}
+		value = T(d)
+	} else {
+		n, err := strconv.ParseInt(text, 10, strconv.IntSize)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number of the machine's size", text)
+		}
+		value = T(n)
+	}
+	if err := v.check(value); err != nil {
+		return err
+	}
+	*v.at = value
+	return nil
+}
+
+// expiration is a flag for the longest life of a token, 0 for none.
+type expiration time.Duration
+
+func (v *expiration) String() string { return time.Duration(*v).String() }
+func (v *expiration) Type() string   { return "duration" }
+func (v *expiration) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err == nil {
+		err = checkTokenLife(d)
+	}
+	if err != nil {
+		return err
+	}
+	*v = expiration(d)
+	return nil
+}
+
+// first is a flag that may be given several times, or with commas between several
+// values, of which the first counts.
+type first struct {
+	value *string
+	given bool
+}
+
+func (v *first) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return *v.value
+}
+func (v *first) Type() string { return "string" }
+func (v *first) Set(text string) error {
+	if !v.given {
+		*v.value, _, _ = strings.Cut(text, ",")
+		v.given = true
+	}
+	return nil
+}
+
+// negated is a boolean flag for a field that says the opposite.
+type negated bool
+
+func (v *negated) String() string { return strconv.FormatBool(!bool(*v)) }
+func (v *negated) Type() string   { return "bool" }
+func (v *negated) Set(text string) error {
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	*v = negated(!b)
+	return nil
+}
+
+// seconds is a flag with a whole number of seconds for a duration.
+type seconds time.Duration
+
+func (v *seconds) String() string { return strconv.FormatInt(int64(time.Duration(*v)/time.Second), 10) }
+func (v *seconds) Type() string   { return "int" }
+func (v *seconds) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > int64(longestTime/time.Second) {
+		return fmt.Errorf("%q is not a whole number of seconds from 1 to %d", text, longestTime/time.Second)
+	}
+	*v = seconds(time.Duration(n) * time.Second)
+	return nil
+}
+
+// bound is a flag for a number of which the field says 0 with -1, since its own 0
+// is the default.
+type bound int
+
+func (v *bound) String() string { return strconv.Itoa(max(int(*v), 0)) }
+func (v *bound) Type() string   { return "int" }
+func (v *bound) Set(text string) error {
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is not a whole number from 0 to 2147483647", text)
+	}
+	if n == 0 {
+		n = -1
+	}
+	*v = bound(n)
+	return nil
+}
