@@ -145,6 +145,7 @@ func FuzzValidators(f *testing.F) {
 type oracle struct {
 	types map[string]*model.Type
 	defs  map[string]any
+	form  bool // without the rules: what can be decoded
 }
 
 type object = map[string]any
@@ -152,7 +153,7 @@ type object = map[string]any
 func pointer(id string) string { return strings.ReplaceAll(id, "/", ".") }
 
 func newOracle(m *model.Model) *oracle {
-	o := &oracle{map[string]*model.Type{}, map[string]any{}}
+	o := &oracle{types: map[string]*model.Type{}, defs: map[string]any{}}
 	for _, name := range document.Formats() {
 		jsonschema.Formats["x-"+name] = func(v any) bool { return len(document.CheckFormat(name, fmt.Sprint(v))) == 0 }
 	}
@@ -171,10 +172,18 @@ func newOracle(m *model.Model) *oracle {
 			o.types[typ.ID] = typ
 		}
 	}
+	form := o.withoutRules()
 	for id, typ := range o.types {
 		o.defs[pointer(id)] = o.schema(typ.Schema, typ.GV.Dir)
+		o.defs[pointer(id)+".form"] = form.schema(typ.Schema, typ.GV.Dir)
 	}
 	return o
+}
+
+func (o *oracle) withoutRules() *oracle {
+	form := *o
+	form.form = true
+	return &form
 }
 
 // resolve follows references to the type that counts.
@@ -195,8 +204,14 @@ func refID(ref, dir string) string {
 }
 
 func (o *oracle) schema(s *schema.Schema, dir string) any {
+	if s.Ref != "" && o.form {
+		return object{"$ref": "#/$defs/" + pointer(refID(s.Ref, dir)) + ".form"}
+	}
 	if s.Ref != "" {
 		return object{"$ref": "#/$defs/" + pointer(refID(s.Ref, dir))}
+	}
+	if o.form {
+		s = bare(s)
 	}
 	if s.PreserveAny && len(s.Properties) == 0 {
 		return true
@@ -245,6 +260,11 @@ func (o *oracle) schema(s *schema.Schema, dir string) any {
 	return out
 }
 
+// bare is a schema without its rules.
+func bare(s *schema.Schema) *schema.Schema {
+	return &schema.Schema{Type: s.Type, Format: s.Format, Properties: s.Properties, Items: s.Items, Additional: s.Additional, PreserveAny: s.PreserveAny}
+}
+
 func scalar(out object, s *schema.Schema) {
 	switch s.Format {
 	case "int32", "int64":
@@ -282,8 +302,12 @@ func scalar(out object, s *schema.Schema) {
 func (o *oracle) object(out object, s *schema.Schema, dir string) {
 	properties, required := object{}, []string{}
 	for _, p := range s.Properties {
-		value, target := o.schema(p.Schema, dir), first(o.resolve(p.Schema, dir))
-		enforced := enforced(s, &p)
+		part := o
+		if p.Schema.Validate != nil && !*p.Schema.Validate {
+			part = o.withoutRules()
+		}
+		value, target := part.schema(p.Schema, dir), first(o.resolve(p.Schema, dir))
+		enforced := !part.form && enforced(s, &p)
 		presence := presence(s, &p)
 		nothing := []any{nil} // values that are as none
 		switch {

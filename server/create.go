@@ -69,7 +69,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 				return store.Entry{}, err
 			}
 		}
-		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
+		if causes := append(validate(target{resource: res}, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			claim.Release()
 			name := meta.Get("name").Text()
 			if generate {
@@ -178,7 +178,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 // prepareCreate sets what the server owns on a new object.
 func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
-	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
+	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		meta.Remove(field)
 	}
 	meta.SetString("uid", newUID())

@@ -69,7 +69,7 @@ func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod documen
 			spec.Remove("ephemeralContainers")
 		}
 		// Nothing else has changed, so the pod is its own old state.
-		if causes = append(causes, validate(s.pods, pod, pod)...); len(causes) > 0 {
+		if causes = append(causes, validate(target{resource: s.pods}, pod, pod)...); len(causes) > 0 {
 			return api.Invalid("", s.pods.Kind, t.name, causes)
 		}
 		return nil

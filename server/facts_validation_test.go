@@ -100,6 +100,9 @@ func (r factRow) names(field string) bool {
 		if (r["rule"] == "label-selector" || r["rule"] == "unique") && strings.HasPrefix(p, field+".") {
 			return true // the whole is no selector, or has something twice
 		}
+		if strings.HasPrefix(r["rule"], "one-of") && strings.LastIndexByte(p, '.') == len(field) && strings.HasPrefix(p, field) {
+			return true // the object whose type is unknown
+		}
 		if r["rule"] == "unique" && strings.HasPrefix(field, p) {
 			return true // the key of an element that is there twice
 		}

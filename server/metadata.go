@@ -18,22 +18,50 @@ const maxAnnotations = 256 << 10
 
 // validate finds everything that is wrong with an object: its metadata, what
 // the schema says, and the kind's own rules. old is absent on create.
-func validate(res *api.Resource, obj, old document.Value) []schema.Cause {
-	causes := validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))
-	causes = append(causes, document.Validate(obj)...)
+func validate(t target, obj, old document.Value) []schema.Cause {
+	res, checks := t.resource, t.checks()
+	causes := validateMetadata(res, checks, obj.Get("metadata"), old.Get("metadata"))
+	var state []schema.Cause
+	if !old.Exists() || checks.Object > 0 {
+		state = document.Validate(obj)
+	}
+	causes = append(causes, state...)
 	if old.Exists() {
 		causes = append(causes, document.ValidateUpdate(obj, old)...)
 	}
-	if res.Hooks != nil && res.Hooks.Validate != nil {
+	validates := res.Hooks != nil && res.Hooks.Validate != nil
+	if validates {
 		causes = append(causes, res.Hooks.Validate(obj, old)...)
+	}
+	if !old.Exists() || len(causes) == 0 {
+		return causes
+	}
+	if checks.Object > 1 && validates { // without what is wrong with the change
+		state = append(state, res.Hooks.Validate(obj, obj)...)
+	}
+	for n := 1; n < checks.Object; n++ {
+		causes = append(causes, state...)
 	}
 	return causes
 }
 
+// checks is how often an update of the target checks what.
+func (t *target) checks() api.Checks {
+	switch {
+	case t.sub != nil && t.sub.Checks != nil:
+		return *t.sub.Checks
+	case t.writesStatus():
+		return api.UsualStatusChecks
+	case t.resource.Checks != nil:
+		return *t.resource.Checks
+	}
+	return api.UsualChecks
+}
+
 // validateMetadata checks the rules that hold for the metadata of every kind. An
-// update is told everything as often as 1.25 tells it: the state is looked at
-// twice and so is the change, which repeats part of it.
-func validateMetadata(res *api.Resource, meta, old document.Value) []schema.Cause {
+// update is told everything as often as 1.25 tells it; what is wrong with the
+// state of a part is wrong with its change as well.
+func validateMetadata(res *api.Resource, checks api.Checks, meta, old document.Value) []schema.Cause {
 	var state, change causes
 	name := meta.Get("name").Text()
 	if prefix := meta.Get("generateName").Text(); prefix != "" && !old.Exists() {
@@ -44,6 +72,9 @@ func validateMetadata(res *api.Resource, meta, old document.Value) []schema.Caus
 	} else if !old.Exists() {
 		state.format("metadata.name", res.NameFormat, name, name)
 	}
+	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
+		state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
+	}
 	state.descriptions(meta)
 	state.finalizers(meta)
 	if !old.Exists() {
@@ -51,7 +82,14 @@ func validateMetadata(res *api.Resource, meta, old document.Value) []schema.Caus
 	}
 	change.addedFinalizers(meta, old)
 	change.descriptions(meta)
-	return slices.Concat(state, change, change, state)
+	all := slices.Concat(state, change)
+	for range checks.Changes {
+		all = append(all, change...)
+	}
+	for range checks.Metadata {
+		all = append(all, state...)
+	}
+	return all
 }
 
 type causes []schema.Cause

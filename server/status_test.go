@@ -62,6 +62,9 @@ func TestMetadataThatIsANewGeneration(t *testing.T) {
 		{"slice", "POST", slices, "", `{"metadata":{"name":"s","labels":{"a":"b"}},"addressType":"IPv4","endpoints":[]}`, 201, `"generation":1`},
 		{"its annotations", "PATCH", slices + "/s", mergePatch, `{"metadata":{"annotations":{"a":"b"}}}`, 200, `"generation":1`},
 		{"its labels", "PATCH", slices + "/s", mergePatch, `{"metadata":{"labels":null}}`, 200, `"generation":2`},
+		{"counted by nobody", "POST", configMaps, "", `{"metadata":{"name":"g","generation":5}}`, 201, `"generation":5`},
+		{"counted down", "PATCH", configMaps + "/g", mergePatch, `{"metadata":{"generation":2},"data":{"a":"b"}}`, 200, `"generation":5`},
+		{"negative", "POST", configMaps, "", `{"metadata":{"name":"n","generation":-1}}`, 422, `"metadata.generation"`},
 	})
 }
 

@@ -166,7 +166,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		if *claim, err = s.services.claim(t, obj, document.Value{}, opts.dryRun); err != nil {
 			return store.Write{}, err
 		}
-		if causes := append(validate(res, obj, document.Value{}), opts.causes...); len(causes) > 0 {
+		if causes := append(validate(t, obj, document.Value{}), opts.causes...); len(causes) > 0 {
 			return store.Write{}, res.Invalid(t.name, causes)
 		}
 		opts.warn(t, obj, document.Value{})
@@ -192,7 +192,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if *claim, err = s.services.claim(t, obj, old, opts.dryRun); err != nil {
 		return store.Write{}, err
 	}
-	if causes := append(validate(res, obj, old), opts.causes...); len(causes) > 0 {
+	if causes := append(validate(t, obj, old), opts.causes...); len(causes) > 0 {
 		return store.Write{}, res.Invalid(t.name, causes)
 	}
 	opts.warn(t, obj, old)

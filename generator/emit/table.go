@@ -108,6 +108,7 @@ func writeField(b *bytes.Buffer, f *schema.Field) {
 	l.add("Presence", presenceNames[f.Presence], f.Presence == 0)
 	l.add("Required", "true", !f.Required)
 	l.add("Immutable", "true", !f.Immutable)
+	l.add("Unchecked", "true", !f.Unchecked)
 	l.add("Patch", patchNames(f.Patch), f.Patch == 0)
 	l.add("PatchKey", strconv.Quote(f.PatchKey), f.PatchKey == "")
 	l.add("Default", strconv.Quote(f.Default), f.Default == "")
@@ -146,6 +147,8 @@ func rulesLiteral(r *schema.Rules) string {
 	l.add("MinItems", fmt.Sprint(r.MinItems), r.MinItems == 0)
 	l.add("MaxItems", fmt.Sprint(r.MaxItems), r.MaxItems == 0)
 	l.add("UniqueItems", "true", !r.UniqueItems)
+	l.add("Invalid", "true", !r.Invalid)
+	l.add("AtParent", "true", !r.AtParent)
 	b.WriteString("}")
 	return b.String()
 }

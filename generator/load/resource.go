@@ -34,7 +34,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
-		"errorGroup": d.text(&res.ErrorGroup),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
 			d.words(&res.Hooks, "hook", "convert", "create", "update", "validate", "warn")(n)
@@ -86,6 +86,15 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	gv.Resources = append(gv.Resources, res)
 }
 
+// checks reads how often an update checks what; what is left out is checked once.
+func (d *documents) checks(to **model.Checks) func(node) {
+	return func(n node) {
+		c := &model.Checks{Metadata: 1, Changes: 1, Object: 1}
+		d.object(n, "checksOnUpdate", map[string]func(node){"metadata": d.integer(&c.Metadata), "changes": d.integer(&c.Changes), "object": d.integer(&c.Object)})
+		*to = c
+	}
+}
+
 func sortedWords(words []string) []string {
 	sorted := slices.Clone(words)
 	slices.Sort(sorted)
@@ -103,6 +112,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 		d.object(e.value, "a subresource", map[string]func(node){
 			"verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref),
 			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
+			"checksOnUpdate": d.checks(&sub.Checks),
 		})
 		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
 		switch {

@@ -101,6 +101,8 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-objects":                 r.text(&s.Objects),
 		"x-cluster-format":                  r.word(&s.FormatCheck, "named check", document.Formats()...),
 		"x-cluster-validate-required":       r.optionalBool(&s.EnforceRequired),
+		"x-cluster-validate":                r.optionalBool(&s.Validate),
+		"x-cluster-cause":                   r.words(&s.Cause, "form of a cause", "invalid", "parent"),
 	}
 }
 

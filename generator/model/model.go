@@ -70,6 +70,7 @@ type Resource struct {
 	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
 	Conversion          *Conversion
 	Hooks               []string // create, update, validate, warn
+	Checks              *Checks  // checksOnUpdate; nil for the usual
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name
@@ -77,6 +78,10 @@ type Resource struct {
 	RemovedIn           string
 	Replacement         string
 }
+
+// Checks is how often an update checks the parts of an object, beyond the check
+// of the metadata that all updates begin with.
+type Checks struct{ Metadata, Changes, Object int }
 
 // Column is one column of the table representation: Path or Cell is set.
 type Column struct {
@@ -101,6 +106,7 @@ type Subresource struct {
 	Verbs                                  []string
 	Type                                   *Type
 	SpecReplicas, StatusReplicas, Selector string // scale only, dotted paths
+	Checks                                 *Checks
 }
 
 // Conversion says how objects of a resource that is stored as another get into

@@ -96,7 +96,8 @@ type Resource struct {
 	Columns             []Column
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources        []Subresource
-	Hooks               *Hooks // nil when the kind has none
+	Hooks               *Hooks  // nil when the kind has none
+	Checks              *Checks // nil: UsualChecks
 	Deprecated          *Deprecation
 	Off                 bool        // not served; set by the server at its start
 	Conversion          *Conversion // nil when objects are stored in this version; columns and lifecycle then are those of Storage
@@ -155,7 +156,19 @@ type Subresource struct {
 	Table                *schema.Table
 	Type                 schema.Ref
 	Scale                *ScalePaths // of the scale subresource
+	Checks               *Checks     // nil: UsualChecks, of the status UsualStatusChecks
 }
+
+// Checks is how often an update looks at the parts of an object, and so how often
+// it tells what is wrong with them. All updates look at the metadata and at what
+// has changed of it once; this is what the kind does beside that.
+type Checks struct{ Metadata, Changes, Object int }
+
+// What kinds do that say nothing else.
+var (
+	UsualChecks       = Checks{Metadata: 1, Changes: 1, Object: 1}
+	UsualStatusChecks = Checks{Changes: 1, Object: 1}
+)
 
 // ScalePaths says where the scale subresource finds its values, as dotted
 // paths ("spec.replicas").

@@ -104,6 +104,7 @@ func (c *checker) object(n int32, t *schema.Type) {
 			continue
 		}
 		switch {
+		case f.Unchecked:
 		case f.Required && c.missing(m):
 			c.add(schema.CauseRequired, c.path(m), "Required value")
 		case f.Presence == schema.Always && !f.Required && c.empty(m):
@@ -178,11 +179,7 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 		r = &schema.Rules{Format: "port-name"} // the other way to name a port
 	}
 	if len(r.Enum) > 0 && !equalsAny(v, r.Enum) {
-		quoted := make([]string, len(r.Enum))
-		for i, s := range r.Enum {
-			quoted[i] = strconv.Quote(s)
-		}
-		c.add(schema.CauseNotSupported, c.path(n), "Unsupported value: "+c.shown(n)+": supported values: "+strings.Join(quoted, ", "))
+		c.unsupported(n, r)
 	}
 	if r.Pattern == "" && r.Format == "" && r.MinLength == 0 && r.MaxLength == 0 {
 		return
@@ -201,6 +198,22 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 	for _, problem := range CheckFormat(r.Format, s) {
 		c.invalid(n, problem)
 	}
+}
+
+// unsupported adds the cause for a value that is not among those of the enum.
+func (c *checker) unsupported(n int32, r *schema.Rules) {
+	quoted := make([]string, len(r.Enum))
+	for i, s := range r.Enum {
+		quoted[i] = strconv.Quote(s)
+	}
+	reason, what, at := schema.CauseNotSupported, "Unsupported value: ", n
+	if r.Invalid {
+		reason, what = schema.CauseInvalid, "Invalid value: "
+	}
+	if r.AtParent {
+		at = c.d.nodes[n].parent
+	}
+	c.add(reason, c.path(at), what+c.shown(n)+": supported values: "+strings.Join(quoted, ", "))
 }
 
 func equalsAny(v Value, texts []string) bool {

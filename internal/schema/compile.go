@@ -217,6 +217,9 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	if s.EnforceRequired != nil {
 		f.Required = *s.EnforceRequired
 	}
+	if s.Validate != nil {
+		f.Unchecked, f.Required = !*s.Validate, f.Required && *s.Validate
+	}
 	switch s.Presence {
 	case "implicit":
 		f.Presence = Implicit
@@ -264,7 +267,8 @@ func (c *compiler) defaultPresence(s *Schema, in *Named, required bool) Presence
 
 // rulesOf gathers the constraints of a schema; nil when it has none.
 func rulesOf(s *Schema) *Rules {
-	r := Rules{Enum: s.Enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems}
+	r := Rules{Enum: s.Enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems,
+		Invalid: slices.Contains(s.Cause, "invalid"), AtParent: slices.Contains(s.Cause, "parent")}
 	limit := func(has, exclusive *bool, to *float64, inclusiveAt, exclusiveAt *float64) {
 		if inclusiveAt != nil {
 			*has, *to = true, *inclusiveAt

@@ -65,6 +65,10 @@ type Schema struct {
 	// is an error of validation (Field.Required), where that differs from being
 	// in the published required list. Nil: it does not differ.
 	EnforceRequired *bool
+	// Validate is x-cluster-validate: whether what the field holds is validated.
+	// Nil: it is.
+	Validate *bool
+	Cause    []string // x-cluster-cause: how a value that enum does not have is refused: invalid, parent
 }
 
 // Property is a named schema.

@@ -137,6 +137,7 @@ type Field struct {
 	Presence  Presence
 	Required  bool // absence on input is an error (422, FieldValueRequired)
 	Immutable bool // may not change after creation
+	Unchecked bool // what it holds is not validated, only decoded
 	Patch     PatchStrategy
 	PatchKey  string // merge key of PatchMerge lists; "" for scalars
 	Default   string // canonical JSON text; "" for none
@@ -154,6 +155,8 @@ type Rules struct {
 	MinLength, MaxLength uint32 // strings, in characters; MaxLength 0: none
 	MinItems, MaxItems   uint32 // lists and maps; MaxItems 0: none
 	UniqueItems          bool
+	Invalid              bool // a value that Enum does not have is called invalid, not unsupported
+	AtParent             bool // the cause names the object that holds the value
 }
 
 // Root returns the type declared under that name, or None.

@@ -34,7 +34,8 @@ func TestJob(t *testing.T) {
 		{"unknown restarts", "spec: {template: {spec: {restartPolicy: X, containers: [{name: c, image: i}]}}}", "spec.template.spec.restartPolicy: NotSupported"},
 		{"nothing", "spec: {}", "spec.template.spec.containers: Required; spec.template.spec.restartPolicy: Required"},
 		{"indexed", with("completionMode: Indexed, parallelism: 100001"), "spec.completions: Required; spec.parallelism: Invalid"},
-		{"manual", "spec: {manualSelector: true, " + jobPods + "}", "spec.selector: Required"},
+		{"manual", "spec: {manualSelector: true, " + jobPods + "}", "spec.selector: Required; spec.template.metadata.labels: Invalid"},
+		{"manual and all", "spec: {manualSelector: true, selector: {}, " + jobPods + "}", ""},
 		{"manual and right", "spec: {manualSelector: true, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {" + runsC + "}}}", ""},
 		{"manual and others", "spec: {manualSelector: true, selector: {matchLabels: {a: c}}, template: {metadata: {labels: {a: b}}, spec: {" + runsC + "}}}",
 			"spec.template.metadata.labels: Invalid"},
@@ -72,6 +73,10 @@ func TestJobUpdate(t *testing.T) {
 		{"suspended", job(", suspend: true", ""), job(", suspend: true", ", nodeSelector: {a: b}"), ""},
 		{"suspended but another pod", job(", suspend: true", ""), job(", suspend: true", ", dnsPolicy: Default"), "spec.template: Invalid"},
 	})
+	runStatus(t, "", []updateCase{
+		{"counted twice", job("", ""), job("", "") + "\nstatus: {uncountedTerminatedPods: {succeeded: [a, '', b, a], failed: [b]}}",
+			"status.uncountedTerminatedPods.succeeded[1]: Invalid; status.uncountedTerminatedPods.succeeded[3]: Duplicate; status.uncountedTerminatedPods.failed[0]: Duplicate"},
+	})
 }
 
 func TestCronJob(t *testing.T) {
@@ -98,7 +103,10 @@ func TestCronJob(t *testing.T) {
 	})
 	long := "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: c12345678901234567890123456789012345678901234567890123}\n"
 	runCreate(t, long, []createCase{{"name", with(""), "metadata.name: Invalid"}})
-	runUpdate(t, long, []updateCase{{"name", with(""), with("suspend: true"), ""}})
+	runUpdate(t, long, []updateCase{
+		{"name", with(""), with("suspend: true"), ""},
+		{"zone that is gone", with("timeZone: Europe/Atlantis"), with("timeZone: Europe/Atlantis, suspend: true"), ""},
+	})
 	runCells(t, head, []cellCase{
 		{"suspended", with("suspend: true"), "Suspend", "True"},
 		{"not", with(""), "Suspend", "False"},

@@ -62,15 +62,3 @@ func TestCertificateSigningRequest(t *testing.T) {
 		{"issued", status(approved, certificate), "Condition", "Approved,Issued"},
 	})
 }
-
-// runStatus is runUpdate for writes of the status endpoint.
-func runStatus(t *testing.T, head string, cases []updateCase) {
-	t.Helper()
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			old, r := decode(t, head+c.old)
-			obj, _ := decode(t, head+c.object)
-			expect(t, causes(r, obj, old), c.want)
-		})
-	}
-}

@@ -38,7 +38,9 @@ func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 			c.invalid(schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule")
 		}
 	}
-	c.timeZone(zone)
+	if !old.Exists() || !same(zone, old.At("spec", "timeZone")) {
+		c.timeZone(zone)
+	}
 	job := spec.At("jobTemplate", "spec")
 	c.jobSpec(job)
 	if selector := job.Get("selector"); isSet(selector) {
@@ -52,16 +54,19 @@ func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 
 // timeZone checks the name of a zone, which must not depend on where it is read.
 func (c *causes) timeZone(zone document.Value) {
-	switch name := zone.Text(); {
-	case !isSet(zone):
-	case name == "":
+	name := zone.Text()
+	if !isSet(zone) {
+		return
+	}
+	if name == "" {
 		c.invalid(zone, "timeZone must be nil or non-empty string")
-	case strings.EqualFold(name, "Local"):
+		return
+	}
+	if strings.EqualFold(name, "Local") {
 		c.invalid(zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
-	default:
-		if _, err := time.LoadLocation(name); err != nil {
-			c.invalid(zone, "unknown time zone "+name)
-		}
+	}
+	if _, err := time.LoadLocation(name); err != nil {
+		c.invalid(zone, "unknown time zone "+name)
 	}
 }
 

@@ -13,12 +13,15 @@ const templateGeneration = "deprecated.daemonset.template.generation"
 
 // DefaultDaemonSetUpdateStrategy replaces one node's pod at a time.
 func (Policy) DefaultDaemonSetUpdateStrategy(strategy document.Value) {
-	if !strategy.Get("type").Equals("RollingUpdate") {
+	rolling, unavailable := strategy.Get("rollingUpdate"), int64(0)
+	if strategy.Get("type").Equals("RollingUpdate") {
+		rolling, unavailable = strategy.SetObject("rollingUpdate"), 1
+	}
+	if !isSet(rolling) {
 		return
 	}
-	rolling := strategy.SetObject("rollingUpdate")
 	if !isSet(rolling.Get("maxUnavailable")) {
-		rolling.SetInt("maxUnavailable", 1)
+		rolling.SetInt("maxUnavailable", unavailable)
 	}
 	if !isSet(rolling.Get("maxSurge")) {
 		rolling.SetInt("maxSurge", 0)
@@ -42,8 +45,9 @@ func setTemplateGeneration(obj document.Value, n int64) {
 }
 
 // ValidateDaemonSet checks a daemon set.
-func (Policy) ValidateDaemonSet(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
 	var c causes
+	c.collisions(obj.Get("status"), old.Get("status"))
 	spec := obj.Get("spec")
 	template := spec.Get("template")
 	c.selected(spec.Get("selector"), template, "daemonset")

@@ -25,9 +25,11 @@ func (Policy) DefaultDeploymentStrategy(strategy document.Value) {
 func (Policy) UpdateDeployment(obj, old document.Value) { countMetadata(obj, old, "annotations") }
 
 // ValidateDeployment checks a deployment.
-func (Policy) ValidateDeployment(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 	var c causes
-	spec := obj.Get("spec")
+	spec, status := obj.Get("spec"), obj.Get("status")
+	c.amongReplicas(status, "updatedReplicas", "readyReplicas", "availableReplicas")
+	c.collisions(status, old.Get("status"))
 	c.replicated(spec, "deployment")
 	deadline := spec.Get("progressDeadlineSeconds")
 	if isSet(deadline) && number(deadline) <= number(spec.Get("minReadySeconds")) {
@@ -53,13 +55,38 @@ func (Policy) ValidateDeployment(obj, _ document.Value) []schema.Cause {
 // replicated checks the selector and the template of a kind that keeps a number
 // of equal pods running.
 func (c *causes) replicated(spec document.Value, kind string) {
-	template := spec.Get("template")
-	c.selected(spec.Get("selector"), template, kind)
+	template, selector := spec.Get("template"), spec.Get("selector")
+	if !c.selected(selector, template, kind) {
+		c.invalid(selector, "invalid label selector")
+		return
+	}
 	c.template(template)
 	if number(spec.Get("replicas")) > 1 {
 		c.sharedDisks(template)
 	}
 	c.alwaysRestarts(template, "ReplicaSet")
+}
+
+// amongReplicas checks that the named counts of pods are of those that there are,
+// and those of the available pods of the ready ones.
+func (c *causes) amongReplicas(status document.Value, names ...string) {
+	all := number(status.Get("replicas"))
+	for _, name := range names {
+		if v := status.Get(name); number(v) > all {
+			c.invalidAt(member(status, name), v, "cannot be greater than status.replicas")
+		}
+	}
+	if v := status.Get("availableReplicas"); number(v) > number(status.Get("readyReplicas")) {
+		c.invalidAt(member(status, "availableReplicas"), v, "cannot be greater than readyReplicas")
+	}
+}
+
+// collisions checks that the number of clashing names only grows.
+func (c *causes) collisions(status, old document.Value) {
+	now, before := status.Get("collisionCount"), old.Get("collisionCount")
+	if isSet(before) && (!isSet(now) || number(now) < number(before)) {
+		c.invalidAt("status.collisionCount", now, "cannot be decremented")
+	}
 }
 
 // readyText is "ready/wanted" of a workload.

@@ -84,30 +84,50 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	template, selector := spec.Get("template"), spec.Get("selector")
-	c.generatedSelector(obj)
+	if obj != old { // is not told again
+		c.generatedSelector(obj)
+		c.indexedHost(obj)
+	}
 	c.jobSpec(spec)
-	switch {
-	case !isSet(selector):
+	c.labelSelector(selector)
+	if !isSet(selector) {
 		c.required(member(spec, "selector"), "")
-	case !canSelect(selector):
-		c.invalid(selector, "invalid label selector")
-	default:
-		c.labelSelector(selector)
-		if v := template.At("metadata", "labels"); isNothing(selector) || !Selects(selector, v) {
-			c.notSelected(template, v)
-		}
 	}
-	if completions := number(spec.Get("completions")); spec.Get("completionMode").Equals("Indexed") && completions > 0 {
-		name := obj.At("metadata", "name")
-		host := name.Text() + "-" + strconv.FormatInt(completions-1, 10)
-		if len(document.CheckFormat("dns1123-label", host)) > 0 {
-			c.invalid(name, "will not able to create pod with invalid DNS label: "+host)
-		}
+	if labels := template.At("metadata", "labels"); !isSet(selector) || canSelect(selector) && !Selects(selector, labels) {
+		c.notSelected(template, labels)
 	}
+	c.uncountedPods(obj.At("status", "uncountedTerminatedPods"))
 	if old.Exists() {
 		c.jobUpdate(obj, old)
 	}
 	return c
+}
+
+// indexedHost checks that the pods of an indexed job can have host names.
+func (c *causes) indexedHost(obj document.Value) {
+	completions := number(obj.At("spec", "completions"))
+	if completions == 0 || !obj.At("spec", "completionMode").Equals("Indexed") {
+		return
+	}
+	name := obj.At("metadata", "name")
+	host := name.Text() + "-" + strconv.FormatInt(completions-1, 10)
+	if len(document.CheckFormat("dns1123-label", host)) > 0 {
+		c.invalid(name, "will not able to create pod with invalid DNS label: "+host)
+	}
+}
+
+// uncountedPods checks that no pod is counted twice.
+func (c *causes) uncountedPods(status document.Value) {
+	var seen names
+	for _, name := range [...]string{"succeeded", "failed"} {
+		for _, uid := range status.Get(name).Elements() {
+			if uid.Equals("") {
+				c.invalid(uid, "must not be empty")
+			} else if !seen.add(uid.Text()) {
+				c.duplicate(uid)
+			}
+		}
+	}
 }
 
 // generatedSelector checks that the author of a job does not choose the labels

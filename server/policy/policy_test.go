@@ -138,6 +138,18 @@ func runUpdate(t *testing.T, head string, cases []updateCase) {
 	}
 }
 
+// runStatus checks objects that the status endpoint puts in place of others.
+func runStatus(t *testing.T, head string, cases []updateCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			old, r := decode(t, head+c.old)
+			obj, _ := decode(t, head+c.object)
+			expect(t, causes(r, obj, old), c.want)
+		})
+	}
+}
+
 // hookCase compares the parts of an object that hooks made, as JSON.
 type hookCase struct{ name, object, path, want string }
 

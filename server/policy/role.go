@@ -24,7 +24,7 @@ func (Policy) ValidateClusterRole(obj, _ document.Value) []schema.Cause {
 		}
 		for _, s := range selectors.Elements() {
 			c.labelSelector(s)
-			if !canSelect(s) || !namesLabels(s) {
+			if !canSelect(s) {
 				c.invalid(s, "invalid label selector.")
 			}
 		}

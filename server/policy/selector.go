@@ -30,24 +30,37 @@ func (c *causes) labelSelector(selector document.Value) {
 		switch operator := e.Get("operator"); operator.Text() {
 		case "In", "NotIn", "Exists", "DoesNotExist":
 			c.operatorValues(e)
-		case "": // the schema says so
 		default:
-			c.invalid(operator, "not a valid selector operator")
+			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
+		}
+		if isEmpty(e.Get("key")) { // the schema checks what is there
+			c.formatText(member(e, "key"), "", "qualified-name")
 		}
 	}
 }
 
-// canSelect reports whether the values of a label selector can be those of
-// labels.
+// canSelect reports whether a label selector can be asked: whether its parts can
+// be those of labels, and its operators have the values that they work with.
 func canSelect(selector document.Value) bool {
-	for _, v := range selector.Get("matchLabels").Members() {
-		if len(document.CheckFormat("label-value", v.Text())) > 0 {
+	for name, v := range selector.Get("matchLabels").Members() {
+		if !isLabel(name, v) {
 			return false
 		}
 	}
 	for _, e := range selector.Get("matchExpressions").Elements() {
-		for _, v := range e.Get("values").Elements() {
-			if len(document.CheckFormat("label-value", v.Text())) > 0 {
+		values, wantsValues := e.Get("values"), false
+		switch e.Get("operator").Text() {
+		case "In", "NotIn":
+			wantsValues = true
+		case "Exists", "DoesNotExist":
+		default:
+			return false
+		}
+		if wantsValues == (values.Len() == 0) || !isLabel(e.Get("key").Text(), document.Value{}) {
+			return false
+		}
+		for _, v := range values.Elements() {
+			if !isLabel("a", v) {
 				return false
 			}
 		}
@@ -55,14 +68,9 @@ func canSelect(selector document.Value) bool {
 	return true
 }
 
-// namesLabels reports whether the members of matchLabels can be labels.
-func namesLabels(selector document.Value) bool {
-	for key, v := range selector.Get("matchLabels").Members() {
-		if len(document.CheckFormat("qualified-name", key))+len(document.CheckFormat("label-value", v.Text())) > 0 {
-			return false
-		}
-	}
-	return true
+// isLabel reports whether an object can have such a label.
+func isLabel(name string, value document.Value) bool {
+	return len(document.CheckFormat("qualified-name", name))+len(document.CheckFormat("label-value", value.Text())) == 0
 }
 
 // isNothing reports whether a label selector has no requirement.

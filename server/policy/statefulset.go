@@ -46,13 +46,18 @@ var statefulMutable = []string{"replicas", "template", "updateStrategy", "minRea
 // they may use volumes that the claim templates will make.
 func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 	var c causes
-	spec := obj.Get("spec")
-	template := spec.Get("template")
-	c.selected(spec.Get("selector"), template, "statefulset")
-	c.templateMetadata(template)
+	spec, status := obj.Get("spec"), obj.Get("status")
+	c.amongReplicas(status, "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+	c.collisions(status, old.Get("status"))
+	template, selector := spec.Get("template"), spec.Get("selector")
+	if c.selected(selector, template, "statefulset") {
+		c.templateMetadata(template)
+	} else {
+		c.invalid(selector, "invalid label selector")
+	}
 	c.alwaysRestarts(template, "StatefulSet")
 	strategy := spec.Get("updateStrategy")
-	if rolling := strategy.Get("rollingUpdate"); isSet(rolling) && !strategy.Get("type").Equals("RollingUpdate") {
+	if rolling := strategy.Get("rollingUpdate"); isSet(rolling) && strategy.Get("type").Equals("OnDelete") {
 		c.invalid(rolling, "only allowed for updateStrategy 'RollingUpdate'")
 	}
 	if old.Exists() && !sameBut(spec, old.Get("spec"), statefulMutable...) {

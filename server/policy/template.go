@@ -49,20 +49,22 @@ func (c *causes) alwaysRestarts(template document.Value, kind string) {
 }
 
 // selected checks that a controller selects something, and the pods of its own
-// template.
-func (c *causes) selected(selector, template document.Value, kind string) {
-	if !isSet(selector) {
-		return // required by the schema
-	}
+// template, and reports whether the selector can be asked. One that is not there
+// selects nothing.
+func (c *causes) selected(selector, template document.Value, kind string) bool {
 	c.labelSelector(selector)
-	switch labels := template.At("metadata", "labels"); {
+	labels := template.At("metadata", "labels")
+	switch {
+	case !isSet(selector):
+		c.notSelected(template, labels)
 	case isNothing(selector):
 		c.invalid(selector, "empty selector is invalid for "+kind)
 	case !canSelect(selector):
-		c.invalid(selector, "invalid label selector")
+		return false
 	case !Selects(selector, labels):
 		c.notSelected(template, labels)
 	}
+	return true
 }
 
 func (c *causes) notSelected(template, labels document.Value) {

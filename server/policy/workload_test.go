@@ -1,6 +1,9 @@
 package policy_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // workload is a workload whose template is t and whose spec has more.
 func workload(kind, template, more string) string {
@@ -15,19 +18,28 @@ const (
 func TestSelectors(t *testing.T) {
 	for _, kind := range []string{"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"} {
 		t.Run(kind, func(t *testing.T) {
+			missing, refused, more := "spec.selector: Required; ", "; spec.selector: Invalid", ""
+			if kind == "DaemonSet" { // says less of the selector and more of the template
+				missing, refused, more = "", "", "; spec.template.labels: Invalid"
+			}
 			runCreate(t, "", []createCase{
 				{"right", workload(kind, appTemplate, appSelector), ""},
-				{"none", workload(kind, appTemplate, ""), "spec.selector: Required"},
+				{"none", workload(kind, appTemplate, ""), missing + "spec.template.metadata.labels: Invalid"},
 				{"empty", workload(kind, appTemplate, "selector: {}"), "spec.selector: Invalid"},
 				{"other", workload(kind, appTemplate, "selector: {matchLabels: {app: b}}"), "spec.template.metadata.labels: Invalid"},
 				{"in", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: In, values: [b, a]}, {key: x, operator: DoesNotExist}]}"), ""},
 				{"not in", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: NotIn, values: [a]}]}"), "spec.template.metadata.labels: Invalid"},
 				{"exists", workload(kind, appTemplate, "selector: {matchExpressions: [{key: x, operator: Exists}]}"), "spec.template.metadata.labels: Invalid"},
 				{"no values", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: In}]}"),
-					"spec.selector.matchExpressions[0].values: Required; spec.template.metadata.labels: Invalid"},
-				{"bad value", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: NotIn, values: ['-']}]}"), "spec.selector: Invalid"},
+					"spec.selector.matchExpressions[0].values: Required" + refused},
+				{"values", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: Exists, values: [a]}]}"),
+					"spec.selector.matchExpressions[0].values: Forbidden" + refused},
+				{"no key", workload(kind, appTemplate, "selector: {matchExpressions: [{operator: Exists}]}"), "spec.selector.matchExpressions[0].key: Invalid" + refused},
+				{"operator", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: Is}]}"), "spec.selector.matchExpressions[0].operator: Invalid" + refused},
+				{"no operator", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app}]}"), "spec.selector.matchExpressions[0].operator: Invalid" + refused},
+				{"bad value", workload(kind, appTemplate, "selector: {matchExpressions: [{key: app, operator: NotIn, values: ['-']}]}"), strings.TrimPrefix(refused, "; ")},
 				{"bad key", workload(kind, "metadata: {labels: {'a b': c}}, spec: {containers: [{name: c, image: i}]}", "selector: {matchLabels: {'a b': c}}"),
-					"spec.selector.matchLabels: Invalid; spec.template.labels: Invalid"},
+					"spec.selector.matchLabels: Invalid" + refused + more},
 				{"restarts", workload(kind, "metadata: {labels: {app: a}}, spec: {restartPolicy: Never, activeDeadlineSeconds: 5, containers: [{name: c, image: i}]}", appSelector),
 					"spec.template.spec.restartPolicy: NotSupported; spec.template.spec.activeDeadlineSeconds: Forbidden"},
 				{"annotation", workload(kind, "metadata: {labels: {app: a}, annotations: {'a b': c}}, spec: {containers: [{name: c, image: i}]}", appSelector), "spec.template.annotations: Invalid"},
@@ -68,6 +80,13 @@ func TestDeployment(t *testing.T) {
 		{"too much", rolling("maxUnavailable: 101%"), at + ".maxUnavailable: Invalid"},
 		{"surge", rolling("maxSurge: 200%"), ""},
 		{"number", rolling("maxUnavailable: 500"), ""},
+		{"strategy", with("strategy: {type: Slow}"), "spec.strategy: NotSupported"},
+	})
+	runStatus(t, "", []updateCase{
+		{"counts", with(""), with("") + "\nstatus: {replicas: 1, updatedReplicas: 2, readyReplicas: 3, availableReplicas: 4, unavailableReplicas: -1}",
+			"status.updatedReplicas: Invalid; status.readyReplicas: Invalid; status.availableReplicas: Invalid; status.unavailableReplicas: Invalid"},
+		{"fewer collisions", with("") + "\nstatus: {collisionCount: 2}", with("") + "\nstatus: {collisionCount: 1}", "status.collisionCount: Invalid"},
+		{"more collisions", with(""), with("") + "\nstatus: {collisionCount: 1}", ""},
 	})
 	status := with("replicas: 3") + "\nstatus: {readyReplicas: 1, updatedReplicas: 2, availableReplicas: 1}"
 	runCells(t, "", []cellCase{
@@ -91,6 +110,7 @@ func TestDaemonSet(t *testing.T) {
 	runHooks(t, "", []hookCase{
 		{"default", with(""), "spec/updateStrategy", `{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}`},
 		{"on delete", with("updateStrategy: {type: OnDelete}"), "spec/updateStrategy", `{"type":"OnDelete"}`},
+		{"on delete with settings", with("updateStrategy: {type: OnDelete, rollingUpdate: {}}"), "spec/updateStrategy", `{"type":"OnDelete","rollingUpdate":{"maxUnavailable":0,"maxSurge":0}}`},
 		{"generation", with(""), "metadata/annotations", `{"deprecated.daemonset.template.generation":"1"}`},
 	})
 	runCreate(t, "", []createCase{
@@ -98,6 +118,7 @@ func TestDaemonSet(t *testing.T) {
 		{"none", rolling("maxUnavailable: 0"), at + ".maxUnavailable: Required"},
 		{"surge", rolling("maxUnavailable: 0, maxSurge: 10%"), ""},
 		{"too much", rolling("maxUnavailable: 0, maxSurge: 101%"), at + ".maxSurge: Invalid"},
+		{"strategy", with("updateStrategy: {type: Slow}"), "spec.updateStrategy: NotSupported"},
 	})
 	old, r := create(t, with(""))
 	for _, c := range []struct{ object, want string }{
@@ -131,6 +152,9 @@ func TestStatefulSet(t *testing.T) {
 		{"volume of a claim", workload("StatefulSet", "metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i, volumeMounts: [{name: d, mountPath: /d}]}]}",
 			appSelector+", volumeClaimTemplates: [{metadata: {name: d}}]"), ""},
 		{"settings", with("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}"), "spec.updateStrategy.rollingUpdate: Invalid"},
+		{"strategy", with("updateStrategy: {type: Slow}, podManagementPolicy: Fast"), "spec.updateStrategy: Invalid; spec.podManagementPolicy: Invalid"},
+		{"pods", workload("StatefulSet", "metadata: {labels: {app: a}}, spec: {containers: [{name: 'C C'}]}", appSelector), ""},
+		{"claims", with("volumeClaimTemplates: [{spec: {accessModes: [Sometimes]}}]"), ""},
 	})
 	runUpdate(t, "", []updateCase{
 		{"replicas", with("replicas: 1"), with("replicas: 2, minReadySeconds: 5, updateStrategy: {type: OnDelete}"), ""},
@@ -138,6 +162,8 @@ func TestStatefulSet(t *testing.T) {
 		{"history", with(""), with("revisionHistoryLimit: 5"), "spec: Forbidden"},
 		{"claims", with(""), with("volumeClaimTemplates: [{metadata: {name: d}}]"), "spec: Forbidden"},
 	})
+	runStatus(t, "", []updateCase{{"counts", with(""), with("") + "\nstatus: {replicas: -1, readyReplicas: -1, updatedReplicas: -1, currentReplicas: 1}",
+		"status.replicas: Invalid; status.readyReplicas: Invalid; status.updatedReplicas: Invalid; status.currentReplicas: Invalid; status.availableReplicas: Invalid"}})
 	runCells(t, "", []cellCase{{"some", with("replicas: 2") + "\nstatus: {readyReplicas: 1}", "Ready", "1/2"}})
 }
 

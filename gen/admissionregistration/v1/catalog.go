@@ -13,6 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -24,6 +25,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

@@ -14,6 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"crd", "crds"}, Categories: []string{"api-extensions"}, StorageVersion: "v1", StorageVersionHash: "jfWCUB31mvA=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
 			Hooks:         &api.Hooks{Create: h.CreateCustomResourceDefinition, Update: h.UpdateCustomResourceDefinition, Validate: h.ValidateCustomResourceDefinition},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

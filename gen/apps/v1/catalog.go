@@ -24,6 +24,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
 			Hooks:         &api.Hooks{Create: h.CreateDaemonSet, Update: h.UpdateDaemonSet, Validate: h.ValidateDaemonSet, Warn: h.WarnDaemonSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the daemon set.", Path: ".metadata.name"},
@@ -47,6 +48,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"deploy"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "8aSe+NMegvE=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
 			Hooks:         &api.Hooks{Update: h.UpdateDeployment, Validate: h.ValidateDeployment, Warn: h.WarnDeployment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the deployment.", Path: ".metadata.name"},
@@ -68,6 +70,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"rs"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "P1RzHs8/mWQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
 			Hooks:         &api.Hooks{Validate: h.ValidateReplicaSet, Warn: h.WarnReplicaSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replica set.", Path: ".metadata.name"},

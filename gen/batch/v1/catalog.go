@@ -14,6 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
 			Hooks:         &api.Hooks{Create: h.CreateCronJob, Update: h.UpdateCronJob, Validate: h.ValidateCronJob, Warn: h.WarnCronJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
@@ -27,7 +28,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods, where it was chosen by hand.", Cell: h.CellCronJobSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 205,
@@ -35,6 +36,7 @@ func New(h Hooks) *api.GroupVersion {
 			Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
 			Hooks:         &api.Hooks{Create: h.CreateJob, Update: h.UpdateJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},

@@ -14,6 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1beta2", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
@@ -25,7 +26,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: h.CellFlowSchemaMissingPriorityLevel},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 43,
@@ -33,6 +34,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1beta2", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
@@ -45,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 	}

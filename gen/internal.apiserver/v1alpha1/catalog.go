@@ -13,6 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
+			Checks:    &api.Checks{Metadata: 0, Changes: 0, Object: 0},
 			Hooks:     &api.Hooks{Validate: h.ValidateStorageVersion},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
@@ -21,7 +22,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 	}

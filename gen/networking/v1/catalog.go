@@ -46,6 +46,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
+			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
 			Hooks:         &api.Hooks{Validate: h.ValidateNetworkPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -53,7 +54,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 52},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 52, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 	}

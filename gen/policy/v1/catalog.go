@@ -14,6 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"pdb"}, StorageVersion: "v1", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        &api.Checks{Metadata: 0, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the budget.", Path: ".metadata.name"},
@@ -23,7 +24,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the budget was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: &Table, Type: 19},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: &Table, Type: 19, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 	}

@@ -12,7 +12,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: 25,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "48tpQ8gZHFc=", NameFormat: "path-segment",
-			Hooks: &api.Hooks{Validate: h.ValidateClusterRoleBinding},
+			Checks: &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Hooks:  &api.Hooks{Validate: h.ValidateClusterRoleBinding},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: h.CellClusterRoleBindingRole},
@@ -25,7 +26,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: 9,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "bYE5ZWDrJ44=", NameFormat: "path-segment",
-			Hooks: &api.Hooks{Validate: h.ValidateClusterRole},
+			Checks: &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Hooks:  &api.Hooks{Validate: h.ValidateClusterRole},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Created At", Type: "date", Description: "When the role was created.", Path: ".metadata.creationTimestamp"},
@@ -34,7 +36,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: 30,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "eGsCzGH6b1g=", NameFormat: "path-segment",
-			Hooks: &api.Hooks{Validate: h.ValidateRoleBinding},
+			Checks: &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Hooks:  &api.Hooks{Validate: h.ValidateRoleBinding},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: h.CellRoleBindingRole},
@@ -47,7 +50,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: 29,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "7FuwZcIIItM=", NameFormat: "path-segment",
-			Hooks: &api.Hooks{Validate: h.ValidateRole},
+			Checks: &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Hooks:  &api.Hooks{Validate: h.ValidateRole},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},

@@ -13,6 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "hL6j/rwBV5w=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
+			Checks:              &api.Checks{Metadata: 0, Changes: 1, Object: 1},
 			Hooks:               &api.Hooks{Create: h.CreateCSIDriver, Update: h.UpdateCSIDriver, Validate: h.ValidateCSIDriver},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -29,6 +30,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", StorageVersionHash: "Pe62DkZtjuo=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
+			Checks:              &api.Checks{Metadata: 2, Changes: 0, Object: 2},
 			Hooks:               &api.Hooks{Validate: h.ValidateCSINode},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -64,6 +66,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
+			Checks:              &api.Checks{Metadata: 2, Changes: 0, Object: 2},
 			Hooks:               &api.Hooks{Validate: h.ValidateVolumeAttachment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
