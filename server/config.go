@@ -288,7 +288,7 @@ func (c *Config) Validate() error {
 	if _, _, err := nodePortRange(d.ServiceNodePortRange); err != nil {
 		all = append(all, err)
 	}
-	all = append(all, outOfBounds(d.durations()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
+	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
 		limited[time.Duration]{flag: "min-request-timeout", at: &d.MinRequestTimeout, least: time.Second, most: longestTime}.valid())
 	if err := checkTokenLife(d.ServiceAccountMaxTokenExpiration); err != nil {
 		wrong("--service-account-max-token-expiration: %w", err)

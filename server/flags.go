@@ -70,7 +70,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"
 
-	addLimited(fs, c.durations())
+	addLimited(fs, c.times())
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())
 	addInertFlags(fs)

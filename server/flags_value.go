@@ -29,8 +29,8 @@ const (
 	mostBytes    = 1 << 40
 )
 
-// durations are the fields that hold a time.
-func (c *Config) durations() []limited[time.Duration] {
+// times are the fields that hold a time.
+func (c *Config) times() []limited[time.Duration] {
 	return []limited[time.Duration]{
 		{"history", &c.History, time.Second, longestTime, "how long old revisions can be read and watches resumed"},
 		{"request-timeout", &c.RequestTimeout, time.Millisecond, longestTime, "longest time for a request that is not a watch"},
