@@ -31,13 +31,13 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, problems, err := fromYAML(body)
+	text, err := fromYAML(body)
 	if err != nil {
 		return nil, err
 	}
 	plain := want
 	plain.gv = nil // without defaults
-	typed, err := s.decode(r, text, problems, plain, document.Value{}, opts.validation)
+	typed, err := s.decode(r, text, plain, document.Value{}, opts.validation)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
 // bodyKind is what a body is expected to hold.
@@ -73,35 +74,34 @@ func (s *Server) readObject(r *request, want bodyKind, validation string) (*docu
 	if err != nil {
 		return nil, err
 	}
-	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
+	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err
 	}
-	return s.decode(r, text, problems, want, document.Value{}, validation)
+	return s.decode(r, text, want, document.Value{}, validation)
 }
 
 // toJSON turns a body of any accepted media type into JSON text.
-func (s *Server) toJSON(contentType string, body []byte, want bodyKind) ([]byte, []document.Problem, error) {
+func (s *Server) toJSON(contentType string, body []byte, want bodyKind) ([]byte, error) {
 	media, err := codec.ParseContentType(contentType, codec.BinaryMedia)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	switch media {
 	case codec.YAML:
 		return fromYAML(body)
 	case codec.Binary:
-		text, err := s.fromBinary(body, want)
-		return text, nil, err
+		return s.fromBinary(body, want)
 	}
-	return body, nil, nil
+	return body, nil
 }
 
-func fromYAML(body []byte) ([]byte, []document.Problem, error) {
-	text, problems, err := document.FromYAML(body)
+func fromYAML(body []byte) ([]byte, error) {
+	text, err := yaml.ToJSON(body)
 	if err != nil {
-		return nil, nil, api.BadRequest("the YAML of the body is wrong: %v", err)
+		return nil, api.BadRequest("the YAML of the body is wrong: %v", err)
 	}
-	return text, problems, nil
+	return text, nil
 }
 
 // fromBinary opens the envelope and decodes the object in it.
@@ -140,12 +140,12 @@ func (want bodyKind) refuse(why string) error {
 
 // decode makes the typed tree of what is to replace old, absent for something
 // new, and says what was unknown or given twice.
-func (s *Server) decode(r *request, text []byte, problems []document.Problem, want bodyKind, old document.Value, validation string) (*document.Document, error) {
+func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Value, validation string) (*document.Document, error) {
 	doc, found, err := s.parse(text, want, old)
 	if err != nil {
 		return nil, err
 	}
-	if err := report(r, describe(append(problems, found...)), want, validation); err != nil {
+	if err := report(r, describe(found), want, validation); err != nil {
 		doc.Release()
 		return nil, err
 	}

@@ -357,11 +357,11 @@ func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
 func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([]schema.Cause, error) {
 	want := metaKind("DeleteOptions")
 	want.also = s.everywhere
-	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
+	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.decodeOptions(r, text, problems, want)
+	doc, err := s.decodeOptions(r, text, want)
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +391,7 @@ func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
 
 // decodeOptions decodes an options object, which may name any group version
 // that has it.
-func (s *Server) decodeOptions(r *request, text []byte, problems []document.Problem, want bodyKind) (*document.Document, error) {
+func (s *Server) decodeOptions(r *request, text []byte, want bodyKind) (*document.Document, error) {
 	decoder := document.Decoder{Table: want.table, Limits: s.decodeLimits}
 	doc, _, err := decoder.Decode(want.typ, text)
 	if err != nil {

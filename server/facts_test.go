@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
@@ -73,7 +74,7 @@ func (known examples) of(t *testing.T, res *api.Resource) [][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, _, err := document.FromYAML(text)
+		data, err := yaml.ToJSON(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,6 +110,11 @@ func TestHostileBodies(t *testing.T) {
 		"YAML questions": fill("", "? ", ""),
 		"YAML dashes":    fill("", "- ", ""),
 		"YAML anchors":   fill("[", "&a ", "]"),
+		"YAML mappings":  fill("metadata:\n", "- a:\n", ""),
+		"YAML tags":      fill("metadata:\n", "- !!str\n", ""),
+		"YAML keys":      fill("kind: Wrong\n", "a:\n", ""),
+		"YAML odd keys":  fill("kind: Wrong\n", "? [a]\n", ""),
+		"YAML bare keys": fill("{kind: Wrong, ", "n,", "}"),
 	} {
 		requests = append(requests, writes(name, "application/yaml", body, 400)...)
 	}

@@ -61,7 +61,7 @@ func (s *Server) readReplacement(r *request, validation string) (*document.Docum
 	if err != nil {
 		return nil, err
 	}
-	text, problems, err := s.toJSON(r.http.Header.Get("Content-Type"), body, kindOf(res))
+	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, kindOf(res))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Server) readReplacement(r *request, validation string) (*document.Docum
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	return s.decode(r, text, problems, kindOf(res), old.Root(), validation)
+	return s.decode(r, text, kindOf(res), old.Root(), validation)
 }
 
 // mayCreate decides whether a PUT of a missing object creates it: only when

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
@@ -67,9 +68,9 @@ func resource(t *testing.T, plural string) *api.Resource {
 	return nil
 }
 
-func decode(t *testing.T, res *api.Resource, yaml string) document.Value {
+func decode(t *testing.T, res *api.Resource, source string) document.Value {
 	t.Helper()
-	text, _, err := document.FromYAML([]byte(yaml))
+	text, err := yaml.ToJSON([]byte(source))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/generator/model"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
 // mistakes decodes and validates an example by the schemas alone, without the
@@ -24,14 +25,11 @@ func mistakes(t *testing.T, gv *model.GroupVersion, kind string, text []byte) []
 	if typ == schema.None {
 		t.Fatalf("%s has no kind %s", gv.Dir, kind)
 	}
-	json, duplicates, err := document.FromYAML(text)
+	json, err := yaml.ToJSON(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
-	for _, p := range duplicates {
-		lines = append(lines, "field twice: "+p.Path)
-	}
 	d := document.Decoder{Table: gv.Table, Defaults: make([]func(document.Value), hooks(gv.Table))}
 	for i := range d.Defaults {
 		d.Defaults[i] = func(document.Value) {}
@@ -45,7 +43,11 @@ func mistakes(t *testing.T, gv *model.GroupVersion, kind string, text []byte) []
 	}
 	defer doc.Release()
 	for _, p := range problems {
-		lines = append(lines, "unknown field: "+p.Path)
+		what := "unknown field: "
+		if p.Duplicate {
+			what = "field twice: "
+		}
+		lines = append(lines, what+p.Path)
 	}
 	for _, c := range document.Validate(doc.Root()) {
 		lines = append(lines, c.Field+": "+c.Reason)

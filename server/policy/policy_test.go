@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
@@ -41,7 +42,7 @@ func decode(t testing.TB, text string) (document.Value, *api.Resource) {
 	json := []byte(text)
 	if !strings.HasPrefix(text, "{") {
 		var err error
-		if json, _, err = document.FromYAML(json); err != nil {
+		if json, err = yaml.ToJSON(json); err != nil {
 			t.Fatalf("%v in\n%s", err, text)
 		}
 	}
@@ -314,7 +315,7 @@ func FuzzRules(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		json, _, err := document.FromYAML(data)
+		json, err := yaml.ToJSON(data)
 		if err != nil {
 			f.Fatal(err)
 		}

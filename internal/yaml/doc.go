@@ -1,0 +1,44 @@
+// Package yaml turns YAML text into JSON text while it reads it: one pass, no
+// tree, memory in proportion to the text.
+//
+// The text is YAML 1.1 as the clients of Kubernetes write it: what the second
+// version of the Go YAML library reads, this package reads, in the same meaning
+// (yes is true, 0777 is octal, a later key replaces an earlier one, << merges
+// where it stands). The library is the oracle of the tests. It cannot be used
+// itself, since it makes a tree of everything before anybody can look at its
+// size: a body costs it 250 times its length.
+//
+// The scanner cuts the text into tokens, among them the beginnings and ends of
+// blocks that only the indentation tells. The converter is a recursive descent
+// over the tokens that writes JSON as it goes.
+package yaml
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Error says what is wrong with a text, and where.
+type Error struct {
+	Line int // from 1
+	What string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("yaml: line %d: %s", e.Line, e.What) }
+
+// LimitError says that a document is larger than is allowed.
+type LimitError struct {
+	What  string // "levels of nesting", …
+	Limit int
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("yaml: the document has more than %d %s, make it smaller", e.Limit, e.What)
+}
+
+// errorAt is the error for the byte at pos.
+func errorAt(text []byte, pos int, format string, args ...any) error {
+	before := text[:min(pos, len(text))]
+	line := 1 + bytes.Count(before, []byte{'\n'}) + bytes.Count(before, []byte{'\r'}) - bytes.Count(before, []byte("\r\n"))
+	return &Error{Line: line, What: fmt.Sprintf(format, args...)}
+}
