@@ -7,8 +7,14 @@ export CGO_ENABLED := 0
 
 BIN := bin/capstan
 TOOLS := $(CURDIR)/.tmp/bin
+# What the binary says of itself: capstan version, /version.
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+COMMIT_TIME := $(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+BUILDINFO := github.com/capstan-dev/capstan/internal/buildinfo
+LDFLAGS := -s -w -buildid= -X $(BUILDINFO).version=$(VERSION) -X $(BUILDINFO).commit=$(COMMIT) -X $(BUILDINFO).commitTime=$(COMMIT_TIME)
+# Nothing in a binary may come from the machine that builds it.
+BUILDFLAGS := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # Longest that one fuzz target or stress run may take.
 FUZZTIME ?= 1m
 OBJECTS ?= 1000000
@@ -34,7 +40,11 @@ verify: generate ## Fail when gen/ is stale, or has a new or orphaned file
 
 .PHONY: build
 build: ## Build bin/capstan
-	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./server/cmd/capstan
+	go build $(BUILDFLAGS) -o $(BIN) ./server/cmd/capstan
+
+.PHONY: ldflags
+ldflags:
+	@echo "$(LDFLAGS)"
 
 .PHONY: run
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"net/netip"
@@ -42,9 +43,8 @@ type Credentials struct {
 	// those of proxies that authenticate users, nil for none.
 	ClientCAs, ProxyCAs []byte
 
-	clients *x509.CertPool // whose client certificates are accepted
-	least   uint16         // TLS version
-	suites  []uint16       // of TLS 1.2; nil for Go's choice
+	tls    *tls.Config        // what connections begin with
+	logins *authn.ClientCerts // who logs in by a certificate
 }
 
 // adminName is the user name in the administrator's certificate.
@@ -62,24 +62,47 @@ func loadCredentials(c *Config) (*Credentials, error) {
 		return nil, err
 	}
 	cr.ClientCAs = append(bytes.Clone(cr.OwnCA), cr.ClientCAs...)
-	cr.clients = x509.NewCertPool()
-	cr.clients.AppendCertsFromPEM(cr.ClientCAs)
 	if cr.ProxyCAs, err = authorities("proxy authorities", c.RequestHeaderClientCAFile); err != nil {
 		return nil, err
 	}
-	if cr.least, err = tlsVersion(c.TLSMinVersion); err != nil {
-		return nil, err
+	return cr, cr.prepare(c)
+}
+
+// prepare makes what connections and logins need of the certificates and keys.
+//
+// Client certificates are asked for in the handshake and checked by the
+// authenticator, so that a wrong one is a 401 and not a broken connection; the
+// authorities only tell a client which of its own to send.
+func (cr *Credentials) prepare(c *Config) error {
+	pair, err := tls.X509KeyPair(cr.Cert, cr.Key)
+	if err != nil {
+		return fmt.Errorf("serving certificate: %w", err)
 	}
-	if cr.suites, err = cipherSuites(c.TLSCipherSuites); err != nil {
-		return nil, err
+	least, err := tlsVersion(c.TLSMinVersion)
+	if err != nil {
+		return err
 	}
-	return cr, nil
+	suites, err := cipherSuites(c.TLSCipherSuites)
+	if err != nil {
+		return err
+	}
+	clients := x509.NewCertPool()
+	clients.AppendCertsFromPEM(cr.ClientCAs)
+	cr.tls = &tls.Config{
+		Certificates: []tls.Certificate{pair},
+		ClientAuth:   tls.RequestClientCert,
+		ClientCAs:    clients,
+		MinVersion:   least,
+		CipherSuites: suites,
+		NextProtos:   []string{"h2", "http/1.1"},
+	}
+	cr.logins = authn.ClientCert(clients, c.now)
+	return nil
 }
 
 // loadOwn sets the certificates that the server shows and gives out.
 func (cr *Credentials) loadOwn(c *Config) (err error) {
-	given := c.TLSCertFile != ""
-	if given {
+	if c.TLSCertFile != "" {
 		if cr.Cert, cr.Key, err = readPair(c.TLSCertFile, c.TLSPrivateKeyFile); err != nil {
 			return fmt.Errorf("serving certificate: %w", err)
 		}
@@ -88,6 +111,12 @@ func (cr *Credentials) loadOwn(c *Config) (err error) {
 			return nil
 		}
 	}
+	return cr.makeOwn(c)
+}
+
+// makeOwn sets the certificates that the server makes: it reads them, and makes
+// those anew that are missing or ending.
+func (cr *Credentials) makeOwn(c *Config) error {
 	dir := certDir{now: c.now()}
 	if c.keepsFiles() {
 		dir.path = c.CertDir
@@ -101,7 +130,7 @@ func (cr *Credentials) loadOwn(c *Config) (err error) {
 		return err
 	}
 	cr.OwnCA, cr.AdminCert, cr.AdminKey = ca.pem, admin.pem, admin.keyPEM
-	if given {
+	if c.TLSCertFile != "" {
 		return nil
 	}
 	serving, err := dir.issued("server", ca, servingRequest(servingNames(c)))
@@ -120,10 +149,19 @@ func readPair(certFile, keyFile string) (cert, key []byte, err error) {
 	if key, err = os.ReadFile(keyFile); err != nil {
 		return nil, nil, err
 	}
-	if _, err := tls.X509KeyPair(cert, key); err != nil {
-		return nil, nil, fmt.Errorf("%s and %s are not a certificate and its key in PEM: %w", certFile, keyFile, err)
+	if _, err := parsePair(certFile, keyFile, cert, key); err != nil {
+		return nil, nil, err
 	}
 	return cert, key, nil
+}
+
+// parsePair checks that what two files hold are a certificate and its key.
+func parsePair(certFile, keyFile string, cert, key []byte) (*x509.Certificate, error) {
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s are not a certificate and its key in PEM: %w", certFile, keyFile, err)
+	}
+	return pair.Leaf, nil
 }
 
 // authorities reads a file of certificates, PEM; "" is none. what names them in
@@ -136,42 +174,38 @@ func authorities(what, file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	if !x509.NewCertPool().AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s: %s holds no certificate in PEM; it must hold those of the authorities", what, file)
+	if _, err := parseAuthorities(file, text); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return text, nil
 }
 
-// TLS is the server's side of TLS. Client certificates are asked for here and
-// checked by the authenticator, so that a wrong one is a 401 and not a broken
-// connection; the authorities only tell a client which of its own to send.
-func (cr *Credentials) TLS() (*tls.Config, error) {
-	pair, err := tls.X509KeyPair(cr.Cert, cr.Key)
-	if err != nil {
-		return nil, fmt.Errorf("serving certificate: %w", err)
+// parseAuthorities reads what a file of certificates, PEM, holds: at least one.
+func parseAuthorities(file string, text []byte) (all []*x509.Certificate, err error) {
+	for rest := text; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s holds a certificate that cannot be read: %w", file, err)
+		}
+		all = append(all, c)
 	}
-	return &tls.Config{
-		Certificates: []tls.Certificate{pair},
-		ClientAuth:   tls.RequestClientCert,
-		ClientCAs:    cr.clients,
-		MinVersion:   cr.least,
-		CipherSuites: cr.suites,
-		NextProtos:   []string{"h2", "http/1.1"},
-	}, nil
-}
-
-// newTokenUsers knows the users of the bearer tokens that the configuration names.
-func newTokenUsers(c *Config) (authn.TokenAuthenticator, error) {
-	if c.TokenAuthFile == "" {
-		return &authn.Tokens{}, nil
+	if all == nil {
+		return nil, fmt.Errorf("%s holds no certificate in PEM; it must hold those of the authorities", file)
 	}
-	return authn.TokenFile(c.TokenAuthFile)
+	return all, nil
 }
 
 // newAuthenticator is the chain of all ways to log in that the configuration
 // has: certificate, then token.
-func newAuthenticator(c *Config, cr *Credentials, tokens authn.TokenAuthenticator) authn.Authenticator {
-	return authn.NewChain(c.Logger, c.anonymous(), authn.ClientCert(cr.clients, c.now), authn.Bearer(tokens), authn.WebSocketBearer(tokens))
+func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.TokenAuthenticator) authn.Authenticator {
+	return authn.NewChain(c.Logger, c.anonymous(), certificates, authn.Bearer(tokens), authn.WebSocketBearer(tokens))
 }
 
 // newAuthorizer asks the configured modes in order, and warns of those that

@@ -225,11 +225,7 @@ func TestKubeconfigLogsIn(t *testing.T) {
 				cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
 			}
 			cr := load(t, cfg)
-			tokens, err := newTokenUsers(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			chain := newAuthenticator(cfg, cr, tokens)
+			chain := newAuthenticator(cfg, cr.logins, &authn.Tokens{})
 			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				u, err := chain.Authenticate(r)
 				if err != nil {
@@ -238,9 +234,7 @@ func TestKubeconfigLogsIn(t *testing.T) {
 				}
 				w.Header().Set("User", u.Name+" "+strings.Join(u.Groups, ","))
 			}))
-			if srv.TLS, err = cr.TLS(); err != nil {
-				t.Fatal(err)
-			}
+			srv.TLS = cr.tls
 			srv.EnableHTTP2 = true
 			srv.StartTLS()
 			defer srv.Close()

@@ -18,7 +18,7 @@ func (s *Server) startControllers() *controller.Manager {
 		Acting:      s.actAs,
 		Store:       s.store,
 		Kinds:       make(map[controller.Kind]string),
-		RootCA:      s.credentials.CA,
+		RootCA:      s.CA,
 		Now:         s.cfg.now,
 		Logger:      s.log,
 	}

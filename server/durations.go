@@ -24,6 +24,9 @@ type durations struct {
 
 	// How often what everybody relies on is looked after.
 	FlowControl, OwnService, Extensions, Registrations, Services, Namespaces time.Duration
+	// Reload is how often the files of certificates and tokens are looked at, Renewal
+	// how often it is seen whether the server's own certificates are ending.
+	Reload, Renewal time.Duration
 	// Retry is how long the followers of the server wait after a failure.
 	Retry time.Duration
 }
@@ -43,5 +46,7 @@ var productionDurations = durations{
 	Registrations: time.Minute,
 	Services:      3 * time.Minute,
 	Namespaces:    time.Minute,
+	Reload:        10 * time.Second,
+	Renewal:       time.Hour,
 	Retry:         5 * time.Second,
 }

@@ -40,13 +40,13 @@ current-context: capstan
 
 // Kubeconfig returns the administrator's client configuration for this server,
 // or nil when it has no administrator's certificate.
-func (s *Server) Kubeconfig() []byte { return s.credentials.Kubeconfig(s.URL()) }
+func (s *Server) Kubeconfig() []byte { return s.keys.credentials.Load().Kubeconfig(s.URL()) }
 
 // KubeconfigPath is the file with the administrator's client configuration; ""
 // when there is none, because the server keeps nothing on disk or trusts only
 // the authorities it was given.
 func (s *Server) KubeconfigPath() string {
-	if s.credentials.AdminCert == nil {
+	if s.keys.credentials.Load().AdminCert == nil {
 		return ""
 	}
 	return s.cfg.KubeconfigFile

@@ -7,7 +7,6 @@ package server
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,14 +63,13 @@ type Server struct {
 	owners          owners
 	codecs          codecs
 	authn           authn.Authenticator
-	tokenUsers      authn.TokenAuthenticator // whose bearer token is whose, a part of authn
 	authz           authz.Authorizer
 	admission       *admission.Chain
 	decodeLimits    document.Limits
 	gather          *gatherRoom
 	listBuffers     *sync.Pool // of *[]byte, empty, see listBuffer
 	frameBuffers    *sync.Pool // of *[]byte, see newFrameBuffer
-	credentials     *Credentials
+	keys            keyring
 	tokens          *authn.TokenIssuer
 	metrics         *metrics
 	listener        net.Listener
@@ -105,8 +103,8 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.closeParts()
 		return nil, err
 	}
-	s.startBackground()
 	s.controllers = s.startControllers()
+	s.startBackground()
 	go s.sweeper.run(s.done)
 	go s.run(ctx)
 	return s, nil
@@ -124,6 +122,8 @@ func (s *Server) startBackground() {
 	s.every(ctx, pauses.Extensions, "what extension servers are told", s.keepExtensionConfig)
 	s.every(ctx, pauses.Registrations, "the objects of group versions", s.keepAPIServices)
 	s.every(ctx, pauses.Services, "the addresses of services", s.repairServices)
+	s.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { s.Reload(); return nil })
+	s.every(ctx, pauses.Renewal, "the server's own certificates", s.renewOwn)
 	s.every(ctx, pauses.Namespaces, "the system namespaces", s.createNamespaces)
 }
 
@@ -193,16 +193,13 @@ func (s *Server) open(ctx context.Context) error {
 	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
-	if s.credentials, err = loadCredentials(cfg); err != nil {
+	if err := s.keys.open(s); err != nil {
 		return err
 	}
 	if s.tokens, err = newTokenIssuer(cfg); err != nil {
 		return err
 	}
-	if s.tokenUsers, err = newTokenUsers(cfg); err != nil {
-		return err
-	}
-	s.authn = newAuthenticator(cfg, s.credentials, s.tokenUsers)
+	s.authn = newAuthenticator(cfg, &s.keys, &s.keys)
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
@@ -251,13 +248,9 @@ func (s *Server) listen() error {
 		}
 		s.listener = l
 	}
-	tlsConfig, err := s.credentials.TLS()
-	if err != nil {
-		return err
-	}
 	s.http = &http.Server{
 		Handler:           s.routes(),
-		TLSConfig:         &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return tlsConfig, nil }},
+		TLSConfig:         s.keys.TLS(),
 		ConnContext:       withTogether,
 		ReadHeaderTimeout: s.cfg.durations.Header,
 		IdleTimeout:       s.cfg.durations.Idle,
@@ -351,7 +344,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // CA is the certificate, PEM, that clients trust the server by.
-func (s *Server) CA() []byte { return s.credentials.CA }
+func (s *Server) CA() []byte { return s.keys.credentials.Load().CA }
 
 // Bootstrapped is closed when the cluster has the objects that every cluster has
 // from its start, which are written beside the first requests.

@@ -53,7 +53,7 @@ func (s *Server) reviewToken(r *request) error {
 		if len(audiences) == 0 {
 			return nil
 		}
-		known, err := s.tokenUsers.AuthenticateToken(r.ctx, token)
+		known, err := s.keys.AuthenticateToken(r.ctx, token)
 		if err != nil {
 			status.SetString("error", err.Error())
 		}

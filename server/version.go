@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime"
-	"runtime/debug"
 
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/buildinfo"
 )
 
 // The release whose API is served, as clients compare it.
@@ -30,23 +30,13 @@ func (s *Server) version(r *request) error {
 	return r.send(http.StatusOK, "application/json", body)
 }
 
-// buildInfo says what is served, and what Go recorded in the binary.
+// buildInfo says what is served, and what the binary was built of.
 func buildInfo() version.Info {
-	info := version.Info{Major: apiMajor, Minor: apiMinor, GitVersion: apiVersion + "+capstan", GitTreeState: "clean",
-		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range build.Settings {
-			switch setting.Key {
-			case "vcs.revision":
-				info.GitCommit = setting.Value
-			case "vcs.time":
-				info.BuildDate = setting.Value
-			case "vcs.modified":
-				if setting.Value == "true" {
-					info.GitTreeState = "dirty"
-				}
-			}
-		}
+	built := buildinfo.Read()
+	info := version.Info{Major: apiMajor, Minor: apiMinor, GitVersion: apiVersion + "+capstan", GitCommit: built.Commit, GitTreeState: "clean",
+		BuildDate: built.CommitTime, GoVersion: built.Go, Compiler: runtime.Compiler, Platform: built.Platform}
+	if built.Modified {
+		info.GitTreeState = "dirty"
 	}
 	return info
 }

@@ -19,8 +19,7 @@ type Tokens struct {
 	users map[[sha256.Size]byte]*User
 }
 
-// TokenFile reads a file of static tokens; see ParseTokens. Changes of the file
-// need a restart.
+// TokenFile reads a file of static tokens; see ParseTokens.
 func TokenFile(path string) (*Tokens, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -58,7 +58,7 @@ type Config struct {
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds  map[Kind]string
-	RootCA []byte // PEM: whom the clients in the cluster trust the server by
+	RootCA func() []byte // PEM: whom the clients in the cluster trust the server by
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -113,6 +113,15 @@ func Start(cfg Config) *Manager {
 		m.wg.Go(func() { m.feed.run(ctx) })
 	}
 	return m
+}
+
+// RootCAChanged has every namespace told of another authority, beside the caller.
+func (m *Manager) RootCAChanged() {
+	for _, h := range m.feed.handlers {
+		if p, ok := h.(*provisioner); ok {
+			p.again()
+		}
+	}
 }
 
 // Stop ends the controllers' work and returns when it has ended. What is not

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"strings"
 
 	"github.com/capstan-dev/capstan/gen/profile"
@@ -18,7 +17,7 @@ type provisioner struct {
 	*cluster
 	typ    *Type
 	name   string
-	object []byte // the object, JSON
+	object func() []byte // the object, JSON
 	// right reports whether the stored object is as it is to be, mend makes it
 	// so. nil when its existence is all.
 	right func(body []byte) bool
@@ -30,7 +29,9 @@ type provisioner struct {
 // account that pods use when they name none.
 func newServiceAccounts(ctx context.Context, c *cluster) handler {
 	p := &provisioner{cluster: c, typ: c.find("", "serviceaccounts"), name: "default",
-		object: []byte(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}`)}
+		object: func() []byte {
+			return []byte(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"default"}}`)
+		}}
 	p.queue = newQueue(ctx, ServiceAccount, parallel, c.Logger, p.provide)
 	return p
 }
@@ -40,22 +41,24 @@ func newServiceAccounts(ctx context.Context, c *cluster) handler {
 func newRootCA(ctx context.Context, c *cluster) handler {
 	annotation := profile.LabelDomain + "/description"
 	const description = "The authorities by which clients in the cluster trust the API server at its internal addresses. Other certificates need not be signed by them."
-	data := map[string]string{"ca.crt": string(c.RootCA)}
-	object, _ := json.Marshal(map[string]any{ // strings in maps can always be written
-		"apiVersion": "v1", "kind": "ConfigMap",
-		"metadata": map[string]any{"name": "kube-root-ca.crt", "annotations": map[string]string{annotation: description}},
-		"data":     data,
-	})
-	p := &provisioner{cluster: c, typ: c.find("", "configmaps"), name: "kube-root-ca.crt", object: object}
+	p := &provisioner{cluster: c, typ: c.find("", "configmaps"), name: "kube-root-ca.crt"}
+	p.object = func() []byte {
+		text, _ := json.Marshal(map[string]any{ // strings in maps can always be written
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": p.name, "annotations": map[string]string{annotation: description}},
+			"data":     map[string]string{"ca.crt": string(c.RootCA())},
+		})
+		return text
+	}
 	p.right = func(body []byte) bool {
 		have, _ := document.Find(body, "data")
 		var got map[string]string
 		text, _ := document.Find(body, "metadata", "annotations", annotation)
-		return json.Unmarshal(have, &got) == nil && maps.Equal(got, data) && document.Unquote(text) != ""
+		return json.Unmarshal(have, &got) == nil && len(got) == 1 && got["ca.crt"] == string(c.RootCA()) && document.Unquote(text) != ""
 	}
 	p.mend = func(obj document.Value) {
 		obj.Remove("data")
-		obj.SetObject("data").SetString("ca.crt", string(c.RootCA))
+		obj.SetObject("data").SetString("ca.crt", string(c.RootCA()))
 		if annotations := obj.SetObject("metadata").SetObject("annotations"); annotations.Get(annotation).Text() == "" {
 			annotations.SetString(annotation, description)
 		}
@@ -84,10 +87,36 @@ func (p *provisioner) observe(_ context.Context, o *observation) {
 	}
 }
 
+// again looks at the object of every namespace, because it is to be another one. It
+// returns at once.
+func (p *provisioner) again() {
+	p.queue.add(everyNamespace)
+}
+
+// everyNamespace stands for all namespaces in the queue; it is no name of one.
+const everyNamespace = ""
+
+// provideAll has the work of every namespace done.
+func (p *provisioner) provideAll(ctx context.Context) error {
+	view, err := p.Store.At(ctx, p.Store.Current())
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	return view.ScanMeta(ctx, p.namespaces.Prefix, "", func(e *store.Entry) bool {
+		_, name := p.namespaces.split(e.Key)
+		p.queue.add(strings.Clone(name))
+		return true
+	})
+}
+
 // provide creates or mends the object of one namespace.
 func (p *provisioner) provide(ctx context.Context, namespace string) error {
 	if p.typ == nil {
 		return nil
+	}
+	if namespace == everyNamespace {
+		return p.provideAll(ctx)
 	}
 	e, err := p.Store.Get(ctx, p.typ.key(namespace, p.name))
 	switch {
@@ -102,7 +131,7 @@ func (p *provisioner) provide(ctx context.Context, namespace string) error {
 	if err != nil || !active {
 		return err
 	}
-	err = p.Cluster.Create(ctx, p.typ.Resource, namespace, p.object)
+	err = p.Cluster.Create(ctx, p.typ.Resource, namespace, p.object())
 	if is(err, api.ReasonAlreadyExists) {
 		return nil
 	}

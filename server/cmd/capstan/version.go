@@ -3,10 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/capstan-dev/capstan/internal/buildinfo"
 )
 
 // build says what this binary is.
@@ -20,27 +20,9 @@ type build struct {
 	Platform   string `json:"platform"`
 }
 
-// readBuild collects what the Go tool recorded in the binary.
 func readBuild() build {
-	b := build{Version: "(devel)", Kubernetes: "1.25", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return b
-	}
-	if info.Main.Version != "" {
-		b.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Commit = s.Value
-		case "vcs.time":
-			b.CommitTime = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
-		}
-	}
-	return b
+	i := buildinfo.Read()
+	return build{Version: i.Version, Commit: i.Commit, CommitTime: i.CommitTime, Modified: i.Modified, Kubernetes: "1.25", Go: i.Go, Platform: i.Platform}
 }
 
 func newVersion() *cobra.Command {

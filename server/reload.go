@@ -1,0 +1,245 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+)
+
+// keyring is what the server shows and whom it trusts, at the moment.
+//
+// Invariants:
+//
+//	R1. Credentials and tokens are replaced, never changed: whoever loads them sees
+//	    a state that belongs together.
+//	R2. What is wrong is not taken: what was read before stays in use.
+type keyring struct {
+	credentials atomic.Pointer[Credentials]
+	tokens      atomic.Pointer[authn.Tokens]
+
+	mu    sync.Mutex // held while files are looked at
+	files []*watchedFiles
+}
+
+// watchedFiles are files that are read again when they change.
+type watchedFiles struct {
+	what  string
+	paths []string
+	// take puts what the files hold to use, and says what that is, for the log.
+	take func(texts [][]byte) ([]any, error)
+
+	seen     [sha256.Size]byte // of what was looked at last
+	mistaken string            // what is wrong with it; "" for nothing
+}
+
+// TLS is the server's side of TLS, with the newest certificates.
+func (k *keyring) TLS() *tls.Config {
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return k.credentials.Load().tls, nil }}
+}
+
+// Authenticate implements authn.Authenticator by the client's certificate.
+func (k *keyring) Authenticate(r *http.Request) (*authn.User, error) {
+	return k.credentials.Load().logins.Authenticate(r)
+}
+
+// AuthenticateToken implements authn.TokenAuthenticator.
+func (k *keyring) AuthenticateToken(ctx context.Context, token string) (*authn.User, error) {
+	return k.tokens.Load().AuthenticateToken(ctx, token)
+}
+
+// open reads everything for the first time, and notes how the files look.
+func (k *keyring) open(s *Server) error {
+	c := &s.cfg
+	k.watch("serving certificate", s.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
+	k.watch("client authorities", s.takeClientCAs, c.ClientCAFile)
+	k.watch("proxy authorities", s.takeProxyCAs, c.RequestHeaderClientCAFile)
+	k.watch("token file", s.takeTokens, c.TokenAuthFile)
+	cr, err := loadCredentials(c)
+	if err != nil {
+		return err
+	}
+	k.credentials.Store(cr)
+	k.tokens.Store(&authn.Tokens{})
+	if c.TokenAuthFile != "" {
+		tokens, err := authn.TokenFile(c.TokenAuthFile)
+		if err != nil {
+			return err
+		}
+		k.tokens.Store(tokens)
+	}
+	return nil
+}
+
+func (k *keyring) watch(what string, take func([][]byte) ([]any, error), paths ...string) {
+	if paths[0] == "" {
+		return
+	}
+	w := &watchedFiles{what: what, paths: paths, take: take}
+	if texts, err := w.read(); err == nil {
+		w.seen = digest(texts)
+	}
+	k.files = append(k.files, w)
+}
+
+// Reload looks at once whether the files of certificates, keys and tokens have
+// changed, and takes what is new. The server does so by itself every few seconds.
+func (s *Server) Reload() {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	for _, w := range s.keys.files {
+		w.look(s.log)
+	}
+}
+
+// look takes what the files hold if that is new. What is wrong with it is said once.
+func (w *watchedFiles) look(log *slog.Logger) {
+	texts, err := w.read()
+	if err == nil {
+		sum := digest(texts)
+		if sum == w.seen {
+			return
+		}
+		w.seen = sum
+		var taken []any
+		if taken, err = w.take(texts); err == nil {
+			w.mistaken = ""
+			log.Info("the "+w.what+" has changed and is in use", append([]any{"files", w.paths}, taken...)...)
+			return
+		}
+	}
+	if w.mistaken != err.Error() {
+		w.mistaken = err.Error()
+		log.Error("the "+w.what+" has changed and cannot be used; the one from before stays in use", "error", err)
+	}
+}
+
+func (w *watchedFiles) read() (texts [][]byte, err error) {
+	for _, path := range w.paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+func digest(texts [][]byte) [sha256.Size]byte {
+	var all []byte
+	for _, text := range texts {
+		sum := sha256.Sum256(text)
+		all = append(all, sum[:]...)
+	}
+	return sha256.Sum256(all)
+}
+
+// takeServing takes a certificate and its key.
+func (s *Server) takeServing(texts [][]byte) ([]any, error) {
+	leaf, err := parsePair(s.cfg.TLSCertFile, s.cfg.TLSPrivateKeyFile, texts[0], texts[1])
+	if err != nil {
+		return nil, err
+	}
+	if now := s.cfg.now(); now.After(leaf.NotAfter) {
+		return nil, fmt.Errorf("the certificate in %s has ended at %s", s.cfg.TLSCertFile, leaf.NotAfter.Format(time.RFC3339))
+	}
+	return about(leaf), s.changeCredentials(func(cr *Credentials) { cr.Cert, cr.Key, cr.CA = texts[0], texts[1], texts[0] })
+}
+
+// takeClientCAs takes the authorities of clients, beside the server's own.
+func (s *Server) takeClientCAs(texts [][]byte) ([]any, error) {
+	all, err := parseAuthorities(s.cfg.ClientCAFile, texts[0])
+	if err != nil {
+		return nil, err
+	}
+	return about(all...), s.changeCredentials(func(cr *Credentials) { cr.ClientCAs = append(bytes.Clone(cr.OwnCA), texts[0]...) })
+}
+
+// takeProxyCAs takes the authorities of proxies.
+func (s *Server) takeProxyCAs(texts [][]byte) ([]any, error) {
+	all, err := parseAuthorities(s.cfg.RequestHeaderClientCAFile, texts[0])
+	if err != nil {
+		return nil, err
+	}
+	return about(all...), s.changeCredentials(func(cr *Credentials) { cr.ProxyCAs = texts[0] })
+}
+
+// takeTokens takes a file of bearer tokens.
+func (s *Server) takeTokens(texts [][]byte) ([]any, error) {
+	tokens, err := authn.ParseTokens(bytes.NewReader(texts[0]))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.cfg.TokenAuthFile, err)
+	}
+	s.keys.tokens.Store(tokens)
+	return []any{"users", tokens.Len()}, nil
+}
+
+// about says of certificates what a reader of the log wants to know: whose they are,
+// and when the first of them ends.
+func about(certs ...*x509.Certificate) []any {
+	var names []string
+	end := certs[0].NotAfter
+	for _, c := range certs {
+		names = append(names, c.Subject.String())
+		if c.NotAfter.Before(end) {
+			end = c.NotAfter
+		}
+	}
+	return []any{"subjects", names, "notAfter", end.UTC().Format(time.RFC3339)}
+}
+
+// renewOwn makes the server's own certificates anew when they are ending, as a
+// start does. They live on the disk: what is in memory ends with the process.
+func (s *Server) renewOwn(context.Context) error {
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	have := s.keys.credentials.Load()
+	if have.OwnCA == nil || !s.cfg.keepsFiles() {
+		return nil
+	}
+	next := *have
+	if err := next.makeOwn(&s.cfg); err != nil {
+		return err
+	}
+	if bytes.Equal(next.Cert, have.Cert) && bytes.Equal(next.AdminCert, have.AdminCert) {
+		return nil
+	}
+	s.log.Info("the server's own certificates were ending and have been made anew")
+	return s.changeCredentials(func(cr *Credentials) {
+		cr.ClientCAs = append(bytes.Clone(next.OwnCA), bytes.TrimPrefix(have.ClientCAs, have.OwnCA)...)
+		cr.CA, cr.Cert, cr.Key = next.CA, next.Cert, next.Key
+		cr.OwnCA, cr.AdminCert, cr.AdminKey = next.OwnCA, next.AdminCert, next.AdminKey
+	})
+}
+
+// changeCredentials puts changed credentials to use, and has everything follow that
+// was made of the old ones.
+func (s *Server) changeCredentials(change func(*Credentials)) error {
+	have := s.keys.credentials.Load()
+	next := *have
+	change(&next)
+	if err := next.prepare(&s.cfg); err != nil {
+		return err
+	}
+	s.keys.credentials.Store(&next)
+	if !bytes.Equal(have.CA, next.CA) {
+		s.controllers.RootCAChanged()
+	}
+	if bytes.Equal(have.CA, next.CA) && bytes.Equal(have.AdminCert, next.AdminCert) {
+		return nil
+	}
+	if err := s.writeKubeconfig(); err != nil {
+		s.log.Error("the certificate is in use, but clients cannot be told", "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// logText is a log that may be read while it is written.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logText) count(word string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), word)
+}
+
+// reloads is a server all of whose certificates and tokens are files.
+type reloads struct {
+	t      *testing.T
+	dir    string
+	server *Server
+	log    *logText
+}
+
+// startReloads starts it with the certificates of one authority; its files are
+// looked at when the test says so.
+func startReloads(t *testing.T, first *Credentials) *reloads {
+	t.Helper()
+	r := &reloads{t: t, dir: t.TempDir(), log: &logText{}}
+	log, err := NewLogger(r.log, "text", "info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{InMemory: true, Controllers: []string{"root-ca-cert-publisher"}, Logger: log, KubeconfigFile: r.dir + "/kubeconfig",
+		TLSCertFile: r.write("tls.crt", first.Cert), TLSPrivateKeyFile: r.write("tls.key", first.Key),
+		TokenAuthFile: r.write("tokens", []byte("first-token,admin,1,system:masters\n"))}
+	cfg.Shorten(func(d *Durations) { d.Reload = time.Hour })
+	r.server = r.start(cfg)
+	return r
+}
+
+func (r *reloads) start(cfg Config) *Server {
+	r.t.Helper()
+	s, err := Start(context.Background(), cfg)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
+	return s
+}
+
+func (r *reloads) write(name string, text []byte) string {
+	r.t.Helper()
+	return write(r.t, r.dir, name, string(text))
+}
+
+// client trusts roots and shows a client certificate (nil: none), on connections of
+// its own.
+func (r *reloads) client(roots []byte, identity *Credentials) *http.Client {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(roots)
+	c := &tls.Config{RootCAs: pool}
+	if identity != nil {
+		pair, err := tls.X509KeyPair(identity.AdminCert, identity.AdminKey)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	}
+	transport := &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true}
+	r.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// get returns the code of an answer, 0 when there is none.
+func (r *reloads) get(client *http.Client, token string) int {
+	req, err := http.NewRequest("GET", r.server.URL()+"/api/v1/nodes", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+func (r *reloads) expect(what string, got, want int) {
+	r.t.Helper()
+	if got != want {
+		r.t.Errorf("%s: %d, want %d", what, got, want)
+	}
+}
+
+func TestServingCertificateIsReloaded(t *testing.T) {
+	a, b := load(t, configAt(t, t.TempDir(), time.Now())), load(t, configAt(t, t.TempDir(), time.Now()))
+	old := load(t, configAt(t, t.TempDir(), time.Now().Add(-2*issuedLife)))
+	r := startReloads(t, a)
+	const token = "first-token"
+	kept := r.client(a.CA, nil)
+	r.expect("before", r.get(kept, token), 200)
+
+	r.write("tls.crt", b.Cert)
+	for range 3 {
+		r.server.Reload()
+	}
+	r.expect("half of the pair is there, the old one", r.get(r.client(a.CA, nil), token), 200)
+	r.expect("complaints", r.log.count("cannot be used"), 1)
+
+	r.write("tls.key", b.Key)
+	r.server.Reload()
+	r.expect("the new one", r.get(r.client(b.CA, nil), token), 200)
+	r.expect("the old one", r.get(r.client(a.CA, nil), token), 0)
+	r.expect("a connection from before", r.get(kept, token), 200)
+	r.expect("notes", r.log.count("the serving certificate has changed and is in use"), 1)
+	r.expect("notes with an end", r.log.count("notAfter="), 1)
+	if text, err := os.ReadFile(r.dir + "/kubeconfig"); err != nil || !bytes.Equal(text, r.server.Kubeconfig()) || !bytes.Equal(r.server.CA(), b.Cert) {
+		t.Errorf("the kubeconfig is as before: %v", err)
+	}
+
+	for what, change := range map[string]func(){
+		"one that has ended": func() { r.write("tls.crt", old.Cert); r.write("tls.key", old.Key) },
+		"text":               func() { r.write("tls.crt", []byte("hello")) },
+		"no file":            func() { _ = os.Remove(r.dir + "/tls.key") },
+	} {
+		complaints := r.log.count("cannot be used")
+		change()
+		r.server.Reload()
+		r.server.Reload()
+		r.expect(what, r.get(r.client(b.CA, nil), token), 200)
+		r.expect(what+", complaints", r.log.count("cannot be used"), complaints+1)
+	}
+}
+
+func TestClientAuthoritiesAndTokensAreReloaded(t *testing.T) {
+	a, b := load(t, configAt(t, t.TempDir(), time.Now())), load(t, configAt(t, t.TempDir(), time.Now()))
+	r := startReloads(t, a)
+	cfg := r.server.cfg
+	cfg.Listener, cfg.ClientCAFile = nil, r.write("clients.crt", a.CA)
+	r.server = r.start(cfg)
+
+	theirs := r.client(a.CA, a)
+	r.expect("one of the first authority", r.get(theirs, ""), 200)
+	r.expect("one of the other", r.get(r.client(a.CA, b), ""), 401)
+	r.write("clients.crt", b.CA[:len(b.CA)/2])
+	r.server.Reload()
+	r.expect("with half a file", r.get(theirs, ""), 200)
+	r.write("clients.crt", b.CA)
+	r.server.Reload()
+	r.expect("one of the first authority, on the same connection", r.get(theirs, ""), 401)
+	r.expect("one of the other", r.get(r.client(a.CA, b), ""), 200)
+
+	user := r.client(a.CA, nil)
+	r.write("tokens", []byte("second-token,admin,1,system:masters\nshort\n"))
+	r.server.Reload()
+	r.expect("the first token, with a wrong file", r.get(user, "first-token"), 200)
+	r.write("tokens", []byte("second-token,admin,1,system:masters\n"))
+	r.server.Reload()
+	r.expect("the first token", r.get(user, "first-token"), 401)
+	r.expect("the second token", r.get(user, "second-token"), 200)
+	r.expect("tokens in the log", r.log.count("-token"), 0)
+}
+
+// TestFilesAreLookedAt: nobody has to tell the server of a change; everybody who
+// trusted the old certificate is told of the new one.
+func TestFilesAreLookedAt(t *testing.T) {
+	a, b := load(t, configAt(t, t.TempDir(), time.Now())), load(t, configAt(t, t.TempDir(), time.Now()))
+	r := startReloads(t, a)
+	cfg := r.server.cfg
+	cfg.Listener = nil
+	cfg.Shorten(func(d *Durations) { d.Reload = time.Millisecond })
+	r.server = r.start(cfg)
+	changed := make(chan struct{}, 1)
+	_, cancel := r.server.store.Subscribe(func([]*store.Change) {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	defer cancel()
+	published := func(want []byte) {
+		t.Helper()
+		for {
+			e, err := r.server.store.Get(context.Background(), "core/configmaps/default/kube-root-ca.crt")
+			if err == nil && bytes.Contains(e.Body, bytes.ReplaceAll(want, []byte("\n"), []byte(`\n`))) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("kube-root-ca.crt does not have what was expected: %v %s", err, e.Body)
+			}
+		}
+	}
+	published(a.Cert)
+	r.write("tls.crt", b.Cert)
+	r.write("tls.key", b.Key)
+	published(b.Cert)
+	r.expect("the new one", r.get(r.client(b.CA, nil), "first-token"), 200)
+}
+
+func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
+	now := atomic.Pointer[time.Time]{}
+	begin := time.Now()
+	now.Store(&begin)
+	r := &reloads{t: t}
+	s := r.start(Config{DataDir: t.TempDir(), Controllers: []string{"-*"}, Clock: func() time.Time { return *now.Load() }})
+	before := pems(s.keys.credentials.Load())
+	if err := s.renewOwn(context.Background()); err != nil || pems(s.keys.credentials.Load())["server"] != before["server"] {
+		t.Fatalf("renewed without need: %v", err)
+	}
+	later := begin.Add(340 * 24 * time.Hour)
+	now.Store(&later)
+	if err := s.renewOwn(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	after := pems(s.keys.credentials.Load())
+	if after["CA"] != before["CA"] || after["server"] == before["server"] || after["admin"] == before["admin"] {
+		t.Error("want another serving and another administrator's certificate, of the same authority")
+	}
+	if text, err := os.ReadFile(s.KubeconfigPath()); err != nil || !bytes.Equal(text, s.Kubeconfig()) {
+		t.Errorf("the kubeconfig has the old certificate: %v", err)
+	}
+}
