@@ -100,8 +100,8 @@ func (r factRow) names(field string) bool {
 		if (r["rule"] == "label-selector" || r["rule"] == "unique") && strings.HasPrefix(p, field+".") {
 			return true // the whole is no selector, or has something twice
 		}
-		if strings.HasPrefix(r["rule"], "one-of") && strings.LastIndexByte(p, '.') == len(field) && strings.HasPrefix(p, field) {
-			return true // the object whose type is unknown
+		if (strings.HasPrefix(r["rule"], "one-of") || inside != p) && strings.LastIndexByte(p, '.') == len(field) && strings.HasPrefix(p, field) {
+			return true // the object whose type is unknown, or of whose list an element is wrong
 		}
 		if r["rule"] == "unique" && strings.HasPrefix(field, p) {
 			return true // the key of an element that is there twice

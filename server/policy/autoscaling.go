@@ -1,18 +1,24 @@
 package policy
 
 import (
+	"strconv"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // ValidateHorizontalPodAutoscaler checks the bounds, the metrics and the speed
 // limits of an autoscaler.
-func (Policy) ValidateHorizontalPodAutoscaler(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateHorizontalPodAutoscaler(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec, status := obj.Get("spec"), obj.Get("status")
 	least, most := spec.Get("minReplicas"), spec.Get("maxReplicas")
-	if isSet(least) && number(least) < 1 {
-		c.invalid(least, "must be greater than or equal to 1")
+	lowest := int64(1)
+	if v := old.At("spec", "minReplicas"); isSet(v) && number(v) == 0 {
+		lowest = 0 // it was allowed to
+	}
+	if isSet(least) && number(least) < lowest {
+		c.invalid(least, "must be greater than or equal to "+strconv.FormatInt(lowest, 10))
 	}
 	if number(most) < 1 {
 		c.invalidAt("spec.maxReplicas", most, "must be greater than 0")
@@ -89,7 +95,9 @@ func (c *causes) metric(m document.Value) {
 	}
 	switch {
 	case expected == "":
-		c.notSupportedAt(member(m, "type"), t, "ContainerResource", "External", "Object", "Pods", "Resource")
+		for range 2 { // as often as 1.25 says it
+			c.notSupportedAt(member(m, "type"), t, "ContainerResource", "External", "Object", "Pods", "Resource")
+		}
 	case !m.Get(expected).Exists():
 		c.required(member(m, expected), "must populate information for the given metric source")
 	}
@@ -127,8 +135,7 @@ func (c *causes) externalMetric(s document.Value) {
 func (c *causes) podsMetric(s document.Value) {
 	c.metricIdentifier(s)
 	c.metricTarget(s)
-	q := amount(s.At("target", "averageValue"))
-	if q.Sign() <= 0 {
+	if !isSet(s.At("target", "averageValue")) {
 		c.required(member(s, "target", "averageValue"), "must specify a positive target averageValue")
 	}
 }
@@ -148,19 +155,22 @@ func (c *causes) resourceMetric(s document.Value) {
 }
 
 func (c *causes) containerMetric(s document.Value) {
-	if isEmpty(s.Get("container")) {
+	if container := s.Get("container"); isEmpty(container) {
 		c.required(member(s, "container"), "must specify a container")
+	} else {
+		c.format(container, "dns1123-label")
 	}
 	c.resourceMetric(s)
 }
 
 func (c *causes) metricTarget(s document.Value) {
 	t := s.Get("target")
-	switch typ := t.Get("type"); {
-	case isEmpty(typ):
+	typ := t.Get("type")
+	if isEmpty(typ) {
 		c.required(member(s, "target", "type"), "must specify a metric target type")
-	case !typ.Equals("Utilization") && !typ.Equals("Value") && !typ.Equals("AverageValue"):
-		c.invalid(typ, "must be either Utilization, Value, or AverageValue")
+	}
+	if !typ.Equals("Utilization") && !typ.Equals("Value") && !typ.Equals("AverageValue") {
+		c.invalidAt(member(s, "target", "type"), typ, "must be either Utilization, Value, or AverageValue")
 	}
 	for _, name := range []string{"value", "averageValue"} {
 		if v := t.Get(name); isSet(v) {

@@ -33,6 +33,19 @@ func sameMembers(a, b document.Value, names ...string) bool {
 	return true
 }
 
+// driverName checks the name of a storage driver, which may be missing.
+func (c *causes) driverName(field, name string) {
+	if name == "" {
+		c.required(field, "")
+	}
+	if len(name) > maxDriverName {
+		c.tooLong(field, maxDriverName)
+	}
+	for _, problem := range document.CheckFormat("dns1123-subdomain", strings.ToLower(name)) {
+		c.invalidText(field, name, problem)
+	}
+}
+
 // ValidateCSIDriver checks the name, and that no audience gets two tokens.
 func (Policy) ValidateCSIDriver(obj, _ document.Value) []schema.Cause {
 	var c causes

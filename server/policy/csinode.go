@@ -5,6 +5,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
+// maxNodeID is the length of the name by which a driver knows a node, in bytes.
+const maxNodeID = 256
+
 // ValidateCSINode checks that drivers can be told apart, and that those which
 // stay are what they were.
 func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
@@ -16,20 +19,34 @@ func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 	var drivers names
 	for _, driver := range obj.At("spec", "drivers").Elements() {
 		name := driver.Get("name")
+		c.driverName(member(driver, "name"), name.Text())
+		if id := driver.Get("nodeID"); len(id.Text()) > maxNodeID {
+			c.invalid(id, "must be 256 characters or less")
+		}
 		if !drivers.add(name.Text()) {
-			c.duplicate(name)
+			c.add(schema.CauseDuplicate, member(driver, "name"), "Duplicate value: "+show(name))
 		}
-		var keys names
-		for _, key := range driver.Get("topologyKeys").Elements() {
-			if !keys.add(key.Text()) {
-				c.add(schema.CauseDuplicate, member(driver, "topologyKeys"), "Duplicate value: "+show(key))
-			}
-		}
+		c.topologyKeys(driver)
 		if was, ok := before[name.Text()]; ok && !same(driver, was) {
 			c.invalidAt("CSINodeDriver", driver, "field is immutable")
 		}
 	}
 	return c
+}
+
+// topologyKeys checks the labels that say where the volumes of a driver are. Causes
+// name the driver.
+func (c *causes) topologyKeys(driver document.Value) {
+	var keys names
+	for _, key := range driver.Get("topologyKeys").Elements() {
+		if isEmpty(key) {
+			c.required(driver.Path(), "")
+		}
+		if !keys.add(key.Text()) {
+			c.add(schema.CauseDuplicate, driver.Path(), "Duplicate value: "+show(key))
+		}
+		c.formatText(driver.Path(), key.Text(), "qualified-name")
+	}
 }
 
 // CellCSINodeDrivers counts the drivers.

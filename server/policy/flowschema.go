@@ -62,16 +62,6 @@ func (c *causes) fixedSpec(name string, spec document.Value, fixed map[string]st
 	}
 }
 
-// uniqueConditions refuses two conditions of the same type.
-func (c *causes) uniqueConditions(conditions document.Value) {
-	var types names
-	for _, condition := range conditions.Elements() {
-		if !types.add(condition.Get("type").Text()) {
-			c.duplicate(condition.Get("type"))
-		}
-	}
-}
-
 func (c *causes) flowRule(rule document.Value) {
 	for _, subject := range rule.Get("subjects").Elements() {
 		c.flowSubject(subject)

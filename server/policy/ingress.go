@@ -28,6 +28,7 @@ func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 	if isEmpty(spec.Get("rules")) && !isSet(spec.Get("defaultBackend")) {
 		c.invalid(spec, "either `defaultBackend` or `rules` must be specified")
 	}
+	c.balanced(obj.At("status", "loadBalancer"))
 	c.ingressBackend(spec.Get("defaultBackend"))
 	for _, entry := range spec.Get("tls").Elements() {
 		for _, host := range entry.Get("hosts").Elements() {
@@ -45,11 +46,29 @@ func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 			c.hostName(host)
 		}
 		for _, path := range rule.At("http", "paths").Elements() {
-			c.ingressPath(path)
-			c.ingressBackend(path.Get("backend"))
+			if isSet(path.Get("pathType")) { // of others no more is said
+				c.ingressPath(path)
+				c.ingressBackend(path.Get("backend"))
+			}
 		}
 	}
 	return c
+}
+
+// balanced checks that the addresses of a load balancer are addresses and
+// names.
+func (c *causes) balanced(status document.Value) {
+	for _, entry := range status.Get("ingress").Elements() {
+		if ip := entry.Get("ip"); !isEmpty(ip) {
+			c.format(ip, "ip")
+		}
+		if name := entry.Get("hostname"); !isEmpty(name) {
+			c.format(name, "dns1123-subdomain")
+			if net.ParseIP(name.Text()) != nil {
+				c.invalid(name, "must be a DNS name, not an IP address")
+			}
+		}
+	}
 }
 
 // hostName checks a host name whose first label may be a star.
@@ -97,16 +116,25 @@ func (c *causes) ingressBackend(backend document.Value) {
 	case isSet(service) && isSet(resource):
 		c.invalidText(backend.Path(), "", "cannot set both resource and service backends")
 	case isSet(resource):
+		*c = append(*c, document.Validate(resource)...)
 		c.localReference(resource)
 	case !isSet(service):
 		c.invalidText(backend.Path(), "", "resource or service backend is required")
 	default:
-		switch name, port := !isEmpty(service.At("port", "name")), number(service.At("port", "number")) != 0; {
-		case name && port:
-			c.invalidText(backend.Path(), "", "cannot set both port name & port number")
-		case !name && !port:
-			c.required(backend.Path(), "port name or number is required")
-		}
+		*c = append(*c, document.Validate(service)...)
+		c.backendPort(backend, service.Get("port"))
+	}
+}
+
+// backendPort checks that the port of a service has a name or a number.
+func (c *causes) backendPort(backend, port document.Value) {
+	switch name, number := !isEmpty(port.Get("name")), number(port.Get("number")) != 0; {
+	case name && number:
+		c.invalidText(backend.Path(), "", "cannot set both port name & port number")
+	case !name && !number:
+		c.required(backend.Path(), "port name or number is required")
+	default:
+		*c = append(*c, document.Validate(port)...)
 	}
 }
 

@@ -29,7 +29,9 @@ func (Policy) ValidateIngressClass(obj, _ document.Value) []schema.Cause {
 			c.forbidden(namespace.Path(), "`parameters.scope` is set to 'Cluster'")
 		}
 	case "Namespace":
-		if !isSet(namespace) {
+		if isSet(namespace) {
+			c.formatText(namespace.Path(), namespace.Text(), "dns1123-label")
+		} else {
 			c.required(member(parameters, "namespace"), "`parameters.scope` is set to 'Namespace'")
 		}
 	}

@@ -28,6 +28,9 @@ func TestIngress(t *testing.T) {
 		{"resource path", backend("resource: {apiGroup: 'a b', kind: a/b, name: c%d}"),
 			"spec.defaultBackend.resource.apiGroup: Invalid; spec.defaultBackend.resource.kind: Invalid; spec.defaultBackend.resource.name: Invalid"},
 		{"both", backend("resource: {kind: K, name: nn}, service: {name: s, port: {number: 1}}"), "spec.defaultBackend: Invalid"},
+		{"both and wrong", backend("resource: {}, service: {port: {name: '-'}}"), "spec.defaultBackend: Invalid"},
+		{"two ports and wrong", backend("service: {name: s, port: {name: '-', number: 99999}}"), "spec.defaultBackend: Invalid"},
+		{"no type and no backend", "spec: {rules: [{http: {paths: [{}]}}]}", "spec.rules[0].http.paths[0].pathType: Required"},
 		{"none", "spec: {defaultBackend: {}}", "spec.defaultBackend: Invalid"},
 		{"no port", backend("service: {name: s}"), "spec.defaultBackend: Required"},
 		{"two ports", backend("service: {name: s, port: {name: a, number: 1}}"), "spec.defaultBackend: Invalid"},
@@ -38,6 +41,11 @@ func TestIngress(t *testing.T) {
 	twice := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: i, annotations: {kubernetes.io/ingress.class: a}}\nspec: {ingressClassName: a, defaultBackend: {resource: {kind: K, name: nn}}}"
 	runCreate(t, "", []createCase{{"two classes", twice, "annotations.kubernetes.io/ingress.class: Invalid"}})
 	runUpdate(t, "", []updateCase{{"two classes that are there", twice, twice, ""}})
+	served, at := backend("resource: {kind: K, name: nn}"), "status.loadBalancer.ingress"
+	runStatus(t, head, []updateCase{
+		{"addresses", served, served + "\nstatus: {loadBalancer: {ingress: [{ip: 1.2.3.4}, {hostname: a.b}, {ip: x}, {hostname: a_b}, {hostname: 1.2.3.4}]}}",
+			at + "[2].ip: Invalid; " + at + "[3].hostname: Invalid; " + at + "[4].hostname: Invalid"},
+	})
 	runCells(t, head, []cellCase{
 		{"all", "spec: {}", "Hosts", "*"},
 		{"three", "spec: {rules: [{host: a}, {host: b}, {host: c}]}", "Hosts", "a,b,c"},

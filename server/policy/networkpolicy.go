@@ -40,6 +40,7 @@ func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 	if types := spec.Get("policyTypes"); types.Len() > 2 {
 		c.invalid(types, "may not specify more than two policyTypes")
 	}
+	c.conditions(obj.At("status", "conditions"))
 	return c
 }
 
@@ -94,7 +95,11 @@ func (c *causes) ipBlock(block document.Value) {
 	}
 	for _, v := range block.Get("except").Elements() {
 		hole, err := netip.ParsePrefix(v.Text())
-		if err == nil && (hole.Bits() <= whole.Bits() || !whole.Contains(hole.Addr())) {
+		if err != nil {
+			c.invalid(v, "not a valid CIDR")
+			return
+		}
+		if hole.Bits() <= whole.Bits() || !whole.Contains(hole.Addr()) {
 			c.invalid(v, "must be a strict subset of `cidr`")
 		}
 	}

@@ -19,6 +19,7 @@ func (Policy) ValidatePodDisruptionBudget(obj, _ document.Value) []schema.Cause 
 		c.atMostAll(amount)
 	}
 	c.labelSelector(spec.Get("selector"))
+	c.conditions(obj.At("status", "conditions"))
 	return c
 }
 

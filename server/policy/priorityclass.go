@@ -25,8 +25,11 @@ func (Policy) CreatePriorityClass(obj document.Value) {
 // it is: pods have copies of it.
 func (Policy) ValidatePriorityClass(obj, old document.Value) []schema.Cause {
 	var c causes
-	if old.Exists() && number(obj.Get("value")) != number(old.Get("value")) {
-		c.forbidden("value", "may not be changed in an update.")
+	if old.Exists() {
+		if number(obj.Get("value")) != number(old.Get("value")) {
+			c.forbidden("value", "may not be changed in an update.")
+		}
+		return c
 	}
 	name, value := obj.At("metadata", "name").Text(), number(obj.Get("value"))
 	switch known, system := systemPriorities[name]; {

@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -23,19 +26,7 @@ func (Policy) ValidateStorageClass(obj, old document.Value) []schema.Cause {
 			c.invalid(provisioner, problem)
 		}
 	}
-	parameters, size := obj.Get("parameters"), 0
-	for name, v := range parameters.Members() {
-		if name == "" {
-			c.invalidText("parameters", name, "field can not be empty.")
-		}
-		size += len(name) + len(v.Text())
-	}
-	if parameters.Len() > maxClassParameters {
-		c.tooLong("parameters", maxClassParameters)
-	}
-	if size > maxClassParametersSize {
-		c.tooLong("parameters", maxClassParametersSize)
-	}
+	c.classParameters(obj.Get("parameters"))
 	c.topologyTerms(obj.Get("allowedTopologies"))
 	if !old.Exists() {
 		return c
@@ -48,31 +39,63 @@ func (Policy) ValidateStorageClass(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// topologyTerms checks that the requirements of places can be told apart.
+func (c *causes) classParameters(parameters document.Value) {
+	if parameters.Len() > maxClassParameters {
+		c.tooLong("parameters", maxClassParameters)
+		return
+	}
+	size := 0
+	for name, v := range parameters.Members() {
+		if name == "" {
+			c.invalidText("parameters", name, "field can not be empty.")
+		}
+		size += len(name) + len(v.Text())
+	}
+	if size > maxClassParametersSize {
+		c.tooLong("parameters", maxClassParametersSize)
+	}
+}
+
+// topologyTerms checks that the requirements of places can be told apart. A term
+// that requires nothing is told from none of the others, as often as there are
+// terms.
 func (c *causes) topologyTerms(terms document.Value) {
-	var all names
+	seen := map[string]int{"": terms.Len()}
 	for _, term := range terms.Elements() {
-		expressions := term.Get("matchLabelExpressions")
-		if !all.add(string(expressions.AppendJSON(nil))) {
+		text := c.topologyTerm(term)
+		for range seen[text] {
 			c.add(schema.CauseDuplicate, member(term, "matchLabelExpressions"), `Duplicate value: ""`)
 		}
-		var keys names
-		for _, e := range expressions.Elements() {
-			name := e.Get("key")
-			if !isEmpty(name) {
-				c.format(name, "qualified-name")
-			}
-			if !keys.add(name.Text()) {
-				c.duplicate(name)
-			}
-			var values names
-			for _, v := range e.Get("values").Elements() {
-				if !values.add(v.Text()) {
-					c.duplicate(v)
-				}
+		seen[text]++
+	}
+}
+
+// topologyTerm checks one term and returns what it requires as text, the same for
+// all terms that require the same.
+func (c *causes) topologyTerm(term document.Value) string {
+	required := map[string]string{}
+	for _, e := range term.Get("matchLabelExpressions").Elements() {
+		name, list := e.Get("key"), e.Get("values")
+		if list.Len() == 0 {
+			c.required(member(e, "values"), "")
+		}
+		var values names
+		for _, v := range list.Elements() {
+			if !values.add(v.Text()) {
+				c.duplicate(v)
 			}
 		}
+		c.formatText(member(e, "key"), name.Text(), "qualified-name")
+		if _, twice := required[name.Text()]; twice {
+			c.add(schema.CauseDuplicate, member(e, "key"), "Duplicate value: "+show(name))
+		}
+		required[name.Text()] = fmt.Sprintf("%q", slices.Sorted(maps.Keys(values)))
 	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(required)) {
+		fmt.Fprintf(&text, "%q in %s;", name, required[name])
+	}
+	return text.String()
 }
 
 // CellStorageClassName is the name, and whether claims without a class get this

@@ -8,6 +8,7 @@ import (
 func TestStorageClass(t *testing.T) {
 	head := "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: s}\n"
 	with := func(text string) string { return "provisioner: p.io/x\n" + text }
+	placed := with("allowedTopologies: [{matchLabelExpressions: [{key: a, values: [b, c]}]}, {matchLabelExpressions: [{key: a, values: [c, b]}]}]")
 	term := func(text string) string { return with("allowedTopologies: [{matchLabelExpressions: [" + text + "]}]") }
 	at := "allowedTopologies[0].matchLabelExpressions"
 	runCreate(t, head, []createCase{
@@ -19,6 +20,10 @@ func TestStorageClass(t *testing.T) {
 		{"large parameters", with("parameters: {a: " + strings.Repeat("x", 256<<10) + "}"), "parameters: TooLong"},
 		{"places", term("{key: a, values: [b, c]}"), ""},
 		{"keys", term("{key: a, values: [b]}, {key: a, values: [c]}"), at + "[1].key: Duplicate"},
+		{"no values", term("{key: a}"), at + "[0].values: Required"},
+		{"no key", term("{values: [a]}"), at + "[0].key: Invalid"},
+		{"the same places", placed, "allowedTopologies[1].matchLabelExpressions: Duplicate"},
+		{"no place", with("allowedTopologies: [{}]"), "allowedTopologies[0].matchLabelExpressions: Duplicate"},
 		{"values", term("{key: a, values: [b, b]}"), at + "[0].values[1]: Duplicate"},
 		{"bad key", term("{key: a b, values: [b]}"), at + "[0].key: Invalid"},
 		{"terms", with("allowedTopologies: [{matchLabelExpressions: [{key: a, values: [b]}]}, {matchLabelExpressions: [{key: a, values: [b]}]}]"),
@@ -81,7 +86,11 @@ func TestCSINode(t *testing.T) {
 		{"nothing", "", ""},
 		{"no id", with("{name: a}"), "spec.drivers[0].nodeID: Required"},
 		{"twice", with("{name: a, nodeID: x}, {name: a, nodeID: x}"), "spec.drivers[1].name: Duplicate"},
-		{"keys", with("{name: a, nodeID: x, topologyKeys: [a, a]}"), "spec.drivers[0].topologyKeys: Duplicate"},
+		{"keys", with("{name: a, nodeID: x, topologyKeys: [a, a]}"), "spec.drivers[0]: Duplicate"},
+		{"empty key", with("{name: a, nodeID: x, topologyKeys: ['']}"), "spec.drivers[0]: Required; spec.drivers[0]: Invalid"},
+		{"no name", with("{nodeID: x}"), "spec.drivers[0].name: Required; spec.drivers[0].name: Invalid"},
+		{"name", with("{name: A.b, nodeID: x}"), ""},
+		{"long id", with("{name: a, nodeID: " + strings.Repeat("x", 257) + "}"), "spec.drivers[0].nodeID: Invalid"},
 		{"count", with("{name: a, nodeID: x, allocatable: {count: -1}}"), "spec.drivers[0].allocatable.count: Invalid"},
 	})
 	runUpdate(t, head, []updateCase{
@@ -96,7 +105,7 @@ func TestCSIStorageCapacity(t *testing.T) {
 	runCreate(t, head, []createCase{
 		{"right", "storageClassName: s\ncapacity: 1Gi", ""},
 		{"no class", "", "storageClassName: Invalid"},
-		{"less than nothing", "storageClassName: s\ncapacity: -1\nmaximumVolumeSize: -1Gi", "capacity: Invalid; maximumVolumeSize: Invalid"},
+		{"less than nothing", "storageClassName: s\ncapacity: -1\nmaximumVolumeSize: -1Gi", "capacity: Invalid"},
 	})
 	runUpdate(t, head, []updateCase{
 		{"capacity", "storageClassName: s\ncapacity: 1Gi", "storageClassName: s\ncapacity: 2Gi", ""},
@@ -115,7 +124,10 @@ func TestVolumeAttachment(t *testing.T) {
 	runHooks(t, head, []hookCase{{"no defaults of volumes", inline(""), "spec/source/inlineVolumeSpec/volumeMode", ""}})
 	runCreate(t, head, []createCase{
 		{"right", with("persistentVolumeName: pv"), ""},
-		{"nothing", "spec: {}", "spec.attacher: Required; spec.nodeName: Invalid; spec.source: Required"},
+		{"nothing", "spec: {}", "spec.attacher: Required; spec.attacher: Invalid; spec.nodeName: Invalid; spec.source: Required"},
+		{"both and wrong", with("persistentVolumeName: pv, inlineVolumeSpec: {}"), "spec.source: Forbidden"},
+		{"inline and wrong", with("inlineVolumeSpec: {nodeAffinity: {required: {nodeSelectorTerms: [{}]}}, volumeMode: Block}"),
+			at + ".accessModes: Required; " + at + ".csi: Required; " + at + ": Required; " + at + ".volumeMode: Forbidden; " + at + ".nodeAffinity: Forbidden"},
 		{"no name", with("persistentVolumeName: ''"), "spec.source.persistentVolumeName: Invalid; spec.source.persistentVolumeName: Required"},
 		{"both", with("persistentVolumeName: pv, inlineVolumeSpec: {accessModes: [ReadWriteOnce]}"), "spec.source: Forbidden"},
 		{"inline", inline(""), ""},

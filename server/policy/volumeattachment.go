@@ -24,9 +24,15 @@ func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
 }
 
 // ValidateVolumeAttachment checks that one volume is named.
-func (Policy) ValidateVolumeAttachment(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
+	if !old.Exists() {
+		c.driverName(member(spec, "attacher"), spec.Get("attacher").Text())
+		if name := spec.At("source", "persistentVolumeName"); isSet(name) {
+			c.formatText(name.Path(), name.Text(), "dns1123-subdomain")
+		}
+	}
 	if node := spec.Get("nodeName"); isEmpty(node) {
 		c.formatText(member(spec, "nodeName"), "", "dns1123-subdomain")
 	}
@@ -56,7 +62,8 @@ func (Policy) ValidateVolumeAttachment(obj, _ document.Value) []schema.Cause {
 // inlineVolume checks a volume that has no object of its own, and so none of
 // what belongs to one.
 func (c *causes) inlineVolume(spec document.Value) {
-	for _, name := range [...]string{"claimRef", "capacity", "persistentVolumeReclaimPolicy", "storageClassName"} {
+	*c = append(*c, document.Validate(spec)...)
+	for _, name := range [...]string{"claimRef", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "storageClassName", "volumeMode"} {
 		if v := spec.Get(name); !isEmpty(v) {
 			c.forbidden(v.Path(), "may not be specified in the context of inline volumes")
 		}

@@ -1692,8 +1692,8 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "expirationTimestamp", Type: 38, Number: 2, Presence: schema.Always},
 		}},
 		336: {Name: "core/v1.TopologySelectorLabelRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "key", Type: 1, Number: 1, Presence: schema.Always, Required: true},
-			{Name: "values", Type: 13, Number: 2, Presence: schema.Always, Required: true},
+			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
+			{Name: "values", Type: 13, Number: 2, Presence: schema.Always},
 		}},
 		337: {Name: "core/v1.TopologySelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
 			{Name: "matchLabelExpressions", Type: 338, Number: 1},
