@@ -15,8 +15,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/capstan-dev/capstan/internal/admission"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/server/policy"
 )
 
 // Config says what one server is to be. The zero value of every field is its
@@ -171,7 +173,8 @@ type Config struct {
 	// Clock is asked for the time of day; nil for time.Now.
 	Clock func() time.Time
 
-	durations durations // none: those of production
+	durations durations                               // none: those of production
+	groups    func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
 }
 
 // Defaults of Config that other places name too.
@@ -213,6 +216,9 @@ func (c *Config) setDefaults() {
 	if c.keepsFiles() && c.DataDir != "" {
 		setDefault(&c.CertDir, filepath.Join(c.DataDir, "pki"))
 		setDefault(&c.KubeconfigFile, filepath.Join(c.DataDir, "admin.kubeconfig"))
+	}
+	if c.groups == nil {
+		c.groups = catalogOf
 	}
 	if len(c.AuthorizationModes) == 0 {
 		c.AuthorizationModes = []string{authz.ModeRBAC}

@@ -41,6 +41,7 @@ type servedWrite struct {
 	s    *Server
 	t    target // as it was asked for
 	opts *writeOptions
+	old  document.Value // what is replaced, as it is stored; absent on create
 	docs []*document.Document
 }
 
@@ -65,6 +66,7 @@ func (w *servedWrite) next(current *store.Entry, old document.Value, make nextFu
 		return old, err
 	}
 	w.docs = append(w.docs, doc)
+	w.old = old
 	served := *current
 	served.Body = doc.Root().AppendJSON(nil)
 	obj, err := make(&served, doc.Root())
@@ -89,12 +91,25 @@ func (w *servedWrite) store(obj, old document.Value) (document.Value, error) {
 	if res.Hooks != nil && res.Hooks.Validate != nil {
 		w.opts.causes = res.Hooks.Validate(obj, old)
 	}
-	doc, err := convert.ToStorage(res, obj)
+	doc, err := toStorage(res, obj, w.old)
 	if err != nil {
 		return obj, err
 	}
 	w.docs = append(w.docs, doc)
 	return doc.Root(), nil
+}
+
+// toStorage gives an object, which is in the version of res and is to replace old,
+// in the one that is stored, with the defaults that only that one has: whoever
+// reads it there is shown them.
+func toStorage(res *api.Resource, obj, old document.Value) (*document.Document, error) {
+	doc, err := convert.ToStorage(res, obj)
+	if err != nil || !res.Conversion.Fills {
+		return doc, err
+	}
+	text := doc.Root().AppendJSON(nil)
+	doc.Release()
+	return readFilled(res.Storage(), text, old)
 }
 
 // createServed stores a new object that is in the version of the target.

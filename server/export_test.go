@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -30,6 +31,34 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 		return nil
 	})
 	return err
+}
+
+// Serve makes the server serve other groups than those of the documents.
+func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) { c.groups = groups }
+
+// Migrate runs a migration beside the requests; nil when nothing is old.
+func (s *Server) Migrate(ctx context.Context, report func(MigrationStep)) error {
+	c, ok := s.store.(*currentStore)
+	if !ok {
+		return errors.New("no object is old")
+	}
+	return newMigration(c.Store, c.kinds, report).run(ctx)
+}
+
+// StoredBody is an object as it is on the disk.
+func (s *Server) StoredBody(ctx context.Context, key string) ([]byte, error) {
+	below := s.store
+	if c, ok := below.(*currentStore); ok {
+		below = c.Store
+	}
+	e, err := below.Get(ctx, key)
+	return e.Body, err
+}
+
+// ShowsOld reports whether something is in the way of reads of the newest state.
+func (s *Server) ShowsOld() bool {
+	c, ok := s.store.(*currentStore)
+	return ok && c.kinds.old(newest)
 }
 
 // Migrate is MigrateStore on a store that is open.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,10 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
-	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -95,7 +91,7 @@ func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	kinds := newStoreKinds(catalog.New(policy.New(time.Now), conversion.Hooks{}))
+	kinds := newStoreKinds(catalogOf(policy.New(time.Now)))
 	if _, _, err := noteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}
@@ -118,14 +114,7 @@ func (m *migration) run(ctx context.Context) error {
 		}
 	}
 	if m.step.Failed == 0 {
-		if _, err := changeVersions(ctx, m.store, func(known storedVersions, _ bool) {
-			for prefix := range m.kinds {
-				if v := known[prefix]; v.Mixed {
-					v.Mixed, v.Migrated = false, m.store.Current()
-					known[prefix] = v
-				}
-			}
-		}); err != nil {
+		if err := noteMigrated(ctx, m.store, m.kinds); err != nil {
 			return err
 		}
 	}
@@ -182,21 +171,13 @@ func (m *migration) saveAnyway(ctx context.Context) error {
 	return m.save(ctx)
 }
 
-// formOf stands for how all kinds are stored: it changes when a version or a type
+// formOf stands for how all kinds are stored: it changes when a version or a form
 // does.
 func formOf(kinds storeKinds) string {
 	h := sha256.New()
-	tables := map[*schema.Table]bool{}
 	for _, prefix := range slices.Sorted(maps.Keys(kinds)) {
-		res := kinds[prefix].res
-		fmt.Fprintf(h, "%s %s %v\n", prefix, kinds[prefix].head, res.Selectable)
-		if tables[res.GV.Table] {
-			continue
-		}
-		tables[res.GV.Table] = true
-		for _, t := range res.GV.Table.Types {
-			fmt.Fprintf(h, "%s %v\n", t.Name, t.Fields)
-		}
+		k := kinds[prefix]
+		fmt.Fprintf(h, "%s %s %s\n", prefix, k.res.GV.APIVersion(), k.form())
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -267,14 +248,11 @@ func (m *migration) read(ctx context.Context, kind *storeKind, prefix string) (p
 	return page, err
 }
 
-// asStored reports whether an object is as it would be stored now. One that cannot
-// be read is not.
+// asStored reports whether an object is as it would be stored today. One that
+// cannot be read is not.
 func asStored(kind *storeKind, e *store.Entry) bool {
-	if !kind.current(e.Body) {
-		return false
-	}
-	v, err := kind.rewrite(e.Body)
-	return err == nil && unchanged(v, e) && bytes.Equal(v.Meta, e.Meta)
+	_, same, err := kind.rewrite(e)
+	return err == nil && same
 }
 
 // rewrite writes the objects of a page. What cannot be read is a problem of its
@@ -318,11 +296,11 @@ func (m *migration) rewrite(ctx context.Context, kind *storeKind, keys []string)
 
 func (m *migration) rewriteOne(ctx context.Context, kind *storeKind, key string) (written bool, problem, err error) {
 	_, err = m.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
-		if current == nil || asStored(kind, current) {
-			return store.Write{}, nil // somebody was faster
+		if current == nil {
+			return store.Write{}, nil
 		}
-		v, err := kind.rewrite(current.Body)
-		if err != nil {
+		v, same, err := kind.rewrite(current)
+		if err != nil || same { // somebody was faster
 			problem = err
 			return store.Write{}, nil
 		}

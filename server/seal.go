@@ -33,8 +33,12 @@ func (s *Server) seal(res *api.Resource, obj document.Value) (store.Value, error
 }
 
 // unchanged reports whether a sealed value differs from what is stored in
-// nothing but the revision. Equal objects are equal bytes.
+// nothing but the revision. Equal objects are equal bytes. What is shown in another
+// form than it is stored in is changed by any write: then it is as it is shown.
 func unchanged(v store.Value, current *store.Entry) bool {
+	if current.Rewritten {
+		return false
+	}
 	digits := strconv.AppendUint(make([]byte, 0, 20), current.Revision, 10)
 	b, at := current.Body, v.RevisionAt
 	return len(b) == len(v.Body)+len(digits) && at+len(digits) <= len(b) &&

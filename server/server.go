@@ -148,7 +148,7 @@ func (s *Server) open(ctx context.Context) error {
 		s.log.Warn(w)
 	}
 	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
-	s.groups = catalog.New(policy.New(cfg.now), conversion.Hooks{})
+	s.groups = cfg.groups(policy.New(cfg.now))
 	config, err := parseRuntimeConfig(cfg.RuntimeConfig, s.groups)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (s *Server) open(ctx context.Context) error {
 		s.store = &currentStore{Store: engine, kinds: mixed}
 	}
 	if due {
-		s.log.Info("an older release may have stored objects in other versions; 'capstan store migrate' rewrites them, beside the requests")
+		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
@@ -363,6 +363,11 @@ func (s *Server) URL() string {
 		host = "127.0.0.1"
 	}
 	return "https://" + net.JoinHostPort(host, port)
+}
+
+// catalogOf is what the documents describe, with the rules that they name.
+func catalogOf(rules policy.Policy) []*api.GroupVersion {
+	return catalog.New(rules, conversion.Hooks{})
 }
 
 func findResource(groups []*api.GroupVersion, group, plural string) *api.Resource {

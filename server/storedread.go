@@ -7,34 +7,48 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// currentStore shows objects that were stored in another version, by a release
-// that stored it, in the one that is stored now. What is written through it is in
-// that version, so what it has to turn gets less; migrate ends it.
+// currentStore shows objects that were stored under other documents, or in
+// another version, as they would be stored today: with the defaults that have come
+// since, in the version that is stored now. What is written through it is so, thus
+// what it has to rewrite gets less; migrate ends it.
 //
 // A server has one only while it is needed, see storedVersions.
 type currentStore struct {
 	store.Store
-	kinds storeKinds // of which there may be objects in other versions
+	kinds storeKinds // of which there may be old objects
 }
 
-// current is an entry in the version that is stored.
-func (k storeKinds) current(e *store.Entry) (store.Entry, error) {
+// current is an entry of a view at a revision as it would be stored today.
+func (k storeKinds) current(e *store.Entry, at uint64) (store.Entry, error) {
 	kind := k.of(e.Key)
-	if kind == nil || kind.current(e.Body) {
+	if kind == nil || !kind.old(e, at) {
 		return *e, nil
 	}
-	v, err := kind.rewrite(e.Body)
+	v, same, err := kind.rewrite(e)
 	if err != nil {
 		return *e, fmt.Errorf("%s: %w", e.Key, err)
 	}
+	if same {
+		return *e, nil
+	}
 	return entryOf(v, e), nil
+}
+
+// old reports whether a view at a revision may show old objects.
+func (k storeKinds) old(at uint64) bool {
+	for _, kind := range k {
+		if kind.old(&store.Entry{}, at) {
+			return true
+		}
+	}
+	return false
 }
 
 // At implements store.Snapshots.
 func (c *currentStore) At(ctx context.Context, at uint64) (store.Reader, error) {
 	r, err := c.Store.At(ctx, at)
-	if err != nil {
-		return nil, err
+	if err != nil || !c.kinds.old(r.Revision()) {
+		return r, err
 	}
 	return &currentReader{r, c.kinds}, nil
 }
@@ -45,7 +59,7 @@ func (c *currentStore) Get(ctx context.Context, key string) (store.Entry, error)
 	if err != nil {
 		return e, err
 	}
-	return c.kinds.current(&e)
+	return c.kinds.current(&e, newest)
 }
 
 // Update implements store.Transactions.
@@ -54,7 +68,7 @@ func (c *currentStore) Update(ctx context.Context, key string, fn func(*store.En
 		if old == nil {
 			return fn(nil)
 		}
-		turned, err := c.kinds.current(old)
+		turned, err := c.kinds.current(old, newest)
 		if err != nil {
 			return store.Write{}, err
 		}
@@ -63,11 +77,14 @@ func (c *currentStore) Update(ctx context.Context, key string, fn func(*store.En
 	if err != nil || e.Body == nil {
 		return e, err
 	}
-	return c.kinds.current(&e)
+	return c.kinds.current(&e, newest)
 }
 
 // Changes implements store.Feed.
 func (c *currentStore) Changes(ctx context.Context, prefix string, after uint64, visit func(*store.Change) bool) (uint64, error) {
+	if !c.kinds.old(after) {
+		return c.Store.Changes(ctx, prefix, after, visit)
+	}
 	var failure error
 	read, err := c.Store.Changes(ctx, prefix, after, func(ch *store.Change) bool {
 		var turned store.Change
@@ -85,6 +102,10 @@ func (c *currentStore) Changes(ctx context.Context, prefix string, after uint64,
 // Subscribe implements store.Feed. A change that cannot be turned is shown as it is.
 func (c *currentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	return c.Store.Subscribe(func(changes []*store.Change) {
+		if len(changes) == 0 || !c.kinds.old(changes[0].Entry.Revision-1) {
+			fn(changes)
+			return
+		}
 		turned := make([]*store.Change, len(changes))
 		for i, ch := range changes {
 			t, err := c.kinds.change(ch)
@@ -97,13 +118,14 @@ func (c *currentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	})
 }
 
-// change is a change of objects in the version that is stored.
+// change is a change of objects as they would be stored today. What was there
+// before it is what a view just before it shows.
 func (k storeKinds) change(c *store.Change) (turned store.Change, err error) {
 	turned = *c
-	if turned.Entry, err = k.current(&c.Entry); err != nil || c.Prev.Body == nil {
+	if turned.Entry, err = k.current(&c.Entry, c.Entry.Revision); err != nil || c.Prev.Body == nil {
 		return turned, err
 	}
-	turned.Prev, err = k.current(&c.Prev)
+	turned.Prev, err = k.current(&c.Prev, c.Entry.Revision-1)
 	return turned, err
 }
 
@@ -119,18 +141,15 @@ func (r *currentReader) Get(key string) (store.Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	return r.kinds.current(&e)
+	return r.kinds.current(&e, r.Revision())
 }
 
 // turning makes of a visit one that is shown turned entries; what stopped it is
 // left in failure.
 func (r *currentReader) turning(visit func(*store.Entry) bool, failure *error) func(*store.Entry) bool {
+	at := r.Revision()
 	return func(e *store.Entry) bool {
-		kind := r.kinds.of(e.Key)
-		if kind == nil || kind.current(e.Body) {
-			return visit(e)
-		}
-		turned, err := r.kinds.current(e)
+		turned, err := r.kinds.current(e, at)
 		if err != nil {
 			*failure = err
 			return false
@@ -150,6 +169,9 @@ func (r *currentReader) GetEach(ctx context.Context, keys []string, visit func(*
 
 // Scan implements store.Reader.
 func (r *currentReader) Scan(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
+	if !r.old(prefix) {
+		return r.Reader.Scan(ctx, prefix, from, visit)
+	}
 	var failure error
 	if err := r.Reader.Scan(ctx, prefix, from, r.turning(visit, &failure)); err != nil {
 		return err
@@ -157,10 +179,16 @@ func (r *currentReader) Scan(ctx context.Context, prefix, from string, visit fun
 	return failure
 }
 
-// ScanMeta implements store.Reader. The headers of an object in another version
-// are those of that version, so the bodies have to be read too.
+// old reports whether the view may show old objects under a prefix.
+func (r *currentReader) old(prefix string) bool {
+	kind := r.kinds.of(prefix)
+	return kind != nil && kind.old(&store.Entry{}, r.Revision())
+}
+
+// ScanMeta implements store.Reader. The headers of an old object are those of its
+// time, so the bodies have to be read too.
 func (r *currentReader) ScanMeta(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
-	if r.kinds.of(prefix) == nil {
+	if !r.old(prefix) {
 		return r.Reader.ScanMeta(ctx, prefix, from, visit)
 	}
 	return r.Scan(ctx, prefix, from, func(e *store.Entry) bool {

@@ -8,40 +8,46 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// versionsKey is where the store says in which versions its objects are.
+// versionsKey is where the store says under which documents its objects are.
 const versionsKey = "capstan/stored-versions"
 
-// storedVersions is what a store says of the versions of its objects, by the
-// beginning of their keys. A store without it was written before there was one, by
-// nobody knows which release.
+// storedVersions is what a store says of the form of its objects, by the beginning
+// of their keys. A store without it was written before there was one, by nobody
+// knows which release.
 type storedVersions map[string]storedVersion
 
 // storedVersion is what is known of one kind.
 type storedVersion struct {
 	// Version is what objects are written in.
 	Version string `json:"version"`
-	// Mixed says that objects from before may be in others.
-	Mixed bool `json:"mixed,omitempty"`
-	// Migrated is the revision up to which that was so; 0 when it never was.
+	// Form stands for what the documents say of their stored form. Absent in what an
+	// older release has noted.
+	Form string `json:"form,omitempty"`
+	// Mixed says that objects may be in another version or form: those up to the
+	// revision Since.
+	Mixed bool   `json:"mixed,omitempty"`
+	Since uint64 `json:"since,omitempty"`
+	// Migrated is the revision up to which that was so; 0 while it is, and when it
+	// never was.
 	Migrated uint64 `json:"migrated,omitempty"`
 }
 
 // noteVersions brings the store's record up to what will be written from now on,
-// and returns the kinds that may be read in other versions; due says that there are
-// some that have not been migrated.
+// and returns the kinds of which there may be old objects; due says that there are
+// some that have not been migrated. Nothing may be written meanwhile.
 func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (mixed storeKinds, due bool, err error) {
-	fresh := s.Current() == 0
+	at := s.Current()
 	known, err := changeVersions(ctx, s, func(known storedVersions, found bool) {
 		for prefix, k := range kinds {
 			v, noted := known[prefix]
-			version := k.res.GV.APIVersion()
+			version, form := k.res.GV.APIVersion(), k.form()
 			switch {
-			case !noted:
-				v.Mixed = !found && !fresh
-			case v.Version != version:
-				v.Mixed = true
+			case noted && v.Version == version && v.Form == form:
+			case !noted && (found || at == 0): // it is new
+			default:
+				v.Mixed, v.Since, v.Migrated = true, at, 0
 			}
-			v.Version = version
+			v.Version, v.Form = version, form
 			known[prefix] = v
 		}
 	})
@@ -50,13 +56,36 @@ func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (mixed s
 	}
 	mixed = storeKinds{}
 	for prefix, k := range kinds {
+		v := known[prefix]
+		k.since = v.Since
+		k.migrated.Store(v.Migrated)
 		// Old revisions of what has been migrated can be read for a while.
-		if v := known[prefix]; v.Mixed || v.Migrated > 0 && s.Oldest() <= v.Migrated {
+		if v.Mixed || v.Migrated > 0 && s.Oldest() < v.Migrated {
 			mixed[prefix] = k
 			due = due || v.Mixed
 		}
 	}
 	return mixed, due, nil
+}
+
+// noteMigrated says in the store's record, and to all who read, that every object
+// of the kinds is as it would be stored today.
+func noteMigrated(ctx context.Context, s store.Store, kinds storeKinds) error {
+	known, err := changeVersions(ctx, s, func(known storedVersions, _ bool) {
+		for prefix := range kinds {
+			if v := known[prefix]; v.Mixed {
+				v.Mixed, v.Migrated = false, s.Current()
+				known[prefix] = v
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for prefix, k := range kinds {
+		k.migrated.Store(known[prefix].Migrated)
+	}
+	return nil
 }
 
 // changeVersions changes the store's record.

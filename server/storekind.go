@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -17,8 +19,37 @@ import (
 // storeKind is a kind as the store has it.
 type storeKind struct {
 	res  *api.Resource            // its row in the version that is stored
-	head []byte                   // how every object begins that is in that version
 	rows map[string]*api.Resource // by apiVersion: all versions that can be read
+
+	// Objects up to the revision since were written under other documents, or in
+	// another version; those after it are what would be stored of them today. A
+	// migration has looked at all of them at the revision migrated, 0 before: in
+	// views from there on no object is old.
+	since    uint64
+	migrated atomic.Uint64
+}
+
+// newest is later than every revision.
+const newest = 1<<64 - 1
+
+// old reports whether an object, as a view at a revision shows it, may have to be
+// rewritten.
+func (k *storeKind) old(e *store.Entry, at uint64) bool {
+	if e.Revision > k.since {
+		return false
+	}
+	migrated := k.migrated.Load()
+	return migrated == 0 || at < migrated
+}
+
+// form stands for how objects of the kind are stored, header included.
+func (k *storeKind) form() string {
+	if len(k.res.Selectable) == 0 {
+		return k.res.Form
+	}
+	h := fnv.New32a()
+	_, _ = fmt.Fprint(h, k.res.Selectable) // never fails
+	return fmt.Sprintf("%s-%08x", k.res.Form, h.Sum32())
 }
 
 // storeKinds finds a kind by how the keys of its objects begin: "core/pods/".
@@ -36,7 +67,7 @@ func newStoreKinds(groups []*api.GroupVersion) storeKinds {
 			k := all[prefix]
 			if k == nil {
 				to := res.Storage()
-				k = &storeKind{res: to, head: convert.Head(to), rows: map[string]*api.Resource{}}
+				k = &storeKind{res: to, rows: map[string]*api.Resource{}}
 				all[prefix] = k
 			}
 			k.rows[gv.APIVersion()] = res
@@ -56,31 +87,46 @@ func (k storeKinds) of(key string) *storeKind {
 	return k[key[:group+1+resource+1]]
 }
 
-// current reports whether the text of an object is in the version that is stored.
-func (k *storeKind) current(body []byte) bool { return bytes.HasPrefix(body, k.head) }
-
-// rewrite gives an object as it would be stored now, whatever version it was
-// stored in, without its revision.
-func (k *storeKind) rewrite(body []byte) (store.Value, error) {
-	version, _ := document.Find(body, "apiVersion")
+// rewrite gives an object as it would be stored today, whatever version and
+// documents it was stored under: with the defaults that it lacks, and without the
+// members that its type does not have any more. same says that it is what is in
+// the store already, revision included; then there is no value.
+func (k *storeKind) rewrite(e *store.Entry) (v store.Value, same bool, err error) {
+	version, _ := document.Find(e.Body, "apiVersion")
 	from := k.rows[string(bytes.Trim(version, `"`))]
 	if from == nil {
-		return store.Value{}, fmt.Errorf("the object is stored in version %s, which this server does not know: have a release that knows it migrate the store", version)
+		return v, false, fmt.Errorf("the object is stored in version %s, which this server does not know: have a release that knows it migrate the store", version)
 	}
-	doc, err := document.ReadTyped(from.GV.Table, from.Type, body)
+	doc, err := readFilled(from, e.Body, document.Value{})
 	if err != nil {
-		return store.Value{}, err
+		return v, false, err
 	}
 	defer doc.Release()
+	obj := doc.Root()
 	if from != k.res {
-		made, err := convert.ToStorage(from, doc.Root())
+		made, err := toStorage(from, obj, document.Value{})
 		if err != nil {
-			return store.Value{}, err
+			return v, false, err
 		}
 		defer made.Release()
-		return sealed(k.res, made.Root())
+		obj = made.Root()
 	}
-	return sealed(k.res, doc.Root())
+	if from == k.res && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, k.res.Selectable), e.Meta) {
+		return v, true, nil
+	}
+	if v, err = sealed(k.res, obj); err != nil {
+		return v, false, err
+	}
+	return v, unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil
+}
+
+// readFilled reads an object of a row, which is to replace old, from its text,
+// which may be one of other documents, as it would be read from a request:
+// complete, with all defaults.
+func readFilled(res *api.Resource, text []byte, old document.Value) (*document.Document, error) {
+	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
+	doc, _, err := decoder.DecodeOver(old, res.Type, text)
+	return doc, err
 }
 
 // sealed is an object as the store keeps it: its canonical JSON with a place for
@@ -111,5 +157,5 @@ func entryOf(v store.Value, e *store.Entry) store.Entry {
 	body := make([]byte, 0, len(v.Body)+20)
 	body = strconv.AppendUint(append(body, v.Body[:at]...), e.Revision, 10)
 	v.Body, v.RevisionAt = append(body, v.Body[at:]...), -1
-	return store.Entry{Key: e.Key, Revision: e.Revision, Value: v}
+	return store.Entry{Key: e.Key, Revision: e.Revision, Value: v, Rewritten: true}
 }

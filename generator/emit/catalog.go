@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // Catalog emits what the server reads at its start: a row per resource, the
@@ -99,6 +100,7 @@ type catalogResource struct {
 	Update       bool
 	Validate     bool
 	Warn         bool
+	Form         string // of what is stored, see schema.Table.Form
 	HookName     string // what the names of the hooks end with
 	Convert      string // Go literal, "" for none
 }
@@ -135,6 +137,9 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 	}
 	for i, res := range gv.Resources {
 		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
+		if res.Stored {
+			r.Form = gv.Table.Form(schema.Ref(r.TypeRef))
+		}
 		if res.StoredAs != nil {
 			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
 			r.Convert = conversionLiteral(res)

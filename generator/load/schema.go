@@ -96,6 +96,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-immutable":               r.boolean(&s.Immutable),
 		"x-cluster-preserve-unknown-fields": r.boolean(&s.PreserveAny),
 		"x-cluster-hooks":                   func(n node) { r.typeHooks(n, s) },
+		"x-cluster-hook-revision":           r.hookRevision(&s.HookRevision),
 		"x-cluster-go-name":                 r.text(&s.Goname),
 		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list", "object-or-list", "object-or-boolean", "object-or-strings"),
 		"x-cluster-objects":                 r.text(&s.Objects),
@@ -113,6 +114,17 @@ func (r *reader) typeHooks(n node, s *schema.Schema) {
 			continue
 		}
 		s.DefaultHook = true
+	}
+}
+
+func (r *reader) hookRevision(to *int) func(node) {
+	return func(n node) {
+		v, err := strconv.Atoi(n.Value)
+		if err != nil || v < 1 || v > 1<<16-1 {
+			r.fail(n.pos(), "count from 1, by one for each change of what the hook fills in", "the hook revision %q is not a number from 1 on", n.Value)
+			return
+		}
+		*to = v
 	}
 }
 

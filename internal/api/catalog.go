@@ -85,6 +85,7 @@ type Resource struct {
 	ShortNames          []string
 	Categories          []string
 	StorageVersion      string // the version whose JSON is stored: "v1"
+	Form                string // of stored objects, see schema.Table.Form: changes when they may have to be read in another way
 	StorageVersionHash  string // opaque, changes with the storage encoding
 	NameFormat          string // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
 	HasStatus           bool   // spec and status are written by different endpoints

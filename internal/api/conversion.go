@@ -9,6 +9,7 @@ import "github.com/capstan-dev/capstan/internal/document"
 type Conversion struct {
 	Group, Version, Plural string    // of the row that objects are stored as
 	Storage                *Resource // that row; set by LinkConversions
+	Fills                  bool      // the stored version has defaults that this one may lack; set by LinkConversions
 	Same                   bool      // the types differ in nothing: only apiVersion changes, and no plan is needed
 	ToStorage, FromStorage Plan
 }
@@ -50,6 +51,7 @@ func LinkConversions(groups []*GroupVersion) {
 	each(func(r *Resource) {
 		if c := r.Conversion; c != nil {
 			c.Storage = rows[[3]string{c.Group, c.Version, c.Plural}]
+			c.Fills = c.Storage != nil && c.Storage.Form != r.Form && c.Storage.GV.Table.Fills(c.Storage.Type)
 		}
 	})
 }

@@ -107,9 +107,12 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 	t.Name = n.ID
 	t.AtomicMap = mapType == "atomic" && (t.Kind == Object || t.Kind == Map)
 	if n.Schema.DefaultHook {
+		t.HookRevision = uint16(min(max(n.Schema.HookRevision, 0), 1<<16-1))
 		if t.Hook = 1; t.Kind != Object {
 			c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a default hook on %s, which is not an object", n.ID)
 		}
+	} else if n.Schema.HookRevision > 0 {
+		c.fail(n.Schema.Pos, "remove it, or name the hook", "a hook revision on %s, which has no default hook", n.ID)
 	}
 	if n.Kind {
 		if t.Kind != Object {

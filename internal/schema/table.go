@@ -121,11 +121,13 @@ type Type struct {
 	ListType  ListType // List
 	AtomicMap bool     // Object and Map: owned as a whole by field managers
 	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
-	Elem      Ref      // List and Map; of an Any, its objects; None otherwise
-	ListKeys  []string // List of type ListMap
-	Fields    []Field  // Object, in canonical order
-	Sorted    []uint16 // Object: indices of Fields ordered by name, for lookup
-	Rules     *Rules   // constraints on the value itself; nil for none
+	// HookRevision counts the changes of what the default hook fills in.
+	HookRevision uint16
+	Elem         Ref      // List and Map; of an Any, its objects; None otherwise
+	ListKeys     []string // List of type ListMap
+	Fields       []Field  // Object, in canonical order
+	Sorted       []uint16 // Object: indices of Fields ordered by name, for lookup
+	Rules        *Rules   // constraints on the value itself; nil for none
 }
 
 // Field is one member of an Object type.

@@ -103,6 +103,9 @@ type Entry struct {
 	Key      string
 	Revision uint64 // of the change that wrote it
 	Value
+	// Rewritten says that the value is not what is in the store: a layer above
+	// shows it as it would be written today. The store itself never sets it.
+	Rewritten bool
 }
 
 // Op says what a change did.

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: 22,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "40828c9e9115b695", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: 39,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "3e3b6a8f4a8632f2", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "db0da7a6de0e5669", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
@@ -33,7 +33,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 205,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"all"}, StorageVersion: "v1", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"all"}, StorageVersion: "v1", Form: "5d88e3e1eff95a66", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "endpointslices", Kind: "EndpointSlice", ListKind: "EndpointSliceList", Type: 17,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", StorageVersionHash: "Nx3SIv6I0mE=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "5174c3b17e2f2f42", StorageVersionHash: "Nx3SIv6I0mE=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
 			Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},

@@ -11,7 +11,7 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ev"}, StorageVersion: "v1", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "566aa8b74175159f", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "dns1123-subdomain",
 			Hooks: &api.Hooks{Validate: h.ValidateEventInEventsV1},
 			Conversion: &api.Conversion{Group: "", Version: "v1", Plural: "events",
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "eventTime"}, {Name: "series"}, {Name: "reportingInstance"}, {Name: "action"}, {Name: "reason"}, {Name: "related"}, {Name: "type"}}, Hook: c.EventsV1EventToStorage},

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "flowschemas", Kind: "FlowSchema", ListKind: "FlowSchemaList", Type: 2,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
@@ -31,7 +31,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 43,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1beta2", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1beta2", Form: "e5e42369983e9896", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},

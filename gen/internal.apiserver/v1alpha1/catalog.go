@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 3,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1alpha1", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1alpha1", Form: "da3e88ade7b845ca", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
 			Checks:    &api.Checks{Metadata: 0, Changes: 0, Object: 0},
 			Hooks:     &api.Hooks{Validate: h.ValidateStorageVersion},

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 44,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", StorageVersionHash: "l/iqIbDgFyQ=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
 			Hooks:         &api.Hooks{Validate: h.ValidateIngressClass},
 			Columns: []api.Column{
@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: 15,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ing"}, StorageVersion: "v1", StorageVersionHash: "39NQlfNR+bo=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: "e09379cf2d09e3c4", StorageVersionHash: "39NQlfNR+bo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
@@ -42,7 +42,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 50,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"netpol"}, StorageVersion: "v1", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "70ee788e595bc40d", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",

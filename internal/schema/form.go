@@ -1,0 +1,80 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Form stands for how values of a type are stored: while it is the same, a value
+// that was stored is what would be stored of it today. It changes with the members
+// of objects, their order, types and presence, with defaults and the hooks that
+// fill them in; not with rules, ownership, or the binary form.
+//
+// It is the same in every table that describes the type in the same way.
+func (t *Table) Form(root Ref) string {
+	if root < 0 || int(root) >= len(t.Types) {
+		return ""
+	}
+	h := sha256.New()
+	number := map[Ref]int{root: 0} // of the types that the root reaches, in the order of a breadth-first walk
+	queue := []Ref{root}
+	numberOf := func(ref Ref) int {
+		if ref == None {
+			return -1
+		}
+		n, ok := number[ref]
+		if !ok {
+			n = len(queue)
+			number[ref] = n
+			queue = append(queue, ref)
+		}
+		return n
+	}
+	for i := 0; i < len(queue); i++ {
+		typ := &t.Types[queue[i]]
+		fmt.Fprintf(h, "%d %d %d", typ.Kind, typ.Bits, numberOf(typ.Elem))
+		if typ.Either() {
+			fmt.Fprintf(h, " either %d", typ.Binary)
+		}
+		if typ.Hook != 0 {
+			fmt.Fprintf(h, " hook %s %d", typ.Name[strings.LastIndexByte(typ.Name, '.')+1:], typ.HookRevision)
+		}
+		for j := range typ.Fields {
+			f := &typ.Fields[j]
+			fmt.Fprintf(h, "\n%q %d %d %q", f.Name, numberOf(f.Type), f.Presence, f.Default)
+		}
+		h.Write([]byte{'\n', '\n'})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// Fills reports whether anything is filled in when a value of a type is decoded: a
+// default, or what a hook sets.
+func (t *Table) Fills(root Ref) bool {
+	if root < 0 || int(root) >= len(t.Types) {
+		return false
+	}
+	seen := map[Ref]bool{root: true}
+	for queue := []Ref{root}; len(queue) > 0; queue = queue[1:] {
+		typ := &t.Types[queue[0]]
+		if typ.Hook != 0 {
+			return true
+		}
+		next := []Ref{typ.Elem}
+		for i := range typ.Fields {
+			if typ.Fields[i].Default != "" {
+				return true
+			}
+			next = append(next, typ.Fields[i].Type)
+		}
+		for _, ref := range next {
+			if ref != None && !seen[ref] {
+				seen[ref] = true
+				queue = append(queue, ref)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package server_test
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// documents are those of the project in tables that a test may change, as if they
+// had been generated from other documents.
+type documents struct{ groups []*api.GroupVersion }
+
+// serve makes a server serve changed documents.
+func serve(c *server.Config, changes ...func(*documents)) {
+	c.Serve(func(rules policy.Policy) []*api.GroupVersion {
+		d := &documents{catalog.New(rules, conversion.Hooks{})}
+		for _, gv := range d.groups {
+			of := map[*schema.Table]*schema.Table{gv.Table: copyOf(gv.Table)}
+			gv.Table = of[gv.Table]
+			for i := range gv.Resources {
+				for j := range gv.Resources[i].Subresources {
+					if sub := &gv.Resources[i].Subresources[j]; of[sub.Table] != nil {
+						sub.Table = of[sub.Table]
+					}
+				}
+			}
+		}
+		for _, change := range changes {
+			change(d)
+		}
+		for _, gv := range d.groups {
+			for i := range gv.Resources {
+				gv.Resources[i].Form = gv.Table.Form(gv.Resources[i].Type)
+			}
+		}
+		api.LinkConversions(d.groups)
+		return d.groups
+	})
+}
+
+func copyOf(t *schema.Table) *schema.Table {
+	copied := *t
+	copied.Types = slices.Clone(t.Types)
+	for i := range copied.Types {
+		typ := &copied.Types[i]
+		if typ.Fields = slices.Clone(typ.Fields); typ.Rules != nil {
+			rules := *typ.Rules
+			typ.Rules = &rules
+		}
+	}
+	return &copied
+}
+
+// each visits a type in every table that has it.
+func (d *documents) each(name string, visit func(gv *api.GroupVersion, t *schema.Type)) {
+	found := false
+	for _, gv := range d.groups {
+		for i := range gv.Table.Types {
+			if gv.Table.Types[i].Name == name {
+				found = true
+				visit(gv, &gv.Table.Types[i])
+			}
+		}
+	}
+	if !found {
+		panic("no table has the type " + name)
+	}
+}
+
+// add gives a type a field, whose own type is new. Where types refer to types they
+// count from the end: the field's type is the last one, Elem -2 the one before it.
+func (d *documents) add(name string, f schema.Field, types ...schema.Type) {
+	found := map[*api.GroupVersion]bool{}
+	d.each(name, func(gv *api.GroupVersion, _ *schema.Type) { found[gv] = true })
+	for gv := range found {
+		first := len(gv.Table.Types)
+		for _, t := range types {
+			if t.Kind == schema.Object || t.Kind == schema.List || t.Kind == schema.Map {
+				t.Fields = slices.Clone(t.Fields)
+				for i := range t.Fields {
+					t.Fields[i].Type += schema.Ref(first)
+				}
+				t.Elem += schema.Ref(first)
+				t.Sorted = byName(t.Fields)
+			}
+			if t.Kind == schema.Object || t.Elem < 0 || t.Kind != schema.List && t.Kind != schema.Map {
+				t.Elem = schema.None
+			}
+			gv.Table.Types = append(gv.Table.Types, t)
+		}
+		for i := range gv.Table.Types {
+			if t := &gv.Table.Types[i]; t.Name == name {
+				f.Type = schema.Ref(len(gv.Table.Types) - 1)
+				t.Fields = append(t.Fields, f)
+				t.Sorted = byName(t.Fields)
+			}
+		}
+	}
+}
+
+func byName(fields []schema.Field) []uint16 {
+	sorted := make([]uint16, len(fields))
+	for i := range sorted {
+		sorted[i] = uint16(i)
+	}
+	sort.Slice(sorted, func(a, b int) bool { return fields[sorted[a]].Name < fields[sorted[b]].Name })
+	return sorted
+}
+
+// field changes a field of a type.
+func (d *documents) field(name, field string, change func(f *schema.Field)) {
+	d.each(name, func(_ *api.GroupVersion, t *schema.Type) { change(&t.Fields[t.Field(field)]) })
+}
+
+// rules changes the rules of the values of a field. The type of the values may be
+// shared, so the field gets one of its own.
+func (d *documents) rules(name, field string, change func(r *schema.Rules)) {
+	type place struct {
+		gv *api.GroupVersion
+		at int
+	}
+	var places []place
+	for _, gv := range d.groups {
+		for i := range gv.Table.Types {
+			if gv.Table.Types[i].Name == name {
+				places = append(places, place{gv, i})
+			}
+		}
+	}
+	for _, p := range places {
+		t := p.gv.Table
+		i := t.Types[p.at].Field(field)
+		own := t.Types[t.Types[p.at].Fields[i].Type]
+		rules := schema.Rules{}
+		if own.Rules != nil {
+			rules = *own.Rules
+		}
+		change(&rules)
+		own.Rules = &rules
+		t.Types = append(t.Types, own)
+		t.Types[p.at].Fields[i].Type = schema.Ref(len(t.Types) - 1)
+	}
+}
+
+// hook gives a type a default hook; one that it has runs before.
+func (d *documents) hook(name string, hook func(v document.Value)) {
+	d.each(name, func(gv *api.GroupVersion, t *schema.Type) {
+		var before func(document.Value)
+		if t.Hook > 0 {
+			before = gv.Defaults[t.Hook-1]
+		}
+		gv.Defaults = append(slices.Clone(gv.Defaults), func(v document.Value) {
+			if before != nil {
+				before(v)
+			}
+			hook(v)
+		})
+		t.Hook = uint16(len(gv.Defaults))
+		t.HookRevision++
+	})
+}
+
+// row is a resource of the documents.
+func (d *documents) row(apiVersion, plural string) *api.Resource {
+	for _, gv := range d.groups {
+		for i := range gv.Resources {
+			if gv.APIVersion() == apiVersion && gv.Resources[i].Plural == plural {
+				return &gv.Resources[i]
+			}
+		}
+	}
+	panic("no row " + plural)
+}
+
+var (
+	textType    = schema.Type{Kind: schema.String}
+	integerType = schema.Type{Kind: schema.Integer, Bits: 32}
+)
