@@ -88,9 +88,7 @@ func (w *servedWrite) store(obj, old document.Value) (document.Value, error) {
 		return obj, err
 	}
 	w.opts.applied = true // nobody else shall record it
-	if res.Hooks != nil && res.Hooks.Validate != nil {
-		w.opts.causes = res.Hooks.Validate(obj, old)
-	}
+	w.opts.causes = validateRules(res, obj, old, old)
 	doc, err := toStorage(res, obj, w.old)
 	if err != nil {
 		return obj, err

@@ -61,6 +61,11 @@ func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod documen
 		if err := checkPreconditions(s.pods, t.name, obj.Get("metadata"), pod.Get("metadata")); err != nil {
 			return err
 		}
+		before, err := document.ReadStored(s.pods.GV.Table, s.pods.Type, pod.AppendJSON(nil))
+		if err != nil {
+			return err
+		}
+		defer before.Release()
 		spec, containers := pod.Get("spec"), obj.At("spec", "ephemeralContainers")
 		causes := keepsContainers(containers, spec.Get("ephemeralContainers"))
 		if containers.Exists() {
@@ -68,8 +73,8 @@ func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod documen
 		} else {
 			spec.Remove("ephemeralContainers")
 		}
-		// Nothing else has changed, so the pod is its own old state.
-		if causes = append(causes, validate(target{resource: s.pods}, pod, pod)...); len(causes) > 0 {
+		// Nothing else has changed, so the pod is its own old state for the rules of changes.
+		if causes = append(causes, validateChange(target{resource: s.pods}, pod, pod, before.Root())...); len(causes) > 0 {
 			return api.Invalid("", s.pods.Kind, t.name, causes)
 		}
 		return nil

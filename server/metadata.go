@@ -17,32 +17,78 @@ import (
 const maxAnnotations = 256 << 10
 
 // validate finds everything that is wrong with an object: its metadata, what
-// the schema says, and the kind's own rules. old is absent on create.
+// the schema says, and the kind's own rules. old is what it is to replace, absent
+// on create.
 func validate(t target, obj, old document.Value) []schema.Cause {
+	return validateChange(t, obj, old, old)
+}
+
+// validateChange is validate for an object of which not every change counts as
+// one: before is what the object was, old what the rules for changes compare with.
+// What was wrong before and has not been touched is let be (stillWrong): the rules
+// may be younger than the object.
+func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 	res, checks := t.resource, t.checks()
 	causes := validateMetadata(res, checks, obj.Get("metadata"), old.Get("metadata"))
+	if len(causes) > 0 && before.Exists() {
+		meta := before.Get("metadata")
+		causes = stillWrong(causes, obj, before, func() []schema.Cause { return validateMetadata(res, checks, meta, meta) })
+	}
 	var state []schema.Cause
 	if !old.Exists() || checks.Object > 0 {
-		state = document.Validate(obj)
+		if state = document.Validate(obj); len(state) > 0 && before.Exists() {
+			state = document.ValidateTouched(obj, before)
+		}
 	}
 	causes = append(causes, state...)
 	if old.Exists() {
 		causes = append(causes, document.ValidateUpdate(obj, old)...)
 	}
-	validates := res.Hooks != nil && res.Hooks.Validate != nil
-	if validates {
-		causes = append(causes, res.Hooks.Validate(obj, old)...)
-	}
+	causes = append(causes, validateRules(res, obj, old, before)...)
 	if !old.Exists() || len(causes) == 0 {
 		return causes
 	}
-	if checks.Object > 1 && validates { // without what is wrong with the change
-		state = append(state, res.Hooks.Validate(obj, obj)...)
+	if checks.Object > 1 { // without what is wrong with the change
+		state = append(state, validateRules(res, obj, obj, before)...)
 	}
 	for n := 1; n < checks.Object; n++ {
 		causes = append(causes, state...)
 	}
 	return causes
+}
+
+// validateRules finds what breaks the kind's own rules.
+func validateRules(res *api.Resource, obj, old, before document.Value) []schema.Cause {
+	if res.Hooks == nil || res.Hooks.Validate == nil {
+		return nil
+	}
+	causes := res.Hooks.Validate(obj, old)
+	if len(causes) == 0 || !before.Exists() {
+		return causes
+	}
+	return stillWrong(causes, obj, before, func() []schema.Cause { return res.Hooks.Validate(before, before) })
+}
+
+// stillWrong leaves of causes what is not to be let be: a rule that hand-written
+// code checks may look at any field, so one that is broken is let be where it was
+// broken in the same words before the update, at a value that the update has not
+// touched. inBefore finds what was wrong. Of a list that was cut off all stay.
+func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func() []schema.Cause) []schema.Cause {
+	if len(causes) > api.MaxCauses {
+		return causes
+	}
+	known := map[schema.Cause]bool{}
+	for _, c := range inBefore() {
+		known[c] = true
+	}
+	if len(known) == 0 {
+		return causes
+	}
+	return slices.DeleteFunc(causes, func(c schema.Cause) bool {
+		now, was, path := document.Counterpart(obj, before, c.Field)
+		c.Field = path
+		return known[c] && document.Equal(now, was)
+	})
 }
 
 // checks is how often an update of the target checks what.

@@ -9,25 +9,35 @@ import (
 )
 
 // unique adds a cause for every element that repeats an earlier one: the same
-// value in a set, the same keys in a map-like list.
-func (c *checker) unique(n int32, t *schema.Type) {
+// value in a set, the same keys in a map-like list. What old, the list before an
+// update, repeats too is let be.
+func (c *checker) unique(n int32, t *schema.Type, old Value) {
 	if t.ListType == schema.ListAtomic {
 		return
 	}
-	seen := make(map[string]bool)
+	seen := make(map[string]int)
 	var text []byte
+	if c.update {
+		for _, e := range old.Elements() {
+			text = appendIdentity(text[:0], e, t)
+			seen[string(text)]--
+		}
+	}
+	for key, count := range seen {
+		seen[key] = count + 1 // one is none too many
+	}
 	i := 0
 	for m := c.d.children(n); m != 0 && len(c.causes) < maxCauses; m = c.d.nodes[m].next {
 		v := Value{c.d, m}
 		text = appendIdentity(text[:0], v, t)
-		if len(text) > 0 && seen[string(text)] {
+		if len(text) > 0 && seen[string(text)] > 0 {
 			path := c.path(n) + "[" + strconv.Itoa(i) + "]"
 			if t.ListType == schema.ListMap && len(t.ListKeys) == 1 {
 				path += "." + t.ListKeys[0]
 			}
 			c.add(schema.CauseDuplicate, path, "Duplicate value: "+cut(string(text)))
 		}
-		seen[string(text)] = true
+		seen[string(text)]++
 		i++
 	}
 }

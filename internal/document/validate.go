@@ -23,7 +23,7 @@ func Validate(v Value) []schema.Cause {
 		return nil
 	}
 	c := checker{d: v.d, table: t}
-	c.value(v.n)
+	c.value(v.n, Value{})
 	return c.causes
 }
 
@@ -31,6 +31,7 @@ func Validate(v Value) []schema.Cause {
 type checker struct {
 	d      *Document
 	table  *schema.Table
+	update bool // leave out what was wrong before, see ValidateTouched
 	causes []schema.Cause
 }
 
@@ -64,26 +65,41 @@ func shown(v Value) string {
 // maxCauses bounds how many causes are collected.
 const maxCauses = 256
 
-func (c *checker) value(n int32) {
+// value checks n, which was old before an update.
+func (c *checker) value(n int32, old Value) {
 	nd := &c.d.nodes[n]
 	if nd.typ < 0 || len(c.causes) >= maxCauses || nd.flags&(stored|clean) == stored|clean {
 		return
 	}
 	t, kind := &c.table.Types[nd.typ], nd.kind
 	if t.Rules != nil {
-		c.rules(n, t)
+		c.rules(n, t, old)
 	}
 	switch t.Kind {
 	case schema.Object:
 		if kind == Object {
-			c.object(n, t)
+			c.object(n, t, old)
 		}
 	case schema.Map, schema.List:
 		if elem := t.Elem; elem >= 0 && !c.free(&c.table.Types[elem]) {
-			for m := c.d.children(n); m != 0; m = c.d.nodes[m].next {
-				c.value(m)
-			}
+			c.children(n, t, old)
 		}
+	}
+}
+
+// children checks the elements of a list or the members of a map.
+func (c *checker) children(n int32, t *schema.Type, old Value) {
+	if !c.update {
+		for m := c.d.children(n); m != 0; m = c.d.nodes[m].next {
+			c.value(m, Value{})
+		}
+		return
+	}
+	was, _ := before(Value{c.d, n}, old, t)
+	i := 0
+	for m := c.d.children(n); m != 0; m = c.d.nodes[m].next {
+		c.value(m, was[i])
+		i++
 	}
 }
 
@@ -92,24 +108,30 @@ func (c *checker) free(t *schema.Type) bool {
 	return t.Rules == nil && t.Kind != schema.Object && t.Kind != schema.Map && t.Kind != schema.List
 }
 
-func (c *checker) object(n int32, t *schema.Type) {
+func (c *checker) object(n int32, t *schema.Type, old Value) {
 	m := c.d.children(n)
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if m == 0 || int(c.d.nodes[m].field) != i {
-			if f.Required {
+			if f.Required && !c.lacked(0, old, f.Name) {
 				path := string(appendStep(c.d.appendPath(nil, n, true), f.Name))
 				c.add(schema.CauseRequired, path, "Required value")
 			}
 			continue
 		}
+		before := Value{}
+		if c.update {
+			before = old.Get(f.Name)
+		}
 		switch {
 		case f.Unchecked:
 		case f.Required && c.missing(m):
-			c.add(schema.CauseRequired, c.path(m), "Required value")
+			if !c.lacked(m, old, f.Name) {
+				c.add(schema.CauseRequired, c.path(m), "Required value")
+			}
 		case f.Presence == schema.Always && !f.Required && c.empty(m):
 		default:
-			c.value(m)
+			c.value(m, before)
 		}
 		m = c.d.nodes[m].next
 	}
@@ -140,9 +162,9 @@ func (c *checker) empty(n int32) bool {
 	return nd.kind == Null || nd.kind == String && nd.size == 2
 }
 
-// rules checks the rules of one value.
-func (c *checker) rules(n int32, t *schema.Type) {
-	r, v := t.Rules, Value{c.d, n}
+// rules checks the rules of one value, which was old before an update.
+func (c *checker) rules(n int32, t *schema.Type, old Value) {
+	r, v, mark := t.Rules, Value{c.d, n}, len(c.causes)
 	switch v.Kind() {
 	case String:
 		c.text(n, t, v)
@@ -157,12 +179,16 @@ func (c *checker) rules(n int32, t *schema.Type) {
 		}
 	case Array, Object:
 		if t.Kind != schema.Object && (r.MinItems > 0 || r.MaxItems > 0) {
-			c.count(n, r, v.Len())
+			if count := v.Len(); !c.update || !old.Exists() || count != old.Len() {
+				c.count(n, r, count)
+			}
 		}
 		if r.UniqueItems && t.Kind == schema.List {
-			c.unique(n, t)
+			c.unique(n, t, old)
 		}
+		return
 	}
+	c.forgive(mark, n, old)
 }
 
 func (c *checker) text(n int32, t *schema.Type, v Value) {

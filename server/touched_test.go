@@ -1,0 +1,211 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server"
+)
+
+// overAndOver starts servers with changing documents on one store.
+func overAndOver(t *testing.T) func(controllers []string, changes ...func(*documents)) *harness {
+	disk := vfs.NewMem()
+	var last *harness
+	return func(controllers []string, changes ...func(*documents)) *harness {
+		t.Helper()
+		if last != nil {
+			if err := last.server.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last = startServer(t, func(c *server.Config) {
+			c.InMemory, c.DataDir, c.FS, c.Controllers = false, "data", disk, controllers
+			serve(c, changes...)
+		})
+		return last
+	}
+}
+
+func moody(d *documents) {
+	d.add("core/v1.ConfigMap", schema.Field{Name: "mood", Default: `"calm"`}, textType)
+}
+
+// A write of an object that lacks a default stores it, as 1.25 does, also when that
+// is all that changes. Nobody owns what was filled in until somebody sets it.
+func TestWriteFillsDefaults(t *testing.T) {
+	start := overAndOver(t)
+	h := start([]string{"-*"})
+	names := []string{"put", "merge", "strategic", "json", "apply", "dry", "set"}
+	for _, name := range names {
+		h.post(configMaps+"?fieldManager=maker", configMap(name, `{"a":"1"}`)).expect(t, http.StatusCreated, "")
+	}
+	h = start([]string{"-*"}, moody)
+	const config = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"apply"},"mood":"calm"}`
+	for _, test := range []struct{ name, method, query, media, body string }{
+		{"put", "PUT", "?fieldManager=other", "application/json", ""},
+		{"merge", "PATCH", "?fieldManager=other", "application/merge-patch+json", "{}"},
+		{"strategic", "PATCH", "?fieldManager=other", "application/strategic-merge-patch+json", "{}"},
+		{"json", "PATCH", "?fieldManager=other", "application/json-patch+json", `[{"op":"test","path":"/mood","value":"calm"}]`},
+		{"apply", "PATCH", "?fieldManager=other", "application/apply-patch+yaml", config},
+		{"set", "PATCH", "?fieldManager=other", "application/merge-patch+json", `{"mood":"wild"}`},
+		{"dry", "PUT", "?dryRun=All", "application/json", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := configMaps + "/" + test.name
+			before := h.get(path)
+			body := test.body
+			if body == "" {
+				body = string(before.body)
+			}
+			first := h.send(test.method, path+test.query, test.media, []byte(body))
+			first.expect(t, http.StatusOK, "")
+			revision, was := first.field(t, "metadata.resourceVersion"), before.field(t, "metadata.resourceVersion")
+			if written := revision != was; written != (test.name != "dry") {
+				t.Errorf("at %v, then at %v", was, revision)
+			}
+			stored, err := h.server.StoredBody(t.Context(), "core/configmaps/default/"+test.name)
+			if err != nil || strings.Contains(string(stored), `"mood":`) != (test.name != "dry") {
+				t.Errorf("%v %s", err, stored)
+			}
+			if got := h.get(path); got.field(t, "metadata.resourceVersion") != revision || got.field(t, "mood") != first.field(t, "mood") {
+				t.Errorf("stored %s, shown %s", stored, got.body)
+			}
+			owned := strings.Contains(string(first.body), `"f:mood"`)
+			if want := test.name == "apply" || test.name == "set"; owned != want {
+				t.Errorf("the default is owned: %v, want %v: %s", owned, want, first.body)
+			}
+			if test.method == "PUT" {
+				body = string(first.body)
+			}
+			if again := h.send(test.method, path+test.query, test.media, []byte(body)); again.field(t, "metadata.resourceVersion") != revision {
+				t.Errorf("the second time: %d %s", again.code, again.body)
+			}
+		})
+	}
+}
+
+// strict has rules that the objects of TestUntouchedIsNotRefused break.
+func strict(d *documents) {
+	d.rules("core/v1.ContainerPort", "containerPort", func(r *schema.Rules) { r.HasMax, r.Max = true, 100 })
+	d.rules("core/v1.Container", "terminationMessagePolicy", func(r *schema.Rules) { r.Enum = []string{"FallbackToLogsOnError"} })
+	d.rules("core/v1.Container", "image", func(r *schema.Rules) { r.Pattern = "^registry/" })
+	d.rules("core/v1.Container", "args", func(r *schema.Rules) { r.MaxItems = 1 })
+	d.rules("apps/v1.DeploymentSpec", "replicas", func(r *schema.Rules) { r.HasMax, r.Max = true, 5 })
+	d.rules("apps/v1.DeploymentStatus", "observedGeneration", func(r *schema.Rules) { r.HasMax, r.Max = true, 5 })
+	d.add("apps/v1.DeploymentSpec", schema.Field{Name: "owner", Required: true, Presence: schema.Always}, textType)
+	row := d.row("apps/v1", "deployments")
+	hooks := *row.Hooks
+	before := hooks.Validate
+	hooks.Validate = func(obj, old document.Value) []api.FieldError {
+		causes := before(obj, old)
+		if v := obj.At("metadata", "annotations", "colour"); v.Equals("green") && obj.At("spec", "paused").Bool() {
+			causes = append(causes, api.FieldError{Reason: schema.CauseForbidden, Field: "spec.paused", Message: "Forbidden: green ones do not stop"})
+		}
+		return causes
+	}
+	row.Hooks = &hooks
+}
+
+// What an object was stored with is not refused when rules come that it breaks, as
+// long as a write does not touch it; what a write touches is.
+func TestUntouchedIsNotRefused(t *testing.T) {
+	start := overAndOver(t)
+	h := start([]string{"-*"})
+	const body = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","annotations":{"colour":"green"}},"spec":{"replicas":9,"paused":true,"selector":{"matchLabels":{"a":"b"}},
+		"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[
+		{"name":"c","image":"i","args":["x","y"],"ports":[{"containerPort":8080}]},{"name":"d","image":"registry/i","args":["x"],"terminationMessagePolicy":"FallbackToLogsOnError"}]}}}}`
+	h.post(deployments+"?fieldManager=maker", body).expect(t, http.StatusCreated, "")
+	h.send("PATCH", deployments+"/web/status", "application/merge-patch+json", []byte(`{"status":{"observedGeneration":7}}`)).expect(t, http.StatusOK, "")
+	h = start([]string{"-*"}, strict)
+	refused := h.post(deployments, strings.Replace(body, `"web"`, `"new"`, 1))
+	refused.expect(t, http.StatusUnprocessableEntity, "Invalid")
+	for _, field := range []string{"spec.replicas", "spec.owner", "spec.paused", "containers[0].image", "containers[0].args", "containers[0].ports[0].containerPort", "containers[0].terminationMessagePolicy"} {
+		if !strings.Contains(string(refused.body), field) {
+			t.Errorf("a create is not told of %s: %s", field, refused.body)
+		}
+	}
+
+	const merge, strategic, jsonPatch, apply = "application/merge-patch+json", "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"
+	container := func(fields string) string {
+		return `{"spec":{"template":{"spec":{"containers":[{"name":"c",` + fields + `}]}}}}`
+	}
+	put := func(from, to string) func(string) string {
+		return func(current string) string {
+			if !strings.Contains(current, from) {
+				t.Errorf("%s is not in %s", from, current)
+			}
+			return strings.Replace(current, from, to, 1)
+		}
+	}
+	fixed := func(body string) func(string) string { return func(string) string { return body } }
+	for _, test := range []struct {
+		name, method, path, media string
+		body                      func(current string) string
+		refused                   string // a field, "" for none
+	}{
+		{"put beside", "PUT", "", "", put(`"metadata":{`, `"metadata":{"labels":{"x":"put"},`), ""},
+		{"put in the same object", "PUT", "", "", put(`"image":"i"`, `"image":"i","workingDir":"/put"`), ""},
+		{"put of a new element before it", "PUT", "", "", put(`"containers":[`, `"containers":[{"name":"new","image":"registry/i","terminationMessagePolicy":"FallbackToLogsOnError"},`), ""},
+		{"put of a new element that is wrong", "PUT", "", "", put(`"containers":[`, `"containers":[{"name":"more","image":"i","terminationMessagePolicy":"FallbackToLogsOnError"},`), "spec.template.spec.containers[0].image"},
+		{"put without the required field", "PUT", "", "", put(`,"owner":""`, ``), ""},
+		{"a touched value", "PATCH", "", strategic, fixed(container(`"image":"j"`)), "spec.template.spec.containers[1].image"},
+		{"a touched value becomes right", "PATCH", "", strategic, fixed(container(`"image":"registry/j"`)), ""},
+		{"a touched value becomes wrong again", "PATCH", "", strategic, fixed(container(`"image":"i"`)), "spec.template.spec.containers[1].image"},
+		{"a touched list of the same length", "PATCH", "", strategic, fixed(container(`"args":["x","z"]`)), ""},
+		{"a longer list", "PATCH", "", strategic, fixed(container(`"args":["x","z","y"]`)), "spec.template.spec.containers[1].args"},
+		{"a touched number", "PATCH", "", merge, fixed(`{"spec":{"replicas":8}}`), "spec.replicas"},
+		{"merge patch", "PATCH", "", merge, fixed(`{"spec":{"minReadySeconds":1}}`), ""},
+		{"strategic merge patch", "PATCH", "", strategic, fixed(container(`"tty":true`)), ""},
+		{"JSON patch", "PATCH", "", jsonPatch, fixed(`[{"op":"add","path":"/spec/template/spec/containers/1/stdin","value":true}]`), ""},
+		{"apply", "PATCH", "?fieldManager=me", apply, fixed(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"minReadySeconds":1}}`), ""},
+		{"apply of what is there", "PATCH", "?fieldManager=me", apply, fixed(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":9}}`), ""},
+		{"apply of something else", "PATCH", "?fieldManager=me&force=true", apply, fixed(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":8}}`), "spec.replicas"},
+		{"status", "PATCH", "/status", merge, fixed(`{"status":{"replicas":3}}`), ""},
+		{"a touched status", "PATCH", "/status", merge, fixed(`{"status":{"observedGeneration":8}}`), "status.observedGeneration"},
+		{"scale", "PATCH", "/scale", merge, fixed(`{"spec":{"replicas":8}}`), "spec.replicas"},
+		{"scale that is right", "PATCH", "/scale", merge, fixed(`{"spec":{"replicas":4}}`), ""},
+		{"a rule across fields", "PATCH", "", merge, fixed(`{"metadata":{"annotations":{"other":"x"}}}`), ""},
+		{"a rule across fields that the write ends", "PATCH", "", merge, fixed(`{"spec":{"paused":null}}`), ""},
+		{"a rule across fields that the write breaks", "PATCH", "", merge, fixed(`{"spec":{"paused":true}}`), "spec.paused"},
+		{"the required field", "PATCH", "", merge, fixed(`{"spec":{"owner":"me"}}`), ""},
+		{"the required field is taken away", "PATCH", "", merge, fixed(`{"spec":{"owner":null}}`), "spec.owner"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			media := test.media
+			if media == "" {
+				media = "application/json"
+			}
+			got := h.send(test.method, deployments+"/web"+test.path, media, []byte(test.body(string(h.get(deployments+"/web").body))))
+			if test.refused == "" {
+				got.expect(t, http.StatusOK, "")
+				return
+			}
+			got.expect(t, http.StatusUnprocessableEntity, "Invalid")
+			causes, _ := got.field(t, "details.causes").([]any)
+			if len(causes) != 1 || !strings.Contains(fmt.Sprint(causes[0]), "field:"+test.refused+" ") {
+				t.Errorf("causes %v, want one at %s", causes, test.refused)
+			}
+		})
+	}
+}
+
+// The server's own controllers go on with what was stored.
+func TestControllersAreNotRefused(t *testing.T) {
+	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+	start := overAndOver(t)
+	h := start([]string{"*"})
+	h.post(claims, `{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"slow","resources":{"requests":{"storage":"1Gi"}}}}`).expect(t, http.StatusCreated, "")
+	h = start([]string{"*"}, func(d *documents) {
+		d.rules("core/v1.PersistentVolumeClaimSpec", "storageClassName", func(r *schema.Rules) { r.Enum = []string{"fast"} })
+	})
+	h.send("PATCH", claims+"/data", "application/merge-patch+json", []byte(`{"spec":{"volumeName":"v"}}`)).expect(t, http.StatusOK, "")
+	h.remove(claims+"/data", "").expect(t, http.StatusOK, "")
+	h.awaitGone(claims, "data") // its finalizer was taken away
+}
