@@ -38,6 +38,16 @@ func (s *Server) healthChecks(endpoint string) []healthCheck {
 	return checks
 }
 
+// Live reports what /livez would find wrong; nil for a server that lives.
+func (s *Server) Live() error {
+	for _, c := range s.healthChecks("livez") {
+		if err := c.check(); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
 // health answers one of the health endpoints (specification, "Health and
 // metrics endpoints"), whole or one check of it.
 func (s *Server) health(endpoint, only string) func(*request) error {

@@ -9,15 +9,22 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, catch))
+}
+
+// catcher gives the signals of some kinds from now on, in place of what they do to
+// a process by themselves: a command that does not ask for them is ended by them.
+type catcher func(...os.Signal) <-chan os.Signal
+
+func catch(kinds ...os.Signal) <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, signals))
+	signal.Notify(signals, kinds...)
+	return signals
 }
 
 // usageError is a mistake on the command line, as opposed to one at run time.
@@ -28,7 +35,7 @@ func (e usageError) Unwrap() error { return e.error }
 // run executes one command line and returns the exit code: 0, or 1 after one
 // line about the error on stderr (and a second one, where to find help, when the
 // command line is wrong).
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, signals catcher) int {
 	root := newRoot(signals)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -46,7 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, signals <
 }
 
 // newRoot builds the tree of commands.
-func newRoot(signals <-chan os.Signal) *cobra.Command {
+func newRoot(signals catcher) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "capstan",
 		Short:         "A cluster control plane's API server",

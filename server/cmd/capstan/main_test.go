@@ -18,8 +18,13 @@ import (
 // command runs one command line to its end.
 func command(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(context.Background(), args, &out, &err, nil)
+	code = run(context.Background(), args, &out, &err, from(nil))
 	return code, out.String(), err.String()
+}
+
+// from gives a test's signals, whatever kinds are asked for.
+func from(signals <-chan os.Signal) catcher {
+	return func(...os.Signal) <-chan os.Signal { return signals }
 }
 
 func TestMistakes(t *testing.T) {
@@ -97,7 +102,7 @@ func TestServe(t *testing.T) {
 			var stderr bytes.Buffer
 			code := make(chan int, 1)
 			go func() {
-				code <- run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache"}, w, &stderr, signals)
+				code <- run(ctx, []string{"serve", "--in-memory", "--secure-port=0", "--write-kubeconfig=" + kubeconfig, "--allow-privileged", "--etcd-servers=x", "--watch-cache"}, w, &stderr, from(signals))
 				w.Close()
 			}()
 			lines := bufio.NewScanner(stdout)

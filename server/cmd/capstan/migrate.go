@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-func newStoreMigrate(signals <-chan os.Signal) *cobra.Command {
+func newStoreMigrate(signals catcher) *cobra.Command {
 	var flags storeFlags
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -31,7 +32,7 @@ goes on from there when the command is run again.
 The exit code is 1 when there are objects that cannot be rewritten. Each is named.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := until(cmd.Context(), signals)
+			ctx, stop := until(cmd.Context(), signals(os.Interrupt, syscall.SIGTERM))
 			defer stop()
 			return migrate(ctx, flags.dataDir, cmd.OutOrStdout())
 		},

@@ -10,20 +10,24 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/server"
 )
 
-func newServe(signals <-chan os.Signal) *cobra.Command {
+func newServe(signals catcher) *cobra.Command {
 	var cfg server.Config
 	var logging logFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a server until it is told to stop",
 		Long: `Run a server until SIGTERM or SIGINT, which let requests in flight finish; a second
-one stops at once. The flags are those of kube-apiserver 1.25, as far as they mean
+one stops at once. SIGHUP has it look at the files of certificates and tokens, as it
+does every few seconds by itself. Under systemd it says when it is ready, when it
+stops and that it lives (Type=notify, WatchdogSec=). The flags are those of kube-apiserver 1.25, as far as they mean
 something here. Of the others, those that would protect or record something are
 refused, since whoever sets them relies on them; the rest is named in the log.`,
 		Version: readBuild().Version,
@@ -49,7 +53,7 @@ refused, since whoever sets them relies on them; the rest is named in the log.`,
 			for _, f := range ineffective {
 				log.Warn(f.What, "flags", strings.Join(f.Flags, " "))
 			}
-			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals)
+			return serve(cmd.Context(), cfg, cmd.OutOrStdout(), signals(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP))
 		},
 	}
 	cfg.AddFlags(cmd.Flags())
@@ -75,27 +79,68 @@ func serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-c
 		fmt.Fprintf(stdout, "export KUBECONFIG=%s\n", shellWord(path))
 	}
 
-	select {
-	case <-s.Done():
-		if err := s.Shutdown(ctx); err != nil {
-			return err
-		}
-		return errors.New("the server stopped by itself; its log says why")
-	case sig := <-signals:
-		cfg.Logger.Info("shutting down; a second signal stops at once", "signal", sig.String())
-	case <-ctx.Done():
-		cfg.Logger.Info("shutting down")
+	supervisor, err := newSupervisor(os.Getenv)
+	if err != nil {
+		cfg.Logger.Warn("systemd is not told of this server", "error", err)
 	}
-
+	defer supervisor.close()
+	if err := watch(ctx, s, cfg.Logger, supervisor, signals); err != nil {
+		return err
+	}
+	supervisor.say("STOPPING=1")
+	begin := time.Now()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownDelay+cfg.ShutdownTimeout)
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Shutdown(drain) }()
-	select {
-	case err := <-stopped:
-		return err
-	case <-signals:
-		return errInterrupted
+	for {
+		select {
+		case err := <-stopped:
+			cfg.Logger.Info("stopped", "took", time.Since(begin).Round(time.Millisecond))
+			return err
+		case sig := <-signals:
+			if sig != syscall.SIGHUP {
+				return errInterrupted
+			}
+		}
+	}
+}
+
+// watch does what there is to do beside a running server. It returns when the server
+// is to stop, with an error when it has stopped by itself.
+func watch(ctx context.Context, s *server.Server, log *slog.Logger, supervisor *supervisor, signals <-chan os.Signal) error {
+	ready := s.Bootstrapped()
+	for {
+		select {
+		case <-s.Done():
+			if err := s.Shutdown(ctx); err != nil {
+				return err
+			}
+			return errors.New("the server stopped by itself; its log says why")
+		case <-ready:
+			ready = nil
+			supervisor.say("READY=1", "STATUS=serving on "+s.URL())
+			supervisor.begin()
+		case <-supervisor.due():
+			if err := s.Live(); err != nil {
+				log.Error("the server does not live; its supervisor is not told that it does", "error", err)
+				continue
+			}
+			supervisor.say("WATCHDOG=1")
+		case sig := <-signals:
+			if sig == syscall.SIGHUP {
+				log.Info("looking at the files of certificates and tokens", "signal", sig.String())
+				supervisor.say("RELOADING=1", supervisor.monotonic())
+				s.Reload()
+				supervisor.say("READY=1")
+				continue
+			}
+			log.Info("shutting down; a second signal stops at once", "signal", sig.String())
+			return nil
+		case <-ctx.Done():
+			log.Info("shutting down")
+			return nil
+		}
 	}
 }
 

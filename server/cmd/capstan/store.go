@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"text/tabwriter"
 
@@ -22,7 +21,7 @@ type storeFlags struct {
 	backup  string // in its place, where a command can look at one
 }
 
-func newStore(signals <-chan os.Signal) *cobra.Command {
+func newStore(signals catcher) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Look after the store of a server",
