@@ -145,6 +145,9 @@ func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Val
 	if err != nil {
 		return nil, err
 	}
+	if len(found) > 1 && r.media() == "application/yaml" { // whose members have no order: by name, as in 1.25
+		slices.SortStableFunc(found, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
+	}
 	if err := report(r, describe(found), want, validation); err != nil {
 		doc.Release()
 		return nil, err

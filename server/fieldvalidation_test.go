@@ -63,3 +63,16 @@ func TestDryRunIsAllOrNothing(t *testing.T) {
 		t.Errorf("something was written: %d %s", r.code, r.body)
 	}
 }
+
+// Of a body in YAML unknown fields are told in the order of their names, whatever
+// the order that it has them in, and keys that a merge brought count as well.
+func TestYAMLFieldValidation(t *testing.T) {
+	h := startServer(t, nil)
+	const body = "metadata:\n  name: a\n  zz: 1\nyy: 1\ndata: &d {k: dg==, k: dw==}\nbinaryData: {<<: *d}\nbb: 1\n"
+	got := h.send("POST", configMaps+"?fieldValidation=Strict", "application/yaml", []byte(body))
+	got.expect(t, 400, "BadRequest")
+	const want = `strict decoding error: unknown field \"bb\", duplicate field \"binaryData.k\", duplicate field \"data.k\", unknown field \"metadata.zz\", unknown field \"yy\"`
+	if !strings.Contains(string(got.body), want) {
+		t.Errorf("got %s, want %s", got.body, want)
+	}
+}

@@ -74,6 +74,7 @@ type request struct {
 	on     features
 
 	warnings []string
+	warned   int       // characters of the warnings, each cut to maxWarning
 	status   int       // as written; 0 before
 	bytes    int64     // of the body, as written
 	lasts    bool      // it is counted among the long-running ones
@@ -161,11 +162,13 @@ func (r *request) attributes() authz.Attributes {
 }
 
 // warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299).
-// What has been said is not said again.
+// What has been said is not said again, and what would be left out is not kept.
 func (r *request) warn(text string) {
-	if !slices.Contains(r.warnings, text) {
-		r.warnings = append(r.warnings, text)
+	if r.warned > maxWarnings || slices.Contains(r.warnings, text) {
+		return
 	}
+	r.warnings = append(r.warnings, text)
+	r.warned += min(utf8.RuneCountInString(text), maxWarning)
 }
 
 // The most that warnings take in the headers of an answer, in characters: when all

@@ -26,7 +26,7 @@ func (e *conflictError) Error() string { return "the applied configuration confl
 // manager and then by path.
 func (k *Kind) conflicts(managers ledger, me *entry, live, obj document.Value, d difference, w Write) ([]conflict, error) {
 	diffs := map[string]*difference{k.APIVersion: &d}
-	var found []conflict
+	var found [][]conflict // of each manager
 	for _, e := range managers {
 		if e == me {
 			continue
@@ -42,17 +42,26 @@ func (k *Kind) conflicts(managers ledger, me *entry, live, obj document.Value, d
 		if !e.known && !touches(e.fields(), changed) {
 			continue
 		}
+		var own []conflict
 		e.owned().Intersection(changed).Each(func(path []Step) {
-			found = append(found, conflict{e.id, slices.Clone(path)})
+			own = append(own, conflict{e.id, slices.Clone(path)})
 		})
+		if own != nil {
+			found = append(found, own)
+		}
 	}
-	slices.SortStableFunc(found, func(a, b conflict) int { return strings.Compare(a.id.String(), b.id.String()) })
-	return found, nil
+	slices.SortStableFunc(found, func(a, b []conflict) int { return strings.Compare(a[0].id.String(), b[0].id.String()) })
+	return slices.Concat(found...), nil
 }
+
+// maxTold is how many conflicts an answer names; of the others it says how many.
+const maxTold = 256
 
 // conflictsError is the 409 of an apply.
 func conflictsError(conflicts []conflict) *api.Error {
 	e := &api.Error{Code: http.StatusConflict, Reason: api.ReasonConflict, HasDetails: true}
+	all := len(conflicts)
+	conflicts = conflicts[:min(all, maxTold)]
 	for _, c := range conflicts {
 		e.Causes = append(e.Causes, api.Cause{Reason: api.CauseConflict, Message: "conflict with " + c.id.shown(), Field: pathText(c.path)})
 	}
@@ -67,7 +76,10 @@ func conflictsError(conflicts []conflict) *api.Error {
 		}
 		lines = append(lines, "- "+pathText(c.path))
 	}
-	e.Message = fmt.Sprintf("Apply failed with %d conflicts: %s", len(conflicts), strings.Join(lines, "\n"))
+	if all > maxTold {
+		lines = append(lines, fmt.Sprintf("and %d more", all-maxTold))
+	}
+	e.Message = fmt.Sprintf("Apply failed with %d conflicts: %s", all, strings.Join(lines, "\n"))
 	return e
 }
 

@@ -93,6 +93,9 @@ func (s Set) appendFields(dst []byte, self bool) []byte {
 // touches reports whether a fieldsV1 object has a member of the set. It does not
 // read the object as a whole.
 func touches(fields document.Value, s Set) bool {
+	if len(s.nodes) > few && fields.Len() < len(s.nodes) {
+		return touchedBy(fields, s)
+	}
 	var name []byte
 	for i := range s.nodes {
 		n := &s.nodes[i]
@@ -101,6 +104,20 @@ func touches(fields document.Value, s Set) bool {
 		if !v.Exists() {
 			continue
 		}
+		if n.member && isMember(v) || touches(v, n.below) {
+			return true
+		}
+	}
+	return false
+}
+
+// touchedBy is touches for a set that is larger than the object.
+func touchedBy(fields document.Value, s Set) bool {
+	for name, v := range fields.Members() {
+		if len(name) < 2 {
+			continue
+		}
+		n := s.at(Step{StepKind(name[0]), name[2:]})
 		if n.member && isMember(v) || touches(v, n.below) {
 			return true
 		}

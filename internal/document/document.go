@@ -91,8 +91,9 @@ type Document struct {
 	sort    []int32
 	scratch []byte
 	places  places
-	dirt    uint32 // counts what makes text differ from its canonical form
-	dead    bool   // released
+	names   *directories // nil as long as nobody searched large objects
+	dirt    uint32       // counts what makes text differ from its canonical form
+	dead    bool         // released
 }
 
 // Where the constants are in side.
@@ -136,7 +137,7 @@ func (d *Document) Release() {
 	if d == nil || d.dead {
 		return
 	}
-	d.dead, d.table, d.src = true, nil, nil
+	d.dead, d.table, d.src, d.names = true, nil, nil, nil
 	d.nodes, d.side, d.sort = d.nodes[:0], d.side[:0], d.sort[:0]
 	if cap(d.nodes) > maxPooledNodes || cap(d.side) > maxPooledSide || cap(d.sort) > maxPooledNodes || cap(d.scratch) > maxPooledSide {
 		return

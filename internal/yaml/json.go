@@ -9,6 +9,7 @@ import (
 const (
 	maxDepth   = 512
 	maxAnchors = 10_000
+	maxHandles = 64
 	// The JSON of a document, and what its anchors stand for, have this many bytes
 	// for each byte of the YAML, and space besides. Without aliases and keys like
 	// {n, n, n} it has less.
@@ -50,12 +51,6 @@ func printable(b []byte) int {
 	return size
 }
 
-// anchored is what an anchor stands for.
-type anchored struct {
-	json    []byte // nil as long as its end has not come
-	meaning meaning
-}
-
 // converter writes the JSON of a document.
 type converter struct {
 	s       *scanner
@@ -67,17 +62,6 @@ type converter struct {
 	handles []handle
 	scratch []byte
 	lists   int // behind << that the converter is in
-}
-
-// handle is an abbreviation of tags.
-type handle struct{ name, prefix string }
-
-// properties are what may stand in front of a node.
-type properties struct {
-	anchor    string
-	hasAnchor bool
-	tag       string
-	hasTag    bool
 }
 
 func (c *converter) fail(t *token, what string, args ...any) error {
@@ -130,7 +114,10 @@ func (c *converter) directives(t *token) (*token, error) {
 			version = true
 		case tagDirective:
 			if _, ok := c.prefix(string(t.text)); ok {
-				return nil, c.fail(t, "%%TAG is there twice for %s", t.text)
+				return nil, c.fail(t, "%%TAG is there twice for %.64s", t.text)
+			}
+			if len(c.handles) == maxHandles {
+				return nil, &LimitError{"%TAG directives", maxHandles}
 			}
 			c.handles = append(c.handles, handle{string(t.text), string(t.more)})
 		default:
@@ -194,27 +181,6 @@ func (c *converter) node(block, indentless bool) error {
 	return err
 }
 
-// begin notes that what an anchor stands for has begun.
-func (c *converter) begin(name string) error {
-	if c.anchors == nil {
-		c.anchors = make(map[string]anchored)
-	}
-	if c.anchors[name] = (anchored{}); len(c.anchors) > maxAnchors {
-		return &LimitError{"anchors", maxAnchors}
-	}
-	return nil
-}
-
-// keep notes what an anchor stands for.
-func (c *converter) keep(name string, json []byte, m meaning) error {
-	if err := c.begin(name); err != nil {
-		return err
-	}
-	c.kept += len(json)
-	c.anchors[name] = anchored{json, m}
-	return c.room(0)
-}
-
 // nested calls a function that writes a collection one level further in.
 func (c *converter) nested(write func() error) error {
 	if c.depth++; c.depth > maxDepth {
@@ -223,58 +189,6 @@ func (c *converter) nested(write func() error) error {
 	err := write()
 	c.depth--
 	return err
-}
-
-// properties reads an anchor and a tag in any order and returns the token behind
-// them.
-func (c *converter) properties(t *token) (p properties, next *token, err error) {
-	for {
-		switch {
-		case t.kind == anchor && !p.hasAnchor:
-			p.anchor, p.hasAnchor = string(t.text), true
-		case t.kind == tag && !p.hasTag:
-			p.hasTag = true
-			if p.tag, err = c.tag(t); err != nil {
-				return p, nil, err
-			}
-		default:
-			return p, t, nil
-		}
-		if t, err = c.take(); err != nil {
-			return p, nil, err
-		}
-	}
-}
-
-// longestTag is more than any tag has that means something.
-const longestTag = 64
-
-// tag is the whole of a tag. A long one is shortened: it means nothing.
-func (c *converter) tag(t *token) (string, error) {
-	if t.text == nil {
-		return string(t.more[:min(len(t.more), longestTag)]), nil
-	}
-	prefix, ok := c.prefix(string(t.text))
-	if !ok {
-		switch string(t.text) {
-		case "!":
-			prefix = "!"
-		case "!!":
-			prefix = coreTags
-		default:
-			return "", c.fail(t, "there is no %%TAG for %s", t.text)
-		}
-	}
-	return prefix + string(t.more[:min(len(t.more), longestTag)]), nil
-}
-
-func (c *converter) prefix(name string) (string, bool) {
-	for _, h := range c.handles {
-		if h.name == name {
-			return h.prefix[:min(len(h.prefix), longestTag)], true
-		}
-	}
-	return "", false
 }
 
 // scalar writes a scalar.
@@ -304,333 +218,11 @@ func (c *converter) empty(t *token, p properties) (m meaning, err error) {
 	return m, nil
 }
 
-// alias writes what an alias stands for.
-func (c *converter) alias(t *token) error {
-	a, err := c.find(t)
-	if err != nil {
-		return err
-	}
-	c.out = append(c.out, a.json...)
-	c.s.queue.take()
-	return nil
-}
-
-// find is what an alias stands for, if there is room to write it.
-func (c *converter) find(t *token) (anchored, error) {
-	a, ok := c.anchors[string(t.text)]
-	switch {
-	case !ok:
-		return a, c.fail(t, "there is no anchor %s in front of this", t.text)
-	case a.json == nil:
-		return a, c.fail(t, "the anchor %s contains itself", t.text)
-	}
-	return a, c.room(len(a.json))
-}
-
 // room refuses a document that has become too large, or does with so many bytes
 // more.
 func (c *converter) room(more int) error {
 	if len(c.out)+c.kept+more > c.limit {
 		return &LimitError{"bytes of JSON, aliases written out", c.limit}
 	}
-	return nil
-}
-
-// blockSequence writes - a, and - b below it; the next token is its beginning.
-func (c *converter) blockSequence() error {
-	c.write("[")
-	t, err := c.take()
-	for first := true; err == nil && t.kind == blockEntry; first = false {
-		if !first {
-			c.write(",")
-		}
-		t, err = c.entry(blockEntry, blockEnd, blockEnd)
-	}
-	if err != nil {
-		return err
-	}
-	if t.kind != blockEnd {
-		return c.fail(t, "the list goes on with a - in the same column, or ends")
-	}
-	c.write("]")
-	c.s.queue.take()
-	return nil
-}
-
-// indentlessSequence writes a list in the column of its key.
-func (c *converter) indentlessSequence() error {
-	c.write("[")
-	t, err := c.s.peek()
-	for first := true; err == nil && t.kind == blockEntry; first = false {
-		if !first {
-			c.write(",")
-		}
-		t, err = c.entry(keyMark, valueMark, blockEnd)
-	}
-	if err != nil {
-		return err
-	}
-	c.write("]")
-	return nil
-}
-
-// entry writes an entry of a block, null if behind its mark is another one or what
-// ends it. It returns the next token.
-func (c *converter) entry(end1, end2, end3 kind) (*token, error) {
-	t, err := c.take()
-	if err != nil {
-		return nil, err
-	}
-	if t.kind == blockEntry || t.kind == end1 || t.kind == end2 || t.kind == end3 {
-		c.write("null")
-	} else if err := c.node(true, false); err != nil {
-		return nil, err
-	}
-	return c.s.peek()
-}
-
-// flowSequence writes [a, b]. An entry may be a mapping of one key without braces.
-func (c *converter) flowSequence() error {
-	c.write("[")
-	t, err := c.take()
-	if err != nil {
-		return err
-	}
-	for first := true; t.kind != flowSequenceEnd; first = false {
-		if !first {
-			if t.kind != flowEntry {
-				return c.fail(t, "a comma or ] is missing in the list")
-			}
-			if t, err = c.take(); err != nil {
-				return err
-			}
-			if t.kind == flowSequenceEnd {
-				break
-			}
-			c.write(",")
-		}
-		if t.kind == keyMark {
-			err = c.nested(c.pair)
-		} else {
-			err = c.node(false, false)
-		}
-		if err != nil {
-			return err
-		}
-		if t, err = c.s.peek(); err != nil {
-			return err
-		}
-	}
-	c.write("]")
-	c.s.queue.take()
-	return nil
-}
-
-// pair writes a mapping of one key in a list.
-func (c *converter) pair() error {
-	c.write("{")
-	if _, err := c.take(); err != nil {
-		return err
-	}
-	m := members{start: len(c.out)}
-	if err := c.member(&m, flowSequenceEnd); err != nil {
-		return err
-	}
-	c.write("}")
-	return nil
-}
-
-// mapping writes the members of an object without its braces; t is its first token.
-func (c *converter) mapping(t *token) error {
-	if t.kind == flowMapping {
-		return c.nested(c.flowMapping)
-	}
-	return c.nested(c.blockMapping)
-}
-
-// members is where the members of an object begin in the output.
-type members struct{ start int }
-
-// separate writes a comma if there is a member already.
-func (c *converter) separate(m *members) {
-	if len(c.out) > m.start {
-		c.write(",")
-	}
-}
-
-func (c *converter) blockMapping() error {
-	m := members{start: len(c.out)}
-	t, err := c.take()
-	for err == nil && t.kind == keyMark {
-		if _, err = c.take(); err != nil {
-			return err
-		}
-		if err = c.member(&m, blockEnd); err != nil {
-			return err
-		}
-		t, err = c.s.peek()
-	}
-	if err != nil {
-		return err
-	}
-	if t.kind != blockEnd {
-		return c.fail(t, "a key with a colon is missing, or it is not in the column of the keys above")
-	}
-	c.s.queue.take()
-	return nil
-}
-
-func (c *converter) flowMapping() error {
-	m := members{start: len(c.out)}
-	t, err := c.take()
-	if err != nil {
-		return err
-	}
-	for first := true; t.kind != flowMappingEnd; first = false {
-		if !first {
-			if t.kind != flowEntry {
-				return c.fail(t, "a comma or } is missing in the mapping")
-			}
-			if t, err = c.take(); err != nil {
-				return err
-			}
-			if t.kind == flowMappingEnd {
-				break
-			}
-		}
-		if t.kind == keyMark {
-			if _, err = c.take(); err != nil {
-				return err
-			}
-			err = c.member(&m, flowMappingEnd)
-		} else {
-			err = c.lonelyKey(&m)
-		}
-		if err != nil {
-			return err
-		}
-		if t, err = c.s.peek(); err != nil {
-			return err
-		}
-	}
-	c.s.queue.take()
-	return nil
-}
-
-// lonelyKey writes a member that has no value: {a, b}.
-func (c *converter) lonelyKey(m *members) error {
-	t, err := c.s.peek()
-	if err != nil {
-		return err
-	}
-	c.separate(m)
-	merge, err := c.key()
-	if err != nil {
-		return err
-	}
-	if merge {
-		return c.fail(t, "<< needs a mapping")
-	}
-	c.write(":null")
-	return nil
-}
-
-// member writes a key and its value, null if there is none. end is the token that
-// ends the collection.
-func (c *converter) member(m *members, end kind) error {
-	before := len(c.out)
-	c.separate(m)
-	merge, err := c.key()
-	if err != nil {
-		return err
-	}
-	t, err := c.s.peek()
-	if err != nil {
-		return err
-	}
-	block := end == blockEnd
-	given := t.kind == valueMark
-	if given {
-		if t, err = c.take(); err != nil {
-			return err
-		}
-		if block {
-			given = t.kind != keyMark && t.kind != valueMark && t.kind != blockEnd
-		} else {
-			given = t.kind != flowEntry && t.kind != end
-		}
-	}
-	switch {
-	case merge && !given:
-		return c.fail(t, "<< needs a mapping")
-	case merge:
-		from := len(c.out)
-		if err = c.merge(block); err == nil && len(c.out) == from {
-			c.out = c.out[:before] // nothing but a comma
-		}
-		return err
-	case !given:
-		c.write(":null")
-		return nil
-	}
-	c.write(":")
-	return c.node(block, block)
-}
-
-const wrongKey = "a key must be a string, a number or a bool"
-
-// key writes the name of a member, or says that the key is <<.
-func (c *converter) key() (merge bool, err error) {
-	if err := c.room(0); err != nil {
-		return false, err
-	}
-	t, err := c.s.peek()
-	if err != nil {
-		return false, err
-	}
-	if t.kind == alias {
-		return false, c.aliasKey(t)
-	}
-	p, t, err := c.properties(t)
-	if err != nil {
-		return false, err
-	}
-	text, plain, m := t.text, t.plain && !p.hasTag, isString
-	switch t.kind {
-	case scalar:
-	case blockMapping, blockSequence, blockEntry, flowMapping, flowSequence:
-		return false, c.fail(t, wrongKey)
-	default: // nothing but properties
-		text, plain = nil, !p.hasTag
-	}
-	merge = string(text) == "<<" && (plain || p.tag == "!" || p.tag == coreTags+"merge")
-	ok := true
-	if merge {
-		c.scratch = append(c.scratch[:0], `"<<"`...)
-	} else if c.scratch, m, ok = appendScalar(c.scratch[:0], text, plain, p.tag); !ok {
-		return false, c.unfit(t, p)
-	} else if c.out, ok = appendKey(c.out, c.scratch, m); !ok {
-		return false, c.fail(t, wrongKey)
-	}
-	if p.hasAnchor {
-		err = c.keep(p.anchor, bytes.Clone(c.scratch), m)
-	}
-	if t.kind == scalar {
-		c.s.queue.take()
-	}
-	return merge, err
-}
-
-// aliasKey writes the name of a member that is an alias.
-func (c *converter) aliasKey(t *token) error {
-	a, err := c.find(t)
-	if err != nil {
-		return err
-	}
-	var ok bool
-	if c.out, ok = appendKey(c.out, a.json, a.meaning); !ok {
-		return c.fail(t, wrongKey)
-	}
-	c.s.queue.take()
 	return nil
 }

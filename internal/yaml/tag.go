@@ -40,7 +40,7 @@ func (s *scanner) tag() (token, error) {
 		t.text = s.tagHandle()
 		if len(t.text) > 1 && t.text[len(t.text)-1] == '!' {
 			if t.more, err = s.tagText(); err == nil && len(t.more) == 0 {
-				err = s.fail("a name follows the tag's handle %s", t.text)
+				err = s.fail("a name follows the tag's handle %.64s", t.text)
 			}
 		} else {
 			s.pos -= len(t.text) - 1 // what follows the first ! is no handle

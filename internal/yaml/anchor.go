@@ -1,0 +1,51 @@
+package yaml
+
+// anchored is what an anchor stands for.
+type anchored struct {
+	json    []byte // nil as long as its end has not come
+	meaning meaning
+}
+
+// begin notes that what an anchor stands for has begun.
+func (c *converter) begin(name string) error {
+	if c.anchors == nil {
+		c.anchors = make(map[string]anchored)
+	}
+	if c.anchors[name] = (anchored{}); len(c.anchors) > maxAnchors {
+		return &LimitError{"anchors", maxAnchors}
+	}
+	return nil
+}
+
+// keep notes what an anchor stands for.
+func (c *converter) keep(name string, json []byte, m meaning) error {
+	if err := c.begin(name); err != nil {
+		return err
+	}
+	c.kept += len(json)
+	c.anchors[name] = anchored{json, m}
+	return c.room(0)
+}
+
+// alias writes what an alias stands for.
+func (c *converter) alias(t *token) error {
+	a, err := c.find(t)
+	if err != nil {
+		return err
+	}
+	c.out = append(c.out, a.json...)
+	c.s.queue.take()
+	return nil
+}
+
+// find is what an alias stands for, if there is room to write it.
+func (c *converter) find(t *token) (anchored, error) {
+	a, ok := c.anchors[string(t.text)]
+	switch {
+	case !ok:
+		return a, c.fail(t, "there is no anchor %.64s in front of this", t.text)
+	case a.json == nil:
+		return a, c.fail(t, "the anchor %.64s contains itself", t.text)
+	}
+	return a, c.room(len(a.json))
+}
