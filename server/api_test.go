@@ -30,7 +30,7 @@ const adminToken = "admin-token"
 func startServer(t *testing.T, change func(*server.Config)) *harness {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
-	if err := os.WriteFile(tokens, []byte(adminToken+",admin,1,system:masters\nbob-token,bob,2\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte(adminToken+",admin,1,system:masters\nbob-token,bob,2\ncarol-token,carol,3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// Tests of single requests count objects and revisions; what controllers do

@@ -27,11 +27,7 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 		return nil, err
 	}
 	opts.applied = true
-	body, err := s.read(r)
-	if err != nil {
-		return nil, err
-	}
-	text, err := fromYAML(body)
+	text, err := fromYAML(r.body)
 	if err != nil {
 		return nil, err
 	}

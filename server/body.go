@@ -1,9 +1,7 @@
 package server
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -37,44 +35,10 @@ func (want bodyKind) defaults() []func(document.Value) {
 	return want.gv.Defaults
 }
 
-// read reads the whole body, up to the limit of bytes a request may have.
-func (s *Server) read(r *request) ([]byte, error) {
-	limit := s.cfg.MaxRequestBytes
-	if r.http.ContentLength > limit {
-		return nil, api.TooLarge(limit)
-	}
-	size := r.http.ContentLength
-	if size < 0 {
-		size = 512
-	}
-	body := make([]byte, 0, size+1)
-	src := io.LimitReader(r.http.Body, limit+1)
-	for {
-		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
-		}
-		n, err := src.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		if int64(len(body)) > limit {
-			return nil, api.TooLarge(limit)
-		}
-		if errors.Is(err, io.EOF) {
-			return body, nil
-		}
-		if err != nil {
-			return nil, api.BadRequest("the body could not be read: %v", err)
-		}
-	}
-}
-
 // readObject reads the body as one object of the expected kind, checks unknown
 // and duplicate fields as asked (Ignore, Warn, Strict), and applies defaults.
 func (s *Server) readObject(r *request, want bodyKind, validation string) (*document.Document, error) {
-	body, err := s.read(r)
-	if err != nil {
-		return nil, err
-	}
-	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
+	text, err := s.toJSON(r.http.Header.Get("Content-Type"), r.body, want)
 	if err != nil {
 		return nil, err
 	}

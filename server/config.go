@@ -127,13 +127,15 @@ type Config struct {
 	// DisablePriorityAndFairness leaves flow schemas and priority levels to themselves:
 	// none are created, and nothing is said in their status.
 	DisablePriorityAndFairness bool
-	// RequestTimeout bounds every request that is not a watch. Default 60s.
+	// RequestTimeout bounds every request that is not a watch, from the end of its
+	// headers to the last byte of its answer. Default 60s.
 	RequestTimeout time.Duration
 	// MinRequestTimeout is the least time that a watch without timeoutSeconds
 	// stays open; each picks a time between it and its double. Default 30m.
 	MinRequestTimeout time.Duration
-	// MaxRequestsInflight bounds the reading requests that run at once, watches
-	// not counted. Default 400; negative for no bound.
+	// MaxRequestsInflight bounds the reading requests that run at once, watches and
+	// those of administrators not counted. One user has a quarter at most. Default
+	// 400; negative for no bound.
 	MaxRequestsInflight int
 	// MaxMutatingRequestsInflight bounds the writing requests that run at once.
 	// Default 200; negative for no bound.

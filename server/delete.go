@@ -309,13 +309,10 @@ func (s *Server) deleteCollection(r *request) error {
 // the query. A dry run is one by whichever asks for it.
 func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 	var o deleteOptions
-	body, err := s.read(r)
-	if err != nil {
-		return o, err
-	}
 	var causes []schema.Cause
-	if len(body) > 0 {
-		if causes, err = s.deleteOptionsFrom(r, body, &o); err != nil {
+	var err error
+	if len(r.body) > 0 {
+		if causes, err = s.deleteOptionsFrom(r, r.body, &o); err != nil {
 			return o, err
 		}
 	} else {

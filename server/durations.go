@@ -11,6 +11,16 @@ type durations struct {
 	// Header is how long a client may take for TLS and the head of a request, Idle
 	// how long a connection without a request stays.
 	Header, Idle time.Duration
+	// Body is how long a body may take beyond the time that its bytes need at the
+	// least rate, Owed how long the body of a refused request from somebody unknown
+	// is waited for.
+	Body, Owed time.Duration
+	// Answer is how long after the time of a request its answer may still go on, if
+	// only to say that the time is over.
+	Answer time.Duration
+	// Close is how long connections without requests may take to close when the
+	// server stops.
+	Close time.Duration
 	// Ping is how often a client with a WebSocket is asked whether it is there, and
 	// how long it has for its answer.
 	Ping time.Duration
@@ -35,6 +45,10 @@ var productionDurations = durations{
 	Stall:    time.Minute,
 	Header:   32 * time.Second,
 	Idle:     3 * time.Minute,
+	Body:     10 * time.Second,
+	Owed:     time.Second,
+	Answer:   5 * time.Second,
+	Close:    2 * time.Second,
 	Ping:     time.Minute,
 	Bookmark: time.Minute,
 	Future:   3 * time.Second,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/conversion"
@@ -77,4 +78,19 @@ type Durations = durations
 func (c *Config) Shorten(change func(*Durations)) {
 	setDefault(&c.durations, productionDurations)
 	change(&c.durations)
+}
+
+// NewPool makes a pool and gives what takes from it; admin is an administrator.
+func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
+	p := &pool{}
+	p.set(most)
+	return func(user string, size int64) (func(), bool) {
+		u := &authn.User{Name: user}
+		if user == "admin" {
+			u.Groups = []string{authn.GroupMasters}
+		}
+		var at place
+		err := p.take(&at, u, size)
+		return at.leave, err == nil
+	}
 }

@@ -29,7 +29,7 @@ func (s *Server) healthChecks(endpoint string) []healthCheck {
 	}})
 	if endpoint == "readyz" {
 		checks = append(checks, healthCheck{"shutdown", func() error {
-			if s.draining.Load() {
+			if s.leaving.Load() {
 				return fmt.Errorf("the server is shutting down")
 			}
 			return nil

@@ -1,18 +1,30 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/capstan-dev/capstan/server"
 )
 
-// TestRequestsInFlight: above the bound reads are refused; writes and watches
-// have nothing to do with it.
+// asBob and asCarol are headers of users who may do everything in the servers of
+// the tests below, but are no administrators.
+var asBob, asCarol = []string{"Authorization", "Bearer bob-token"}, []string{"Authorization", "Bearer carol-token"}
+
+func everybodyMay(c *server.Config) { c.AuthorizationModes = []string{"AlwaysAllow"} }
+
+// TestRequestsInFlight: above the bound reads are refused; writes, watches and
+// administrators have nothing to do with it.
 func TestRequestsInFlight(t *testing.T) {
-	h := startServer(t, func(c *server.Config) { c.MaxRequestsInflight, c.MaxMutatingRequestsInflight = 1, 1 })
+	h := startServer(t, func(c *server.Config) {
+		everybodyMay(c)
+		c.MaxRequestsInflight, c.MaxMutatingRequestsInflight = 1, 1
+	})
 	for range 3 { // not counted, or the second would be refused, and all that follows
 		h.watch(configMaps + "?watch=true&resourceVersion=0")
 	}
@@ -25,7 +37,7 @@ func TestRequestsInFlight(t *testing.T) {
 	go func() {
 		h := &harness{t: t, server: h.server, client: h.client}
 		for {
-			r := h.get(fmt.Sprintf("%s?resourceVersion=%d", configMaps, now+1))
+			r := h.send("GET", fmt.Sprintf("%s?resourceVersion=%d", configMaps, now+1), "", nil, asBob...)
 			if r.code != http.StatusTooManyRequests {
 				held <- r
 				return
@@ -38,7 +50,7 @@ func TestRequestsInFlight(t *testing.T) {
 		case r := <-held:
 			t.Fatalf("the read of a later revision did not wait: %d %s", r.code, r.body)
 		default:
-			refused = h.get(configMaps + "/none")
+			refused = h.send("GET", configMaps+"/none", "", nil, asCarol...)
 		}
 	}
 	refused.expect(t, http.StatusTooManyRequests, "TooManyRequests")
@@ -46,14 +58,72 @@ func TestRequestsInFlight(t *testing.T) {
 		t.Errorf("Retry-After is %q", refused.header.Get("Retry-After"))
 	}
 	h.get("/readyz").expect(t, http.StatusOK, "")
+	h.get(configMaps).expect(t, http.StatusOK, "") // an administrator
 	h.watch(configMaps + "?watch=true&resourceVersion=0")
 	h.create(configMaps, configMap("a", "{}"))
 	if r := <-held; r.code != http.StatusOK {
 		t.Errorf("the read that was held: %d %s", r.code, r.body)
 	}
-	after := h.get(configMaps + "/a")
+	after := h.send("GET", configMaps+"/a", "", nil, asBob...)
 	for after.code == http.StatusTooManyRequests { // an answer may be read before its place is given back
-		after = h.get(configMaps + "/a")
+		after = h.send("GET", configMaps+"/a", "", nil, asBob...)
 	}
 	after.expect(t, http.StatusOK, "")
+}
+
+// TestShareOfRequests: nobody takes all places.
+func TestShareOfRequests(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		everybodyMay(c)
+		c.MaxRequestsInflight = 8
+		c.Shorten(func(d *server.Durations) { d.Future = 20 * time.Second })
+	})
+	future := configMaps + "?resourceVersion=1000000"
+	ctx, cancel := context.WithCancel(context.Background())
+	var held sync.WaitGroup
+	t.Cleanup(held.Wait)
+	t.Cleanup(cancel)
+	const reading = `apiserver_current_inflight_requests{request_kind="readOnly"`
+	for n, user := range []string{"bob", "bob", "carol", "carol"} {
+		held.Go(func() {
+			req, _ := http.NewRequestWithContext(ctx, "GET", h.server.URL()+future, nil)
+			req.Header.Set("Authorization", "Bearer "+user+"-token")
+			if resp, err := h.client.Transport.RoundTrip(req); err == nil {
+				t.Errorf("%s: %s", user, resp.Status)
+				_ = resp.Body.Close()
+			}
+		})
+		for h.figures()[reading] != strconv.Itoa(n+2) { // with the one that asks
+		}
+	}
+	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusTooManyRequests, "TooManyRequests")
+	h.send("GET", configMaps, "", nil, asCarol...).expect(t, http.StatusTooManyRequests, "TooManyRequests")
+	h.send("POST", configMaps, "application/json", []byte(configMap("a", "{}")), asBob...).expect(t, http.StatusCreated, "")
+	h.get(configMaps).expect(t, http.StatusOK, "")
+}
+
+// TestPool: everybody has a share, all together have what there is, and what is
+// given back can be taken again.
+func TestPool(t *testing.T) {
+	var taken []func()
+	take := server.NewPool(8)
+	for _, step := range []struct {
+		user string
+		size int64
+		ok   bool
+	}{{"a", 1, true}, {"a", 1, true}, {"a", 1, false}, {"b", 2, true}, {"c", 3, false}, {"c", 2, true}, {"d", 1, true}, {"e", 1, true}, {"f", 1, false}, {"admin", 100, true}} {
+		leave, ok := take(step.user, step.size)
+		if ok != step.ok {
+			t.Errorf("%s takes %d: %t", step.user, step.size, ok)
+		}
+		taken = append(taken, leave)
+	}
+	for _, leave := range taken {
+		leave()
+	}
+	for _, user := range []string{"f", "g", "h", "i"} {
+		if _, ok := take(user, 2); !ok {
+			t.Errorf("%s finds no room, though all was given back", user)
+		}
+	}
 }

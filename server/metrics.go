@@ -98,7 +98,7 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 			func() float64 { return float64(count()) })
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, buildFigure(),
-		inflight("mutating", s.limits.mutating.Load), inflight("readOnly", s.limits.reading.Load),
+		inflight("mutating", s.limits.mutating.inUse.Load), inflight("readOnly", s.limits.reading.inUse.Load),
 		&objectCounts{server: s}, storeFigures{stats}, featureFigures(s.features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

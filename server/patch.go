@@ -111,11 +111,7 @@ func (s *Server) readPatch(r *request) (*patchBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.read(r)
-	if err != nil {
-		return nil, err
-	}
-	return &patchBody{media: media, text: body, opts: opts, limits: s.decodeLimits}, nil
+	return &patchBody{media: media, text: r.body, opts: opts, limits: s.decodeLimits}, nil
 }
 
 // check finds what is wrong with the fields of the patch itself, apart from what

@@ -18,23 +18,23 @@ import (
 // serve is the way of every request, top to bottom. The router has found what
 // is asked for (target); everything else happens here, in this order:
 //
-//	admit       bound the requests in flight                     429
 //	authenticate who asks, and as nobody else                    400 401 403
 //	authorize    whether they may                                403
 //	dispatch     what the method means for the target            404 405
 //	negotiate    how to answer, what the query says              400 406
+//	receive      the whole body                                  408 413
+//	admit        bound the requests in flight, of each user too  429
 //	verb         decode 400 413 415, default, validate 422,
 //	             store transaction 404 409 410 504, respond
 //
-// The body is not read before the verb runs. Update, patch and delete run
-// validation inside the store's one closure, because only there the current
+// Update, patch and delete run validation inside the store's one closure, because only there the current
 // object is known (write.go).
 //
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.
 func (s *Server) serve(c echo.Context, t target) error {
 	r := newRequest(c, t, s.features)
-	s.inflight.Add(1)
+	r.taken = s.intake.begin()
 	defer func() {
 		if !r.detached {
 			s.end(r)
@@ -55,14 +55,10 @@ func (s *Server) serve(c echo.Context, t target) error {
 }
 
 func (s *Server) handle(r *request) error {
-	if s.draining.Load() && !r.target.alwaysServed() {
-		return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
+	if !r.taken && !r.target.alwaysServed() {
+		r.w.Header().Set("Connection", "close") // another server may do better
+		return shuttingDown()
 	}
-	place, err := s.limits.enter(r)
-	if err != nil {
-		return err
-	}
-	defer place.leave()
 	if r.mayWait() {
 		var cancel context.CancelFunc
 		r.ctx, cancel = context.WithTimeout(r.ctx, s.cfg.RequestTimeout)
@@ -71,6 +67,18 @@ func (s *Server) handle(r *request) error {
 
 	verb, err := s.verbFor(r)
 	if err != nil {
+		return err
+	}
+	var room, at place
+	defer room.leave()
+	defer at.leave()
+	if r.target.resource != nil && r.mutating() {
+		if err := s.receive(r, &room); err != nil {
+			return err
+		}
+	}
+	s.dismiss(r)
+	if err := s.limits.enter(r, &at); err != nil {
 		return err
 	}
 	return verb(s, r)
@@ -221,7 +229,9 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 func (s *Server) end(r *request) {
 	s.metrics.end(r)
 	s.access(r)
-	s.inflight.Done()
+	if r.taken {
+		s.intake.done()
+	}
 }
 
 // access writes the one line per request that the log has at debug.

@@ -73,6 +73,9 @@ type request struct {
 	accept codec.MediaType
 	on     features
 
+	body     []byte // all of it, when its verb runs
+	owed     bool   // there is a body that has not been read
+	taken    bool   // it is counted in the intake
 	warnings []string
 	warned   int       // characters of the warnings, each cut to maxWarning
 	status   int       // as written; 0 before
@@ -83,7 +86,7 @@ type request struct {
 }
 
 func newRequest(c echo.Context, t target, on features) *request {
-	return &request{on: on, ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(),
+	return &request{on: on, ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(), owed: c.Request().ContentLength != 0,
 		query: query{raw: c.Request().URL.RawQuery}}
 }
 

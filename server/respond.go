@@ -149,6 +149,7 @@ func (s *Server) fail(r *request, err error) {
 		s.log.Warn("answer broken off", "path", r.http.URL.Path, "error", known.Message)
 		panic(http.ErrAbortHandler)
 	}
+	s.dismiss(r)
 	if known.RetryAfter > 0 {
 		r.w.Header().Set("Retry-After", strconv.Itoa(known.RetryAfter))
 	}

@@ -34,8 +34,8 @@ import (
 
 // Server is a running instance.
 //
-// Invariants: the fields above inflight are set by Start and never change;
-// requests are counted in inflight, so that Shutdown can wait for them before
+// Invariants: the fields above limits are set by Start and never change;
+// requests are counted in intake, so that Shutdown can wait for them before
 // it closes the store.
 type Server struct {
 	cfg             Config
@@ -77,8 +77,8 @@ type Server struct {
 
 	limits         limits
 	sweeper        *sweeper
-	inflight       sync.WaitGroup
-	draining       atomic.Bool
+	intake         intake
+	leaving        atomic.Bool // told to stop: /readyz fails
 	started        time.Time
 	bootstrapped   startupStep
 	background     sync.WaitGroup // what runs beside the requests
@@ -97,7 +97,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{}),
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{}), intake: intake{idle: make(chan struct{}, 1)},
 		bootstrapped: startupStep{name: "poststarthook/rbac/bootstrap-roles", done: make(chan struct{})}}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
@@ -132,7 +132,7 @@ func (s *Server) open(ctx context.Context) error {
 	cfg := &s.cfg
 	s.accessLog = accessLog(cfg.Logger)
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
-	s.limits.maxReading, s.limits.maxMutating = int64(cfg.MaxRequestsInflight), int64(cfg.MaxMutatingRequestsInflight)
+	s.limits.set(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
 
 	s.births = newBirths()
 	s.listBuffers = &sync.Pool{New: newListBuffer}
@@ -212,7 +212,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
-	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.Load})
+	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.inUse.Load})
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
@@ -254,6 +254,7 @@ func (s *Server) listen() error {
 		ConnContext:       withTogether,
 		ReadHeaderTimeout: s.cfg.durations.Header,
 		IdleTimeout:       s.cfg.durations.Idle,
+		WriteTimeout:      s.cfg.RequestTimeout + s.cfg.durations.Answer,
 		MaxHeaderBytes:    1 << 20,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: s.cfg.MaxStreamsPerConnection},
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -268,17 +269,24 @@ func (s *Server) run(ctx context.Context) {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {
 			s.failure = fmt.Errorf("serving stopped: %w", err)
-			s.shutdown(context.Background())
+			s.stop()
 		}
 	case <-ctx.Done():
-		stop, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
-		defer cancel()
-		s.shutdown(stop)
+		s.stop()
 	}
 }
 
-// Shutdown ends watches, waits for the requests in flight until ctx ends, and
-// closes the store. It is safe to call more than once.
+// stop is Shutdown with the times of the configuration.
+func (s *Server) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownDelay+s.cfg.ShutdownTimeout)
+	defer cancel()
+	s.shutdown(ctx)
+}
+
+// Shutdown lets /readyz fail and serves on for the delay of the configuration.
+// Then it refuses new requests, ends watches and requests that have not been
+// acted on, waits for the others until ctx ends, closes the listener and the
+// store. It is safe to call more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shutdown(ctx)
 	<-s.done
@@ -287,25 +295,35 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) {
 	s.once.Do(func() {
-		s.draining.Store(true)
+		s.leaving.Store(true)
 		if s.cfg.ShutdownDelay > 0 {
 			wait(ctx, s.cfg.ShutdownDelay)
 		}
+		s.intake.closed.Store(true)
 		close(s.stopping)
+		s.sweeper.cutEarly()
 		s.stopBackground()
 		s.background.Wait()
 		s.controllers.Stop()
-		if err := s.http.Shutdown(ctx); err != nil {
-			_ = s.http.Close()
-		}
-		stop := context.AfterFunc(ctx, s.sweeper.breakOff)
-		s.inflight.Wait()
-		stop()
+		s.intake.drain(ctx)
+		s.closeHTTP(ctx)
+		s.intake.drain(context.Background()) // what was broken off ends at once, but uses the store until then
 		if err := s.closeParts(); err != nil && s.failure == nil {
 			s.failure = err
 		}
 		close(s.done)
 	})
+}
+
+// closeHTTP closes the listener and all connections: no request that was taken on
+// needs them any more, or ctx has ended.
+func (s *Server) closeHTTP(ctx context.Context) {
+	soon, cancel := context.WithTimeout(ctx, s.cfg.durations.Close)
+	defer cancel()
+	if err := s.http.Shutdown(soon); err != nil {
+		_ = s.http.Close()
+		s.sweeper.breakOff() // those that net/http does not know any more
+	}
 }
 
 // closeParts closes what open has opened so far.

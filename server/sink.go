@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"sync"
+	"time"
 )
 
 // sink is where the frames of a watch go: the body of an answer, or the messages
@@ -110,6 +111,7 @@ type responseWire struct {
 
 func (s *Server) newResponseWire(r *request) responseWire {
 	control := http.NewResponseController(r.w)
+	_ = control.SetWriteDeadline(time.Time{}) // that of requests which do not last
 	return responseWire{r, control, s.sweeper.guard(func() { _ = control.SetWriteDeadline(past) })}
 }
 

@@ -76,8 +76,11 @@ func (s *sweeper) due(d time.Duration) int64 {
 	if d <= 0 {
 		return s.now() - 1
 	}
-	return s.now() + int64((d+s.period-1)/s.period)
+	return s.now() + s.span(d)
 }
+
+// span is how many ticks a time has.
+func (s *sweeper) span(d time.Duration) int64 { return int64((d + s.period - 1) / s.period) }
 
 func (s *sweeper) add(w swept) {
 	s.mu.Lock()
@@ -92,6 +95,17 @@ func (s *sweeper) remove(w swept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, w)
+}
+
+// cutEarly ends what waits for a client and has not been acted on.
+func (s *sweeper) cutEarly() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.all {
+		if g, ok := w.(*guard); ok && g.early {
+			g.breakOff()
+		}
+	}
 }
 
 // breakOff ends everything, also what is to come: the server does not wait any
@@ -113,10 +127,18 @@ type guard struct {
 	at      atomic.Int64 // the tick after which it is due; 0 for never
 	mu      sync.Mutex
 	cut     func() // nil when it has been called or may not be any more
+	early   bool   // nothing is lost by it: see cutEarly
 }
 
 func (s *sweeper) guard(cut func()) *guard {
 	g := &guard{sweeper: s, cut: cut}
+	s.add(g)
+	return g
+}
+
+// guardEarly is guard for what nothing is lost by when the server stops.
+func (s *sweeper) guardEarly(cut func()) *guard {
+	g := &guard{sweeper: s, cut: cut, early: true}
 	s.add(g)
 	return g
 }

@@ -57,11 +57,7 @@ func (s *Server) update(r *request) error {
 // not matter, since that too was valid at its time.
 func (s *Server) readReplacement(r *request, validation string) (*document.Document, error) {
 	res := r.target.resource
-	body, err := s.read(r)
-	if err != nil {
-		return nil, err
-	}
-	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, kindOf(res))
+	text, err := s.toJSON(r.http.Header.Get("Content-Type"), r.body, kindOf(res))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,419 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/streamtest"
+	"github.com/capstan-dev/capstan/server"
+)
+
+// shortBodies are the times of short, with a body that may take a while.
+func shortBodies(c *server.Config) {
+	everybodyMay(c)
+	c.RequestTimeout = 2 * time.Second
+	c.Shorten(func(d *server.Durations) {
+		d.Body, d.Owed, d.Answer, d.Stall = 300*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond, time.Second
+	})
+}
+
+// begin sends a request of bob's whose body goes on as the test says, and gives
+// the answer when it comes.
+func (h *harness) begin(ctx context.Context, method, path string, body io.Reader) <-chan reply {
+	answer := make(chan reply, 1)
+	req, err := http.NewRequestWithContext(ctx, method, h.server.URL()+path, body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer bob-token")
+	req.Header.Set("Content-Type", "application/json")
+	go func() {
+		resp, err := h.client.Transport.RoundTrip(req)
+		if err != nil {
+			answer <- reply{body: []byte(err.Error())}
+			return
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		answer <- reply{resp.StatusCode, resp.Header, text}
+	}()
+	return answer
+}
+
+// silence is a body of which nothing comes.
+type silence struct{ ctx context.Context }
+
+func (s silence) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, s.ctx.Err()
+}
+
+// dribble gives bytes that do not make an object, one now and then.
+type dribble struct{ ctx context.Context }
+
+func (d dribble) Read(p []byte) (int, error) {
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-d.ctx.Done():
+		return 0, d.ctx.Err()
+	}
+	p[0] = ' '
+	return 1, nil
+}
+
+// TestBodiesThatNeverCome hold nobody up, not even who sends them, and are given
+// up soon, also when a byte comes now and then.
+func TestBodiesThatNeverCome(t *testing.T) {
+	for major := 1; major <= 2; major++ {
+		t.Run(fmt.Sprintf("HTTP %d", major), func(t *testing.T) {
+			h := startServer(t, func(c *server.Config) {
+				shortBodies(c)
+				c.MaxMutatingRequestsInflight = 4
+			})
+			if major == 2 {
+				h.http2()
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			var pending []<-chan reply
+			for range 20 {
+				pending = append(pending, h.begin(ctx, "POST", configMaps, silence{ctx}), h.begin(ctx, "PUT", configMaps+"/a", dribble{ctx}))
+			}
+			h.create(configMaps, configMap("a", "{}"))
+			h.send("POST", configMaps, "application/json", []byte(configMap("b", "{}")), asBob...).expect(t, http.StatusCreated, "")
+			h.send("DELETE", configMaps+"/b", "", nil, asCarol...).expect(t, http.StatusOK, "")
+			for _, answer := range pending {
+				got := <-answer
+				got.expect(t, http.StatusRequestTimeout, "Timeout")
+			}
+		})
+	}
+}
+
+// TestLargeBodies: what arrives slowly may not fill the memory.
+func TestLargeBodies(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		shortBodies(c)
+		c.Shorten(func(d *server.Durations) { d.Body = 10 * time.Second })
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	refused, answers := 0, make(chan reply)
+	const pending = 14 // of which ten find room
+	for range pending {
+		answer := h.begin(ctx, "POST", configMaps, io.MultiReader(bytes.NewReader(make([]byte, 2<<20)), dribble{ctx}))
+		go func() { answers <- <-answer }()
+	}
+	for range pending - 10 {
+		if got := <-answers; got.code == http.StatusTooManyRequests || got.code == 0 { // the answer is lost where the body is still on its way
+			refused++
+		}
+	}
+	if refused != pending-10 {
+		t.Errorf("%d of %d were refused", refused, pending)
+	}
+	h.send("POST", configMaps, "application/json", []byte(configMap("small", "{}")), asBob...).expect(t, http.StatusCreated, "")
+	h.send("POST", configMaps, "application/json", []byte(configMap("large", `{"k":"`+strings.Repeat("x", 1<<20)+`"}`)), asCarol...).expect(t, http.StatusCreated, "")
+	cancel()
+	for range 10 {
+		<-answers
+	}
+}
+
+// line opens a connection with nothing in between and says what is given.
+func (h *harness) line(protocol string, says ...string) *tls.Conn {
+	h.t.Helper()
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(h.server.URL(), "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	for _, text := range says {
+		if _, err := io.WriteString(conn, text); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return conn
+}
+
+// TestOwedBodies: a request that is refused, or has no use for its body, is
+// answered without it. Of somebody unknown the connection is closed.
+func TestOwedBodies(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		shortBodies(c)
+		c.AuthorizationModes = nil
+	})
+	for _, test := range []struct {
+		method, path, token string
+		code                int
+		closed              bool
+	}{
+		{"POST", configMaps, "", 403, true},
+		{"POST", configMaps, "wrong", 401, true},
+		{"GET", "/version", "", 200, true},
+		{"POST", configMaps, "bob-token", 403, false},
+		{"POST", "/nowhere", "admin-token", 404, false},
+		{"GET", configMaps, "admin-token", 200, false},
+	} {
+		head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n", test.method, test.path)
+		if test.token != "" {
+			head += "Authorization: Bearer " + test.token + "\r\n"
+		}
+		begun := time.Now()
+		conn := h.line("http/1.1", head+"\r\n")
+		r := bufio.NewReader(conn)
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%+v: %v", test, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != test.code || resp.Close != test.closed && test.closed {
+			t.Errorf("%+v: %s, close %t, %v", test, resp.Status, resp.Close, err)
+		}
+		if rest, err := io.ReadAll(r); err != nil && !strings.Contains(err.Error(), "reset") || len(rest) > 0 || time.Since(begun) > 2*time.Second {
+			t.Errorf("%+v: after %s %q %v", test, time.Since(begun), rest, err)
+		}
+	}
+	// One that brings its body after all may go on.
+	const again = "POST " + configMaps + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nAuthorization: Bearer bob-token\r\n\r\n0123456789"
+	r := bufio.NewReader(h.line("http/1.1", again, again))
+	for range 2 {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil || resp.StatusCode != 403 || resp.Close {
+			t.Fatalf("%+v %v", resp, err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}
+}
+
+// frame is one of HTTP/2.
+func frame(kind, flags byte, stream uint32, payload string) string {
+	head := make([]byte, 9, 9+len(payload))
+	binary.BigEndian.PutUint32(head, uint32(len(payload))<<8|uint32(kind))
+	head[4] = flags
+	binary.BigEndian.PutUint32(head[5:], stream)
+	return string(head) + payload
+}
+
+// http2Request are the frames of a GET, without Huffman's code and tables.
+func http2Request(stream uint32, path string) string {
+	var block strings.Builder
+	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}, {"authorization", "Bearer bob-token"}} {
+		block.WriteString("\x00" + string(rune(len(field[0]))) + field[0] + string(rune(len(field[1]))) + field[1])
+	}
+	return frame(1, 1|4, stream, block.String())
+}
+
+// http2Begin is how a client begins that takes no byte of any answer.
+const http2Begin = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+func noWindow() string { return http2Begin + frame(4, 0, 0, "\x00\x04\x00\x00\x00\x00") }
+
+// TestClientsWithoutWindow: answers of HTTP/2 that are not taken are given up, large
+// ones and small ones, which wait behind the handler.
+func TestClientsWithoutWindow(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		shortBodies(c)
+		c.RequestTimeout = 300 * time.Millisecond
+	})
+	h.create(configMaps, configMap("large", `{"k":"`+strings.Repeat("x", 1<<20)+`"}`))
+	conn := h.line("h2", noWindow())
+	const streams = 40
+	for i := range uint32(streams) {
+		path := configMaps + "/large"
+		if i%2 == 1 {
+			path = "/version"
+		}
+		if _, err := io.WriteString(conn, http2Request(2*i+1, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head := make([]byte, 9)
+	for reset := 0; reset < streams; {
+		if _, err := io.ReadFull(conn, head); err != nil {
+			t.Fatalf("%d of %d streams were reset: %v", reset, streams, err)
+		}
+		if _, err := io.CopyN(io.Discard, conn, int64(binary.BigEndian.Uint32(head)>>8)); err != nil {
+			t.Fatal(err)
+		}
+		if head[3] == 3 {
+			reset++
+		}
+	}
+	h.send("GET", configMaps+"/large", "", nil, asBob...).expect(t, http.StatusOK, "")
+}
+
+// TestSlowReader: the time of a request is also that of its answer; a client that
+// takes a little now and then does not keep a view of the store.
+func TestSlowReader(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		shortBodies(c)
+		c.RequestTimeout = 500 * time.Millisecond
+	})
+	text := strings.Repeat("x", 1<<20)
+	for i := range 14 {
+		h.create(configMaps, configMap(fmt.Sprintf("large-%02d", i), `{"k":"`+text+`"}`))
+	}
+	for major := 1; major <= 2; major++ {
+		t.Run(fmt.Sprintf("HTTP %d", major), func(t *testing.T) {
+			h.client.Transport.(*http.Transport).ForceAttemptHTTP2 = major == 2
+			req, _ := http.NewRequest("GET", h.server.URL()+configMaps, nil)
+			req.Header.Set("Authorization", "Bearer bob-token")
+			req.Header.Set("Accept-Encoding", "identity")
+			resp, err := h.client.Transport.(*http.Transport).Clone().RoundTrip(req)
+			if err != nil || resp.ProtoMajor != major {
+				t.Fatal(resp, err)
+			}
+			defer resp.Body.Close()
+			part, begun := make([]byte, 4<<10), time.Now()
+			for err == nil {
+				_, err = resp.Body.Read(part)
+				time.Sleep(2 * time.Millisecond)
+			}
+			if err == io.EOF {
+				t.Errorf("the list came to its end, in %s", time.Since(begun))
+			}
+			const reading = `apiserver_current_inflight_requests{request_kind="readOnly"`
+			if n := h.figures()[reading]; n != "1" {
+				t.Errorf("%s requests are in flight", n)
+			}
+		})
+	}
+}
+
+// TestSlowHeads: who does not finish TLS or the head of a request is let go.
+func TestSlowHeads(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		c.Shorten(func(d *server.Durations) { d.Header, d.Idle = 200*time.Millisecond, 200*time.Millisecond })
+	})
+	for name, conn := range map[string]io.Reader{
+		"HTTP/1.1": h.line("http/1.1", "GET /version HTTP/1.1\r\nHost: "),
+		"nothing":  h.line("http/1.1"),
+		"HTTP/2":   h.line("h2", http2Begin+frame(4, 0, 0, ""), frame(1, 0, 1, "\x00")),
+	} {
+		if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestShutdownDelay: during the delay all is served as before but /readyz.
+func TestShutdownDelay(t *testing.T) {
+	const delay = 1500 * time.Millisecond
+	h := startServer(t, func(c *server.Config) { c.ShutdownDelay = delay })
+	h.create(configMaps, configMap("a", "{}"))
+	w := h.watch(configMaps + "?watch=1")
+	w.expect("ADDED a")
+	begun, stopped := time.Now(), make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	for h.get("/readyz").code == http.StatusOK {
+	}
+	h.client.CloseIdleConnections()
+	h.patch(configMaps+"/a", `{"data":{"k":"v"}}`)
+	w.expect("MODIFIED a")
+	h.get("/livez").expect(t, http.StatusOK, "")
+	h.watch(configMaps + "?watch=1").expect("ADDED a")
+	if err := <-stopped; err != nil || time.Since(begun) < delay {
+		t.Errorf("stopped after %s: %v", time.Since(begun), err)
+	}
+	w.ends()
+}
+
+// TestDraining: while the last request that was taken on goes on, others are told
+// to go elsewhere, on new connections too.
+func TestDraining(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		c.Shorten(func(d *server.Durations) { d.Future = time.Second })
+	})
+	held := make(chan reply, 1)
+	go func() {
+		h := &harness{t: t, server: h.server, client: h.client}
+		held <- h.get(configMaps + "?resourceVersion=1000000")
+	}()
+	const reading = `apiserver_current_inflight_requests{request_kind="readOnly"`
+	for h.figures()[reading] != "2" { // with the one that asks
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	h.client = &http.Client{Transport: h.client.Transport.(*http.Transport).Clone()}
+	h.client.Transport.(*http.Transport).DisableKeepAlives = true
+	refused := h.get(configMaps)
+	for refused.code == http.StatusOK {
+		refused = h.get(configMaps)
+	}
+	refused.expect(t, http.StatusServiceUnavailable, "ServiceUnavailable")
+	if refused.header.Get("Retry-After") == "" {
+		t.Error("nobody is told when to come again")
+	}
+	h.get("/readyz").expect(t, http.StatusInternalServerError, "")
+	h.get("/livez").expect(t, http.StatusOK, "")
+	last := <-held
+	last.expect(t, http.StatusGatewayTimeout, "Timeout")
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShutdownOfAll: whatever is open when the server stops, it ends soon: watches
+// properly, requests that have not arrived with a refusal, and only an answer that
+// is not taken is waited for, as long as the stop may take.
+func TestShutdownOfAll(t *testing.T) {
+	h := startServer(t, everybodyMay)
+	text := strings.Repeat("x", 1<<20)
+	for i := range 14 {
+		h.create(configMaps, configMap(fmt.Sprintf("large-%02d", i), `{"k":"`+text+`"}`))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	ended := make(chan error)
+	for _, transport := range streamtest.Transports {
+		s, err := streamtest.Open(ctx, h.target(), streamtest.Watch{Transport: transport, Path: "/api/v1/nodes?watch=1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := s.All()
+			ended <- err
+		}()
+	}
+	uploads := []<-chan reply{h.begin(ctx, "POST", configMaps, dribble{ctx})}
+	h2 := *h
+	h2.client = &http.Client{Transport: h.client.Transport.(*http.Transport).Clone()}
+	h2.http2()
+	uploads = append(uploads, h2.begin(ctx, "POST", configMaps, dribble{ctx}))
+	slow := h.line("http/1.1", "GET "+configMaps+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bob-token\r\n\r\n")
+	if _, err := slow.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	h.line("h2", noWindow()+http2Request(1, "/version"))
+
+	soon, cancelStop := context.WithTimeout(ctx, time.Second)
+	defer cancelStop()
+	begun, stopped := time.Now(), make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(soon) }()
+	for range streamtest.Transports {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, answer := range uploads {
+		got := <-answer
+		got.expect(t, http.StatusServiceUnavailable, "ServiceUnavailable")
+	}
+	if early := time.Since(begun); early > 900*time.Millisecond {
+		t.Errorf("watches and uploads ended after %s", early)
+	}
+	<-stopped
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("the stop took %s", took)
+	}
+}
