@@ -38,6 +38,9 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 		return nil, err
 	}
 	defer typed.Release()
+	if meta := typed.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
+		meta.SetString("name", r.target.name) // of an object that exists it need not say
+	}
 	if err := matchPatched(typed.Root(), r.target); err != nil {
 		return nil, err
 	}

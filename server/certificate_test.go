@@ -24,7 +24,7 @@ func TestCertificateSigningRequest(t *testing.T) {
 	approved := `{"status":{"certificate":"eA==","conditions":[{"type":"Approved","status":"True","reason":"Kit"}]}}`
 	certificate := `{"status":{"certificate":"` + base64.StdEncoding.EncodeToString(chain) + `"}}`
 	h.run(t, []step{
-		{"create", "POST", all, "", `{"metadata":{"name":"r"},"spec":` + string(spec) + `,"status":{"certificate":"eA=="}}`, 201, `"status":{}`},
+		{"create", "POST", all, "", `{"metadata":{"name":"r","labels":{"l":"1"}},"spec":` + string(spec) + `,"status":{"certificate":"eA=="}}`, 201, `"status":{}`},
 		{"spec stays", "PATCH", one, merge, `{"spec":{"signerName":"example.com/y"}}`, 200, `"signerName":"example.com/x"`},
 		{"approve at the wrong place", "PATCH", one + "/status", merge, approved, 422, "use the approval subresource"},
 		{"approve", "PATCH", one + "/approval", merge, approved, 200, `"reason":"Kit"`},

@@ -190,6 +190,7 @@ func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace 
 		obj.Remove("status")
 		obj.SetObject("status")
 	}
+	res.Gated.Drop(obj, document.Value{})
 	if res == s.signingRequests {
 		stampRequester(obj.SetObject("spec"), user)
 	}

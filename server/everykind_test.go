@@ -25,7 +25,7 @@ import (
 // TestEveryKind does with an example of every kind, in every version, what can be
 // done with any: no kind is special.
 func TestEveryKind(t *testing.T) {
-	h := startServer(t, func(c *server.Config) { c.RuntimeConfig = []string{"api/all"} })
+	h := startServer(t, withEverything)
 	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
@@ -39,6 +39,12 @@ func TestEveryKind(t *testing.T) {
 			})
 		}
 	}
+}
+
+// withEverything serves all versions, and keeps the fields of all features.
+func withEverything(c *server.Config) {
+	c.RuntimeConfig = []string{"api/all"}
+	c.FeatureGates = []string{"AllAlpha=true", "AllBeta=true", "DynamicKubeletConfig=true"}
 }
 
 // life is that of one object.

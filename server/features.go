@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // stage is how far a feature has come.
@@ -46,6 +49,18 @@ const (
 
 // features says which are on, by name.
 type features map[string]bool
+
+func (f features) on(name string) bool { return f[name] }
+
+// gate notes on the resources which of their fields are dropped.
+func (f features) gate(groups []*api.GroupVersion) {
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			res.Gated = document.NewGated(gv.Table, res.Type, f.on)
+		}
+	}
+}
 
 // parseFeatures reads <name>=true or =false; a later one of a name wins, and a name
 // wins over AllAlpha and AllBeta. What the operator should know of what was asked

@@ -1,6 +1,10 @@
 package server
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
+)
 
 // knownFeatures are the gates of kube-apiserver 1.25, and those of features that
 // were stable before, which old command lines may still name.
@@ -31,6 +35,11 @@ var knownFeatures = func() map[string]feature {
 	} {
 		f := all[name]
 		f.does = does
+		all[name] = f
+	}
+	for name, fields := range catalog.GatedFields() {
+		f := all[name]
+		f.does = "objects keep " + fields
 		all[name] = f
 	}
 	return all

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -63,5 +64,53 @@ func TestListsWithoutChunks(t *testing.T) {
 		if got.code != http.StatusOK || got.field(t, "metadata.continue") != nil || got.field(t, "items.1") == nil {
 			t.Errorf("%s: %d %.300s", query, got.code, got.body)
 		}
+	}
+}
+
+// A field of a feature that is off is dropped, though its sender owns it; one that
+// is on keeps it.
+func TestFieldsOfFeatures(t *testing.T) {
+	const pod = `"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","hostUsers":false,"containers":[{"name":"c","image":"i","securityContext":{"procMount":"Unmasked"}}],
+		"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule","minDomains":2,"matchLabelKeys":["k"],"nodeTaintsPolicy":"Honor","nodeAffinityPolicy":"Ignore"}]}`
+	cases := []struct{ path, body, field, off, on, status string }{
+		{"/apis/apps/v1/namespaces/default/statefulsets", `"spec":{"serviceName":"s","selector":{"matchLabels":{"a":"b"}},"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"},"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":2}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}`,
+			"spec.persistentVolumeClaimRetentionPolicy", `null`, `{"whenDeleted":"Retain","whenScaled":"Delete"}`, ""},
+		{"/apis/apps/v1/namespaces/default/statefulsets", `"spec":{"serviceName":"s","selector":{"matchLabels":{"a":"b"}},"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":2}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}`,
+			"spec.updateStrategy.rollingUpdate", `{"partition":0}`, `{"maxUnavailable":2,"partition":0}`, ""},
+		{"/apis/batch/v1/namespaces/default/jobs", `"spec":{"podFailurePolicy":{"rules":[]},"template":{` + pod + `}}`, "spec.podFailurePolicy", `null`, `{"rules":null}`, ""},
+		{"/apis/batch/v1/namespaces/default/jobs", `"spec":{"template":{` + pod + `}}`, "spec.template.spec.topologySpreadConstraints", `[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}]`,
+			`[{"matchLabelKeys":["k"],"maxSkew":1,"minDomains":2,"nodeAffinityPolicy":"Ignore","nodeTaintsPolicy":"Honor","topologyKey":"z","whenUnsatisfiable":"DoNotSchedule"}]`, ""},
+		{"/api/v1/namespaces/default/podtemplates", `"template":{` + pod + `}`, "template.spec.hostUsers", `null`, `false`, ""},
+		{"/api/v1/namespaces/default/podtemplates", `"template":{` + pod + `}`, "template.spec.containers.0.securityContext.procMount", `"Default"`, `"Unmasked"`, ""},
+		{"/apis/storage.k8s.io/v1/csidrivers", `"spec":{"seLinuxMount":true}`, "spec.seLinuxMount", `null`, `true`, ""},
+		{"/apis/storage.k8s.io/v1/csidrivers", `"spec":{}`, "spec.seLinuxMount", `null`, `false`, ""},
+		{"/api/v1/nodes", `"spec":{"configSource":{"configMap":{"namespace":"a","name":"b","kubeletConfigKey":"c"}}}`, "spec.configSource.configMap.name", `null`, `"b"`, ""},
+		{"/api/v1/namespaces/default/persistentvolumeclaims", `"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}`, "status.resizeStatus", `null`, `"NodeExpansionFailed"`, `{"status":{"resizeStatus":"NodeExpansionFailed"}}`},
+		{"/api/v1/persistentvolumes", `"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"d","volumeHandle":"v","nodeExpandSecretRef":{"name":"n","namespace":"m"}}}`, "spec.csi.nodeExpandSecretRef", `null`, `{"name":"n","namespace":"m"}`, ""},
+		{"/apis/networking.k8s.io/v1/namespaces/default/networkpolicies", `"spec":{"podSelector":{}}`, "status.conditions.0.type", `null`, `"A"`,
+			`{"status":{"conditions":[{"type":"A","status":"True","reason":"R","message":"","lastTransitionTime":"2020-01-01T00:00:00Z"}]}}`},
+		{"/apis/batch/v1/namespaces/default/cronjobs", `"spec":{"schedule":"@daily","timeZone":"Etc/UTC","jobTemplate":{"spec":{"template":{` + pod + `}}}}`, "spec.timeZone", `null`, `"Etc/UTC"`, ""},
+	}
+	for _, on := range []bool{false, true} {
+		t.Run(fmt.Sprint(on), func(t *testing.T) {
+			h := startServer(t, func(c *server.Config) {
+				c.FeatureGates = []string{fmt.Sprintf("AllAlpha=%v", on), fmt.Sprintf("AllBeta=%v", on), fmt.Sprintf("DynamicKubeletConfig=%v", on)}
+			})
+			for i, c := range cases {
+				name := fmt.Sprint("x", i)
+				got := h.send("POST", c.path+"?fieldManager=m", "application/json", fmt.Appendf(nil, `{"metadata":{"name":%q},%s}`, name, c.body))
+				if c.status != "" {
+					got = h.send("PATCH", c.path+"/"+name+"/status?fieldManager=m", "application/merge-patch+json", []byte(c.status))
+				}
+				want := map[bool]string{true: c.on, false: c.off}[on]
+				if field, _ := json.Marshal(got.field(t, c.field)); string(field) != want {
+					t.Errorf("%s of %s is %s, want %s\n%s", c.field, c.path, field, want, got.body)
+				}
+				last := c.field[strings.LastIndexByte(c.field, '.')+1:]
+				if strings.Contains(c.body+c.status, `"`+last+`"`) && !strings.Contains(string(got.body), `"f:`+last+`"`) {
+					t.Errorf("%s: nobody owns %s\n%s", c.path, c.field, got.body)
+				}
+			}
+		})
 	}
 }

@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/capstan-dev/capstan/gen/catalog"
 )
 
 func TestFeatures(t *testing.T) {
@@ -76,6 +78,18 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 	}
 	if help := featureHelp(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "DryRun") {
 		t.Error(help)
+	}
+}
+
+// Every gate that the documents name is one, and the help says what it does.
+func TestFeaturesOfTheDocuments(t *testing.T) {
+	for name, fields := range catalog.GatedFields() {
+		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {
+			t.Errorf("the documents name the gate %s, which does not exist", name)
+		}
+		if !strings.Contains(featureHelp(), "\n"+name+" ") || !strings.Contains(featureHelp(), fields) {
+			t.Errorf("the help does not say what %s does", name)
+		}
 	}
 }
 

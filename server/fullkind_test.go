@@ -12,7 +12,6 @@ import (
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
@@ -30,7 +29,7 @@ type fullLife struct {
 // schemas know, and checks that none is left out.
 func TestFullKinds(t *testing.T) {
 	f := readFillings(t)
-	h := startServer(t, func(c *server.Config) { c.RuntimeConfig = []string{"api/all"} })
+	h := startServer(t, withEverything)
 	class := `{"metadata":{"name":"sandbox"},"handler":"sandbox","overhead":{"podFixed":{"cpu":"10m"}}}`
 	if got := h.send("POST", "/apis/node."+profile.GroupSuffix+"/v1/runtimeclasses", "application/json", []byte(class)); got.code != http.StatusCreated {
 		t.Fatalf("%d %s", got.code, got.body)

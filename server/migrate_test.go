@@ -254,7 +254,8 @@ func TestNothingToMigrate(t *testing.T) {
 	var made int64
 	t.Run("write", func(t *testing.T) {
 		h := startServer(t, func(c *server.Config) {
-			c.InMemory, c.DataDir, c.RuntimeConfig = false, dir, []string{"api/all"}
+			withEverything(c)
+			c.InMemory, c.DataDir = false, dir
 		})
 		for _, stored := range []bool{false, true} {
 			made += h.makeAll(stored)

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -12,8 +14,9 @@ const serverManager = "kube-apiserver"
 
 // owner is what is needed to record who owns the fields of a resource's objects.
 type owner struct {
-	kind         apply.Kind
-	main, status apply.Set // what the endpoints of the object and of its status do not write
+	kind   apply.Kind
+	main   apply.Set            // what the endpoint of the object does not write
+	status map[string]apply.Set // what those that write the status do not, by subresource
 }
 
 type owners map[*api.Resource]*owner
@@ -28,7 +31,7 @@ func newOwners(groups []*api.GroupVersion) owners {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			o := &owner{kind: apply.Kind{Table: tables[gv.Table], Type: res.Type, APIVersion: gv.APIVersion(), Name: res.Kind}}
-			o.main, o.status = apply.MainReset(res.HasStatus && !res.Storage().StatusOnCreate), o.kind.StatusReset(statusResets(res))
+			o.resets(res.Storage())
 			all[res] = o
 		}
 	}
@@ -46,6 +49,17 @@ func newOwners(groups []*api.GroupVersion) owners {
 	return all
 }
 
+// resets finds what the endpoints of a resource do not write.
+func (o *owner) resets(res *api.Resource) {
+	o.main = apply.MainReset(res.HasStatus).Union(apply.NewSet(res.Keeps...))
+	o.status = map[string]apply.Set{}
+	for _, sub := range res.Subresources {
+		if writesStatus(sub.Name) {
+			o.status[sub.Name] = o.kind.StatusReset(slices.Concat(sub.Keeps, sub.Unowned))
+		}
+	}
+}
+
 // write says in whose name and where a write happens.
 func (o *owner) write(s *Server, t target, opts writeOptions) apply.Write {
 	w := apply.Write{Manager: opts.manager, Subresource: opts.subresource, Time: s.now(), Reset: o.main}
@@ -55,7 +69,7 @@ func (o *owner) write(s *Server, t target, opts writeOptions) apply.Write {
 	if t.sub != nil {
 		w.Subresource = t.sub.Name
 		if t.writesStatus() {
-			w.Reset = o.status
+			w.Reset = o.status[w.Subresource]
 		}
 	}
 	return w

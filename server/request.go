@@ -49,7 +49,11 @@ func (t *target) nowhere() bool {
 // writesStatus reports whether the target is an endpoint that writes an object's
 // status and nothing else of it.
 func (t *target) writesStatus() bool {
-	return t.sub != nil && (t.sub.Name == "status" || t.sub.Name == "approval")
+	return t.sub != nil && writesStatus(t.sub.Name)
+}
+
+func writesStatus(subresource string) bool {
+	return subresource == "status" || subresource == "approval"
 }
 
 // deprecation is what whoever uses the target is warned of; "" for nothing.

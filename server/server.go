@@ -148,7 +148,10 @@ func (s *Server) open(ctx context.Context) error {
 		s.log.Warn(w)
 	}
 	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
-	s.groups = cfg.groups(policy.New(cfg.now))
+	rules := policy.New(cfg.now)
+	rules.Features = s.features.on
+	s.groups = cfg.groups(rules)
+	s.features.gate(s.groups)
 	config, err := parseRuntimeConfig(cfg.RuntimeConfig, s.groups)
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func matchName(meta document.Value, name string) error {
 	switch got := meta.Get("name").Text(); got {
 	case name:
 	case "":
-		meta.SetString("name", name)
+		return api.BadRequest("the name of the object is missing: it has to be %s, as on the URL", name)
 	default:
 		return api.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", got, name)
 	}
@@ -250,11 +250,16 @@ func prepareUpdate(t target, obj, old document.Value) {
 		}
 		if status {
 			removeAdded(obj, old)
-			keepMetadata(res, meta, oldMeta)
 		} else if !old.Get("status").Exists() {
 			obj.Remove("status")
 		}
 	}
+	if t.sub != nil {
+		keep(obj, old, t.sub.Keeps)
+	} else {
+		keep(obj, old, res.Keeps)
+	}
+	res.Gated.Drop(obj, old)
 	if res.Hooks != nil && res.Hooks.Update != nil && !status && !finalize {
 		res.Hooks.Update(obj, old)
 	}

@@ -66,6 +66,9 @@ func (c *comparison) field(s scope, oldType *model.Type, old *schema.Schema, p *
 	if !before.Immutable && after.Immutable {
 		c.find(s, "field-immutable", q.Pos, "%s can no longer change", path)
 	}
+	if before.FeatureGate != after.FeatureGate && after.FeatureGate != "" {
+		c.find(s, "field-gated", q.Pos, "%s is dropped unless the feature gate %s is on", path, after.FeatureGate)
+	}
 	if !slices.Equal(before.PatchStrategy, after.PatchStrategy) || before.PatchMergeKey != after.PatchMergeKey {
 		c.find(s, "patch-semantics-changed", q.Pos, "strategic merge patches treat %s differently", path)
 	}

@@ -43,6 +43,7 @@ var Rules = []Rule{
 	{"field-required", Error, "requests that leave it out would be refused"},
 	{"field-presence-changed", Error, "absence and zero would be told apart differently"},
 	{"field-default-changed", Error, "the same request would mean something else"},
+	{"field-gated", Warning, "what clients send would be dropped where the gate is off"},
 	{"field-immutable", Error, "updates that change it would be refused"},
 	{"field-binary-number-changed", Error, "stored and sent binary forms would be misread"},
 	{"field-binary-number-reused", Error, "old binary forms would be misread as the new field"},

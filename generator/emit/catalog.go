@@ -25,7 +25,8 @@ func Catalog(m *model.Model) ([]File, error) {
 	all := struct {
 		Profile model.Profile
 		Groups  []catalogGroup
-	}{Profile: m.Profile}
+		Gated   []gatedFeature
+	}{Profile: m.Profile, Gated: gatedFeatures(m)}
 	for _, gv := range m.GroupVersions {
 		if !gv.Served {
 			continue
@@ -199,6 +200,22 @@ func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalo
 		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " + pathLiteral(sub.Selector) + "}"
 	}
 	return s
+}
+
+// Kept and Unrecorded are the paths as Go literals, "" for none.
+func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
+func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
+func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
+
+func pathsLiteral(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	split := make([][]string, len(paths))
+	for i, path := range paths {
+		split[i] = strings.Split(strings.TrimPrefix(path, "."), ".")
+	}
+	return fmt.Sprintf("%#v", split)
 }
 
 func pathLiteral(path string) string {

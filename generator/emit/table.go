@@ -113,6 +113,8 @@ func writeField(b *bytes.Buffer, f *schema.Field) {
 	l.add("Patch", patchNames(f.Patch), f.Patch == 0)
 	l.add("PatchKey", strconv.Quote(f.PatchKey), f.PatchKey == "")
 	l.add("Default", strconv.Quote(f.Default), f.Default == "")
+	l.add("Gate", strconv.Quote(f.Gate), f.Gate == "")
+	l.add("GateValue", strconv.Quote(f.GateValue), f.GateValue == "")
 	b.WriteString("},\n")
 }
 

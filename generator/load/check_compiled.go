@@ -130,6 +130,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 			d.fail(f.Pos, "mend the path", "the selectable field %s is at %s: %s", f.Name, f.Path, why)
 		}
 	}
+	d.checkKept(t, root, res)
 	for _, sub := range res.Subresources {
 		for _, p := range []struct {
 			name, path string
@@ -146,6 +147,21 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 				d.fail(sub.Pos, "mend the path", "%s of the scale of %s is at %s: %s", p.name, res.Plural, p.path, why)
 			}
 		}
+	}
+}
+
+// checkKept checks the paths of what endpoints leave alone.
+func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resource) {
+	check := func(pos schema.Position, what string, paths []string) {
+		for _, path := range paths {
+			if why := unreachable(t, root, path, func(schema.Kind) bool { return true }); why != "" {
+				d.fail(pos, "mend the path", "%s keeps or does not own %s: %s", what, path, why)
+			}
+		}
+	}
+	check(res.Pos, res.Plural, res.Keeps)
+	for _, sub := range res.Subresources {
+		check(sub.Pos, res.Plural+"/"+sub.Name, append(sub.Keeps, sub.Unowned...))
 	}
 }
 

@@ -34,7 +34,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
-		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "keeps": d.texts(&res.Keeps),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
 			d.words(&res.Hooks, "hook", "convert", "create", "update", "validate", "warn")(n)
@@ -112,7 +112,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 		d.object(e.value, "a subresource", map[string]func(node){
 			"verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref),
 			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
-			"checksOnUpdate": d.checks(&sub.Checks),
+			"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned),
 		})
 		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
 		switch {

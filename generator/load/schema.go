@@ -104,6 +104,8 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-validate-required":       r.optionalBool(&s.EnforceRequired),
 		"x-cluster-validate":                r.optionalBool(&s.Validate),
 		"x-cluster-cause":                   r.words(&s.Cause, "form of a cause", "invalid", "parent"),
+		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
+		"x-cluster-gate-value":              r.text(&s.GateValue),
 	}
 }
 
@@ -197,6 +199,8 @@ func (r *reader) finish(s *schema.Schema) {
 		{"x-cluster-list-type", s.ListType == "map" && len(s.ListMapKeys) == 0, "a list of type map has no keys", "add x-cluster-list-map-keys"},
 		{"x-cluster-patch-merge-key", s.PatchMergeKey != "" && !slices.Contains(s.PatchStrategy, "merge"), "a merge key without the merge strategy", "add x-cluster-patch-strategy: [merge]"},
 		{"x-cluster-map-type", s.MapType != "" && s.Type != "object" && s.Ref == "", "x-cluster-map-type on something that is neither an object nor a map", "put it beside type: object"},
+		{"x-cluster-gate-value", s.GateValue != "" && s.FeatureGate == "", "a value for a gate that is not named", "add x-cluster-feature-gate"},
+		{"x-cluster-gate-value", s.GateValue != "" && s.Type != "string", "a gate's value on something that is not a string", "drop it; the field is then dropped"},
 		{"items", s.Items != nil && s.Type != "array", "items on something that is not a list", "write type: array"},
 		{"properties", len(s.Properties) > 0 && s.Type != "object", "properties on something that is not an object", "write type: object"},
 		{"additionalProperties", s.Additional != nil && s.Type != "object", "additionalProperties on something that is not a map", "write type: object"},

@@ -62,9 +62,10 @@ type Resource struct {
 	HasStatus           bool
 	HasGeneration       bool
 	Graceful            bool
-	StatusOnCreate      bool   // statusOnCreate: a new object keeps the status it was sent with
-	DeleteReturnsObject bool   // deleteReturnsObject: delete answers with the object
-	ErrorGroup          string // named by answers to invalid objects; "" for the own one
+	Keeps               []string // paths without the leading dot
+	StatusOnCreate      bool     // statusOnCreate: a new object keeps the status it was sent with
+	DeleteReturnsObject bool     // deleteReturnsObject: delete answers with the object
+	ErrorGroup          string   // named by answers to invalid objects; "" for the own one
 	StorageVersion      string
 	StorageVersionHash  string
 	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
@@ -107,6 +108,7 @@ type Subresource struct {
 	Type                                   *Type
 	SpecReplicas, StatusReplicas, Selector string // scale only, dotted paths
 	Checks                                 *Checks
+	Keeps, Unowned                         []string // dotted paths
 }
 
 // Conversion says how objects of a resource that is stored as another get into

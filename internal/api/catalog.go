@@ -84,24 +84,26 @@ type Resource struct {
 	Verbs               Verbs
 	ShortNames          []string
 	Categories          []string
-	StorageVersion      string // the version whose JSON is stored: "v1"
-	Form                string // of stored objects, see schema.Table.Form: changes when they may have to be read in another way
-	StorageVersionHash  string // opaque, changes with the storage encoding
-	NameFormat          string // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
-	HasStatus           bool   // spec and status are written by different endpoints
-	HasGeneration       bool   // metadata.generation counts changes outside metadata and status
-	Graceful            bool   // delete honours gracePeriodSeconds (pods)
-	StatusOnCreate      bool   // a new object keeps the status it was sent with (nodes)
-	DeleteReturnsObject bool   // delete answers with the object, not with a Status
-	ErrorGroup          string // the group that answers to invalid objects name; "" for GV.Group
+	StorageVersion      string     // the version whose JSON is stored: "v1"
+	Form                string     // of stored objects, see schema.Table.Form: changes when they may have to be read in another way
+	StorageVersionHash  string     // opaque, changes with the storage encoding
+	NameFormat          string     // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
+	HasStatus           bool       // spec and status are written by different endpoints
+	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
+	Graceful            bool       // delete honours gracePeriodSeconds (pods)
+	StatusOnCreate      bool       // a new object keeps the status it was sent with (nodes)
+	DeleteReturnsObject bool       // delete answers with the object, not with a Status
+	Keeps               [][]string // what an update leaves as it is, whatever it says, and nobody owns
+	ErrorGroup          string     // the group that answers to invalid objects name; "" for GV.Group
 	Columns             []Column
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources        []Subresource
 	Hooks               *Hooks  // nil when the kind has none
 	Checks              *Checks // nil: UsualChecks
 	Deprecated          *Deprecation
-	Off                 bool        // not served; set by the server at its start
-	Conversion          *Conversion // nil when objects are stored in this version; columns and lifecycle then are those of Storage
+	Off                 bool            // not served; set by the server at its start
+	Gated               *document.Gated // fields of features that are off; set by the server at its start
+	Conversion          *Conversion     // nil when objects are stored in this version; columns and lifecycle then are those of Storage
 }
 
 // GroupResource names the resource type in messages.
@@ -158,6 +160,8 @@ type Subresource struct {
 	Type                 schema.Ref
 	Scale                *ScalePaths // of the scale subresource
 	Checks               *Checks     // nil: UsualChecks, of the status UsualStatusChecks
+	Keeps                [][]string  // what a write through it leaves as it is, besides the rest of the object, and does not own
+	Unowned              [][]string  // what a write through it does not own either
 }
 
 // Checks is how often an update looks at the parts of an object, and so how often

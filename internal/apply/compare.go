@@ -72,7 +72,7 @@ func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c
 			c.self[added] = true
 		case noRight:
 			c.self[removed] = true
-		case zero && !g.isZero(typ, r), !zero && !equal(l, r):
+		case zero && !g.isZero(typ, r), !zero && (r.SentEmpty() || !equal(l, r)):
 			c.self[modified] = true
 		}
 		return
@@ -230,7 +230,7 @@ func (g grammar) isZero(typ schema.Ref, v document.Value) bool {
 	t := g.typeOf(typ)
 	switch v.Kind() {
 	case document.Null:
-		return t == nil || t.Kind != schema.Object
+		return (t == nil || t.Kind != schema.Object) && !v.SentEmpty()
 	case document.String:
 		return v.Equals("") || t != nil && (t.Kind == schema.Quantity && v.Equals("0") || t.Kind == schema.Duration && v.Equals("0s"))
 	case document.Number:

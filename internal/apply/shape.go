@@ -30,6 +30,12 @@ func (g grammar) typeOf(typ schema.Ref) *schema.Type {
 	return &g.table.Types[typ]
 }
 
+// opaque reports whether values of a type are any JSON that is bytes in the binary
+// form: nobody looks into it.
+func (g grammar) opaque(typ schema.Ref) bool {
+	return typ >= 0 && g.table != nil && int(typ) < len(g.table.Types) && g.table.Types[typ].Binary == schema.BinaryRaw
+}
+
 // isScalar reports whether all values of a type are scalars.
 func (g grammar) isScalar(typ schema.Ref) bool {
 	t := g.typeOf(typ)
@@ -41,6 +47,9 @@ func (g grammar) isScalar(typ schema.Ref) bool {
 func (g grammar) shapeOf(typ schema.Ref, v document.Value) shape {
 	t := g.typeOf(typ)
 	if t == nil {
+		if g.opaque(typ) {
+			return atomic
+		}
 		switch v.Kind() {
 		case document.Object:
 			return mapping

@@ -76,6 +76,7 @@ func (p *parser) emptyList(n int32, f *schema.Field) {
 	if f.Presence == schema.Always && p.table.Types[f.Type].Kind == schema.List && p.d.nodes[n].kind == Array && p.d.childless(n) {
 		p.d.dirt++
 		p.d.setScalar(n, Null, constNull)
+		p.d.nodes[n].flags |= emptied
 	}
 }
 

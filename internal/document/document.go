@@ -38,6 +38,8 @@ const (
 	filled                       // was not sent and has no default, but is written always
 	folded                       // container: its children are made when somebody looks (unfold)
 	stored                       // container: its text comes from the store, where it was validated
+	emptied                      // null: was sent as an empty list
+	assumed                      // container: its value was assumed, not sent
 )
 
 // noField is the field of members that are no field of a schema.Object type,

@@ -101,6 +101,14 @@ func (v Value) Put(name string, from Value) {
 	v.d.touch(v.n)
 }
 
+// Assume is Put for a default that later rules have to tell from what was sent.
+func (v Value) Assume(name string, from Value) {
+	v.Put(name, from)
+	if m := v.Get(name); m.Kind() >= Array {
+		m.node().flags |= assumed
+	}
+}
+
 // Remove takes a member away.
 func (v Value) Remove(name string) {
 	if v.Kind() != Object {

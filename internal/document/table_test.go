@@ -105,6 +105,10 @@ func (b *tableBuilder) field(name, expr, line string) schema.Field {
 	line, def, _ := strings.Cut(line, " default=")
 	f := schema.Field{Name: name, Type: b.ref(expr), Default: def}
 	for _, word := range strings.Fields(line)[2:] {
+		if gate, ok := strings.CutPrefix(word, "gate="); ok {
+			f.Gate, f.GateValue, _ = strings.Cut(gate, "=")
+			continue
+		}
 		switch word {
 		case "always":
 			f.Presence = schema.Always

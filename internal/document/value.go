@@ -224,6 +224,13 @@ func (v Value) Field() int {
 	return -1
 }
 
+// SentEmpty reports whether a null stands for an empty list that was sent: nothing
+// when it is stored, but something that its sender said.
+func (v Value) SentEmpty() bool { return v.node().flags&emptied != 0 }
+
+// Assumed reports whether the value was made by Assume.
+func (v Value) Assumed() bool { return v.node().flags&assumed != 0 }
+
 // IsEmpty reports whether nothing is in the value: it has no members and no
 // elements.
 func (v Value) IsEmpty() bool {

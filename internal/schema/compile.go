@@ -216,7 +216,7 @@ func sortedFields(fields []Field) []uint16 {
 func (c *compiler) field(p Property, required bool, in *Named) Field {
 	s := p.Schema
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter),
-		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default)}
+		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default), Gate: s.FeatureGate, GateValue: s.GateValue}
 	if s.EnforceRequired != nil {
 		f.Required = *s.EnforceRequired
 	}

@@ -62,6 +62,9 @@ type Schema struct {
 	Objects       string   // x-cluster-objects: a $ref for values that are objects, beside x-cluster-preserve-unknown-fields
 	FormatCheck   string   // x-cluster-format: a named check of a string, e.g. "dns1123-label"
 
+	FeatureGate string // x-cluster-feature-gate
+	GateValue   string // x-cluster-gate-value, beside it
+
 	// EnforceRequired is x-cluster-validate-required: whether absence on input
 	// is an error of validation (Field.Required), where that differs from being
 	// in the published required list. Nil: it does not differ.

@@ -143,6 +143,8 @@ type Field struct {
 	Patch     PatchStrategy
 	PatchKey  string // merge key of PatchMerge lists; "" for scalars
 	Default   string // canonical JSON text; "" for none
+	Gate      string // the feature without which the field is dropped; "" for none
+	GateValue string // what it is without the feature instead, where it was sent; "" to drop it
 }
 
 // Rules are the constraints that a schema can say. Zero means not set.

@@ -68,11 +68,8 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 	annotations := from.At("metadata", "annotations")
 	spec, status := to.SetObject("spec"), to.SetObject("status")
 	var metrics []metric
-	var kept []metricV1
-	if json.Unmarshal([]byte(annotations.Get(metricsAnnotation).Text()), &kept) == nil {
-		for _, m := range kept {
-			metrics = append(metrics, m.stored())
-		}
+	for _, m := range keptMetrics(annotations) {
+		metrics = append(metrics, m.stored())
 	}
 	if n, ok := from.At("spec", "targetCPUUtilizationPercentage").Int(); ok {
 		use := int32(n)
@@ -115,7 +112,28 @@ func DefaultMetrics(spec document.Value) {
 	resource.SetString("name", "cpu")
 	target := resource.SetObject("target")
 	target.SetString("type", "Utilization")
-	target.SetInt("averageUtilization", 80)
+	target.SetInt("averageUtilization", usualTarget)
+}
+
+// usualTarget is the use of the processor, in percent of what was asked for, by
+// which an autoscaler goes that names no metrics.
+const usualTarget = 80
+
+// DefaultTarget is DefaultMetrics for an autoscaler in autoscaling/v1.
+func DefaultTarget(obj document.Value) {
+	spec := obj.SetObject("spec")
+	if !spec.Get("targetCPUUtilizationPercentage").Exists() && len(keptMetrics(obj.At("metadata", "annotations"))) == 0 {
+		spec.SetInt("targetCPUUtilizationPercentage", usualTarget)
+	}
+}
+
+// keptMetrics are the metrics that v1 has no field for; none where they cannot be read.
+func keptMetrics(annotations document.Value) []metricV1 {
+	var kept []metricV1
+	if text := annotations.Get(metricsAnnotation); !text.Exists() || json.Unmarshal([]byte(text.Text()), &kept) != nil {
+		return nil
+	}
+	return kept
 }
 
 // set writes a value with something in it; one that the field cannot hold is

@@ -19,7 +19,6 @@ func TestJob(t *testing.T) {
 		{"no retries", with("backoffLimit: 0"), "spec/backoffLimit", "0"},
 		{"mode", with(""), "spec/completionMode", `"NonIndexed"`},
 		{"suspend", with(""), "spec/suspend", "false"},
-		{"unserved", with("podFailurePolicy: {rules: []}"), "spec/podFailurePolicy", ""},
 		{"tracking", with(""), "metadata/annotations", `{"batch.kubernetes.io/job-tracking":""}`},
 		{"labels", with(""), "metadata/labels/job-name", `"j"`},
 		{"inherited", labeled("labels: {a: b}"), "metadata/labels/a", `"b"`},
@@ -89,7 +88,6 @@ func TestCronJob(t *testing.T) {
 	}
 	runHooks(t, head, []hookCase{
 		{"no defaults of jobs", with(""), "spec/jobTemplate/spec/backoffLimit", ""},
-		{"unserved", job("podFailurePolicy: {rules: []}"), "spec/jobTemplate/spec/podFailurePolicy", ""},
 	})
 	runCreate(t, head, []createCase{
 		{"right", with("timeZone: Europe/Vienna"), ""},

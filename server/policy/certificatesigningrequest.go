@@ -34,10 +34,6 @@ var keyUsages = []string{
 	"server auth", "signing", "timestamping",
 }
 
-// UpdateCertificateSigningRequest keeps what is asked for, which is what was
-// decided on.
-func (Policy) UpdateCertificateSigningRequest(obj, old document.Value) { keep(obj, old, "spec") }
-
 // ValidateCertificateSigningRequest checks a request, its conditions, which are
 // not taken back, and its certificate, which is not replaced.
 func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schema.Cause {

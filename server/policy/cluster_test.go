@@ -51,7 +51,6 @@ func TestNode(t *testing.T) {
 		{"other range", set, "spec: {podCIDR: 10.2.0.0/24, providerID: a}", "spec.podCIDRs: Forbidden"},
 		{"provider", set, "spec: {podCIDR: 10.1.0.0/24, providerID: b}", "spec.providerID: Forbidden"},
 		{"external", set, "spec: {podCIDR: 10.1.0.0/24, providerID: a, externalID: x}", ": Forbidden"},
-		{"source", set, "spec: {podCIDR: 10.1.0.0/24, providerID: a, configSource: {configMap: {namespace: a, name: b, kubeletConfigKey: c}}}", ""},
 	})
 	info := "status: {addresses: [{type: InternalIP, address: 1.2.3.4}], nodeInfo: {osImage: os, kernelVersion: '5', containerRuntimeVersion: 'c://1'}, conditions: [{type: Ready, status: 'True'}]}"
 	runCells(t, head, []cellCase{

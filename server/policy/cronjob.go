@@ -13,14 +13,6 @@ import (
 // have more, in bytes.
 const maxCronJobName = 52
 
-// CreateCronJob drops what is not served yet.
-func (Policy) CreateCronJob(obj document.Value) {
-	obj.At("spec", "jobTemplate", "spec").Remove("podFailurePolicy")
-}
-
-// UpdateCronJob drops what is not served yet.
-func (p Policy) UpdateCronJob(obj, _ document.Value) { p.CreateCronJob(obj) }
-
 // ValidateCronJob checks the schedule and the template of the jobs.
 func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 	var c causes

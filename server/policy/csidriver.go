@@ -10,14 +10,17 @@ import (
 // maxDriverName is the length of the name of a storage driver, in bytes.
 const maxDriverName = 63
 
-// CreateCSIDriver drops what is not served yet.
-func (Policy) CreateCSIDriver(obj document.Value) { obj.Get("spec").Remove("seLinuxMount") }
+// DefaultCSIDriverSpec says no where nothing is said of labels.
+func (p Policy) DefaultCSIDriverSpec(spec document.Value) {
+	if p.on("SELinuxMountReadWriteOncePod") && !isSet(spec.Get("seLinuxMount")) {
+		spec.SetBool("seLinuxMount", false)
+	}
+}
 
 // UpdateCSIDriver counts the changes of what may change without notice to the
-// driver, and drops what is not served yet.
-func (p Policy) UpdateCSIDriver(obj, old document.Value) {
-	p.CreateCSIDriver(obj)
-	if sameMembers(obj.Get("spec"), old.Get("spec"), "tokenRequests", "requiresRepublish") {
+// driver.
+func (Policy) UpdateCSIDriver(obj, old document.Value) {
+	if sameMembers(obj.Get("spec"), old.Get("spec"), "tokenRequests", "requiresRepublish", "seLinuxMount") {
 		return
 	}
 	obj.SetObject("metadata").SetInt("generation", number(old.At("metadata", "generation"))+1)

@@ -28,12 +28,28 @@ func (Policy) DefaultDaemonSetUpdateStrategy(strategy document.Value) {
 	}
 }
 
+// DefaultDaemonSet has the count of changes of the template in what is sent: it is
+// owned by who did not send it, as in 1.25.
+func (Policy) DefaultDaemonSet(obj document.Value) {
+	if !obj.At("metadata", "annotations", templateGeneration).Exists() {
+		setTemplateGeneration(obj, 0)
+	}
+}
+
 // CreateDaemonSet begins to count the changes of the template.
-func (Policy) CreateDaemonSet(obj document.Value) { setTemplateGeneration(obj, 1) }
+func (Policy) CreateDaemonSet(obj document.Value) {
+	setTemplateGeneration(obj, max(1, templateChanges(obj)))
+}
+
+// templateChanges is how often the template has changed, as far as it is known.
+func templateChanges(obj document.Value) int64 {
+	n, _ := strconv.ParseInt(obj.At("metadata", "annotations", templateGeneration).Text(), 10, 64)
+	return n
+}
 
 // UpdateDaemonSet counts the changes of the template.
 func (Policy) UpdateDaemonSet(obj, old document.Value) {
-	before, _ := strconv.ParseInt(old.At("metadata", "annotations", templateGeneration).Text(), 10, 64)
+	before := templateChanges(old)
 	if !same(obj.At("spec", "template"), old.At("spec", "template")) {
 		before++
 	}

@@ -12,6 +12,9 @@ import (
 // use of the processor.
 func (Policy) DefaultHorizontalPodAutoscalerSpec(v document.Value) { conversion.DefaultMetrics(v) }
 
+// DefaultHorizontalPodAutoscaler does the same for one of autoscaling/v1.
+func (Policy) DefaultHorizontalPodAutoscaler(v document.Value) { conversion.DefaultTarget(v) }
+
 // DefaultHorizontalPodAutoscalerBehavior fills in the speed limits that are not
 // given.
 func (Policy) DefaultHorizontalPodAutoscalerBehavior(v document.Value) {

@@ -20,7 +20,8 @@ const (
 	jobName       = "job-name"
 )
 
-// DefaultJob sets what a job has but a template of jobs has not.
+// DefaultJob sets what a job has but a template of jobs has not. A job without
+// labels gets those of its template.
 func (Policy) DefaultJob(obj document.Value) {
 	spec := obj.SetObject("spec")
 	if !isSet(spec.Get("parallelism")) {
@@ -38,24 +39,18 @@ func (Policy) DefaultJob(obj document.Value) {
 	if !isSet(spec.Get("suspend")) {
 		spec.SetBool("suspend", false)
 	}
-}
-
-// labelJob gives a job without labels those of its template.
-func labelJob(obj document.Value) {
-	inherited := obj.At("spec", "template", "metadata", "labels")
+	inherited := spec.At("template", "metadata", "labels")
 	if meta := obj.SetObject("metadata"); isEmpty(meta.Get("labels")) && !isEmpty(inherited) {
-		meta.Put("labels", inherited)
+		meta.Assume("labels", inherited)
 	}
 }
 
 // CreateJob chooses the labels and the selector by which the pods of the job
-// are found, unless its author does, and drops what is not served yet.
+// are found, unless its author does.
 func (Policy) CreateJob(obj document.Value) {
 	meta, spec := obj.SetObject("metadata"), obj.SetObject("spec")
-	spec.Remove("podFailurePolicy")
 	meta.SetObject("annotations").SetString(jobTracking, "")
 	if spec.Get("manualSelector").Bool() {
-		labelJob(obj)
 		return
 	}
 	template := spec.SetObject("template").SetObject("metadata")
@@ -69,14 +64,9 @@ func (Policy) CreateJob(obj document.Value) {
 	if !wanted.Get(controllerUID).Exists() {
 		wanted.SetString(controllerUID, uid)
 	}
-	labelJob(obj)
-}
-
-// UpdateJob labels a job whose labels were left out, and drops what is not
-// served yet.
-func (Policy) UpdateJob(obj, _ document.Value) {
-	obj.Get("spec").Remove("podFailurePolicy")
-	labelJob(obj)
+	if have := meta.Get("labels"); isEmpty(have) || have.Assumed() {
+		meta.Put("labels", chosen)
+	}
 }
 
 // ValidateJob checks a job, and that what its pods are made from stays.

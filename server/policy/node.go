@@ -33,8 +33,7 @@ func (Policy) DefaultNodeStatus(status document.Value) {
 	}
 }
 
-// UpdateNode keeps the ranges of a node's pods when they are not sent, and drops
-// a configuration source that was never there.
+// UpdateNode keeps the ranges of a node's pods when they are not sent.
 func (Policy) UpdateNode(obj, old document.Value) {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	if isEmpty(spec.Get("podCIDR")) && isEmpty(spec.Get("podCIDRs")) {
@@ -43,9 +42,6 @@ func (Policy) UpdateNode(obj, old document.Value) {
 				spec.Put(name, v)
 			}
 		}
-	}
-	if !before.Get("configSource").Exists() {
-		spec.Remove("configSource")
 	}
 }
 

@@ -22,7 +22,12 @@ const labelDomain = profile.LabelDomain
 type Policy struct {
 	// Now is the current time, from which the ages in tables are counted.
 	Now func() time.Time
+	// Features says which features are on. Nil: none of those that are off by default.
+	Features func(name string) bool
 }
+
+// on reports whether a feature that is off by default was turned on.
+func (p Policy) on(feature string) bool { return p.Features != nil && p.Features(feature) }
 
 // New returns the rules of all kinds.
 func New(now func() time.Time) Policy { return Policy{Now: now} }

@@ -7,36 +7,35 @@ import (
 
 // DefaultStatefulSetUpdateStrategy replaces all pods, where the strategy was not
 // named, or names rolling updates with settings of their own.
-func (Policy) DefaultStatefulSetUpdateStrategy(strategy document.Value) {
+func (p Policy) DefaultStatefulSetUpdateStrategy(strategy document.Value) {
 	if isEmpty(strategy.Get("type")) {
 		strategy.SetString("type", "RollingUpdate")
 		strategy.SetObject("rollingUpdate")
 	}
 	rolling := strategy.Get("rollingUpdate")
-	if strategy.Get("type").Equals("RollingUpdate") && isSet(rolling) && !isSet(rolling.Get("partition")) {
+	if !strategy.Get("type").Equals("RollingUpdate") || !isSet(rolling) {
+		return
+	}
+	if !isSet(rolling.Get("partition")) {
 		rolling.SetInt("partition", 0)
+	}
+	if p.on("MaxUnavailableStatefulSet") && !isSet(rolling.Get("maxUnavailable")) {
+		rolling.SetInt("maxUnavailable", 1)
 	}
 }
 
 // DefaultStatefulSetSpec completes the claim templates: they are objects of
 // their own.
-func (Policy) DefaultStatefulSetSpec(spec document.Value) {
+func (p Policy) DefaultStatefulSetSpec(spec document.Value) {
+	if p.on("StatefulSetAutoDeletePVC") {
+		retention := spec.SetObject("persistentVolumeClaimRetentionPolicy")
+		defaultString(retention, "whenDeleted", "Retain")
+		defaultString(retention, "whenScaled", "Retain")
+	}
 	for _, claim := range spec.Get("volumeClaimTemplates").Elements() {
 		defaultString(claim, "apiVersion", "v1")
 		defaultString(claim, "kind", "PersistentVolumeClaim")
 	}
-}
-
-// CreateStatefulSet drops what is not served yet.
-func (Policy) CreateStatefulSet(obj document.Value) { dropUnserved(obj.Get("spec")) }
-
-// UpdateStatefulSet drops what is not served yet.
-func (Policy) UpdateStatefulSet(obj, _ document.Value) { dropUnserved(obj.Get("spec")) }
-
-// dropUnserved removes the fields of features that are not enabled.
-func dropUnserved(spec document.Value) {
-	spec.Remove("persistentVolumeClaimRetentionPolicy")
-	spec.At("updateStrategy", "rollingUpdate").Remove("maxUnavailable")
 }
 
 // statefulMutable are the members of a stateful set's spec that may change.

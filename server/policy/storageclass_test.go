@@ -45,7 +45,6 @@ func TestCSIDriver(t *testing.T) {
 	head := "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: d.io}\n"
 	runHooks(t, head, []hookCase{
 		{"modes", "spec: {}", "spec/volumeLifecycleModes", `["Persistent"]`},
-		{"unserved", "spec: {seLinuxMount: true}", "spec/seLinuxMount", ""},
 		{"attach", "spec: {}", "spec/attachRequired", "true"},
 	})
 	runCreate(t, head, []createCase{

@@ -143,8 +143,6 @@ func TestStatefulSet(t *testing.T) {
 		{"type", with("updateStrategy: {type: RollingUpdate}"), "spec/updateStrategy", `{"type":"RollingUpdate"}`},
 		{"type and settings", with("updateStrategy: {type: RollingUpdate, rollingUpdate: {}}"), "spec/updateStrategy", `{"type":"RollingUpdate","rollingUpdate":{"partition":0}}`},
 		{"partition", with("updateStrategy: {rollingUpdate: {partition: 2}}"), "spec/updateStrategy", `{"type":"RollingUpdate","rollingUpdate":{"partition":2}}`},
-		{"unserved", with("persistentVolumeClaimRetentionPolicy: {whenScaled: Delete}"), "spec/persistentVolumeClaimRetentionPolicy", ``},
-		{"unserved update", with("updateStrategy: {rollingUpdate: {maxUnavailable: 2}}"), "spec/updateStrategy/rollingUpdate", `{"partition":0}`},
 		{"claim", with("volumeClaimTemplates: [{metadata: {name: d}}]"), "spec/volumeClaimTemplates/0/kind", `"PersistentVolumeClaim"`},
 		{"claim version", with("volumeClaimTemplates: [{metadata: {name: d}}]"), "spec/volumeClaimTemplates/0/apiVersion", `"v1"`},
 	})

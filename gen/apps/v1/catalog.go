@@ -21,7 +21,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "daemonsets", Kind: "DaemonSet", ListKind: "DaemonSetList", Type: 18,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "1fd45d898edcfdca", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "fe5c3265d2af62ed", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
@@ -62,7 +62,7 @@ func New(h Hooks) *api.GroupVersion {
 			},
 			Subresources: []api.Subresource{
 				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 210, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "Deployment", Table: &Table, Type: 196},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "Deployment", Table: &Table, Type: 196, Keeps: [][]string{[]string{"metadata", "labels"}}},
 			},
 		},
 		{GV: gv, Plural: "replicasets", Kind: "ReplicaSet", ListKind: "ReplicaSetList", Type: 204,
@@ -92,7 +92,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "276a6dde366e2a30", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Hooks:         &api.Hooks{Create: h.CreateStatefulSet, Update: h.UpdateStatefulSet, Validate: h.ValidateStatefulSet, Warn: h.WarnStatefulSet},
+			Hooks:         &api.Hooks{Validate: h.ValidateStatefulSet, Warn: h.WarnStatefulSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the stateful set.", Path: ".metadata.name"},
 				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Cell: h.CellStatefulSetReady},

@@ -45,10 +45,10 @@ type Hooks interface {
 	CellStatefulSetReady(obj document.Value) any
 	// CreateDaemonSet sets what the server owns on a new DaemonSet.
 	CreateDaemonSet(obj document.Value)
-	// CreateStatefulSet sets what the server owns on a new StatefulSet.
-	CreateStatefulSet(obj document.Value)
 	// DefaultContainer sets the defaults of Container that depend on other fields.
 	DefaultContainer(v document.Value)
+	// DefaultDaemonSet sets the defaults of DaemonSet that depend on other fields.
+	DefaultDaemonSet(v document.Value)
 	// DefaultDaemonSetUpdateStrategy sets the defaults of DaemonSetUpdateStrategy that depend on other fields.
 	DefaultDaemonSetUpdateStrategy(v document.Value)
 	// DefaultDeploymentStrategy sets the defaults of DeploymentStrategy that depend on other fields.
@@ -69,8 +69,6 @@ type Hooks interface {
 	UpdateDaemonSet(obj, old document.Value)
 	// UpdateDeployment keeps of old what only the server may change.
 	UpdateDeployment(obj, old document.Value)
-	// UpdateStatefulSet keeps of old what only the server may change.
-	UpdateStatefulSet(obj, old document.Value)
 	// ValidateDaemonSet finds what the schema cannot say; old is absent on create.
 	ValidateDaemonSet(obj, old document.Value) []api.FieldError
 	// ValidateDeployment finds what the schema cannot say; old is absent on create.
@@ -92,6 +90,7 @@ type Hooks interface {
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
+		h.DefaultDaemonSet,
 		h.DefaultDaemonSetUpdateStrategy,
 		h.DefaultDeploymentStrategy,
 		h.DefaultStatefulSetSpec,

@@ -8,6 +8,8 @@ import (
 
 // Hooks are the rules that the documents of autoscaling/v1 leave to hand-written code.
 type Hooks interface {
+	// DefaultHorizontalPodAutoscaler sets the defaults of HorizontalPodAutoscaler that depend on other fields.
+	DefaultHorizontalPodAutoscaler(v document.Value)
 }
 
 // Conversions are the parts of conversions that copying fields of one name does
@@ -21,5 +23,7 @@ type Conversions interface {
 
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
-	return []func(document.Value){}
+	return []func(document.Value){
+		h.DefaultHorizontalPodAutoscaler,
+	}
 }

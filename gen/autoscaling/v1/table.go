@@ -22,7 +22,7 @@ var Table = schema.Table{Group: "autoscaling", Version: "v1",
 			{Name: "apiVersion", Type: 1, Number: 3},
 		}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "autoscaling/v1.HorizontalPodAutoscaler", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "autoscaling/v1.HorizontalPodAutoscaler", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},

@@ -161,7 +161,7 @@ var Table = schema.Table{Group: "autoscaling", Version: "v2",
 			{Name: "object", Type: 37, Number: 2, Presence: schema.Explicit},
 			{Name: "pods", Type: 38, Number: 3, Presence: schema.Explicit},
 			{Name: "resource", Type: 39, Number: 4, Presence: schema.Explicit},
-			{Name: "containerResource", Number: 7, Presence: schema.Explicit},
+			{Name: "containerResource", Number: 7, Presence: schema.Explicit, Gate: "HPAContainerMetrics"},
 			{Name: "external", Type: 8, Number: 5, Presence: schema.Explicit},
 		}},
 		37: {Name: "autoscaling/v2.ObjectMetricSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{

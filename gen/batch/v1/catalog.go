@@ -15,7 +15,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
-			Hooks:         &api.Hooks{Create: h.CreateCronJob, Update: h.UpdateCronJob, Validate: h.ValidateCronJob, Warn: h.WarnCronJob},
+			Hooks:         &api.Hooks{Validate: h.ValidateCronJob, Warn: h.WarnCronJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
 				{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
@@ -37,7 +37,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
-			Hooks:         &api.Hooks{Create: h.CreateJob, Update: h.UpdateJob, Validate: h.ValidateJob, Warn: h.WarnJob},
+			Hooks:         &api.Hooks{Create: h.CreateJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
 				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: h.CellJobCompletions},

@@ -31,8 +31,6 @@ type Hooks interface {
 	CellJobImages(obj document.Value) any
 	// CellJobSelector gives the column Selector of jobs.
 	CellJobSelector(obj document.Value) any
-	// CreateCronJob sets what the server owns on a new CronJob.
-	CreateCronJob(obj document.Value)
 	// CreateJob sets what the server owns on a new Job.
 	CreateJob(obj document.Value)
 	// DefaultContainer sets the defaults of Container that depend on other fields.
@@ -47,10 +45,6 @@ type Hooks interface {
 	DefaultResourceRequirements(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
-	// UpdateCronJob keeps of old what only the server may change.
-	UpdateCronJob(obj, old document.Value)
-	// UpdateJob keeps of old what only the server may change.
-	UpdateJob(obj, old document.Value)
 	// ValidateCronJob finds what the schema cannot say; old is absent on create.
 	ValidateCronJob(obj, old document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.

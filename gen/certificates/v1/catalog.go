@@ -13,7 +13,8 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "9f5f5fb1801661c4", StorageVersionHash: "95fRKMXA+00=", NameFormat: "path-segment",
 			HasStatus: true,
-			Hooks:     &api.Hooks{Update: h.UpdateCertificateSigningRequest, Validate: h.ValidateCertificateSigningRequest},
+			Keeps:     [][]string{[]string{"spec"}},
+			Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
@@ -26,8 +27,8 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "spec.signerName", Path: []string{"spec", "signerName"}},
 			},
 			Subresources: []api.Subresource{
-				{Name: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}},
+				{Name: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "certificate"}}},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "conditions"}}},
 			},
 		},
 	}

@@ -13,8 +13,6 @@ type Hooks interface {
 	CellCertificateSigningRequestCondition(obj document.Value) any
 	// CellCertificateSigningRequestRequestedDuration gives the column RequestedDuration of certificatesigningrequests.
 	CellCertificateSigningRequestRequestedDuration(obj document.Value) any
-	// UpdateCertificateSigningRequest keeps of old what only the server may change.
-	UpdateCertificateSigningRequest(obj, old document.Value)
 	// ValidateCertificateSigningRequest finds what the schema cannot say; old is absent on create.
 	ValidateCertificateSigningRequest(obj, old document.Value) []api.FieldError
 }

@@ -207,7 +207,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "log", Verbs: api.VerbGet, Group: "", Version: "v1", Kind: "Pod", Table: &Table, Type: 232},
 				{Name: "portforward", Verbs: api.VerbCreate | api.VerbGet, Group: "", Version: "v1", Kind: "PodPortForwardOptions", Table: &Table, Type: 288},
 				{Name: "proxy", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "PodProxyOptions", Table: &Table, Type: 290},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Pod", Table: &Table, Type: 232},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Pod", Table: &Table, Type: 232, Keeps: [][]string{[]string{"metadata", "deletionTimestamp"}, []string{"metadata", "ownerReferences"}}},
 			},
 		},
 		{GV: gv, Plural: "podtemplates", Kind: "PodTemplate", ListKind: "PodTemplateList", Type: 292,

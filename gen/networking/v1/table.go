@@ -227,7 +227,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 		66: {Kind: schema.List, Elem: 67},
 		67: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Ingress", "Egress"}}},
 		68: {Name: "networking/v1.NetworkPolicyStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
-			{Name: "conditions", Type: 69, Number: 1, Patch: schema.PatchMerge, PatchKey: "type"},
+			{Name: "conditions", Type: 69, Number: 1, Patch: schema.PatchMerge, PatchKey: "type", Gate: "NetworkPolicyStatus"},
 		}},
 		69: {Kind: schema.List, ListType: schema.ListMap, Elem: 70, ListKeys: []string{"type"}},
 		70: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{

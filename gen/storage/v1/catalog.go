@@ -11,10 +11,10 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "csidrivers", Kind: "CSIDriver", ListKind: "CSIDriverList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "d1a44b1a2a9c5e96", StorageVersionHash: "hL6j/rwBV5w=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "566562f7347b1e97", StorageVersionHash: "hL6j/rwBV5w=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
 			Checks:              &api.Checks{Metadata: 0, Changes: 1, Object: 1},
-			Hooks:               &api.Hooks{Create: h.CreateCSIDriver, Update: h.UpdateCSIDriver, Validate: h.ValidateCSIDriver},
+			Hooks:               &api.Hooks{Update: h.UpdateCSIDriver, Validate: h.ValidateCSIDriver},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "AttachRequired", Type: "boolean", Description: "Whether volumes are attached to a node before they are mounted.", Path: ".spec.attachRequired"},
@@ -77,7 +77,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 44},
+				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 44, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

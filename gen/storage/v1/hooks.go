@@ -19,8 +19,8 @@ type Hooks interface {
 	CellStorageClassAllowVolumeExpansion(obj document.Value) any
 	// CellStorageClassName gives the column Name of storageclasses.
 	CellStorageClassName(obj document.Value) any
-	// CreateCSIDriver sets what the server owns on a new CSIDriver.
-	CreateCSIDriver(obj document.Value)
+	// DefaultCSIDriverSpec sets the defaults of CSIDriverSpec that depend on other fields.
+	DefaultCSIDriverSpec(v document.Value)
 	// DefaultVolumeAttachmentSource sets the defaults of VolumeAttachmentSource that depend on other fields.
 	DefaultVolumeAttachmentSource(v document.Value)
 	// UpdateCSIDriver keeps of old what only the server may change.
@@ -44,6 +44,7 @@ type Hooks interface {
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
+		h.DefaultCSIDriverSpec,
 		h.DefaultVolumeAttachmentSource,
 	}
 }

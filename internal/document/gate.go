@@ -1,0 +1,119 @@
+package document
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Gated is what of a type's objects is behind features that are off: the way to the
+// fields, so that a walk visits nothing else. Nil when there are none.
+type Gated struct {
+	elem    *Gated // of lists and maps
+	members []gatedMember
+}
+
+// gatedMember is a field that is gated itself, or on the way to one that is.
+type gatedMember struct {
+	field *schema.Field
+	off   bool // dropped with its feature
+	below *Gated
+}
+
+// NewGated finds the fields of a type whose features are off. Those of a type that
+// holds itself are found where it is met first.
+func NewGated(table *schema.Table, typ schema.Ref, on func(feature string) bool) *Gated {
+	return gatedFinder{table, on, map[schema.Ref]*Gated{}}.find(typ)
+}
+
+type gatedFinder struct {
+	table *schema.Table
+	on    func(string) bool
+	known map[schema.Ref]*Gated // nil too for those that the search is in
+}
+
+func (s gatedFinder) find(typ schema.Ref) *Gated {
+	if typ < 0 {
+		return nil
+	}
+	if g, ok := s.known[typ]; ok {
+		return g
+	}
+	s.known[typ] = nil
+	g := &Gated{}
+	t := &s.table.Types[typ]
+	switch t.Kind {
+	case schema.List, schema.Map:
+		g.elem = s.find(t.Elem)
+	case schema.Object:
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			m := gatedMember{f, f.Gate != "" && !s.on(f.Gate), nil}
+			if !m.off {
+				m.below = s.find(f.Type)
+			}
+			if m.off || m.below != nil {
+				g.members = append(g.members, m)
+			}
+		}
+	}
+	if g.elem == nil && g.members == nil {
+		return nil
+	}
+	s.known[typ] = g
+	return g
+}
+
+// Drop removes from obj, which is to replace old (absent for a new object), the
+// fields whose features are off, or makes them what they are without. A field that
+// old has, wherever in it, is in use and stays everywhere.
+func (g *Gated) Drop(obj, old Value) {
+	if g == nil {
+		return
+	}
+	var sent []*schema.Field
+	g.each(obj, func(_ Value, f *schema.Field) {
+		if !slices.Contains(sent, f) {
+			sent = append(sent, f)
+		}
+	})
+	if sent == nil {
+		return
+	}
+	g.each(old, func(_ Value, f *schema.Field) {
+		sent = slices.DeleteFunc(sent, func(other *schema.Field) bool { return other == f })
+	})
+	g.each(obj, func(in Value, f *schema.Field) {
+		switch {
+		case !slices.Contains(sent, f):
+		case f.GateValue != "":
+			in.SetString(f.Name, f.GateValue)
+		default:
+			in.Remove(f.Name)
+		}
+	})
+}
+
+// each visits the gated fields that an object has, but those that are what they are
+// without their feature. The visit may change or remove the field.
+func (g *Gated) each(v Value, visit func(in Value, f *schema.Field)) {
+	if g.elem != nil {
+		for _, e := range v.Elements() {
+			g.elem.each(e, visit)
+		}
+		for _, m := range v.Members() {
+			g.elem.each(m, visit)
+		}
+		return
+	}
+	for i := range g.members {
+		m := &g.members[i]
+		switch member := v.Get(m.field.Name); {
+		case !member.Exists():
+		case !m.off:
+			m.below.each(member, visit)
+		case m.field.GateValue == "" || !member.Equals(m.field.GateValue):
+			visit(v, m.field)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What a request says is owned, and what it leaves to defaults that depend on other
+// fields; not what the endpoint does not write, nor what the server sets.
+func TestOwnedFields(t *testing.T) {
+	h := startServer(t, nil)
+	const pods = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}`
+	for i, c := range []struct{ name, path, body, owned string }{
+		{"empty list that is always written", "/apis/storage.k8s.io/v1/csinodes", `"spec":{"drivers":[]}`, `{"f:spec":{"f:drivers":{}}}`},
+		{"nothing in its place", "/apis/storage.k8s.io/v1/csinodes", `"spec":{"drivers":null}`, `null`},
+		{"any JSON", "/apis/apps/v1/namespaces/default/controllerrevisions", `"data":{"spec":{"x":1}},"revision":1`, `{"f:data":{},"f:revision":{}}`},
+		{"labels of the template", "/apis/batch/v1/namespaces/default/jobs", `"spec":{` + pods + `}`, `"f:metadata":{"f:labels":{".":{},"f:a":{}}}`},
+		{"count of templates", "/apis/apps/v1/namespaces/default/daemonsets", `"spec":{"selector":{"matchLabels":{"a":"b"}},` + strings.Replace(pods, "Never", "Always", 1) + `}`,
+			`"f:metadata":{"f:annotations":{".":{},"f:deprecated.daemonset.template.generation":{}}}`},
+		{"usual target", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", `"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"}}`, `"f:targetCPUUtilizationPercentage":{}`},
+		{"status of a node", "/api/v1/nodes", `"metadata":{"name":"n","labels":{"a":"b"}},"status":{"phase":"Running"}`, `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !strings.HasPrefix(c.body, `"metadata"`) {
+				c.body = fmt.Sprintf(`"metadata":{"name":"x%d"},`, i) + c.body
+			}
+			got := h.post(c.path, "{"+c.body+"}")
+			if owned, _ := json.Marshal(got.field(t, "metadata.managedFields.0.fieldsV1")); !strings.Contains(string(owned), c.owned) {
+				t.Errorf("%s is owned, want %s", owned, c.owned)
+			}
+		})
+	}
+}
+
+// Labels that a job has from its template are those that the server adds too; what
+// its author wrote stays as it is.
+func TestLabelsOfJobs(t *testing.T) {
+	h := startServer(t, nil)
+	for labels, want := range map[string]int{`{}`: 3, `{"a":"b"}`: 1} {
+		got := h.post("/apis/batch/v1/namespaces/default/jobs", `{"metadata":{"generateName":"j-","labels":`+labels+`},"spec":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
+		if have, _ := got.field(t, "metadata.labels").(map[string]any); len(have) != want {
+			t.Errorf("%s became %v", labels, have)
+		}
+	}
+}
+
+// An update says what it updates, but for a configuration that is applied to an object
+// that is there.
+func TestNamesThatAreLost(t *testing.T) {
+	h := startServer(t, nil)
+	path, merge, jsonPatch, apply := configMaps+"/a", "application/merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"
+	h.run(t, []step{
+		{"create", "POST", configMaps, "", `{"metadata":{"name":"a"}}`, 201, ""},
+		{"put", "PUT", path, "", `{"data":{"k":"v"}}`, 400, "has to be a"},
+		{"merge patch", "PATCH", path, merge, `{"metadata":{"name":null}}`, 400, "has to be a"},
+		{"JSON patch", "PATCH", path, jsonPatch, `[{"op":"remove","path":"/metadata/name"}]`, 400, "has to be a"},
+		{"apply", "PATCH", path + "?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ConfigMap","data":{"k":"w"}}`, 200, `"k":"w"`},
+		{"apply nothing that is there", "PATCH", configMaps + "/b?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ConfigMap","data":{"k":"w"}}`, 400, "has to be b"},
+	})
+}
