@@ -72,6 +72,7 @@ func prepareSigning(endpoint string, obj, old document.Value, now string) (cause
 				causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "status.conditions",
 					Message: "Forbidden: updates may not add a condition of type \"" + decision + "\"; use the approval subresource"})
 			}
+			keepDecision(conditions, before.Get("conditions"), decision)
 		}
 	}
 	for _, c := range conditions.Elements() {
@@ -83,6 +84,27 @@ func prepareSigning(endpoint string, obj, old document.Value, now string) (cause
 		}
 	}
 	return causes
+}
+
+// keepDecision leaves a decision as it was made.
+func keepDecision(conditions, before document.Value, decision string) {
+	for _, was := range before.Elements() {
+		if !was.Get("type").Equals(decision) {
+			continue
+		}
+		for _, is := range conditions.Elements() {
+			if !is.Get("type").Equals(decision) {
+				continue
+			}
+			for _, name := range [...]string{"status", "reason", "message", "lastUpdateTime", "lastTransitionTime"} {
+				if v := was.Get(name); v.Exists() {
+					is.Put(name, v)
+				} else {
+					is.Remove(name)
+				}
+			}
+		}
+	}
 }
 
 // isZero reports whether a time was not given.

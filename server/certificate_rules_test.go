@@ -70,6 +70,7 @@ func TestDecisionsOnSigningRequests(t *testing.T) {
 		{"certificate", "PATCH", a + "/status", mergePatch, certificate(string(chain)), 200, `"certificate":"LS0t`},
 		{"another one", "PATCH", a + "/status", mergePatch, certificate(string(chain) + string(chain)), 422, "status.certificate"},
 		{"none", "PATCH", a + "/status", mergePatch, `{"status":{"certificate":null}}`, 422, "status.certificate"},
+		{"another reason", "PATCH", a + "/status", mergePatch, `{"status":{"conditions":[{"type":"Approved","status":"True","reason":"Other"}]}}`, 200, `"reason":"Kit"`},
 
 		{"b", "POST", signings, "", signing(t, "b", "example.com/x", "dev"), 201, ""},
 		{"deny", "PATCH", b + "/approval", mergePatch, conditions("Denied"), 200, `"Denied"`},

@@ -87,8 +87,8 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj docum
 	main.sub = nil
 	opts.subresource = t.sub.Name
 	entry, err := s.transact(r.ctx, main, opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, s.notFound(t)
+		if current == nil { // the read of a scale alone names the subresource
+			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
 		}
 		var err error
 		if doc, err = document.ReadStored(t.resource.GV.Table, t.resource.Type, current.Body); err != nil {
@@ -99,13 +99,13 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj docum
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := checkPreconditions(t.resource, t.name, scale.Get("metadata"), obj.Get("metadata")); err != nil {
-			return document.Value{}, err
-		}
 		replicas, _ := scale.At("spec", "replicas").Int()
 		if replicas < 0 {
 			return document.Value{}, api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
 				Message: "Invalid value: must be greater than or equal to 0"}})
+		}
+		if err := checkPreconditions(t.resource, t.name, scale.Get("metadata"), obj.Get("metadata")); err != nil {
+			return document.Value{}, err
 		}
 		path := t.sub.Scale.SpecReplicas
 		obj.At(path[:len(path)-1]...).SetInt(path[len(path)-1], replicas)

@@ -241,6 +241,17 @@ func TestEventsInTwoGroups(t *testing.T) {
 	}
 }
 
+// The rules of the schema hold in whatever version an object is sent.
+func TestRulesInAnotherVersion(t *testing.T) {
+	h := startServer(t, nil)
+	levels := "/apis/flowcontrol.apiserver.k8s.io/v1beta1/prioritylevelconfigurations"
+	h.run(t, []step{
+		{"create", "POST", levels, "", `{"metadata":{"name":"a"},"spec":{"type":"Limited","limited":{"assuredConcurrencyShares":-1,"limitResponse":{"type":"Reject"}}}}`, 422, "spec.limited.assuredConcurrencyShares"},
+		{"right", "POST", levels, "", `{"metadata":{"name":"a"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}}`, 201, ""},
+		{"update", "PATCH", levels + "/a", mergePatch, `{"spec":{"limited":{"assuredConcurrencyShares":-1}}}`, 422, "spec.limited.assuredConcurrencyShares"},
+	})
+}
+
 // What is off is not found, not discovered and not described, but objects can
 // still be stored as it.
 func TestVersionsThatAreOff(t *testing.T) {

@@ -31,7 +31,7 @@ func ToStorage(res *api.Resource, obj document.Value) (*document.Document, error
 		if err != nil {
 			return nil, err
 		}
-		return document.ReadStored(to.GV.Table, to.Type, text)
+		return document.ReadCanonical(to.GV.Table, to.Type, text)
 	}
 	return follow(&res.Conversion.ToStorage, obj, to), nil
 }

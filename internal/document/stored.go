@@ -10,6 +10,15 @@ import (
 // damaged has no children then. The document refers to data, which must not
 // change until its Release. Errors are *SyntaxError and *LimitError.
 func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
+	return readCanonical(t, typ, data, stored)
+}
+
+// ReadCanonical is ReadStored for bytes that have not been validated.
+func ReadCanonical(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
+	return readCanonical(t, typ, data, 0)
+}
+
+func readCanonical(t *schema.Table, typ schema.Ref, data []byte, flags uint8) (*Document, error) {
 	if len(data) > maxText {
 		return nil, &LimitError{"bytes", maxText}
 	}
@@ -19,7 +28,7 @@ func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error)
 	d := open(t, data)
 	d.nodes[1].typ = typ
 	if last := len(data) - 1; last > 1 && (data[0] == '{' && data[last] == '}' || data[0] == '[' && data[last] == ']') {
-		d.fold(1, data[0], 0, uint32(len(data)), stored)
+		d.fold(1, data[0], 0, uint32(len(data)), flags)
 		return d, nil
 	}
 	r := reader{d: d, table: t, buf: data}

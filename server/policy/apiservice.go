@@ -26,11 +26,17 @@ func (Policy) ValidateAPIService(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	group, version := spec.Get("group"), spec.Get("version")
-	if want := version.Text() + "." + group.Text(); !obj.At("metadata", "name").Equals(want) {
-		c.invalidText("metadata.name", obj.At("metadata", "name").Text(), "must be `spec.version+\".\"+spec.group`: "+strconv.Quote(want))
+	name := obj.At("metadata", "name").Text()
+	if want := version.Text() + "." + group.Text(); name != "" && name != want {
+		c.invalidText("metadata.name", name, "must be `spec.version+\".\"+spec.group`: "+strconv.Quote(want))
 	}
 	if !isEmpty(group) {
 		c.format(group, "dns1123-subdomain")
+	} else if !version.Equals("v1") {
+		c.required(member(spec, "group"), "only v1 may have an empty group")
+	}
+	for _, condition := range obj.At("status", "conditions").Elements() {
+		c.oneOf(condition, "status", "True", "False", "Unknown")
 	}
 	for _, problem := range document.CheckFormat("dns1035-label", version.Text()) {
 		c.invalidText("spec.version", version.Text(), problem)

@@ -75,7 +75,8 @@ func (c *causes) signingSpec(spec document.Value) {
 	for _, usage := range usages.Elements() {
 		if !slices.Contains(keyUsages, usage.Text()) {
 			c.notSupported(usage, keyUsages...)
-		} else if !seen.add(usage.Text()) {
+		}
+		if !seen.add(usage.Text()) {
 			c.duplicate(usage)
 		}
 	}

@@ -82,7 +82,7 @@ func established(obj document.Value) bool {
 
 func (c *causes) definitionName(obj document.Value) {
 	name := obj.At("metadata", "name")
-	if !name.Equals(obj.At("spec", "names", "plural").Text() + "." + obj.At("spec", "group").Text()) {
+	if !isEmpty(name) && !name.Equals(obj.At("spec", "names", "plural").Text()+"."+obj.At("spec", "group").Text()) {
 		c.invalidText("metadata.name", name.Text(), "must be spec.names.plural+\".\"+spec.group")
 	}
 }

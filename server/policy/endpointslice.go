@@ -21,11 +21,13 @@ const (
 // CreateEndpointSlice drops what has fields of its own in this version.
 func (Policy) CreateEndpointSlice(obj document.Value) { dropTopology(obj) }
 
-// UpdateEndpointSlice does so too, unless the endpoints stay as they are. Other
-// labels are a new generation: they say what service the slice is of.
+// UpdateEndpointSlice does so too, unless the endpoints stay as they are. That they
+// were to change is a new generation, as other labels are: they say what service
+// the slice is of.
 func (Policy) UpdateEndpointSlice(obj, old document.Value) {
 	countMetadata(obj, old, "labels")
 	if !same(obj.Get("endpoints"), old.Get("endpoints")) {
+		nextGeneration(obj, old)
 		dropTopology(obj)
 	}
 }
@@ -33,15 +35,7 @@ func (Policy) UpdateEndpointSlice(obj, old document.Value) {
 // dropTopology removes the labels of endpoints that zone and nodeName replace.
 func dropTopology(obj document.Value) {
 	for _, endpoint := range obj.Get("endpoints").Elements() {
-		topology := endpoint.Get("deprecatedTopology")
-		if !isSet(topology) {
-			continue
-		}
-		topology.Remove("topology." + labelDomain + "/zone")
-		topology.Remove(labelDomain + "/hostname")
-		if isEmpty(topology) {
-			endpoint.Remove("deprecatedTopology")
-		}
+		endpoint.Remove("deprecatedTopology")
 	}
 }
 

@@ -9,6 +9,11 @@ func countMetadata(obj, old document.Value, name string) {
 	if a.Len() == 0 && b.Len() == 0 || same(a, b) {
 		return
 	}
+	nextGeneration(obj, old)
+}
+
+// nextGeneration makes the object a new generation of the old one.
+func nextGeneration(obj, old document.Value) {
 	n, _ := old.At("metadata", "generation").Int()
 	obj.SetObject("metadata").SetInt("generation", n+1)
 }

@@ -119,7 +119,7 @@ func TestEndpointSlice(t *testing.T) {
 	address := "endpoints[0].addresses[0]: Invalid"
 	runHooks(t, head, []hookCase{
 		{"names", at("IPv4", "addresses: [1.2.3.4]") + "\nports: [{port: 1}]", "ports/0", `{"name":"","protocol":"TCP","port":1}`},
-		{"topology", at("IPv4", "deprecatedTopology: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: b}"), "endpoints/0/deprecatedTopology", ""},
+		{"topology", at("IPv4", "deprecatedTopology: {a: b, topology.kubernetes.io/zone: a, kubernetes.io/hostname: b}"), "endpoints/0/deprecatedTopology", ""},
 	})
 	runCreate(t, head, []createCase{
 		{"empty", "addressType: IPv4\nendpoints: []", ""},

@@ -46,9 +46,9 @@ func (c *causes) eventSeries(series document.Value) {
 }
 
 // fixedEventFields are what an update may not change, with their names in
-// core/v1, by which errors call them.
+// core/v1, by which errors call them. A changed reason is told twice.
 var fixedEventFields = []struct{ field, name string }{
-	{"regarding", "involvedObject"}, {"reason", "reason"}, {"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
+	{"regarding", "involvedObject"}, {"reason", "reason"}, {"reason", "reason"}, {"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
 	{"related", "related"}, {"note", "message"}, {"type", "type"}, {"action", "action"}, {"deprecatedSource", "source"},
 	{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"eventTime", "eventTime"},
 }

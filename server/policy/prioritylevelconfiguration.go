@@ -59,7 +59,7 @@ func (c *causes) handSize(queuing document.Value) {
 	hand := queuing.Get("handSize")
 	cards, _ := hand.Int()
 	queues, _ := queuing.Get("queues").Int()
-	if cards < 1 || queues < 1 {
+	if cards < 1 {
 		return // the schema says so
 	}
 	if cards > queues {

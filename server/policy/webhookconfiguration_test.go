@@ -57,11 +57,14 @@ func TestAPIService(t *testing.T) {
 		{"local", "spec: {" + local + "}", ""},
 		{"remote", "spec: {" + remote + ", insecureSkipTLSVerify: true}", ""},
 		{"other name", "spec: {" + strings.Replace(local, "a.b", "a.c", 1) + "}", "metadata.name: Invalid"},
-		{"nothing", "spec: {}", "metadata.name: Invalid; spec.version: Invalid; spec.groupPriorityMinimum: Invalid; spec.versionPriority: Invalid"},
+		{"nothing", "spec: {}", "metadata.name: Invalid; spec.group: Required; spec.version: Invalid; spec.groupPriorityMinimum: Invalid; spec.versionPriority: Invalid"},
 		{"too much", "spec: {group: a.b, version: v1, groupPriorityMinimum: 20001, versionPriority: 1001}", "spec.groupPriorityMinimum: Invalid; spec.versionPriority: Invalid"},
 		{"local and insecure", "spec: {" + local + ", insecureSkipTLSVerify: true, caBundle: eA==}", "spec.caBundle: Invalid; spec.insecureSkipTLSVerify: Invalid"},
 		{"both", "spec: {" + remote + ", insecureSkipTLSVerify: true, caBundle: eA==}", "spec.insecureSkipTLSVerify: Invalid"},
 		{"no service", "spec: {" + local + ", service: {}}", "spec.service.namespace: Required; spec.service.name: Required"},
+	})
+	runStatus(t, head, []updateCase{
+		{"conditions", "spec: {" + local + "}", "spec: {" + local + "}\nstatus: {conditions: [{status: Yes and no}]}", "status.conditions[0].status: NotSupported"},
 	})
 	runHooks(t, head, []hookCase{
 		{"remote", "spec: {" + remote + "}", "status/conditions", ""},
