@@ -42,13 +42,14 @@ func (c *causes) quotaAmounts(amounts document.Value) {
 func (c *causes) quotaScopes(spec document.Value) {
 	scopes := spec.Get("scopes")
 	var seen names
+	counts := countsIn(spec.Get("hard"))
 	for _, scope := range scopes.Elements() {
 		seen.add(scope.Text())
 		if !contains(quotaScopes, scope.Text()) {
 			c.invalid(scopes, "unsupported scope")
 			continue
 		}
-		if !countsInScope(spec.Get("hard"), scope.Text()) {
+		if !counts(scope.Text()) {
 			c.invalid(scopes, "unsupported scope applied to resource")
 		}
 	}
@@ -57,14 +58,16 @@ func (c *causes) quotaScopes(spec document.Value) {
 	}
 }
 
-// countsInScope reports whether all standard amounts can be counted in a scope.
-func countsInScope(hard document.Value, scope string) bool {
+// countsIn says whether all standard amounts can be counted in a scope.
+func countsIn(hard document.Value) func(scope string) bool {
+	ofPods, pods := true, true // nothing but amounts of pods, but their number
 	for name := range hard.Members() {
-		if isQuotaResource(name) && (!contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
-			return false
+		if isQuotaResource(name) {
+			ofPods = ofPods && contains(podQuotas, name)
+			pods = pods && name == "pods"
 		}
 	}
-	return true
+	return func(scope string) bool { return ofPods && (pods || scope != "BestEffort") }
 }
 
 func conflicting(scopes names) bool {
@@ -76,10 +79,11 @@ func conflicting(scopes names) bool {
 func (c *causes) scopeSelector(spec document.Value) {
 	expressions := spec.At("scopeSelector", "matchExpressions")
 	var seen names
+	counts := countsIn(spec.Get("hard"))
 	for _, e := range expressions.Elements() {
 		scope, operator, values := e.Get("scopeName"), e.Get("operator"), e.Get("values")
 		seen.add(scope.Text())
-		if contains(quotaScopes, scope.Text()) && !countsInScope(spec.Get("hard"), scope.Text()) {
+		if contains(quotaScopes, scope.Text()) && !counts(scope.Text()) {
 			c.invalidAt(expressions.Path(), spec.Get("scopes"), "unsupported scope applied to resource")
 		}
 		if !scope.Equals("PriorityClass") && !operator.Equals("Exists") && operator.Text() != "" {
