@@ -1,4 +1,4 @@
-# Every target works on a machine with Go, git and make; test-clients needs more.
+# Every target works on a machine with Go, git and make; those that need more say so.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -46,6 +46,27 @@ build: ## Build bin/capstan
 ldflags:
 	@echo "$(LDFLAGS)"
 
+# What is released, for each of these: the binary and the list of what is in it.
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: dist
+dist: ## Build dist/: the binaries of a release, what is in them (CycloneDX), and their sums
+	rm -rf dist && mkdir dist
+	@for p in $(PLATFORMS); do \
+	  f=dist/capstan-$${p/\//-}; echo "== $$f"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} go build $(BUILDFLAGS) -o $$f ./server/cmd/capstan; \
+	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done
+	cd dist && sha256sum * > SHA256SUMS
+
+# The second build has other paths, and nothing of the first one's cache.
+.PHONY: reproducible
+reproducible: build ## Build the commit a second time, elsewhere and from nothing, and compare
+	@case "$(VERSION)" in *-dirty) echo "commit first: the second build is made of the commit"; exit 1;; esac
+	@dir=$$(mktemp -d); trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT; \
+	git archive HEAD | tar -x -C "$$dir"; \
+	GOCACHE="$$dir/.cache" $(MAKE) -s -C "$$dir" build VERSION=$(VERSION) COMMIT=$(COMMIT) COMMIT_TIME=$(COMMIT_TIME); \
+	sha256sum $(BIN) "$$dir/$(BIN)"; cmp $(BIN) "$$dir/$(BIN)"
+
 .PHONY: run
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
@@ -89,6 +110,13 @@ lint: $(TOOLS)/staticcheck ## Check formatting, vet, staticcheck and the house r
 
 $(TOOLS)/staticcheck: internal/tools/go.mod
 	go -C internal/tools build -o $@ honnef.co/go/tools/cmd/staticcheck
+
+$(TOOLS)/govulncheck: internal/tools/go.mod
+	go -C internal/tools build -o $@ golang.org/x/vuln/cmd/govulncheck
+
+.PHONY: vulncheck
+vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can reach (asks vuln.go.dev)
+	$(TOOLS)/govulncheck ./...
 
 .PHONY: compat
 compat: ## Compare the documents with openapi/released and list breaking changes

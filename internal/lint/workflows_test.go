@@ -1,0 +1,132 @@
+package lint
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// workflow is as much of a workflow of GitHub Actions as the rules are about.
+type workflow struct {
+	Permissions *map[string]string `json:"permissions"`
+	Jobs        map[string]struct {
+		Timeout int `json:"timeout-minutes"`
+		Steps   []struct {
+			Uses string         `json:"uses"`
+			Run  string         `json:"run"`
+			With map[string]any `json:"with"`
+		} `json:"steps"`
+	} `json:"jobs"`
+}
+
+var (
+	pinned     = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
+	pinComment = regexp.MustCompile(`uses: \S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	target     = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+	makeCall   = regexp.MustCompile(`\bmake((?: +[\w-]+)+)`)
+)
+
+// makeTargets are the targets that people run.
+func makeTargets(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, m := range target.FindAllStringSubmatch(string(text), -1) {
+		all[m[1]] = true
+	}
+	return all
+}
+
+// checkCalls finds calls of make for what is no target. A word after make is one,
+// unless it sets a variable.
+func checkCalls(t *testing.T, where, text string, targets map[string]bool) (calls int) {
+	t.Helper()
+	for _, m := range makeCall.FindAllStringSubmatch(text, -1) {
+		for name := range strings.FieldsSeq(m[1]) {
+			if strings.ToLower(name) != name || strings.HasPrefix(name, "-") {
+				continue
+			}
+			calls++
+			if !targets[name] {
+				t.Errorf("%s: make %s: the Makefile has no such target", where, name)
+			}
+		}
+	}
+	return calls
+}
+
+// TestWorkflows: what runs at GitHub is pinned by hash, may do no more than it says,
+// ends, and runs the targets that people run.
+func TestWorkflows(t *testing.T) {
+	targets := makeTargets(t)
+	files, err := filepath.Glob(filepath.Join("..", "..", ".github", "workflows", "*.y*ml"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("workflows %v, error %v", files, err)
+	}
+	for _, path := range files {
+		name := filepath.Base(path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(text, &w); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "uses:") && !pinComment.MatchString(strings.TrimRight(line, "\n")) {
+				t.Errorf("%s: %q: pin the action by the hash of a commit, and name its release in a comment: # v1.2.3", name, strings.TrimSpace(line))
+			}
+		}
+		if w.Permissions == nil || len(w.Jobs) == 0 {
+			t.Errorf("%s: say permissions at the top, and have jobs", name)
+			continue
+		}
+		for permission, level := range *w.Permissions {
+			if level != "read" {
+				t.Errorf("%s: %s: %s at the top is for all jobs; give it to the job that needs it", name, permission, level)
+			}
+		}
+		calls := 0
+		for job, j := range w.Jobs {
+			if j.Timeout == 0 {
+				t.Errorf("%s: %s: set timeout-minutes", name, job)
+			}
+			for _, s := range j.Steps {
+				if s.Uses != "" && !pinned.MatchString(s.Uses) {
+					t.Errorf("%s: %s: %s is not pinned by a hash", name, job, s.Uses)
+				}
+				if strings.HasPrefix(s.Uses, "actions/checkout@") && s.With["persist-credentials"] != false {
+					t.Errorf("%s: %s: the code that is checked out does not need the token: persist-credentials: false", name, job)
+				}
+				if strings.Contains(s.Run, "${{") && !strings.HasPrefix(s.Run, "make ") {
+					t.Errorf("%s: %s: give %q its values by the environment", name, job, s.Run)
+				}
+				calls += checkCalls(t, name+": "+job, s.Run, targets)
+			}
+		}
+		if calls == 0 {
+			t.Errorf("%s runs no target of the Makefile", name)
+		}
+	}
+	script, err := os.ReadFile(filepath.Join("..", "..", ".ci", "run"))
+	if err != nil || checkCalls(t, ".ci/run", string(script), targets) < 3 {
+		t.Errorf(".ci/run runs too little: %v", err)
+	}
+	var updates map[string]any
+	text, err := os.ReadFile(filepath.Join("..", "..", ".github", "dependabot.yml"))
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &updates)
+	}
+	if err != nil || updates["version"] != 2.0 {
+		t.Errorf("dependabot.yml: %v", err)
+	}
+}
