@@ -222,7 +222,7 @@ func (o *oracle) schema(s *schema.Schema, dir string) any {
 			out[name] = v
 		}
 	}
-	set("enum", s.Enum != nil, s.Enum)
+	set("enum", s.Enum != nil && !s.OpenEnum, s.Enum)
 	set("pattern", s.Pattern != "", s.Pattern)
 	set("format", s.FormatCheck != "", "x-"+s.FormatCheck)
 	set("minimum", s.Minimum != nil, s.Minimum)
@@ -332,11 +332,35 @@ func (o *oracle) object(out object, s *schema.Schema, dir string) {
 		properties[p.Name] = value
 	}
 	out["type"], out["properties"], out["required"] = "object", properties, required
+	if len(s.OneOf) > 0 && !o.form {
+		out["allOf"] = oneOf(s)
+	}
+}
+
+// oneOf says which members exclude each other, and that one of them is needed.
+func oneOf(s *schema.Schema) []any {
+	var all, some []any
+	set := func(name string) object {
+		return object{"required": []string{name}, "properties": object{name: object{"type": "object"}}}
+	}
+	for i, text := range s.OneOf {
+		name, as, found := strings.Cut(text, ":")
+		some = append(some, set(name))
+		for _, before := range s.OneOf[:i] {
+			if before, _, _ = strings.Cut(before, ":"); as != "" || !found {
+				all = append(all, object{"not": object{"allOf": []any{set(before), set(name)}}})
+			}
+		}
+	}
+	if s.OneNeeded {
+		all = append(all, object{"anyOf": some})
+	}
+	return all
 }
 
 func enforced(s *schema.Schema, p *schema.Property) bool {
-	if e := p.Schema.EnforceRequired; e != nil {
-		return *e
+	if e := p.Schema.EnforceRequired; e != "" {
+		return e != "false"
 	}
 	return slices.Contains(s.Required, p.Name)
 }

@@ -23,10 +23,9 @@ const (
 // deleteOptions are the options of a delete, from the body and the query.
 type deleteOptions struct {
 	dryRun      bool
-	grace       *int64  // seconds
-	propagation string  // "", Orphan, Background, Foreground
-	uid, rv     *string // preconditions; nil for none
-	cascade     bool    // orphanDependents=false, to which an object that is not gone at once answers 202
+	grace       *int64 // seconds
+	propagation string // "", Orphan, Background, Foreground
+	uid, rv     string // preconditions; "" for none
 }
 
 // delete is DELETE on an object.
@@ -36,7 +35,9 @@ func (s *Server) delete(r *request) error {
 		return err
 	}
 	t := r.target
-	opts.warn(r)
+	if opts.propagation == "" && t.resource.GV.Group == "batch" && t.resource.Plural == "jobs" {
+		r.warn("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+	}
 	if s.isNamespace(t.resource) && slices.Contains(systemNamespaces, t.name) && t.name != "kube-node-lease" {
 		return api.Forbidden(t.resource.GroupResource(), t.name, "this namespace may not be deleted")
 	}
@@ -47,26 +48,13 @@ func (s *Server) delete(r *request) error {
 	if gone && !t.resource.Storage().DeleteReturnsObject {
 		return s.respondStatus(r, http.StatusOK, deletedStatus(t, entry))
 	}
-	code := http.StatusOK
-	if !gone && opts.cascade {
-		code = http.StatusAccepted
-	}
-	return s.respondEntry(r, code, entry)
-}
-
-// warn tells who deletes jobs, and does not say what shall become of their pods.
-func (o *deleteOptions) warn(r *request) {
-	res := r.target.resource
-	if o.propagation == "" && res.GV.Group == "batch" && res.Plural == "jobs" {
-		r.warn("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
-	}
+	return s.respondEntry(r, http.StatusOK, entry)
 }
 
 // deleteObject removes an object or, where finalizers or a grace period say so,
-// marks it as terminating. gone reports which; entry is the last state, with the
-// resourceVersion that the object had.
+// marks it as terminating. gone reports which; entry is the last state.
 func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
-	var last store.Entry
+	var dry store.Entry
 	key := keyOf(res, namespace, name)
 	if s.isNamespace(res) {
 		lock := s.births.lock(name)
@@ -89,31 +77,29 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		}
 		write, err := s.deletion(row, obj, current, opts)
 		gone = write.Op == store.OpDelete
-		if err == nil && (opts.dryRun || gone && row.DeleteReturnsObject && !row.Graceful) {
-			last = notStored(key, obj, current)
-		}
 		if err == nil && opts.dryRun {
-			err = errDryRun
+			dry, err = notStored(key, obj, current), errDryRun
 		}
 		return write, err
 	})
-	if errors.Is(err, errDryRun) || err == nil && last.Key != "" {
-		return last, gone, nil
+	if errors.Is(err, errDryRun) {
+		return dry, gone, nil
 	}
 	return entry, gone, err
 }
 
 // check compares the preconditions.
 func (o *deleteOptions) check(res *api.Resource, name string, meta document.Value) error {
-	conflict := func(what, asked, have, why string) error {
-		return api.Conflict(api.GroupResource{Resource: res.Kind, Group: res.GV.Group}, name,
-			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
+	conflict := func(what, asked, have string) error {
+		e := api.Conflict(res.GroupResource(), name, "Precondition failed: "+what+" in precondition: "+asked+", "+what+" in object meta: "+have)
+		e.Kind, e.Group = res.Kind, ""
+		return e
 	}
-	if have := meta.Get("uid").Text(); o.uid != nil && *o.uid != have {
-		return conflict("UID", *o.uid, have, "deleted and then recreated")
+	if have := meta.Get("uid").Text(); o.uid != "" && o.uid != have {
+		return conflict("UID", o.uid, have)
 	}
-	if have := meta.Get("resourceVersion").Text(); o.rv != nil && *o.rv != have {
-		return conflict("ResourceVersion", *o.rv, have, "modified")
+	if have := meta.Get("resourceVersion").Text(); o.rv != "" && o.rv != have {
+		return conflict("ResourceVersion", o.rv, have)
 	}
 	return nil
 }
@@ -288,16 +274,11 @@ func setPropagation(meta document.Value, policy string) bool {
 // deleteCollection is DELETE on a collection: every object that the selectors
 // match, one by one.
 func (s *Server) deleteCollection(r *request) error {
-	which, err := r.listOptions()
-	if err != nil {
-		return err
-	}
 	opts, err := s.readDeleteOptions(r)
 	if err != nil {
 		return err
 	}
-	opts.warn(r)
-	list, err := s.openList(r, which)
+	list, err := s.openList(r)
 	if err != nil {
 		return err
 	}
@@ -338,46 +319,26 @@ func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 		if o.grace, err = r.query.integer("gracePeriodSeconds"); err != nil {
 			return o, err
 		}
-		causes = o.ask(&r.query)
+		o.propagation = r.query.get("propagationPolicy")
+		if r.query.has("orphanDependents") {
+			causes = o.orphan(r.query.flag("orphanDependents"), causes)
+		}
 	}
 	dry, causes := r.query.dryRun(causes)
 	o.dryRun = o.dryRun || dry
+	switch o.propagation {
+	case "", "Orphan", "Background", "Foreground":
+	default:
+		causes = append(causes, notSupported("propagationPolicy", o.propagation, "Foreground", "Background", "Orphan"))
+	}
 	if len(causes) > 0 {
 		return o, invalidOptions("DeleteOptions", causes)
 	}
 	return o, nil
 }
 
-// ask takes the options from a query, but for the grace period and the dry run.
-func (o *deleteOptions) ask(q *query) (causes []schema.Cause) {
-	if q.has("propagationPolicy") {
-		causes = o.propagate(q.get("propagationPolicy"), causes)
-	}
-	if q.has("orphanDependents") {
-		causes = o.orphan(q.flag("orphanDependents"), causes)
-	}
-	if uid := q.get("uid"); uid != "" {
-		o.uid = &uid
-	}
-	if rv := q.get("resourceVersion"); rv != "" {
-		o.rv = &rv
-	}
-	return causes
-}
-
-// propagate reads the propagation policy.
-func (o *deleteOptions) propagate(policy string, causes []schema.Cause) []schema.Cause {
-	o.propagation = policy
-	switch policy {
-	case "Orphan", "Background", "Foreground":
-		return causes
-	}
-	return append(causes, notSupported("propagationPolicy", policy, "Foreground", "Background", "Orphan", "nil"))
-}
-
 // orphan reads the older spelling of the propagation policy.
 func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
-	o.cascade = !on
 	if o.propagation != "" {
 		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "propagationPolicy",
 			Message: "Invalid value: \"" + o.propagation + "\": orphanDependents and deletionPropagation cannot be both set"})
@@ -410,9 +371,7 @@ func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
 	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
 		o.grace = &n
 	}
-	if v := obj.Get("propagationPolicy"); v.Exists() {
-		causes = o.propagate(v.Text(), causes)
-	}
+	o.propagation = obj.Get("propagationPolicy").Text()
 	if v := obj.Get("orphanDependents"); v.Exists() {
 		causes = o.orphan(v.Bool(), causes)
 	}
@@ -423,18 +382,8 @@ func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
 			causes = append(causes, notSupported("dryRun", v.Text(), "All"))
 		}
 	}
-	o.uid, o.rv = textAt(obj, "preconditions", "uid"), textAt(obj, "preconditions", "resourceVersion")
+	o.uid, o.rv = obj.At("preconditions", "uid").Text(), obj.At("preconditions", "resourceVersion").Text()
 	return causes
-}
-
-// textAt is the text at a path, nil where there is none.
-func textAt(obj document.Value, path ...string) *string {
-	v := obj.At(path...)
-	if !v.Exists() {
-		return nil
-	}
-	text := v.Text()
-	return &text
 }
 
 // decodeOptions decodes an options object, which may name any group version

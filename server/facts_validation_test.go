@@ -106,6 +106,9 @@ func (r factRow) names(field string) bool {
 		if r["rule"] == "unique" && strings.HasPrefix(field, p) {
 			return true // the key of an element that is there twice
 		}
+		if r["rule"] == "http-header-name" && strings.HasPrefix(p, field+"[]") {
+			return true // headers are refused at their list
+		}
 		if field == p || field == inside || field == "*" || strings.HasSuffix(r["condition"], "={}") && strings.HasPrefix(field, p+".") {
 			return true
 		}

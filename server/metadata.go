@@ -108,34 +108,57 @@ func (t *target) checks() api.Checks {
 // update is told everything as often as 1.25 tells it; what is wrong with the
 // state of a part is wrong with its change as well.
 func validateMetadata(res *api.Resource, checks api.Checks, meta, old document.Value) []schema.Cause {
-	var state, change causes
-	name := meta.Get("name").Text()
-	if prefix := meta.Get("generateName").Text(); prefix != "" && !old.Exists() {
-		state.format("metadata.generateName", res.NameFormat, prefix, strings.TrimRight(prefix, "-"))
-	}
-	if name == "" {
-		state.add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
-	} else if !old.Exists() {
-		state.format("metadata.name", res.NameFormat, name, name)
-	}
+	var state, change, names, standard causes
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
 		state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
 	}
 	state.descriptions(meta)
 	state.finalizers(meta)
+	names.names(res.NameFormat, meta)
+	standard.standardFinalizers(meta)
 	if !old.Exists() {
-		return state
+		return slices.Concat(names, state, standard)
 	}
 	change.addedFinalizers(meta, old)
+	change.fixed(meta, old)
 	change.descriptions(meta)
-	all := slices.Concat(state, change)
+	var all causes
+	all.names("path-segment", meta)
+	all = slices.Concat(all, state, change)
 	for range checks.Changes {
-		all = append(all, change...)
+		all = slices.Concat(all, change, standard)
 	}
 	for range checks.Metadata {
-		all = append(all, state...)
+		all = slices.Concat(all, names, state, standard)
 	}
 	return all
+}
+
+// names checks the name of an object, and what it is generated from, by a rule.
+func (c *causes) names(rule string, meta document.Value) {
+	prefix, name := meta.Get("generateName").Text(), meta.Get("name").Text()
+	switch {
+	case prefix == "":
+	case rule == "path-segment":
+		if strings.ContainsAny(prefix, "/%") {
+			c.add(schema.CauseInvalid, "metadata.generateName", "Invalid value: "+strconv.Quote(prefix)+": may not contain '/' or '%'")
+		}
+	default:
+		c.format("metadata.generateName", rule, prefix, maskDash(prefix))
+	}
+	if name == "" {
+		c.add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
+	} else {
+		c.format("metadata.name", rule, name, name)
+	}
+}
+
+// maskDash makes a prefix of names that may end in a dash look like a name.
+func maskDash(prefix string) string {
+	if n := len(prefix); n > 1 && prefix[n-1] == '-' {
+		return prefix[:n-2] + "a"
+	}
+	return prefix
 }
 
 type causes []schema.Cause
@@ -180,14 +203,22 @@ func (c *causes) annotations(annotations document.Value) {
 	}
 }
 
+// owners checks the references to owners, which are all reported at the list.
 func (c *causes) owners(owners document.Value) {
+	const list = "metadata.ownerReferences"
 	controller := ""
-	for i, owner := range owners.Elements() {
-		field := fmt.Sprintf("metadata.ownerReferences[%d]", i)
-		for _, name := range []string{"apiVersion", "kind", "name", "uid"} {
+	for _, owner := range owners.Elements() {
+		version := owner.Get("apiVersion").Text()
+		if version == "" || strings.HasSuffix(version, "/") || strings.Count(version, "/") > 1 {
+			c.add(schema.CauseInvalid, list+".apiVersion", "Invalid value: "+strconv.Quote(version)+": version must not be empty")
+		}
+		for _, name := range []string{"kind", "name", "uid"} {
 			if owner.Get(name).Text() == "" {
-				c.add(schema.CauseInvalid, field+"."+name, "Invalid value: \"\": "+name+" must not be empty")
+				c.add(schema.CauseInvalid, list+"."+name, "Invalid value: \"\": "+name+" must not be empty")
 			}
+		}
+		if version == "v1" && owner.Get("kind").Equals("Event") {
+			c.add(schema.CauseInvalid, list, "Invalid value: an Event is disallowed from being an owner")
 		}
 		if !owner.Get("controller").Bool() {
 			continue
@@ -195,7 +226,7 @@ func (c *causes) owners(owners document.Value) {
 		if name := owner.Get("name").Text(); controller == "" {
 			controller = name
 		} else {
-			c.add(schema.CauseInvalid, "metadata.ownerReferences",
+			c.add(schema.CauseInvalid, list,
 				fmt.Sprintf("Invalid value: Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, name))
 		}
 	}
@@ -208,12 +239,18 @@ func (c *causes) finalizers(meta document.Value) {
 		orphan = orphan || text == finalizerOrphan
 		foreground = foreground || text == finalizerForeground
 		c.format("metadata.finalizers", "qualified-name", text, text)
-		if !strings.Contains(text, "/") && !builtInFinalizers[text] {
-			c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
-		}
 	}
 	if orphan && foreground {
 		c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: finalizer orphan and foregroundDeletion cannot be both set")
+	}
+}
+
+// standardFinalizers checks that finalizers without a domain are known.
+func (c *causes) standardFinalizers(meta document.Value) {
+	for i, f := range meta.Get("finalizers").Elements() {
+		if text := f.Text(); !strings.Contains(text, "/") && !builtInFinalizers[text] {
+			c.add(schema.CauseInvalid, fmt.Sprintf("metadata.finalizers[%d]", i), "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
+		}
 	}
 }
 
@@ -225,6 +262,16 @@ func (c *causes) addedFinalizers(meta, old document.Value) {
 	for _, f := range meta.Get("finalizers").Elements() {
 		if text := f.Text(); !holds(old.Get("finalizers"), text) {
 			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
+			return
+		}
+	}
+}
+
+// fixed checks what an update may not say otherwise than the object does.
+func (c *causes) fixed(meta, old document.Value) {
+	for _, name := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds"} {
+		if v := meta.Get(name); v.Exists() && !v.IsNull() && !document.Equal(v, old.Get(name)) {
+			c.add(schema.CauseInvalid, "metadata."+name, "Invalid value: "+string(v.AppendJSON(nil))+": field is immutable")
 		}
 	}
 }

@@ -60,12 +60,8 @@ func (s *Server) handle(r *request) error {
 		return shuttingDown()
 	}
 	if r.mayWait() {
-		limit, err := r.timeLimit(s.cfg.RequestTimeout)
-		if err != nil {
-			return err
-		}
 		var cancel context.CancelFunc
-		r.ctx, cancel = context.WithTimeout(r.ctx, limit)
+		r.ctx, cancel = context.WithTimeout(r.ctx, s.cfg.RequestTimeout)
 		defer cancel()
 	}
 
@@ -114,21 +110,17 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	if v, err = s.dispatch(r); err != nil {
 		return nil, err
 	}
-	if err := r.query.check(); err != nil {
-		return nil, err
-	}
-	if err := r.patchable(); err != nil {
-		return nil, err
-	}
-	err = r.negotiate()
-	if text := r.target.deprecation(); text != "" && r.accept.Format != 0 {
+	if text := r.target.deprecation(); text != "" {
 		r.warn(text)
 		s.metrics.useDeprecated(&r.figures)
 	}
-	if err == nil {
-		err = r.fits()
+	if err := r.query.check(); err != nil {
+		return nil, err
 	}
-	return v, err
+	if err := r.negotiate(); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // dispatch says which function a request ends in, or 404 or 405.

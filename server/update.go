@@ -233,12 +233,18 @@ func checkPreconditions(res *api.Resource, name string, meta, old document.Value
 func prepareUpdate(t target, obj, old document.Value) {
 	res := t.resource
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
-	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink", "generateName"} {
+	for _, field := range []string{"uid", "creationTimestamp", "generation", "selfLink"} {
 		if v := oldMeta.Get(field); v.Exists() {
 			meta.Put(field, v)
 		} else {
 			meta.Remove(field)
 		}
+	}
+	if v := oldMeta.Get("deletionTimestamp"); v.Exists() {
+		meta.Put("deletionTimestamp", v)
+	}
+	if v := oldMeta.Get("deletionGracePeriodSeconds"); v.Exists() && !meta.Get("deletionGracePeriodSeconds").Exists() {
+		meta.Put("deletionGracePeriodSeconds", v)
 	}
 	status := t.writesStatus()
 	finalize := t.sub != nil && t.sub.Name == "finalize"

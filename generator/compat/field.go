@@ -104,8 +104,8 @@ func property(s *schema.Schema, name string) *schema.Property {
 
 // required reports whether the server refuses objects without the field.
 func required(s *schema.Schema, p *schema.Property) bool {
-	if p.Schema.EnforceRequired != nil {
-		return *p.Schema.EnforceRequired
+	if p.Schema.EnforceRequired != "" {
+		return p.Schema.EnforceRequired != "false"
 	}
 	return slices.Contains(s.Required, p.Name)
 }

@@ -89,6 +89,9 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 	if t.Rules != nil {
 		l.add("Rules", rulesLiteral(t.Rules), false)
 	}
+	if one := t.OneOf; one != nil {
+		l.add("OneOf", fmt.Sprintf("&schema.OneOf{Fields: %#v, Names: %#v, What: %q, Required: %t}", one.Fields, one.Names, one.What, one.Required), false)
+	}
 	if t.Fields != nil {
 		l.add("Fields", "[]schema.Field{\n", false)
 		for j := range t.Fields {
@@ -115,6 +118,9 @@ func writeField(b *bytes.Buffer, f *schema.Field) {
 	l.add("Default", strconv.Quote(f.Default), f.Default == "")
 	l.add("Gate", strconv.Quote(f.Gate), f.Gate == "")
 	l.add("GateValue", strconv.Quote(f.GateValue), f.GateValue == "")
+	l.add("ByRules", "true", !f.ByRules)
+	l.add("CauseName", strconv.Quote(f.CauseName), f.CauseName == "")
+	l.add("CauseList", "true", !f.CauseList)
 	b.WriteString("},\n")
 }
 

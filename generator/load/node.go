@@ -206,6 +206,15 @@ func (r *reader) optionalBool(to **bool) func(node) {
 	}
 }
 
+// not reads the opposite of a boolean.
+func (r *reader) not(to *bool) func(node) {
+	return func(n node) {
+		var yes bool
+		r.boolean(&yes)(n)
+		*to = !yes
+	}
+}
+
 func (r *reader) integer(to *int) func(node) {
 	return func(n node) {
 		v, err := strconv.Atoi(n.Value)

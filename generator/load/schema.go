@@ -101,11 +101,17 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list", "object-or-list", "object-or-boolean", "object-or-strings"),
 		"x-cluster-objects":                 r.text(&s.Objects),
 		"x-cluster-format":                  r.word(&s.FormatCheck, "named check", document.Formats()...),
-		"x-cluster-validate-required":       r.optionalBool(&s.EnforceRequired),
 		"x-cluster-validate":                r.optionalBool(&s.Validate),
 		"x-cluster-cause":                   r.words(&s.Cause, "form of a cause", "invalid", "parent"),
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
 		"x-cluster-gate-value":              r.text(&s.GateValue),
+		"x-cluster-validate-required":       r.word(&s.EnforceRequired, "answer", "true", "false", "by-rules"),
+		"x-cluster-validate-enum":           r.not(&s.OpenEnum),
+		"x-cluster-one-of":                  r.texts(&s.OneOf),
+		"x-cluster-one-of-what":             r.text(&s.OneOfAs),
+		"x-cluster-one-of-required":         r.boolean(&s.OneNeeded),
+		"x-cluster-cause-name":              r.text(&s.CauseName),
+		"x-cluster-cause-index":             r.not(&s.CauseList),
 	}
 }
 

@@ -123,9 +123,9 @@ func TestDecode(t *testing.T) {
 		{"int or string", `{"port":-0,"target":"25%"}`, []string{`port:0`, `target:"25%"`}},
 		{"quantities", `{"cpu":"1000m","mem":1.5,"limits":{"a":"0.5","b":"1024Ki","c":"1e3","d":2,"e":"1Gi","f":" 7 "}}`,
 			[]string{`cpu:"1"`, `mem:"1500m"`, `limits:{"a":"500m","b":"1Mi","c":"1e3","d":"2","e":"1Gi","f":"7"}`}},
-		{"times", `{"at":"2022-01-02T03:04:05.9+01:00","since":"2022-01-02T03:04:05Z","micro":"2022-01-02T03:04:05.5Z"}`,
+		{"times", `{"at":"2022-01-02T03:04:05.9+01:00","since":"2022-01-02T03:04:05Z","micro":"2022-01-02T04:04:05.500000+01:00"}`,
 			[]string{`at:"2022-01-02T02:04:05Z"`, `since:"2022-01-02T03:04:05Z"`, `micro:"2022-01-02T03:04:05.500000Z"`}},
-		{"zero times are nothing", `{"at":"0001-01-01T00:00:00Z","since":"0001-01-01T00:00:00.1Z","micro":"0001-01-01T00:00:00Z"}`, nil},
+		{"zero times are nothing", `{"at":"0001-01-01T00:00:00Z","since":"0001-01-01T00:00:00.1Z","micro":"0001-01-01T00:00:00.000000Z"}`, nil},
 		{"durations", `{"wait":"90s"}`, []string{`wait:"1m30s"`}},
 		{"bytes", `{"data":"aGk=","blobs":{"a":"aG\nk=","b":"aGl=","c":""}}`, []string{`data:"aGk="`, `blobs:{"a":"aGk=","b":"aGk=","c":""}`}},
 

@@ -44,7 +44,7 @@ func TestManyLookups(t *testing.T) {
 			}
 		}
 		check()
-		if dir := d.names[m.n]; dir == nil || dir.members == nil {
+		if d.names == nil || d.names.of(m.n).members == nil {
 			t.Error("there is no directory")
 		}
 		m.Remove("k7")

@@ -14,7 +14,7 @@ import (
 var seeds = []string{
 	`{}`, `null`, `[]`, `"x"`, ` {"a" : [1, -0, 1.5e3, true, null, "\u0041\ud800"]} `,
 	`{"name":"a","name":"b","x":{"y":[{}]},"labels":{"b":"1","a":"2","b":"3"}}`,
-	`{"cpu":"1000m","mem":1.5,"limits":{"a":"1e3"},"at":"2022-01-02T03:04:05.5+01:00","micro":"2022-01-02T03:04:05Z","wait":"90s","data":"aGl="}`,
+	`{"cpu":"1000m","mem":1.5,"limits":{"a":"1e3"},"at":"2022-01-02T03:04:05.5+01:00","micro":"2022-01-02T03:04:05.000000Z","wait":"90s","data":"aGl="}`,
 	`{"raw":{"b":1,"a":{"c":1,"c":2},"b":[{}]},"free":[null,{"a":1}],"loose":{"z":1}}`,
 	`{"parts":[{"more":[{"a":"x"}]}],"byName":{"k":{"b":""}},"inner":{},"names":[],"port":"http","ratio":-0.0}`,
 	`{"labels":{"\n":"x","\\":"y","` + "\xff" + `":"z"},"weird":{"a":"0001-01-01T00:00:00Z"}}`,
@@ -345,7 +345,9 @@ func drawValue(r *rapid.T, table *schema.Table, typ schema.Ref, depth int) any {
 		return rapid.String().Draw(r, "string")
 	case schema.Quantity:
 		return rapid.StringMatching(`[0-9]{1,5}(m|k|Mi|Gi)?`).Draw(r, "quantity")
-	case schema.Time, schema.MicroTime:
+	case schema.MicroTime:
+		return rapid.StringMatching(`20[0-9]{2}-0[1-9]-1[0-9]T1[0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}(Z|\+01:00)`).Draw(r, "micro time")
+	case schema.Time:
 		return rapid.StringMatching(`20[0-9]{2}-0[1-9]-1[0-9]T1[0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]{1,7})?(Z|\+01:00)`).Draw(r, "time")
 	case schema.Duration:
 		return rapid.StringMatching(`[0-9]{1,3}(s|m|h|ms)`).Draw(r, "duration")

@@ -41,6 +41,7 @@ func (d *Document) appendPath(dst []byte, n int32, brackets bool) []byte {
 		m := way[i]
 		p := &d.nodes[d.nodes[m].parent]
 		switch {
+		case p.kind == Array && brackets && d.listOnly(d.nodes[m].parent):
 		case p.kind == Array:
 			dst = append(dst, '[')
 			dst = strconv.AppendInt(dst, int64(d.index(m, len(way)-i)), 10)
@@ -49,11 +50,54 @@ func (d *Document) appendPath(dst []byte, n int32, brackets bool) []byte {
 			dst = append(dst, '[')
 			dst = append(dst, cut(d.name(m))...)
 			dst = append(dst, ']')
+		case brackets:
+			dst = d.appendCause(dst, m)
 		default:
 			dst = appendStep(dst, d.name(m))
 		}
 	}
 	return dst
+}
+
+// declared is the declaration of a member, nil when it has none.
+func (d *Document) declared(n int32) *schema.Field {
+	nd := &d.nodes[n]
+	if nd.field == noField || nd.parent == 0 {
+		return nil
+	}
+	if typ := d.nodes[nd.parent].typ; typ >= 0 {
+		return &d.table.Types[typ].Fields[nd.field]
+	}
+	return nil
+}
+
+// listOnly reports whether causes leave out the index of a list's elements.
+func (d *Document) listOnly(list int32) bool {
+	f := d.declared(list)
+	return f != nil && f.CauseList
+}
+
+// appendCause appends a member by the name that causes have for it.
+func (d *Document) appendCause(dst []byte, n int32) []byte {
+	f := d.declared(n)
+	if f == nil {
+		return appendStep(dst, d.name(n))
+	}
+	return appendField(dst, f)
+}
+
+// appendField appends a declared field by the name that causes have for it.
+func appendField(dst []byte, f *schema.Field) []byte {
+	if whole, ok := strings.CutPrefix(f.CauseName, "/"); ok {
+		return append(dst[:0], whole...)
+	}
+	if f.CauseName == "." {
+		return dst
+	}
+	if f.CauseName != "" {
+		return appendStep(dst, f.CauseName)
+	}
+	return appendStep(dst, f.Name)
 }
 
 func appendStep(dst []byte, name string) []byte {

@@ -10,14 +10,17 @@ const (
 	microLayout   = "2006-01-02T15:04:05.000000Z"
 )
 
-var errTime = errors.New(`want RFC 3339 like "2006-01-02T15:04:05Z"`)
+var (
+	errTime      = errors.New(`want RFC 3339 like "2006-01-02T15:04:05Z"`)
+	errMicroTime = errors.New(`want RFC 3339 with six digits of the second, like "2006-01-02T15:04:05.000000Z"`)
+)
 
 // canonicalTime gives whole seconds in UTC. The zero time is nothing.
 func canonicalTime(text []byte) ([]byte, error) {
 	if len(text) == len(secondsLayout) && isPlainTime(text) && text[19] == 'Z' {
 		return text, nil
 	}
-	return rewriteTime(text, time.Second, secondsLayout)
+	return rewriteTime(text, time.RFC3339, errTime, time.Second, secondsLayout)
 }
 
 // canonicalMicroTime gives six digits of the second in UTC.
@@ -26,13 +29,13 @@ func canonicalMicroTime(text []byte) ([]byte, error) {
 		digitsEnd(text, 20) == 26 && text[26] == 'Z' {
 		return text, nil
 	}
-	return rewriteTime(text, time.Microsecond, microLayout)
+	return rewriteTime(text, "2006-01-02T15:04:05.000000Z07:00", errMicroTime, time.Microsecond, microLayout)
 }
 
-func rewriteTime(text []byte, unit time.Duration, layout string) ([]byte, error) {
-	t, err := time.Parse(time.RFC3339, string(text))
+func rewriteTime(text []byte, from string, wrong error, unit time.Duration, layout string) ([]byte, error) {
+	t, err := time.Parse(from, string(text))
 	if err != nil {
-		return nil, errTime
+		return nil, wrong
 	}
 	t = t.UTC().Truncate(unit)
 	if t.IsZero() {

@@ -27,7 +27,7 @@ func compareUpdate(causes *[]schema.Cause, updated, old Value) {
 			if !f.Immutable {
 				compareUpdate(causes, a, b)
 			} else if !Equal(a, b) {
-				path := string(appendStep(updated.d.appendPath(nil, updated.n, true), f.Name))
+				path := string(appendField(updated.d.appendPath(nil, updated.n, true), f))
 				*causes = append(*causes, schema.Cause{Reason: schema.CauseInvalid, Field: path,
 					Message: "Invalid value: " + shown(a) + ": field is immutable"})
 			}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -62,13 +63,13 @@ func shown(v Value) string {
 	return string(text)
 }
 
-// MaxCauses bounds how many causes are collected.
-const MaxCauses = 256
+// maxCauses bounds how many causes are collected.
+const maxCauses = 256
 
 // value checks n, which was old before an update.
 func (c *checker) value(n int32, old Value) {
 	nd := &c.d.nodes[n]
-	if nd.typ < 0 || len(c.causes) >= MaxCauses || nd.flags&(stored|clean) == stored|clean {
+	if nd.typ < 0 || len(c.causes) >= maxCauses || nd.flags&(stored|clean) == stored|clean {
 		return
 	}
 	t, kind := &c.table.Types[nd.typ], nd.kind
@@ -110,12 +111,15 @@ func (c *checker) free(t *schema.Type) bool {
 
 func (c *checker) object(n int32, t *schema.Type, old Value) {
 	m := c.d.children(n)
+	var extra []uint16
+	if t.OneOf != nil {
+		extra = c.oneOf(n, t, old)
+	}
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		if m == 0 || int(c.d.nodes[m].field) != i {
-			if f.Required && !c.lacked(0, old, f.Name) {
-				path := string(appendStep(c.d.appendPath(nil, n, true), f.Name))
-				c.add(schema.CauseRequired, path, "Required value")
+			if (f.Required || f.ByRules) && !c.lacked(0, old, f.Name) {
+				c.without(string(appendField(c.d.appendPath(nil, n, true), f)), f)
 			}
 			continue
 		}
@@ -125,16 +129,78 @@ func (c *checker) object(n int32, t *schema.Type, old Value) {
 		}
 		switch {
 		case f.Unchecked:
-		case f.Required && c.missing(m):
+		case (f.Required || f.ByRules) && c.missing(m):
 			if !c.lacked(m, old, f.Name) {
-				c.add(schema.CauseRequired, c.path(m), "Required value")
+				c.without(c.path(m), f)
 			}
 		case f.Presence == schema.Always && !f.Required && c.empty(m):
+		case extra != nil && slices.Contains(extra, uint16(i)):
 		default:
 			c.value(m, before)
 		}
 		m = c.d.nodes[m].next
 	}
+}
+
+// without adds what is wrong when a field has no value.
+func (c *checker) without(path string, f *schema.Field) {
+	if f.Required {
+		c.add(schema.CauseRequired, path, "Required value")
+		return
+	}
+	t := &c.table.Types[f.Type]
+	if t.Rules == nil {
+		return
+	}
+	invalid := func(shown, problem string) { c.add(schema.CauseInvalid, path, "Invalid value: "+shown+": "+problem) }
+	switch t.Kind {
+	case schema.Integer, schema.Number, schema.IntOrString:
+		if problem := outside(t.Rules, 0); problem != "" {
+			invalid("0", problem)
+		}
+		for _, problem := range CheckFormat(t.Rules.Format, "0") {
+			invalid("0", problem)
+		}
+	case schema.String:
+		if len(t.Rules.Enum) > 0 {
+			c.unsupported(path, `""`, t.Rules)
+		}
+		for _, problem := range CheckFormat(t.Rules.Format, "") {
+			invalid(`""`, problem)
+		}
+		if re := pattern(t.Rules.Pattern); t.Rules.Pattern != "" && re != nil && !re.MatchString("") {
+			invalid(`""`, "must match the pattern "+t.Rules.Pattern)
+		}
+	}
+}
+
+// oneOf checks the members of which only one may be set, and returns those that
+// are too many.
+func (c *checker) oneOf(n int32, t *schema.Type, old Value) (extra []uint16) {
+	one, first, mark, same := t.OneOf, true, len(c.causes), c.update && old.Exists()
+	for i, field := range one.Fields {
+		m := c.d.children(n)
+		for m != 0 && c.d.nodes[m].field != field {
+			m = c.d.nodes[m].next
+		}
+		set := m != 0 && c.d.nodes[m].kind != Null
+		same = same && set == (old.Get(t.Fields[field].Name).Kind() == Object)
+		switch {
+		case !set:
+		case first || one.Names[i] == "":
+			first = false
+		default:
+			extra = append(extra, field)
+			c.add(schema.CauseForbidden, string(appendStep(c.d.appendPath(nil, n, true), one.Names[i])), "Forbidden: may not specify more than 1 "+one.What)
+		}
+	}
+	if first && one.Required {
+		c.add(schema.CauseRequired, c.path(n), "Required value: must specify a "+one.What)
+	}
+	if same { // the same were set before
+		c.causes = c.causes[:mark]
+	}
+	return extra
 }
 
 // missing reports whether a required member has no value.
@@ -205,7 +271,11 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 		r = &schema.Rules{Format: "port-name"} // the other way to name a port
 	}
 	if len(r.Enum) > 0 && !equalsAny(v, r.Enum) {
-		c.unsupported(n, r)
+		at := n
+		if r.AtParent {
+			at = c.d.nodes[n].parent
+		}
+		c.unsupported(c.path(at), c.shown(n), r)
 	}
 	if r.Pattern == "" && r.Format == "" && r.MinLength == 0 && r.MaxLength == 0 {
 		return
@@ -226,20 +296,17 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 	}
 }
 
-// unsupported adds the cause for a value that is not among those of the enum.
-func (c *checker) unsupported(n int32, r *schema.Rules) {
+// unsupported adds that a text, at path, is none of those that it can be.
+func (c *checker) unsupported(path, shown string, r *schema.Rules) {
 	quoted := make([]string, len(r.Enum))
 	for i, s := range r.Enum {
 		quoted[i] = strconv.Quote(s)
 	}
-	reason, what, at := schema.CauseNotSupported, "Unsupported value: ", n
+	reason, what := schema.CauseNotSupported, "Unsupported value: "
 	if r.Invalid {
 		reason, what = schema.CauseInvalid, "Invalid value: "
 	}
-	if r.AtParent {
-		at = c.d.nodes[n].parent
-	}
-	c.add(reason, c.path(at), what+c.shown(n)+": supported values: "+strings.Join(quoted, ", "))
+	c.add(reason, path, what+shown+": supported values: "+strings.Join(quoted, ", "))
 }
 
 func equalsAny(v Value, texts []string) bool {
@@ -252,21 +319,25 @@ func equalsAny(v Value, texts []string) bool {
 }
 
 func (c *checker) bounds(n int32, r *schema.Rules, value float64) {
+	if problem := outside(r, value); problem != "" {
+		c.invalid(n, problem)
+	}
+}
+
+// outside says how a number breaks its bounds, "" when it keeps them.
+func outside(r *schema.Rules, value float64) string {
 	number := func(f float64) string { return string(appendFloat(nil, f)) }
 	switch {
-	case !r.HasMin:
-	case r.ExclusiveMin && value <= r.Min:
-		c.invalid(n, "must be greater than "+number(r.Min))
-	case value < r.Min:
-		c.invalid(n, "must be greater than or equal to "+number(r.Min))
+	case r.HasMin && r.ExclusiveMin && value <= r.Min:
+		return "must be greater than " + number(r.Min)
+	case r.HasMin && value < r.Min:
+		return "must be greater than or equal to " + number(r.Min)
+	case r.HasMax && r.ExclusiveMax && value >= r.Max:
+		return "must be less than " + number(r.Max)
+	case r.HasMax && value > r.Max:
+		return "must be less than or equal to " + number(r.Max)
 	}
-	switch {
-	case !r.HasMax:
-	case r.ExclusiveMax && value >= r.Max:
-		c.invalid(n, "must be less than "+number(r.Max))
-	case value > r.Max:
-		c.invalid(n, "must be less than or equal to "+number(r.Max))
-	}
+	return ""
 }
 
 func (c *checker) count(n int32, r *schema.Rules, count int) {

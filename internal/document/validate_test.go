@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 const rules = `
@@ -151,6 +153,62 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestValidateCauses: documents say what causes are named, and which members exclude
+// each other.
+func TestValidateCauses(t *testing.T) {
+	table := parseTable(t, `
+type Thing
+  first Box explicit
+  second Box explicit
+  third Box explicit
+  names []Name
+  boxes []Box
+  port Port always
+  name Name always
+type Box
+  name Name always required
+scalar Name string format=dns1123-label
+scalar Port int32 format=port-number
+`)
+	root := &table.Types[table.Root("Thing")]
+	root.OneOf = &schema.OneOf{Fields: []uint16{0, 1, 2}, Names: []string{"first", "zweite", ""}, What: "box", Required: true}
+	for name, f := range map[string]func(*schema.Field){
+		"names": func(f *schema.Field) { f.CauseList = true },
+		"boxes": func(f *schema.Field) { f.CauseList, f.CauseName = true, "/elsewhere.box" },
+		"port":  func(f *schema.Field) { f.ByRules = true },
+		"name":  func(f *schema.Field) { f.ByRules, f.CauseName = true, "." },
+	} {
+		f(&root.Fields[root.Field(name)])
+	}
+	box := &table.Types[table.Root("Box")]
+	box.Fields[0].CauseName = "."
+	const port, name = "FieldValueInvalid port", "FieldValueInvalid "
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"nothing", `{}`, []string{"FieldValueRequired ", port, name}},
+		{"first", `{"first":{"name":"a"},"port":1,"name":"a"}`, nil},
+		{"several", `{"first":{"name":"a"},"second":{},"third":{"name":"a"},"port":1,"name":"a"}`, []string{"FieldValueForbidden zweite"}},
+		{"counted", `{"second":{"name":"a"},"third":{"name":"A"},"port":1,"name":"a"}`, []string{"FieldValueInvalid third"}},
+		{"lists", `{"first":{"name":"a"},"port":1,"name":"a","names":["a","B"],"boxes":[{"name":"a"},{"name":"C"}]}`,
+			[]string{"FieldValueInvalid names", "FieldValueInvalid elsewhere.box"}},
+	} {
+		d, _, err := (&Decoder{Table: table}).Decode(table.Root("Thing"), []byte(c.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, cause := range Validate(d.Root()) {
+			got = append(got, cause.Reason+" "+cause.Field)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+		d.Release()
+	}
+}
+
 // TestValidateBounded: many mistakes below long names do not make a long answer.
 func TestValidateBounded(t *testing.T) {
 	table := parseTable(t, "type Thing\n  m map:List\nscalar List []Phase maxitems=1000000\nscalar Phase string enum=a")
@@ -164,7 +222,7 @@ func TestValidateBounded(t *testing.T) {
 	for _, c := range causes {
 		size += len(c.Field) + len(c.Message)
 	}
-	if len(causes) != MaxCauses || size > 1<<20 {
+	if len(causes) != maxCauses || size > 1<<20 {
 		t.Errorf("%d causes with %d bytes", len(causes), size)
 	}
 }

@@ -199,6 +199,28 @@ func (c *compiler) object(t *Type, s *Schema, in *Named) {
 		t.Fields = append(t.Fields, c.field(p, slices.Contains(s.Required, p.Name), in))
 	}
 	t.Sorted = sortedFields(t.Fields)
+	t.OneOf = c.oneOf(t, s)
+}
+
+// oneOf compiles the members of an object of which only one may be set.
+func (c *compiler) oneOf(t *Type, s *Schema) *OneOf {
+	if len(s.OneOf) == 0 {
+		return nil
+	}
+	one := &OneOf{What: s.OneOfAs, Required: s.OneNeeded}
+	for _, text := range s.OneOf {
+		name, as, found := strings.Cut(text, ":")
+		if !found {
+			as = name
+		}
+		i := slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == name })
+		if i < 0 {
+			c.fail(s.Pos, "name a property", "x-cluster-one-of names %s, which is none of the properties", name)
+			continue
+		}
+		one.Fields, one.Names = append(one.Fields, uint16(i)), append(one.Names, as)
+	}
+	return one
 }
 
 func sortedFields(fields []Field) []uint16 {
@@ -217,12 +239,13 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	s := p.Schema
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter),
 		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default), Gate: s.FeatureGate, GateValue: s.GateValue}
-	if s.EnforceRequired != nil {
-		f.Required = *s.EnforceRequired
+	if s.EnforceRequired != "" {
+		f.Required, f.ByRules = s.EnforceRequired == "true", s.EnforceRequired == "by-rules"
 	}
 	if s.Validate != nil {
 		f.Unchecked, f.Required = !*s.Validate, f.Required && *s.Validate
 	}
+	f.CauseName, f.CauseList = s.CauseName, s.CauseList
 	switch s.Presence {
 	case "implicit":
 		f.Presence = Implicit
@@ -270,7 +293,11 @@ func (c *compiler) defaultPresence(s *Schema, in *Named, required bool) Presence
 
 // rulesOf gathers the constraints of a schema; nil when it has none.
 func rulesOf(s *Schema) *Rules {
-	r := Rules{Enum: s.Enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems,
+	enum := s.Enum
+	if s.OpenEnum {
+		enum = nil
+	}
+	r := Rules{Enum: enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems,
 		Invalid: slices.Contains(s.Cause, "invalid"), AtParent: slices.Contains(s.Cause, "parent")}
 	limit := func(has, exclusive *bool, to *float64, inclusiveAt, exclusiveAt *float64) {
 		if inclusiveAt != nil {

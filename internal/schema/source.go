@@ -67,8 +67,17 @@ type Schema struct {
 
 	// EnforceRequired is x-cluster-validate-required: whether absence on input
 	// is an error of validation (Field.Required), where that differs from being
-	// in the published required list. Nil: it does not differ.
-	EnforceRequired *bool
+	// in the published required list: "true", "false", or "by-rules"
+	// (Field.ByRules). Empty: it does not differ.
+	EnforceRequired string
+
+	OpenEnum  bool     // x-cluster-validate-enum: false, the enum is not enforced
+	OneOf     []string // x-cluster-one-of: members of which one is set
+	OneOfAs   string   // x-cluster-one-of-what: what these members are to people
+	OneNeeded bool     // x-cluster-one-of-required: none is an error
+	CauseName string   // x-cluster-cause-name
+	CauseList bool     // x-cluster-cause-index: false
+
 	// Validate is x-cluster-validate: whether what the field holds is validated.
 	// Nil: it is.
 	Validate *bool

@@ -128,6 +128,16 @@ type Type struct {
 	Fields       []Field  // Object, in canonical order
 	Sorted       []uint16 // Object: indices of Fields ordered by name, for lookup
 	Rules        *Rules   // constraints on the value itself; nil for none
+	OneOf        *OneOf   // Object: members of which only one may be set; nil for none
+}
+
+// OneOf are members of an object of which only one may be set. The first in
+// their order counts, the others are refused and not looked at any further.
+type OneOf struct {
+	Fields   []uint16 // indices of Type.Fields
+	Names    []string // what causes call them; "" for one that is counted, but never refused
+	What     string   // "volume type", for people
+	Required bool     // none set is an error
 }
 
 // Field is one member of an Object type.
@@ -138,6 +148,7 @@ type Field struct {
 	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
 	Presence  Presence
 	Required  bool // absence on input is an error (422, FieldValueRequired)
+	ByRules   bool // absence on input is checked by the rules of the type, as an empty value
 	Immutable bool // may not change after creation
 	Unchecked bool // what it holds is not validated, only decoded
 	Patch     PatchStrategy
@@ -145,6 +156,8 @@ type Field struct {
 	Default   string // canonical JSON text; "" for none
 	Gate      string // the feature without which the field is dropped; "" for none
 	GateValue string // what it is without the feature instead, where it was sent; "" to drop it
+	CauseName string // what causes call the field, where that is another name; with "/" before it a whole path
+	CauseList bool   // causes name the list where they are about an element, or its index is left out
 }
 
 // Rules are the constraints that a schema can say. Zero means not set.

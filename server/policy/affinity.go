@@ -1,6 +1,12 @@
 package policy
 
-import "github.com/capstan-dev/capstan/internal/document"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
 
 const (
 	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -29,6 +35,9 @@ func (c *causes) affinity(affinity document.Value) {
 }
 
 func (c *causes) podAffinityTerm(term document.Value) {
+	if isEmpty(term.Get("topologyKey")) {
+		c.formatText(member(term, "topologyKey"), "", "qualified-name") // the schema says that it is required
+	}
 	c.labelSelector(term.Get("labelSelector"))
 	c.labelSelector(term.Get("namespaceSelector"))
 }
@@ -40,9 +49,16 @@ func (c *causes) nodeSelector(selector document.Value) {
 	}
 }
 
+// nodeOperators are the operators of requirements on nodes.
+var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}
+
 func (c *causes) nodeSelectorTerm(term document.Value) {
 	for _, e := range term.Get("matchExpressions").Elements() {
+		if operator := e.Get("operator"); !contains(nodeOperators, operator.Text()) {
+			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
+		}
 		c.operatorValues(e)
+		c.formatText(member(e, "key"), e.Get("key").Text(), "qualified-name")
 	}
 	for _, e := range term.Get("matchFields").Elements() {
 		c.fieldRequirement(e)
@@ -79,13 +95,11 @@ func (c *causes) fieldRequirement(e document.Value) {
 		if values.Len() != 1 {
 			c.required(member(e, "values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
 		}
-	case "Exists", "DoesNotExist", "Gt", "Lt":
-		c.invalid(operator, "not a valid selector operator")
+	default:
+		c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
 	}
 	if !name.Equals("metadata.name") {
-		if name.Text() != "" {
-			c.invalid(name, "not a valid field selector key")
-		}
+		c.invalidAt(member(e, "key"), name, "not a valid field selector key")
 		return
 	}
 	for _, v := range values.Elements() {
@@ -105,8 +119,8 @@ func (c *causes) tolerations(list document.Value) {
 		}
 		switch operator.Text() {
 		case "", "Equal":
-			for _, problem := range document.CheckFormat("label-value", value.Text()) {
-				c.invalidAt(member(t, "operator"), value, problem)
+			if problems := document.CheckFormat("label-value", value.Text()); len(problems) > 0 {
+				c.invalidAt(member(t, "operator"), value, strings.Join(problems, "; "))
 			}
 		case "Exists":
 			if value.Text() != "" {
@@ -118,7 +132,18 @@ func (c *causes) tolerations(list document.Value) {
 
 // spreadConstraints checks how pods are spread over a topology.
 func (c *causes) spreadConstraints(list document.Value) {
+	if list.Len() == 0 {
+		return
+	}
+	left := map[string]int{}
 	for _, constraint := range list.Elements() {
+		left[spreadPair(constraint)]++
+	}
+	for _, constraint := range list.Elements() {
+		pair := spreadPair(constraint)
+		if left[pair]--; left[pair] > 0 { // all but the last are told
+			c.add(schema.CauseDuplicate, member(constraint, "{topologyKey, whenUnsatisfiable}"), "Duplicate value: "+strconv.Quote(pair))
+		}
 		domains := constraint.Get("minDomains")
 		if !isSet(domains) {
 			continue
@@ -130,4 +155,9 @@ func (c *causes) spreadConstraints(list document.Value) {
 			c.invalid(domains, "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+constraint.Get("whenUnsatisfiable").Text())
 		}
 	}
+}
+
+// spreadPair is what a constraint has alone among those of its pod.
+func spreadPair(constraint document.Value) string {
+	return constraint.Get("topologyKey").Text() + ", " + constraint.Get("whenUnsatisfiable").Text()
 }

@@ -42,15 +42,15 @@ func TestNode(t *testing.T) {
 		{"dual", "spec: {podCIDRs: [10.1.0.0/24, 'fd00::/64']}", ""},
 		{"same", "spec: {podCIDRs: [10.1.0.0/24, 10.1.0.0/24]}", "spec.podCIDRs: Invalid; spec.podCIDRs[1]: Duplicate"},
 		{"no range", "spec: {podCIDRs: [10.1.0.0/24, x]}", "spec.podCIDRs[1]: Invalid"},
-		{"capacity", "status: {capacity: {cpu: -1}, allocatable: {pods: 500m}}", "status.capacity[cpu]: Invalid; status.allocatable[pods]: Invalid"},
+		{"capacity", "status: {capacity: {cpu: -1}, allocatable: {pods: 500m}}", "status.capacity.cpu: Invalid; status.allocatable.pods: Invalid"},
 	})
 	set := "spec: {podCIDR: 10.1.0.0/24, providerID: a}"
 	runUpdate(t, head, []updateCase{
 		{"set", "spec: {}", set, ""},
-		{"unset range", set, "spec: {providerID: a, unschedulable: true, taints: [{key: a, effect: NoSchedule}]}", ""},
+		{"unset range", set, "spec: {providerID: a, unschedulable: true, taints: [{key: a, effect: NoSchedule}]}", "spec.podCIDRs: Forbidden"},
 		{"other range", set, "spec: {podCIDR: 10.2.0.0/24, providerID: a}", "spec.podCIDRs: Forbidden"},
 		{"provider", set, "spec: {podCIDR: 10.1.0.0/24, providerID: b}", "spec.providerID: Forbidden"},
-		{"external", set, "spec: {podCIDR: 10.1.0.0/24, providerID: a, externalID: x}", ": Forbidden"},
+		{"external", set, "spec: {podCIDR: 10.1.0.0/24, providerID: a, externalID: x}", "spec.externalID: Forbidden"},
 	})
 	info := "status: {addresses: [{type: InternalIP, address: 1.2.3.4}], nodeInfo: {osImage: os, kernelVersion: '5', containerRuntimeVersion: 'c://1'}, conditions: [{type: Ready, status: 'True'}]}"
 	runCells(t, head, []cellCase{
@@ -155,7 +155,7 @@ func TestEvent(t *testing.T) {
 		{"elsewhere", "involvedObject: {kind: Pod, name: p, namespace: b}", "involvedObject.namespace: Invalid"},
 		{"nowhere", "involvedObject: {kind: Pod, name: p}", "involvedObject.namespace: Invalid"},
 		{"modern", modern + "involvedObject: {namespace: a}\nreportingComponent: c\nreportingInstance: i\naction: A\nreason: R", ""},
-		{"bare", modern + "involvedObject: {namespace: a}", "reportingComponent: Required; reportingInstance: Required; action: Required; reason: Required"},
+		{"bare", modern + "involvedObject: {namespace: a}", "reportingComponent: Required; reportingComponent: Invalid; reportingInstance: Required; action: Required; reason: Required"},
 		{"long", modern + "involvedObject: {namespace: a}\nreportingComponent: c d\nreportingInstance: i\nreason: R\naction: " + strings.Repeat("x", 129),
 			"reportingComponent: Invalid; action: Invalid"},
 	})

@@ -42,7 +42,7 @@ func imageTag(image string) string {
 // before this one, volumes those of the pod by name.
 func (c *causes) container(container document.Value, taken *names, volumes map[string]document.Value) {
 	name := container.Get("name")
-	if !taken.add(name.Text()) && name.Text() != "" {
+	if !taken.add(name.Text()) {
 		c.duplicate(name)
 	}
 	c.containerPorts(container.Get("ports"))
@@ -93,7 +93,7 @@ var notForEphemeral = [...]string{"ports", "resources", "livenessProbe", "readin
 // it can look at.
 func (c *causes) ephemeralContainer(container document.Value, others names) {
 	for _, name := range notForEphemeral {
-		if v := container.Get(name); !isEmpty(v) {
+		if v := container.Get(name); isSet(v) && !(v.Kind() == document.Object && v.Len() == 0 && name == "resources") && !(v.Kind() == document.Array && v.Len() == 0) {
 			c.forbidden(v.Path(), "cannot be set for an Ephemeral Container")
 		}
 	}

@@ -20,9 +20,7 @@ func (Policy) ValidateEndpoints(obj, _ document.Value) []schema.Cause {
 		}
 		for _, list := range [...]document.Value{addresses, notReady} {
 			for _, address := range list.Elements() {
-				if ip := address.Get("ip"); ip.Text() != "" {
-					c.ordinaryIP(ip)
-				}
+				c.ordinaryIP(member(address, "ip"), address.Get("ip"))
 			}
 		}
 		ports := subset.Get("ports")

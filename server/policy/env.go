@@ -103,29 +103,24 @@ var (
 // resourceFieldRef checks a reference to a container's resources, at field. In
 // files it has to say which container is meant.
 func (c *causes) resourceFieldRef(field string, ref document.Value, inFile bool) {
-	if inFile && isEmpty(ref.Get("containerName")) {
-		c.required(field+".containerName", "")
-		return
-	}
 	name := ref.Get("resource").Text()
 	huge := strings.HasPrefix(name, "limits.hugepages-") || strings.HasPrefix(name, "requests.hugepages-")
-	if name != "" && !huge && !contains(shownResources, name) {
+	switch {
+	case inFile && isEmpty(ref.Get("containerName")):
+		c.required(field+".containerName", "")
+	case name == "":
+		c.required(field+".resource", "")
+	case !huge && !contains(shownResources, name):
 		c.notSupportedAt(field+".resource", ref.Get("resource"), shownResources...)
 	}
-	divisor := ref.Get("divisor").Text()
-	if divisor == "" || divisor == "0" {
+	units := sizeUnits
+	switch {
+	case strings.HasSuffix(name, "s.cpu"):
+		units = cpuUnits
+	case !huge && !contains(shownResources, name):
 		return
 	}
-	units, what := sizeUnits, "memory"
-	switch {
-	case strings.HasSuffix(name, ".cpu"):
-		units, what = cpuUnits, "cpu"
-	case strings.HasSuffix(name, ".ephemeral-storage"):
-		what = "local ephemeral storage"
-	case huge:
-		what = "hugepages"
-	}
-	if !contains(units, divisor) {
-		c.invalidText(field+".divisor", name, "only divisor's values "+strings.Join(units, ", ")+" are supported with the "+what+" resource")
+	if divisor := ref.Get("divisor"); !isZero(divisor) && !contains(units, divisor.Text()) {
+		c.invalidText(field+".divisor", name, "only the divisors "+strings.Join(units, ", ")+" are supported for this resource")
 	}
 }

@@ -32,11 +32,7 @@ func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
 	if !newStyle {
 		return c
 	}
-	if reporter := obj.Get("reportingComponent"); isEmpty(reporter) {
-		c.required("reportingComponent", "")
-	} else {
-		c.format(reporter, "qualified-name")
-	}
+	c.reporter("reportingComponent", obj.Get("reportingComponent"))
 	for _, name := range [...]string{"reportingInstance", "action", "reason"} {
 		v := obj.Get(name)
 		if isEmpty(v) {
@@ -49,6 +45,15 @@ func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
 		c.invalidText("message", "", "can have at most 1024 characters")
 	}
 	return c
+}
+
+// reporter checks who reports an event, in a field that has another name in the
+// group events.
+func (c *causes) reporter(field string, v document.Value) {
+	if isEmpty(v) {
+		c.required(field, "")
+	}
+	c.formatText(field, v.Text(), "qualified-name")
 }
 
 // firstSeen is the time when an event happened first.

@@ -45,11 +45,12 @@ func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
 	var taken names
 	for _, item := range obj.At("spec", "limits").Elements() {
 		kind := item.Get("type")
-		if name := kind.Text(); !contains(limitTypes, name) && name != "" {
-			c.format(kind, "qualified-name")
-			if !strings.Contains(name, "/") {
-				c.invalid(kind, "must be a standard limit type or fully qualified")
-			}
+		switch name, field := kind.Text(), member(item, "type"); {
+		case contains(limitTypes, name):
+		case len(document.CheckFormat("qualified-name", name)) > 0:
+			c.formatText(field, name, "qualified-name")
+		case !strings.Contains(name, "/"):
+			c.invalidText(field, name, "must be a standard limit type or fully qualified")
 		}
 		if !taken.add(kind.Text()) {
 			c.duplicate(kind)
@@ -71,9 +72,9 @@ func (c *causes) limitItem(item document.Value, kind string) {
 		}
 		for resource := range amounts.Members() {
 			if kind == "Pod" || kind == "Container" {
-				c.containerResourceName(amounts, resource)
+				c.containerResourceName(key(amounts, resource), resource)
 			} else {
-				c.resourceName(amounts, resource)
+				c.resourceName(key(amounts, resource), resource)
 			}
 			resources = append(resources, resource)
 		}

@@ -43,8 +43,11 @@ func (p Policy) UpdateNamespace(obj, old document.Value) {
 
 // ValidateNamespace checks the names of the finalizers, which are all reported
 // at the list.
-func (Policy) ValidateNamespace(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 	var c causes
+	if old.Exists() && !document.Same(obj.Get("status"), old.Get("status")) {
+		c.namespacePhase(obj)
+	}
 	list := obj.At("spec", "finalizers")
 	for _, finalizer := range list.Elements() {
 		name := finalizer.Text()
@@ -57,4 +60,15 @@ func (Policy) ValidateNamespace(obj, _ document.Value) []schema.Cause {
 		}
 	}
 	return c
+}
+
+// namespacePhase checks that a namespace is said to be terminating when it is.
+func (c *causes) namespacePhase(obj document.Value) {
+	phase, want := obj.At("status", "phase"), "Active"
+	if isSet(obj.At("metadata", "deletionTimestamp")) {
+		want = "Terminating"
+	}
+	if !phase.Equals(want) {
+		c.invalidAt("status.Phase", phase, "may only be "+want)
+	}
 }

@@ -33,44 +33,66 @@ func (Policy) DefaultNodeStatus(status document.Value) {
 	}
 }
 
-// UpdateNode keeps the ranges of a node's pods when they are not sent.
-func (Policy) UpdateNode(obj, old document.Value) {
-	spec, before := obj.Get("spec"), old.Get("spec")
-	if isEmpty(spec.Get("podCIDR")) && isEmpty(spec.Get("podCIDRs")) {
-		for _, name := range [...]string{"podCIDR", "podCIDRs"} {
-			if v := before.Get(name); v.Exists() {
-				spec.Put(name, v)
-			}
-		}
-	}
-}
-
 // ValidateNode checks taints and ranges, and that what is set once stays.
 func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 	var c causes
-	spec := obj.Get("spec")
-	c.taints(spec.Get("taints"))
-	c.podCIDRs(spec.Get("podCIDRs"))
+	spec, status, before := obj.Get("spec"), obj.Get("status"), old.Get("spec")
+	changed := !document.Same(spec, before)
+	if changed {
+		c.taints(spec.Get("taints"))
+		c.podCIDRs(spec.Get("podCIDRs"))
+	}
 	for _, name := range [...]string{"capacity", "allocatable"} {
-		amounts := obj.At("status", name)
-		for resource, v := range amounts.Members() {
-			c.resourceAmount(amounts, resource, v)
+		for resource, v := range status.Get(name).Members() { // their names are shown like those of fields
+			c.resourceAmount("status."+name+"."+resource, resource, v)
 		}
 	}
 	if !old.Exists() {
 		return c
 	}
-	before := old.Get("spec")
-	if cidrs := before.Get("podCIDRs"); !isEmpty(cidrs) && !same(cidrs, spec.Get("podCIDRs")) {
-		c.forbidden(member(spec, "podCIDRs"), "node updates may not change podCIDR except from \"\" to valid")
+	c.addresses(status.Get("addresses"))
+	c.configSource(spec.Get("configSource"), false)
+	for _, name := range [...]string{"assigned", "active", "lastKnownGood"} {
+		c.configSource(status.At("config", name), true)
 	}
+	if !changed {
+		return c
+	}
+	c.taints(spec.Get("taints"))
+	c.changedRanges(spec.Get("podCIDRs"), before.Get("podCIDRs"))
 	if id := before.Get("providerID"); !isEmpty(id) && !same(id, spec.Get("providerID")) {
 		c.forbidden(member(spec, "providerID"), "node updates may not change providerID except from \"\" to valid")
 	}
-	if !same(spec.Get("externalID"), before.Get("externalID")) || !same(spec.Get("configSource"), before.Get("configSource")) {
-		c.forbidden("", "node updates may only change labels, taints, or capacity")
+	if !same(spec.Get("externalID"), before.Get("externalID")) {
+		c.forbidden(member(spec, "externalID"), "may not be updated")
 	}
 	return c
+}
+
+// changedRanges checks that the ranges that a node has stay.
+func (c *causes) changedRanges(now, before document.Value) {
+	const why = "node updates may not change podCIDR except from \"\" to valid"
+	switch {
+	case isEmpty(before):
+	case before.Len() != now.Len():
+		c.forbidden("spec.podCIDRs", why)
+	default:
+		for i, cidr := range before.Elements() {
+			if !same(cidr, now.Index(i)) {
+				c.forbidden("spec.podCIDRs", why)
+			}
+		}
+	}
+}
+
+// addresses checks that a node tells each of its addresses once.
+func (c *causes) addresses(list document.Value) {
+	var told names
+	for _, address := range list.Elements() {
+		if !told.add(address.Get("type").Text() + " " + address.Get("address").Text()) {
+			c.duplicate(address)
+		}
+	}
 }
 
 // taints checks the taints of a node, of which it has each kind once. They are
@@ -81,7 +103,9 @@ func (c *causes) taints(taints document.Value) {
 		field := "metadata.taints[" + strconv.Itoa(i) + "]"
 		key, effect := taint.Get("key").Text(), taint.Get("effect").Text()
 		c.formatText(field+".key", key, "qualified-name")
-		c.formatText(field+".value", taint.Get("value").Text(), "label-value")
+		if value := taint.Get("value"); len(document.CheckFormat("label-value", value.Text())) > 0 {
+			c.invalidAt(field+".value", value, "must be a valid label value")
+		}
 		switch effect {
 		case "":
 			c.required(field+".effect", "")
@@ -89,7 +113,7 @@ func (c *causes) taints(taints document.Value) {
 		default:
 			c.notSupportedAt(field+".effect", taint.Get("effect"), "NoSchedule", "PreferNoSchedule", "NoExecute")
 		}
-		if key != "" && effect != "" && !taken.add(key+":"+effect) {
+		if !taken.add(key + ":" + effect) {
 			c.add(schema.CauseDuplicate, field, "Duplicate value: "+show(taint)+": taints must be unique by key and effect pair")
 		}
 	}

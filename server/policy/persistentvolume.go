@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"path"
+	"strconv"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -21,57 +24,74 @@ func (Policy) CreatePersistentVolume(obj document.Value) {
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	if capacity := spec.Get("capacity"); isEmpty(capacity) {
+	capacity := spec.Get("capacity")
+	if isEmpty(capacity) {
 		c.required(member(spec, "capacity"), "")
-	} else {
-		c.volumeCapacity(capacity)
 	}
-	c.volumeSpec(spec)
+	c.volumeCapacity(spec, capacity)
+	c.volumeSpec(obj.At("metadata", "name").Text(), spec)
 	if !old.Exists() {
 		return c
 	}
 	before := old.Get("spec")
 	for _, name := range persistentSources {
-		if !same(spec.Get(name), before.Get(name)) {
+		if !sameSource(name, spec.Get(name), before.Get(name)) {
 			c.forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
 			break
 		}
 	}
-	if affinity := before.Get("nodeAffinity"); isSet(affinity) && !same(affinity, spec.Get("nodeAffinity")) {
-		c.invalidAt("nodeAffinity", spec.Get("nodeAffinity"), "field is immutable")
+	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
+	if affinity := before.Get("nodeAffinity"); isSet(affinity) {
+		c.fixed("nodeAffinity", spec.Get("nodeAffinity"), affinity)
 	}
 	return c
 }
 
-// volumeSpec checks that a volume has one source, and the nodes that reach it.
-func (c *causes) volumeSpec(spec document.Value) {
-	source := c.oneSource(spec, persistentSources)
-	if source == "" {
-		c.required(spec.Path(), "must specify a volume type")
+// sameSource reports whether the source of a volume stayed. The secret by which
+// it grows can be added.
+func sameSource(name string, now, before document.Value) bool {
+	const secret = "controllerExpandSecretRef"
+	if name == "csi" && isSet(before) && !isSet(before.Get(secret)) && isSet(now) {
+		return sameBut(now, before, secret)
 	}
-	c.sharedSource(spec)
-	c.persistentSource(spec, source)
-	c.nodeSelector(spec.At("nodeAffinity", "required"))
+	return same(now, before)
+}
+
+// fixed checks that a value stayed as it was.
+func (c *causes) fixed(field string, now, before document.Value) {
+	if !same(now, before) {
+		c.invalidAt(field, now, "field is immutable")
+	}
+}
+
+// volumeSpec checks the source of a volume, and the nodes that reach it.
+func (c *causes) volumeSpec(name string, spec document.Value) {
+	source := first(spec, persistentSources...)
+	c.sharedSource(source, spec.Get(source))
+	c.persistentSource(name, spec, source)
+	if affinity := spec.Get("nodeAffinity"); isSet(affinity) {
+		c.nodeSelector(affinity.Get("required"))
+	}
 }
 
 // volumeCapacity checks that a volume has a size, and nothing but a size.
-func (c *causes) volumeCapacity(capacity document.Value) {
+func (c *causes) volumeCapacity(spec, capacity document.Value) {
 	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
-		c.notSupported(capacity, "storage")
+		c.notSupportedAt(member(spec, "capacity"), capacity, "storage")
 	}
 	for name, v := range capacity.Members() {
-		c.resourceName(capacity, name)
+		c.notNegative(key(capacity, name), v)
 		c.positive(key(capacity, name), v)
 	}
 }
 
 // persistentSource checks what is particular to sources of persistent volumes.
-func (c *causes) persistentSource(spec document.Value, name string) {
+func (c *causes) persistentSource(volume string, spec document.Value, name string) {
 	v := spec.Get(name)
 	switch name {
 	case "hostPath":
 		policy := spec.Get("persistentVolumeReclaimPolicy")
-		if v.Get("path").Equals("/") && policy.Equals("Recycle") {
+		if path.Clean(v.Get("path").Text()) == "/" && policy.Equals("Recycle") {
 			c.forbidden(policy.Path(), "may not be 'recycle' for a hostPath mount of '/'")
 		}
 	case "local":
@@ -80,8 +100,8 @@ func (c *causes) persistentSource(spec document.Value, name string) {
 			c.required(member(spec, "nodeAffinity"), "Local volume requires node affinity")
 		}
 	case "csi":
-		for _, ref := range [...]string{"controllerPublishSecretRef", "nodeStageSecretRef", "nodePublishSecretRef",
-			"controllerExpandSecretRef", "nodeExpandSecretRef"} {
+		c.csiDriver(v)
+		for _, ref := range [...]string{"controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"} {
 			c.secretReference(v.Get(ref))
 		}
 	case "azureFile":
@@ -89,11 +109,29 @@ func (c *causes) persistentSource(spec document.Value, name string) {
 			c.required(namespace.Path(), "")
 		}
 	case "glusterfs":
-		if namespace := v.Get("endpointsNamespace"); isSet(namespace) && namespace.Text() == "" {
+		switch namespace := v.Get("endpointsNamespace"); {
+		case !isSet(namespace):
+		case namespace.Text() == "":
 			c.invalid(namespace, "if the endpointnamespace is set, it must be a valid namespace name")
+		default:
+			c.format(namespace, "dns1123-label")
+		}
+	case "iscsi":
+		if isSet(v.Get("initiatorName")) && len(volume)+1+len(v.Get("targetPortal").Text()) > maxPortal {
+			c.invalidAt(member(v, "targetportal"), v.Get("targetPortal"), "<volume name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
+		}
+		if ref := v.Get("secretRef"); isSet(ref) && isEmpty(ref.Get("name")) {
+			c.required(member(ref, "name"), "")
+		}
+	case "cinder", "storageos":
+		if ref := v.Get("secretRef"); isSet(ref) && isEmpty(ref.Get("namespace")) {
+			c.required(member(ref, "namespace"), "")
 		}
 	}
 }
+
+// maxPortal is the limit of a volume's name and its target portal, in bytes.
+const maxPortal = 64
 
 // secretReference checks that a secret is named with its namespace.
 func (c *causes) secretReference(ref document.Value) {

@@ -54,18 +54,42 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 		return c
 	}
 	before := old.Get("spec")
+	status := obj.Get("status")
+	for name, v := range status.Get("capacity").Members() {
+		c.notNegative("status.capacity["+name+"]", v)
+	}
+	c.changedClass(obj, old)
 	mutable := []string{"resources"}
 	if isEmpty(before.Get("volumeName")) {
 		mutable = append(mutable, "volumeName")
 	}
+	if fromAnnotation(obj, old) {
+		mutable = append(mutable, "storageClassName")
+	}
 	if !sameBut(spec, before, mutable...) || !sameResources(obj, spec.Get("resources"), before.Get("resources")) {
 		c.forbidden(spec.Path(), "spec is immutable after creation except resources.requests for bound claims")
 	}
-	size, was := spec.At("resources", "requests", "storage"), before.At("resources", "requests", "storage")
-	if size.Exists() && was.Exists() && compare(size, was) < 0 {
+	if size, was := spec.At("resources", "requests", "storage"), before.At("resources", "requests", "storage"); compare(size, was) < 0 {
 		c.forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
 	}
+	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
 	return c
+}
+
+// fromAnnotation reports whether an update says in the field which class a claim
+// has, that said it in an annotation before.
+func fromAnnotation(obj, old document.Value) bool {
+	was := old.At("metadata", "annotations", oldClassAnnotation)
+	now, class := obj.At("metadata", "annotations", oldClassAnnotation), obj.At("spec", "storageClassName")
+	return was.Exists() && !isSet(old.At("spec", "storageClassName")) && isSet(class) && class.Equals(was.Text()) && (!now.Exists() || same(now, was))
+}
+
+// changedClass checks that the annotation that names a class stays.
+func (c *causes) changedClass(obj, old document.Value) {
+	now, was := obj.At("metadata", "annotations", oldClassAnnotation), old.At("metadata", "annotations", oldClassAnnotation)
+	if now.Text() != was.Text() && !fromAnnotation(obj, old) {
+		c.invalidAt("metadata", now, "field is immutable: "+oldClassAnnotation)
+	}
 }
 
 // sameResources reports whether a claim asks for the same; a bound one may ask
@@ -95,12 +119,27 @@ func (c *causes) claimSpec(spec document.Value) {
 	}
 	source, ref := spec.Get("dataSource"), spec.Get("dataSourceRef")
 	for _, v := range [...]document.Value{source, ref} {
-		if isSet(v) && isEmpty(v.Get("apiGroup")) && !v.Get("kind").Equals("PersistentVolumeClaim") && !isEmpty(v.Get("kind")) {
+		if isSet(v) && isEmpty(v.Get("apiGroup")) && !v.Get("kind").Equals("PersistentVolumeClaim") {
 			c.invalidAt(v.Path(), v.Get("kind"), "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
 		}
 	}
 	if isSet(source) && isSet(ref) && !same(source, ref) {
 		c.invalidText(spec.Path(), source.Path(), "must match dataSourceRef")
+	}
+}
+
+// claimTemplateMetadata checks the metadata of a template of claims, which can
+// describe and nothing else.
+func (c *causes) claimTemplateMetadata(meta document.Value) {
+	c.annotations(meta.Get("annotations"))
+	c.labels(meta.Get("labels"))
+	for name, v := range meta.Members() {
+		if name != "labels" && name != "annotations" && !isEmpty(v) {
+			if name == "uid" {
+				name = "uID" // 1.25 derives the name from that in Go
+			}
+			c.forbidden(member(meta, name), "cannot be set for an ephemeral volume")
+		}
 	}
 }
 

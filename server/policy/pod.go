@@ -128,17 +128,28 @@ func qosClass(spec document.Value) string {
 // changes only what may change.
 func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	var c causes
-	spec := pod.Get("spec")
+	spec, annotations := pod.Get("spec"), pod.At("metadata", "annotations")
+	if status := pod.Get("status"); old.Exists() && !document.Same(status, old.Get("status")) {
+		c.podStatus(pod, status, old.Get("status"))
+	}
+	if annotations.Len() > 0 {
+		c.podAnnotations("metadata.annotations", annotations, spec)
+	}
 	if document.Same(spec, old.Get("spec")) {
-		return nil // nothing else of a pod has rules, and these were kept when it was written
+		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
+		return c // the spec's rules were kept when it was written
 	}
 	c.podSpec(spec)
 	c.podOnly(pod, spec)
 	if old.Exists() {
+		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
 		c.podUpdate(spec, old.Get("spec"))
-	} else if !isEmpty(spec.Get("ephemeralContainers")) {
+		return c
+	}
+	if !isEmpty(spec.Get("ephemeralContainers")) {
 		c.forbidden(member(spec, "ephemeralContainers"), "cannot be set on create")
 	}
+	c.seccompAgrees(annotations, spec)
 	return c
 }
 
@@ -166,17 +177,31 @@ func (c *causes) podOnly(pod, spec document.Value) {
 	if isEmpty(spec.Get("serviceAccountName")) {
 		c.tokensOfNobody(spec.Get("volumes"))
 	}
-	name := pod.At("metadata", "name")
-	if isEmpty(name) {
-		return
+	if name := pod.At("metadata", "name").Text(); name != "" {
+		c.createdClaims(name, spec.Get("volumes"))
 	}
-	for _, volume := range spec.Get("volumes").Elements() {
-		if !volume.Get("ephemeral").Exists() {
+}
+
+// createdClaims checks the names of the claims that are made for a pod, and that
+// it does not ask for them as if they were others'.
+func (c *causes) createdClaims(pod string, volumes document.Value) {
+	var created names
+	for _, volume := range volumes.Elements() {
+		if !volume.Get("ephemeral").Exists() || isEmpty(volume.Get("name")) {
 			continue
 		}
-		claim := name.Text() + "-" + volume.Get("name").Text()
+		claim := pod + "-" + volume.Get("name").Text()
+		created.add(claim)
 		for _, problem := range document.CheckFormat("dns1123-subdomain", claim) {
 			c.invalid(volume.Get("name"), "claim name \""+claim+"\": "+problem)
+		}
+	}
+	if created == nil {
+		return
+	}
+	for _, volume := range volumes.Elements() {
+		if claim := volume.At("persistentVolumeClaim", "claimName"); created.has(claim.Text()) {
+			c.invalid(claim, "must not reference a claim that is created for an ephemeral volume")
 		}
 	}
 }

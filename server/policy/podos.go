@@ -4,7 +4,7 @@ import "github.com/capstan-dev/capstan/internal/document"
 
 // Settings that mean nothing on Windows, of a pod and of a container.
 var (
-	podNotWindows              = []string{"hostPID", "hostIPC", "shareProcessNamespace"}
+	podNotWindows              = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
 	podContextNotWindows       = []string{"seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups"}
 	containerContextNotWindows = []string{"seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"}
 )
@@ -42,7 +42,7 @@ func (c *causes) systemContext(of document.Value, system string, notWindows []st
 
 func (c *causes) notOnWindows(of document.Value, members []string) {
 	for _, name := range members {
-		if v := of.Get(name); isSet(v) {
+		if v := of.Get(name); isSet(v) && !((name == "hostPID" || name == "hostIPC") && !v.Bool()) {
 			c.forbidden(v.Path(), "cannot be set for a windows pod")
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -31,6 +32,7 @@ func (c *causes) podSpec(spec document.Value) {
 	c.affinity(spec.Get("affinity"))
 	c.tolerations(spec.Get("tolerations"))
 	c.spreadConstraints(spec.Get("topologySpreadConstraints"))
+	c.hostProcess(spec)
 	c.operatingSystem(spec)
 }
 
@@ -38,23 +40,31 @@ func (c *causes) podSpec(spec document.Value) {
 // other objects.
 func (c *causes) nodeNames(spec document.Value) {
 	c.labels(spec.Get("nodeSelector"))
-	for _, name := range [...]string{"priorityClassName", "runtimeClassName"} {
-		if v := spec.Get(name); v.Text() != "" {
-			c.format(v, "dns1123-subdomain")
-		}
+	if v := spec.Get("priorityClassName"); v.Text() != "" {
+		c.format(v, "dns1123-subdomain")
 	}
-	if v := spec.Get("preemptionPolicy"); isSet(v) && !v.Equals("Never") && !v.Equals("PreemptLowerPriority") {
+	if v := spec.Get("runtimeClassName"); isSet(v) {
+		c.format(v, "dns1123-subdomain")
+	}
+	switch v := spec.Get("preemptionPolicy"); {
+	case !isSet(v), v.Equals("Never"), v.Equals("PreemptLowerPriority"):
+	case v.Text() == "":
+		c.required(v.Path(), "")
+	default:
 		c.notSupported(v, "Never", "PreemptLowerPriority")
 	}
-	overhead := spec.Get("overhead")
-	for name, v := range overhead.Members() {
-		c.containerResourceName(overhead, name)
-		c.resourceAmount(overhead, name, v)
+	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names that they would have among limits
+		c.amounts(overhead.Path(), document.Value{}, overhead)
 	}
 }
 
-// maxSearches is the limit of all search domains together, in characters.
-const maxSearches = 256
+// Limits of how a pod resolves names; maxSearches is that of all search domains
+// together, in characters.
+const (
+	maxNameservers = 3
+	maxSearchPaths = 6
+	maxSearches    = 256
+)
 
 // dns checks how a pod resolves names.
 func (c *causes) dns(spec document.Value) {
@@ -67,7 +77,13 @@ func (c *causes) dns(spec document.Value) {
 			c.required(member(config, "nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None")
 		}
 	}
+	if nameservers := config.Get("nameservers"); nameservers.Len() > maxNameservers {
+		c.invalid(nameservers, "must not have more than "+strconv.Itoa(maxNameservers)+" nameservers")
+	}
 	searches := config.Get("searches")
+	if searches.Len() > maxSearchPaths {
+		c.invalid(searches, "must not have more than "+strconv.Itoa(maxSearchPaths)+" search paths")
+	}
 	total := -1
 	for _, search := range searches.Elements() {
 		text := strings.TrimSuffix(search.Text(), ".")

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"iter"
+	"math"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -21,19 +23,35 @@ func (c *causes) podUpdate(spec, old document.Value) {
 			c.forbidden(member(spec, list), "pod updates may not add or remove containers")
 			return
 		}
+		c.images(spec.Get(list))
 	}
 	deadline, before := spec.Get("activeDeadlineSeconds"), old.Get("activeDeadlineSeconds")
-	switch {
+	switch n := number(deadline); {
+	case isSet(deadline) && (n < 0 || n > math.MaxInt32):
+		c.invalid(deadline, "must be between 0 and 2147483647, inclusive")
+		return
 	case !isSet(before):
 	case !isSet(deadline):
 		c.invalidAt(member(spec, "activeDeadlineSeconds"), deadline, "must not update from a positive integer to nil value")
-	case number(deadline) > number(before):
+	case n > number(before):
 		c.invalid(deadline, "must be less than or equal to previous value")
 		return
 	}
 	c.keptTolerations(spec, old)
 	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
 		c.forbidden(spec.Path(), podImmutable)
+	}
+}
+
+// images checks the images of containers once more, as 1.25 does for updates.
+func (c *causes) images(containers document.Value) {
+	for _, container := range containers.Elements() {
+		switch image := container.Get("image"); {
+		case isEmpty(image):
+			c.required(member(container, "image"), "")
+		case strings.TrimSpace(image.Text()) != image.Text():
+			c.invalid(image, "must not have leading or trailing whitespace")
+		}
 	}
 }
 
@@ -52,6 +70,8 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 			return
 		}
 	}
+	c.tolerations(spec.Get("tolerations"))
+	*c = append(*c, document.Validate(spec.Get("tolerations"))...)
 }
 
 // sameContainers reports whether containers differ in their images only.

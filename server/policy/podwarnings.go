@@ -59,7 +59,6 @@ func (w *warnings) pod(of, seccomp document.Value) {
 	}
 	for _, volume := range spec.Get("volumes").Elements() {
 		w.volumeSource(volume)
-		w.claimSpec(volume.At("ephemeral", "volumeClaimTemplate", "spec"))
 	}
 	w.repeated(spec.Get("hostAliases"), "ip", "ip")
 	secrets := spec.Get("imagePullSecrets")
@@ -69,6 +68,7 @@ func (w *warnings) pod(of, seccomp document.Value) {
 			w.add(member(secret, "name"), `invalid empty name ""`)
 		}
 	}
+	w.repeated(spec.Get("volumes"), "name", "name")
 	w.wholeBytes(spec.Get("overhead"), "memory", "ephemeral-storage")
 	w.seccomp(spec, seccomp, seccompOfPod)
 	for _, list := range containerLists {
@@ -136,15 +136,5 @@ func (Policy) WarnDaemonSet(obj, old document.Value) []string { return templateW
 // WarnJob is WarnPod for the pods of a job.
 func (Policy) WarnJob(obj, old document.Value) []string { return templateWarnings(obj, old) }
 
-// WarnStatefulSet is WarnPod for the pods of a stateful set, and their claims.
-func (Policy) WarnStatefulSet(obj, old document.Value) []string {
-	if !touched(obj, old) {
-		return nil
-	}
-	var w warnings
-	w.template(obj.At("spec", "template"))
-	for _, claim := range obj.At("spec", "volumeClaimTemplates").Elements() {
-		w.claimSpec(claim.Get("spec"))
-	}
-	return w
-}
+// WarnStatefulSet is WarnPod for the pods of a stateful set.
+func (Policy) WarnStatefulSet(obj, old document.Value) []string { return templateWarnings(obj, old) }

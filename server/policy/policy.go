@@ -87,6 +87,16 @@ func isEmpty(v document.Value) bool {
 	return false
 }
 
+// first is the first of the members that is set, "" when none is.
+func first(of document.Value, members ...string) string {
+	for _, name := range members {
+		if isSet(of.Get(name)) {
+			return name
+		}
+	}
+	return ""
+}
+
 // isSet reports whether a member was sent with a value, be it empty.
 func isSet(v document.Value) bool { return v.Exists() && !v.IsNull() }
 

@@ -2,10 +2,6 @@ package policy
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// handlers are the ways to look into a container, in the order in which they
-// are checked.
-var handlers = [...]string{"exec", "httpGet", "tcpSocket", "grpc"}
-
 // probes checks the probes and hooks of a container that keeps running.
 func (c *causes) probes(container document.Value) {
 	lifecycle := container.Get("lifecycle")
@@ -30,24 +26,10 @@ func (c *causes) probes(container document.Value) {
 	}
 }
 
-// handler checks that there is one way to look, and its port.
+// handler checks the port of a way to look.
 func (c *causes) handler(of document.Value) {
-	count := 0
-	for _, name := range handlers {
-		v := of.Get(name)
-		if !isSet(v) {
-			continue
-		}
-		if count++; count > 1 {
-			c.forbidden(v.Path(), "may not specify more than 1 handler type")
-			continue
-		}
-		if name == "httpGet" || name == "tcpSocket" {
-			c.portOrName(v, "port")
-		}
-	}
-	if count == 0 {
-		c.required(of.Path(), "must specify a handler type")
+	if name := first(of, "exec", "httpGet", "tcpSocket"); name == "httpGet" || name == "tcpSocket" {
+		c.portOrName(of.Get(name), "port")
 	}
 }
 

@@ -28,7 +28,9 @@ func (c *causes) projected(v document.Value) {
 				c.forbidden(source.Path(), "may not specify more than 1 volume type")
 			}
 			if name == "serviceAccountToken" {
-				claim(from.Get("path"), "")
+				if isEmpty(from.Get("path")) {
+					c.required(member(v, "path"), "")
+				}
 				continue
 			}
 			for _, item := range from.Get("items").Elements() {
@@ -79,7 +81,7 @@ func (c *causes) reserved(v document.Value) {
 
 func (c *causes) reservedAt(field string, v document.Value) {
 	c.descendingAt(field, v)
-	if text := v.Text(); strings.HasPrefix(text, "..") && !strings.HasPrefix(text, "../") && text != ".." {
+	if text := v.Text(); strings.HasPrefix(text, "..") && !strings.HasPrefix(text, "../") {
 		c.invalidAt(field, v, "must not start with '..'")
 	}
 }
@@ -92,12 +94,14 @@ func (c *causes) descending(v document.Value) {
 	}
 }
 
-func (c *causes) descendingAt(field string, v document.Value) {
-	if path.IsAbs(v.Text()) {
-		c.invalidAt(field, v, "must be a relative path")
+func (c *causes) descendingAt(field string, v document.Value) { c.descendingText(field, v.Text()) }
+
+func (c *causes) descendingText(field, text string) {
+	if path.IsAbs(text) {
+		c.invalidText(field, text, "must be a relative path")
 	}
-	if hasBackstep(v.Text()) {
-		c.invalidAt(field, v, "must not contain '..'")
+	if hasBackstep(text) {
+		c.invalidText(field, text, "must not contain '..'")
 	}
 }
 

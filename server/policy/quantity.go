@@ -53,6 +53,14 @@ func isWhole(v document.Value) bool {
 	return q.MilliValue()%1000 == 0
 }
 
+// isMultiple reports whether a quantity is a positive multiple of a size that is
+// one itself.
+func isMultiple(v document.Value, size string) bool {
+	page, err := resource.ParseQuantity(size)
+	q := amount(v)
+	return err == nil && page.Sign() > 0 && q.Sign() > 0 && page.MilliValue()%1000 == 0 && q.Value()%page.Value() == 0
+}
+
 // roundUp raises the amounts of a map that are finer than a thousandth to the
 // next thousandth: nothing smaller is ever accounted.
 func roundUp(amounts document.Value) {
@@ -72,6 +80,13 @@ func roundUp(amounts document.Value) {
 // isFine reports whether canonical text may be finer than a thousandth.
 func isFine(text string) bool {
 	return strings.HasSuffix(text, "n") || strings.HasSuffix(text, "u") || strings.Contains(text, "e-")
+}
+
+// notNegative checks that an amount is nothing or more.
+func (c *causes) notNegative(field string, v document.Value) {
+	if q := amount(v); q.Value() < 0 {
+		c.invalidAt(field, v, "must be a valid resource quantity")
+	}
 }
 
 // positive checks that an amount is more than nothing.

@@ -22,12 +22,15 @@ func (Policy) DefaultReplicationController(obj document.Value) {
 }
 
 // ValidateReplicationController checks a replication controller.
-func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
+	if old.Exists() {
+		c.replicationStatus(obj.Get("status"))
+	}
 	template := spec.Get("template")
 	if !isSet(template) {
-		return nil // required by the schema
+		return c // required by the schema
 	}
 	if labels := template.At("metadata", "labels"); !selectsAll(spec.Get("selector"), labels) {
 		c.notSelected(template, labels)
@@ -38,6 +41,20 @@ func (Policy) ValidateReplicationController(obj, _ document.Value) []schema.Caus
 	}
 	c.alwaysRestarts(template, "ReplicationController")
 	return c
+}
+
+// replicationStatus checks that no more pods are counted as something than there
+// are.
+func (c *causes) replicationStatus(status document.Value) {
+	count := func(name string) int64 { return number(status.Get(name)) }
+	for _, name := range [...]string{"fullyLabeledReplicas", "readyReplicas", "availableReplicas"} {
+		if count(name) > count("replicas") {
+			c.invalid(status.Get(name), "cannot be greater than status.replicas")
+		}
+	}
+	if count("availableReplicas") > count("readyReplicas") {
+		c.invalid(status.Get("availableReplicas"), "cannot be greater than readyReplicas")
+	}
 }
 
 // CellReplicationControllerContainers lists the containers of the template.

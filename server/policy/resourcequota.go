@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -16,11 +17,17 @@ var quotaScopes = []string{"Terminating", "NotTerminating", "BestEffort", "NotBe
 
 // ValidateResourceQuota checks that a quota counts things that can be counted,
 // in scopes that exist.
-func (Policy) ValidateResourceQuota(obj, _ document.Value) []schema.Cause {
+func (Policy) ValidateResourceQuota(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	c.quotaAmounts(spec.Get("hard"))
 	c.quotaScopes(spec)
+	if old.Exists() {
+		now, before := scopeSet(spec), scopeSet(old.Get("spec"))
+		if !maps.Equal(now, before) {
+			c.invalidAt("spec.scopes", spec.Get("scopes"), "field is immutable")
+		}
+	}
 	c.scopeSelector(spec)
 	for _, name := range [...]string{"hard", "used"} {
 		c.quotaAmounts(obj.At("status", name))
@@ -28,13 +35,22 @@ func (Policy) ValidateResourceQuota(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
+func scopeSet(spec document.Value) names {
+	var set names
+	for _, scope := range spec.Get("scopes").Elements() {
+		set.add(scope.Text())
+	}
+	return set
+}
+
 func (c *causes) quotaAmounts(amounts document.Value) {
 	for name, v := range amounts.Members() {
-		c.resourceName(amounts, name)
+		field := key(amounts, name)
+		c.resourceName(field, name)
 		if !strings.Contains(name, "/") && !isQuotaResource(name) {
-			c.invalidText(key(amounts, name), name, "must be a standard resource for quota")
+			c.invalidText(field, name, "must be a standard resource for quota")
 		}
-		c.resourceAmount(amounts, name, v)
+		c.resourceAmount(field, name, v)
 	}
 }
 
@@ -42,32 +58,28 @@ func (c *causes) quotaAmounts(amounts document.Value) {
 func (c *causes) quotaScopes(spec document.Value) {
 	scopes := spec.Get("scopes")
 	var seen names
-	counts := countsIn(spec.Get("hard"))
 	for _, scope := range scopes.Elements() {
 		seen.add(scope.Text())
 		if !contains(quotaScopes, scope.Text()) {
 			c.invalid(scopes, "unsupported scope")
-			continue
 		}
-		if !counts(scope.Text()) {
-			c.invalid(scopes, "unsupported scope applied to resource")
-		}
+		c.countsInScope(scopes.Path(), spec, scope.Text())
 	}
 	if conflicting(seen) {
 		c.invalid(scopes, "conflicting scopes")
 	}
 }
 
-// countsIn says whether all standard amounts can be counted in a scope.
-func countsIn(hard document.Value) func(scope string) bool {
-	ofPods, pods := true, true // nothing but amounts of pods, but their number
-	for name := range hard.Members() {
-		if isQuotaResource(name) {
-			ofPods = ofPods && contains(podQuotas, name)
-			pods = pods && name == "pods"
+// countsInScope checks that all standard amounts can be counted in a scope.
+func (c *causes) countsInScope(field string, spec document.Value, scope string) {
+	if !contains(quotaScopes, scope) {
+		return
+	}
+	for name := range spec.Get("hard").Members() {
+		if isQuotaResource(name) && (!contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
+			c.invalidAt(field, spec.Get("scopes"), "unsupported scope applied to resource")
 		}
 	}
-	return func(scope string) bool { return ofPods && (pods || scope != "BestEffort") }
 }
 
 func conflicting(scopes names) bool {
@@ -79,14 +91,14 @@ func conflicting(scopes names) bool {
 func (c *causes) scopeSelector(spec document.Value) {
 	expressions := spec.At("scopeSelector", "matchExpressions")
 	var seen names
-	counts := countsIn(spec.Get("hard"))
 	for _, e := range expressions.Elements() {
 		scope, operator, values := e.Get("scopeName"), e.Get("operator"), e.Get("values")
 		seen.add(scope.Text())
-		if contains(quotaScopes, scope.Text()) && !counts(scope.Text()) {
-			c.invalidAt(expressions.Path(), spec.Get("scopes"), "unsupported scope applied to resource")
+		if !contains(quotaScopes, scope.Text()) {
+			c.invalidAt(member(expressions, "scopeName"), scope, "unsupported scope")
 		}
-		if !scope.Equals("PriorityClass") && !operator.Equals("Exists") && operator.Text() != "" {
+		c.countsInScope(expressions.Path(), spec, scope.Text())
+		if contains(quotaScopes, scope.Text()) && !scope.Equals("PriorityClass") && !operator.Equals("Exists") {
 			c.invalidAt(member(expressions, "operator"), operator, "must be 'Exists' for scope "+scope.Text())
 		}
 		switch operator.Text() {
@@ -98,6 +110,8 @@ func (c *causes) scopeSelector(spec document.Value) {
 			if !isEmpty(values) {
 				c.invalidAt(member(expressions, "values"), values, "must be no value when `operator` is 'Exists' or 'DoesNotExist' for scope selector")
 			}
+		default:
+			c.invalidAt(member(expressions, "operator"), operator, "not a valid selector operator")
 		}
 	}
 	if conflicting(seen) {

@@ -29,7 +29,10 @@ var countedResources = []string{
 	"services.nodeports", "services.loadbalancers",
 }
 
-func isHugePages(name string) bool { return strings.HasPrefix(name, "hugepages-") }
+// hugePagesPrefix comes before the size of pages.
+const hugePagesPrefix = "hugepages-"
+
+func isHugePages(name string) bool { return strings.HasPrefix(name, hugePagesPrefix) }
 
 func isContainerResource(name string) bool {
 	return contains(containerResources, name) || isHugePages(name)
@@ -56,69 +59,81 @@ func isExtended(name string) bool {
 // mayOvercommit reports whether more may be limited than is requested.
 func mayOvercommit(name string) bool { return isNative(name) && !isHugePages(name) }
 
-// resourceName checks a key of amounts, the name of any resource.
-func (c *causes) resourceName(amounts document.Value, name string) {
-	if isStandardResource(name) {
-		return
-	}
-	field := key(amounts, name)
-	c.formatText(field, name, "qualified-name")
-	if !strings.Contains(name, "/") {
+// resourceName checks the name of any resource, an entry of amounts, at field.
+func (c *causes) resourceName(field, name string) {
+	switch problems := document.CheckFormat("qualified-name", name); {
+	case isStandardResource(name):
+		c.formatText(field, name, "qualified-name")
+	case len(problems) > 0:
+		c.formatText(field, name, "qualified-name")
+	case !strings.Contains(name, "/"):
 		c.invalidText(field, name, "must be a standard resource type or fully qualified")
 	}
 }
 
-// containerResourceName checks a key of amounts that a container can ask for.
-func (c *causes) containerResourceName(amounts document.Value, name string) {
-	if isContainerResource(name) {
-		return
-	}
-	c.resourceName(amounts, name)
+// containerResourceName checks the name of a resource that a container can ask
+// for.
+func (c *causes) containerResourceName(field, name string) {
+	c.resourceName(field, name)
 	switch {
 	case !strings.Contains(name, "/"):
-		c.invalidText(key(amounts, name), name, "must be a standard resource for containers")
+		if !isContainerResource(name) {
+			c.invalidText(field, name, "must be a standard resource for containers")
+		}
 	case !isNative(name) && !isExtended(name):
-		c.invalidText(key(amounts, name), name, "doesn't follow extended resource name standard")
+		c.invalidText(field, name, "doesn't follow extended resource name standard")
 	}
 }
 
 // resourceAmount checks an entry of amounts: not negative, and whole where things
 // are counted.
-func (c *causes) resourceAmount(amounts document.Value, name string, v document.Value) {
+func (c *causes) resourceAmount(field, name string, v document.Value) {
 	if strings.HasPrefix(v.Text(), "-") {
-		c.invalidAt(key(amounts, name), v, "must be greater than or equal to 0")
+		c.invalidAt(field, v, "must be greater than or equal to 0")
 	}
 	if (contains(countedResources, name) || !isNative(name) && isExtended(name)) && !isWhole(v) {
-		c.invalidAt(key(amounts, name), v, "must be an integer")
+		c.invalidAt(field, v, "must be an integer")
 	}
 }
 
 // requirements checks what a container requests and is limited to.
 func (c *causes) requirements(resources document.Value) {
-	requests, limits := resources.Get("requests"), resources.Get("limits")
+	if !isEmpty(resources) {
+		c.amounts(resources.Path(), resources.Get("requests"), resources.Get("limits"))
+	}
+}
+
+// amounts checks what is requested and limited. at is what both belong to.
+func (c *causes) amounts(at string, requests, limits document.Value) {
 	hugePages, others := false, false
-	for _, amounts := range []document.Value{limits, requests} {
-		for name, v := range amounts.Members() {
-			hugePages = hugePages || isHugePages(name)
-			others = others || name == "cpu" || name == "memory"
-			c.containerResourceName(amounts, name)
-			c.resourceAmount(amounts, name, v)
+	check := func(list string, name string, v document.Value) {
+		field := at + "." + list + "[" + name + "]"
+		hugePages = hugePages || isHugePages(name)
+		others = others || name == "cpu" || name == "memory"
+		c.containerResourceName(field, name)
+		c.resourceAmount(field, name, v)
+		if isHugePages(name) && !isMultiple(v, strings.TrimPrefix(name, hugePagesPrefix)) {
+			c.invalidAt(field, v, "is not a positive multiple of the page size of "+name)
 		}
 	}
+	for name, v := range limits.Members() {
+		check("limits", name, v)
+	}
 	for name, request := range requests.Members() {
+		check("requests", name, request)
 		limit := limits.Get(name)
 		switch {
 		case !limit.Exists() && !mayOvercommit(name):
-			c.required(member(resources, "limits"), "Limit must be set for non overcommitable resources")
+			c.required(at+".limits", "Limit must be set for non overcommitable resources")
 		case !limit.Exists():
 		case !mayOvercommit(name) && compare(request, limit) != 0:
-			c.invalidAt(requests.Path(), request, "must be equal to "+name+" limit")
+			c.invalidAt(at+".requests", request, "must be equal to "+name+" limit")
 		case compare(request, limit) > 0:
-			c.invalidAt(requests.Path(), request, "must be less than or equal to "+name+" limit")
+			c.invalidAt(at+".requests", request, "must be less than or equal to "+name+" limit")
 		}
 	}
 	if hugePages && !others {
-		c.forbidden(resources.Path(), "HugePages require cpu or memory")
+		c.forbidden(at, "HugePages require cpu or memory")
 	}
 }
 

@@ -1,16 +1,26 @@
 package policy
 
-import "github.com/capstan-dev/capstan/internal/document"
+import (
+	"strconv"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// maxSysctl is the limit of a kernel parameter's name, in bytes.
+const maxSysctl = 253
 
 // podSecurity checks the security settings of a pod as a whole.
 func (c *causes) podSecurity(spec document.Value) {
 	if share := spec.Get("shareProcessNamespace"); share.Bool() && spec.Get("hostPID").Bool() {
-		c.invalid(share, "ShareProcessNamespace and HostPID cannot both be enabled")
+		c.invalidAt(member(spec, "securityContext", "shareProcessNamespace"), share, "ShareProcessNamespace and HostPID cannot both be enabled")
 	}
 	context := spec.Get("securityContext")
 	var sysctls names
 	for _, sysctl := range context.Get("sysctls").Elements() {
-		if name := sysctl.Get("name"); name.Text() != "" && !sysctls.add(name.Text()) {
+		switch name := sysctl.Get("name"); {
+		case len(name.Text()) > maxSysctl:
+			c.invalid(name, "must have at most "+strconv.Itoa(maxSysctl)+" characters")
+		case name.Text() != "" && !sysctls.add(name.Text()):
 			c.duplicate(name)
 		}
 	}
@@ -27,8 +37,10 @@ func (c *causes) containerSecurity(context document.Value) {
 		if context.Get("privileged").Bool() {
 			c.invalid(context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
 		}
-		if has(context.At("capabilities", "add"), "CAP_SYS_ADMIN") {
-			c.invalid(context, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+		for _, capability := range context.At("capabilities", "add").Elements() {
+			if capability.Equals("CAP_SYS_ADMIN") {
+				c.invalid(context, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+			}
 		}
 	}
 	if mount := context.Get("procMount"); isSet(mount) && !mount.Equals("Default") && !mount.Equals("Unmasked") {
@@ -48,32 +60,9 @@ func (c *causes) seccomp(profile document.Value) {
 		if isSet(local) {
 			c.invalid(local, "can only be set when seccomp type is Localhost")
 		}
-	case isEmpty(local):
+	case !isSet(local):
 		c.required(member(profile, "localhostProfile"), "must be set when seccomp type is Localhost")
 	default:
 		c.descending(local)
-	}
-}
-
-// maxCredentialSpec is the limit of a Windows credential spec, in bytes.
-const maxCredentialSpec = 64 << 10
-
-func (c *causes) windowsOptions(options document.Value) {
-	if !isSet(options) {
-		return
-	}
-	if name := options.Get("gmsaCredentialSpecName"); isSet(name) {
-		c.format(name, "dns1123-subdomain")
-	}
-	if spec := options.Get("gmsaCredentialSpec"); isSet(spec) {
-		switch size := len(spec.Text()); {
-		case size == 0:
-			c.invalid(spec, "gmsaCredentialSpec cannot be an empty string")
-		case size > maxCredentialSpec:
-			c.tooLong(spec.Path(), maxCredentialSpec)
-		}
-	}
-	if user := options.Get("runAsUserName"); isSet(user) && user.Text() == "" {
-		c.invalid(user, "runAsUserName cannot be an empty string")
 	}
 }

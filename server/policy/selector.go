@@ -33,9 +33,6 @@ func (c *causes) labelSelector(selector document.Value) {
 		default:
 			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
 		}
-		if isEmpty(e.Get("key")) { // the schema checks what is there
-			c.formatText(member(e, "key"), "", "qualified-name")
-		}
 	}
 }
 

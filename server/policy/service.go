@@ -47,8 +47,8 @@ func (Policy) DefaultServiceSpec(spec document.Value) {
 	if needsNodePort(kind) {
 		defaultString(spec, "externalTrafficPolicy", "Cluster")
 	}
-	if needsClusterIP(kind) {
-		defaultString(spec, "internalTrafficPolicy", "Cluster")
+	if needsClusterIP(kind) && !isSet(spec.Get("internalTrafficPolicy")) {
+		spec.SetString("internalTrafficPolicy", "Cluster")
 	}
 	if kind == "LoadBalancer" && !isSet(spec.Get("allocateLoadBalancerNodePorts")) {
 		spec.SetBool("allocateLoadBalancerNodePorts", true)

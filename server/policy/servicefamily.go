@@ -12,6 +12,8 @@ const (
 	requireDualStack = "RequireDualStack"
 )
 
+var familyPolicies = []string{preferDualStack, requireDualStack, singleStack}
+
 // ServiceFamilies says of which address families a service's addresses are, and
 // drops the second one where it is given up. before is the spec that spec
 // replaces, absent on create; configured are the families that the cluster has
@@ -22,8 +24,9 @@ func ServiceFamilies(spec, before document.Value, configured []string) []schema.
 		return nil
 	}
 	f := families{spec: spec, before: before, configured: configured}
-	defaultString(spec, "ipFamilyPolicy", f.defaultPolicy())
-	f.known()
+	if !isSet(spec.Get("ipFamilyPolicy")) {
+		spec.SetString("ipFamilyPolicy", f.defaultPolicy())
+	}
 	f.clusterIPs(spec)
 	if len(f.causes) > 0 {
 		return f.causes
@@ -99,19 +102,6 @@ func (f *families) defaultPolicy() string {
 
 func (f *families) policyWrong(why string) {
 	f.invalidAt(member(f.spec, "ipFamilyPolicy"), f.spec.Get("ipFamilyPolicy"), why)
-}
-
-// known finds families and policies that do not exist. Validation, which follows,
-// would find them too.
-func (f *families) known() {
-	for _, family := range f.spec.Get("ipFamilies").Elements() {
-		if !family.Equals("IPv4") && !family.Equals("IPv6") {
-			f.notSupported(family, "IPv4", "IPv6")
-		}
-	}
-	if policy := f.spec.Get("ipFamilyPolicy"); !contains([]string{preferDualStack, requireDualStack, singleStack}, policy.Text()) {
-		f.notSupported(policy, preferDualStack, requireDualStack, singleStack)
-	}
 }
 
 // downgrade drops the second address and family of a service whose policy says that

@@ -29,8 +29,14 @@ func (c *causes) clusterIPs(spec document.Value) {
 	case first.Exists() && !first.Equals(ip.Text()):
 		c.invalid(ips, "first value must match `clusterIP`")
 	}
+	if policy := spec.Get("ipFamilyPolicy"); isSet(policy) && !contains(familyPolicies, policy.Text()) {
+		c.notSupported(policy, familyPolicies...)
+	}
 	var taken names
 	for _, family := range wanted.Elements() {
+		if !family.Equals("IPv4") && !family.Equals("IPv6") {
+			c.notSupported(family, "IPv4", "IPv6")
+		}
 		if !taken.add(family.Text()) {
 			c.duplicate(family)
 		}
@@ -58,7 +64,7 @@ func (c *causes) clusterIPs(spec document.Value) {
 		c.invalid(ips, "may specify no more than one IP for each IP family")
 	}
 	for i, v := range ips.Elements() {
-		if want := wanted.Index(i); want.Exists() && !want.Equals(ipFamily(v.Text())) {
+		if want := wanted.Index(i); (want.Equals("IPv4") || want.Equals("IPv6")) && !want.Equals(ipFamily(v.Text())) {
 			c.invalid(v, "expected an "+want.Text()+" value as indicated by `ipFamilies`")
 		}
 	}

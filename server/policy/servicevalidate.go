@@ -36,12 +36,13 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	}
 	for _, ip := range spec.Get("externalIPs").Elements() {
 		if _, err := netip.ParseAddr(ip.Text()); err == nil {
-			c.ordinaryIP(ip)
+			c.ordinaryIP(ip.Path(), ip)
 		}
 	}
 	c.trafficPolicies(spec, kind)
-	c.loadBalancer(spec, kind)
+	c.loadBalancer(obj, kind)
 	if old.Exists() {
+		c.ingressPoints(obj.At("status", "loadBalancer", "ingress"))
 		c.serviceUpdate(spec, old.Get("spec"))
 	}
 	return c
@@ -54,7 +55,7 @@ func isHeadless(spec document.Value) bool {
 // externalName checks a service that is another name for a host.
 func (c *causes) externalName(spec document.Value) {
 	for _, name := range [...]string{"clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
-		if !isEmpty(spec.Get(name)) {
+		if v := spec.Get(name); !isEmpty(v) || name == "ipFamilyPolicy" && isSet(v) {
 			c.forbidden(member(spec, name), "may not be set for ExternalName services")
 		}
 	}
@@ -90,18 +91,45 @@ func (c *causes) servicePorts(spec document.Value, kind string) {
 		nodePort := port.Get("nodePort")
 		switch n := number(nodePort); {
 		case n == 0:
-		case !needsNodePort(kind):
-			c.forbidden(nodePort.Path(), "may not be used when `type` is '"+kind+"'")
+		case kind == "ClusterIP":
+			c.forbidden(nodePort.Path(), "may not be used when `type` is 'ClusterIP'")
 		case !nodePorts.add(port.Get("protocol").Text() + show(nodePort)):
 			c.duplicate(nodePort)
 		}
 	}
 }
 
-// trafficPolicies checks where traffic from outside may go.
+// ingressPoints checks where the load balancer of a service can be reached.
+func (c *causes) ingressPoints(list document.Value) {
+	for _, ingress := range list.Elements() {
+		ip, host := ingress.Get("ip"), ingress.Get("hostname")
+		if _, err := netip.ParseAddr(ip.Text()); ip.Text() != "" && err != nil {
+			c.invalid(ip, "must be a valid IP address")
+		}
+		if host.Text() == "" {
+			continue
+		}
+		c.format(host, "dns1123-subdomain")
+		if _, err := netip.ParseAddr(host.Text()); err == nil {
+			c.invalid(host, "must be a DNS name, not an IP address")
+		}
+	}
+}
+
+// The policies of where traffic may go.
+var trafficPolicies = []string{"Cluster", "Local"}
+
+// trafficPolicies checks where traffic may go.
 func (c *causes) trafficPolicies(spec document.Value, kind string) {
-	if policy := spec.Get("externalTrafficPolicy"); policy.Text() != "" && !needsNodePort(kind) {
+	switch policy := spec.Get("externalTrafficPolicy"); {
+	case policy.Text() == "":
+	case !needsNodePort(kind):
 		c.invalid(policy, "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service")
+	case !contains(trafficPolicies, policy.Text()):
+		c.notSupported(policy, trafficPolicies...)
+	}
+	if policy := spec.Get("internalTrafficPolicy"); isSet(policy) && !contains(trafficPolicies, policy.Text()) {
+		c.notSupported(policy, trafficPolicies...)
 	}
 	port := spec.Get("healthCheckNodePort")
 	switch n := number(port); {
@@ -113,17 +141,54 @@ func (c *causes) trafficPolicies(spec document.Value, kind string) {
 	}
 }
 
+// sourceRangesAnnotation says from where a load balancer may be used, beside the
+// field for it.
+const sourceRangesAnnotation = "service.beta." + labelDomain + "/load-balancer-source-ranges"
+
 // loadBalancer checks that only load balancers have what only they need.
-func (c *causes) loadBalancer(spec document.Value, kind string) {
-	if kind == "LoadBalancer" {
+func (c *causes) loadBalancer(obj document.Value, kind string) {
+	spec := obj.Get("spec")
+	c.sourceRanges(obj, kind)
+	if v := spec.Get("allocateLoadBalancerNodePorts"); isSet(v) && kind != "LoadBalancer" {
+		c.forbidden(v.Path(), onlyLoadBalancer)
+	}
+	c.loadBalancerClass(spec, kind)
+}
+
+func (c *causes) loadBalancerClass(spec document.Value, kind string) {
+	switch class := spec.Get("loadBalancerClass"); {
+	case !isSet(class):
+	case kind == "LoadBalancer":
+		c.format(class, "qualified-name")
+	default:
+		c.forbidden(class.Path(), onlyLoadBalancer)
+	}
+}
+
+// sourceRanges checks from where a load balancer may be used.
+func (c *causes) sourceRanges(obj document.Value, kind string) {
+	list, annotation := obj.At("spec", "loadBalancerSourceRanges"), obj.At("metadata", "annotations", sourceRangesAnnotation)
+	field, v, ranges := "spec.LoadBalancerSourceRanges", list, []string(nil)
+	switch {
+	case !isEmpty(list):
+		for _, element := range list.Elements() {
+			ranges = append(ranges, element.Text())
+		}
+	case annotation.Exists():
+		field, v = "metadata.annotations["+sourceRangesAnnotation+"]", annotation
+		if text := strings.TrimSpace(annotation.Text()); text != "" {
+			ranges = strings.Split(text, ",")
+		}
+	default:
 		return
 	}
-	if !isEmpty(spec.Get("loadBalancerSourceRanges")) {
-		c.forbidden(member(spec, "LoadBalancerSourceRanges"), onlyLoadBalancer)
+	if kind != "LoadBalancer" {
+		c.forbidden(field, onlyLoadBalancer)
 	}
-	for _, name := range [...]string{"allocateLoadBalancerNodePorts", "loadBalancerClass"} {
-		if v := spec.Get(name); isSet(v) {
-			c.forbidden(v.Path(), onlyLoadBalancer)
+	for _, text := range ranges {
+		if len(document.CheckFormat("cidr", strings.TrimSpace(text))) > 0 {
+			c.invalidAt(field, v, "must be a list of IP ranges, like 10.240.0.0/24,10.250.0.0/24")
+			return
 		}
 	}
 }
@@ -133,33 +198,33 @@ func (c *causes) serviceUpdate(spec, before document.Value) {
 	kind, was := spec.Get("type").Text(), before.Get("type").Text()
 	if needsClusterIP(kind) && needsClusterIP(was) && !(isHeadless(spec) && isHeadless(before)) {
 		c.stackUpdate(spec, before, "clusterIPs", "clusterIP")
-		c.stackUpdate(spec, before, "ipFamilies", "ipFamily")
-	}
-	if kind != "LoadBalancer" || was != kind {
-		return
-	}
-	for _, name := range [...]string{"loadBalancerClass", "healthCheckNodePort"} {
-		v := spec.Get(name)
-		if same(v, before.Get(name)) || name == "healthCheckNodePort" && !(NeedsHealthCheck(spec) && NeedsHealthCheck(before)) {
-			continue
+		if isHeadless(spec) == isHeadless(before) {
+			c.stackUpdate(spec, before, "ipFamilies", "ipFamily")
 		}
-		c.invalidAt(member(spec, name), v, "may not change once set")
+	}
+	if class := spec.Get("loadBalancerClass"); kind == "LoadBalancer" && was == kind && !same(class, before.Get("loadBalancerClass")) {
+		c.invalidAt(member(spec, "loadBalancerClass"), class, "may not change once set")
+	}
+	c.loadBalancerClass(spec, kind)
+	if NeedsHealthCheck(spec) && NeedsHealthCheck(before) && !same(spec.Get("healthCheckNodePort"), before.Get("healthCheckNodePort")) {
+		c.forbidden(member(spec, "healthCheckNodePort"), "field is immutable")
 	}
 }
 
-// ordinaryIP checks that an address is one that traffic can be sent to.
-func (c *causes) ordinaryIP(v document.Value) {
+// ordinaryIP checks that an address, reported at field, is one that traffic can be
+// sent to.
+func (c *causes) ordinaryIP(field string, v document.Value) {
 	ip, err := netip.ParseAddr(v.Text())
 	switch {
 	case err != nil:
-		c.invalid(v, "must be a valid IP address")
+		c.invalidAt(field, v, "must be a valid IP address")
 	case ip.IsUnspecified():
-		c.invalid(v, "may not be unspecified ("+ip.String()+")")
+		c.invalidAt(field, v, "may not be unspecified ("+ip.String()+")")
 	case ip.IsLoopback():
-		c.invalid(v, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+		c.invalidAt(field, v, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
 	case ip.IsLinkLocalUnicast():
-		c.invalid(v, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+		c.invalidAt(field, v, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
 	case ip.IsLinkLocalMulticast():
-		c.invalid(v, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+		c.invalidAt(field, v, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 	}
 }

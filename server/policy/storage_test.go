@@ -16,14 +16,14 @@ func TestPersistentVolume(t *testing.T) {
 		{"two sources", with("nfs: {server: s, path: /}, " + host), "spec.nfs: Forbidden"},
 		{"backsteps", with("hostPath: {path: /..}"), "spec.hostPath.path: Invalid"},
 		{"recycled root", with("persistentVolumeReclaimPolicy: Recycle, hostPath: {path: /}"), "spec.persistentVolumeReclaimPolicy: Forbidden"},
-		{"no size", "spec: {accessModes: [ReadWriteOnce], hostPath: {path: /}}", "spec.capacity: Required"},
+		{"no size", "spec: {accessModes: [ReadWriteOnce], hostPath: {path: /}}", "spec.capacity: Required; spec.capacity: NotSupported"},
 		{"no storage", "spec: {accessModes: [ReadWriteOnce], capacity: {cpu: 1}, hostPath: {path: /}}", "spec.capacity: NotSupported"},
 		{"zero", "spec: {accessModes: [ReadWriteOnce], capacity: {storage: 0}, hostPath: {path: /}}", "spec.capacity[storage]: Invalid"},
 		{"local", with("local: {path: /x}"), "spec.nodeAffinity: Required"},
 		{"local with affinity", with("local: {path: /x}, " + affinity), ""},
 		{"affinity", with(host + ", nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In}]}]}}"),
 			"spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values: Required"},
-		{"csi secret", with("csi: {driver: d, volumeHandle: h, nodeStageSecretRef: {name: A}}"), "spec.csi.nodeStageSecretRef.name: Invalid; spec.csi.nodeStageSecretRef.namespace: Required"},
+		{"csi secret", with("csi: {driver: d, volumeHandle: h, nodePublishSecretRef: {name: A}}"), "spec.csi.nodePublishSecretRef.name: Invalid; spec.csi.nodePublishSecretRef.namespace: Required"},
 	})
 	runUpdate(t, head, []updateCase{
 		{"class", with(host), with(host + ", storageClassName: c, mountOptions: [a]"), ""},

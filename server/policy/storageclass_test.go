@@ -128,7 +128,7 @@ func TestVolumeAttachment(t *testing.T) {
 		{"inline and wrong", with("inlineVolumeSpec: {nodeAffinity: {required: {nodeSelectorTerms: [{}]}}, volumeMode: Block}"),
 			at + ".accessModes: Required; " + at + ".csi: Required; " + at + ": Required; " + at + ".volumeMode: Forbidden; " + at + ".nodeAffinity: Forbidden"},
 		{"no name", with("persistentVolumeName: ''"), "spec.source.persistentVolumeName: Invalid; spec.source.persistentVolumeName: Required"},
-		{"both", with("persistentVolumeName: pv, inlineVolumeSpec: {accessModes: [ReadWriteOnce]}"), "spec.source: Forbidden"},
+		{"both", with("persistentVolumeName: pv, inlineVolumeSpec: {accessModes: [ReadWriteOnce], csi: {driver: d, volumeHandle: h}}"), "spec.source: Forbidden"},
 		{"inline", inline(""), ""},
 		{"what volumes have", inline(", capacity: {storage: 1Gi}, storageClassName: s"), at + ".capacity: Forbidden; " + at + ".storageClassName: Forbidden"},
 		{"other source", with("inlineVolumeSpec: {accessModes: [ReadWriteOnce], nfs: {server: s, path: /}}"), at + ".csi: Required"},

@@ -10,8 +10,10 @@ import (
 // template checks a template of pods.
 func (c *causes) template(template document.Value) {
 	c.templateMetadata(template)
-	spec := template.Get("spec")
+	spec, annotations := template.Get("spec"), template.At("metadata", "annotations")
+	c.podAnnotations(member(template, "annotations"), annotations, spec)
 	c.podSpec(spec)
+	c.seccompAgrees(annotations, spec)
 	if list := spec.Get("ephemeralContainers"); !isEmpty(list) {
 		c.forbidden(list.Path(), "ephemeral containers not allowed in pod template")
 	}
@@ -29,9 +31,17 @@ func (c *causes) templateMetadata(template document.Value) {
 			c.invalidAt(member(template, "labels"), v, problem)
 		}
 	}
-	for name := range meta.Get("annotations").Members() {
+	c.annotationsAt(member(template, "annotations"), meta.Get("annotations"))
+}
+
+func (c *causes) annotations(annotations document.Value) {
+	c.annotationsAt(annotations.Path(), annotations)
+}
+
+func (c *causes) annotationsAt(field string, annotations document.Value) {
+	for name := range annotations.Members() {
 		for _, problem := range document.CheckFormat("qualified-name", strings.ToLower(name)) {
-			c.invalidText(member(template, "annotations"), name, problem)
+			c.invalidText(field, name, problem)
 		}
 	}
 }
@@ -40,7 +50,7 @@ func (c *causes) templateMetadata(template document.Value) {
 // controller of that kind.
 func (c *causes) alwaysRestarts(template document.Value, kind string) {
 	spec := template.Get("spec")
-	if policy := spec.Get("restartPolicy"); policy.Text() != "" && !policy.Equals("Always") {
+	if policy := spec.Get("restartPolicy"); !policy.Equals("Always") {
 		c.notSupported(policy, "Always")
 	}
 	if deadline := spec.Get("activeDeadlineSeconds"); isSet(deadline) {
@@ -77,7 +87,7 @@ func (c *causes) sharedDisks(template document.Value) {
 	for _, volume := range template.At("spec", "volumes").Elements() {
 		disk := volume.Get("gcePersistentDisk")
 		if isSet(disk) && !disk.Get("readOnly").Bool() {
-			c.invalidAt(member(volume, "GCEPersistentDisk", "readOnly"), disk.Get("readOnly"),
+			c.invalidAt(member(volume, "gcePersistentDisk", "readOnly"), disk.Get("readOnly"),
 				"must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
 		}
 	}

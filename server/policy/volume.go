@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -23,59 +24,31 @@ func (Policy) DefaultVolume(volume document.Value) {
 	volume.SetObject("emptyDir")
 }
 
-// volumes checks the volumes of a pod and returns them by name.
+// volumes checks the volumes of a pod and returns those by name that are right:
+// only they can be mounted.
 func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 	var byName map[string]document.Value
 	for _, volume := range volumes.Elements() {
 		if byName == nil {
 			byName = map[string]document.Value{}
 		}
-		name := volume.Get("name")
-		if text := name.Text(); text != "" {
-			if _, taken := byName[text]; taken {
-				c.duplicate(name)
-			}
-			byName[text] = volume
+		before, name := len(*c), volume.Get("name")
+		if _, taken := byName[name.Text()]; taken {
+			c.duplicate(name)
 		}
-		source := c.oneSource(volume, volumeSources)
-		c.sharedSource(volume)
-		c.podSource(source, volume.Get(source))
+		source := first(volume, volumeSources...)
+		c.sharedSource(source, volume.Get(source))
+		c.podSource(volume, source)
+		if len(*c) == before && len(document.Validate(volume)) == 0 {
+			byName[name.Text()] = volume
+		}
 	}
 	return byName
 }
 
-// oneSource checks that a volume has not more than one source, and returns the
-// first one's name.
-func (c *causes) oneSource(volume document.Value, sources []string) string {
-	first := ""
-	for name, v := range volume.Members() {
-		if !isSet(v) || !contains(sources, name) {
-			continue
-		}
-		if first == "" {
-			first = name
-			continue
-		}
-		c.extraSources(volume, sources)
-		break
-	}
-	return first
-}
-
-// extraSources reports all sources but the first.
-func (c *causes) extraSources(volume document.Value, sources []string) {
-	found := false
-	for _, name := range sources {
-		v := volume.Get(name)
-		if isSet(v) && found {
-			c.forbidden(v.Path(), "may not specify more than 1 volume type")
-		}
-		found = found || isSet(v)
-	}
-}
-
 // podSource checks sources that only volumes of pods have.
-func (c *causes) podSource(name string, v document.Value) {
+func (c *causes) podSource(volume document.Value, name string) {
+	v := volume.Get(name)
 	switch name {
 	case "gitRepo":
 		c.descending(v.Get("directory"))
@@ -91,7 +64,12 @@ func (c *causes) podSource(name string, v document.Value) {
 		}
 	case "projected":
 		c.projected(v)
+	case "iscsi":
+		if isSet(v.Get("initiatorName")) && len(volume.Get("name").Text())+1+len(v.Get("targetPortal").Text()) > maxPortal {
+			c.invalid(volume.Get("name"), "<name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
+		}
 	case "csi":
+		c.csiDriver(v)
 		ref := v.Get("nodePublishSecretRef")
 		switch secret := ref.Get("name"); {
 		case !isSet(ref):
@@ -104,6 +82,7 @@ func (c *causes) podSource(name string, v document.Value) {
 		}
 	case "ephemeral":
 		if template := v.Get("volumeClaimTemplate"); isSet(template) {
+			c.claimTemplateMetadata(template.Get("metadata"))
 			c.claimSpec(template.Get("spec"))
 		}
 	}
@@ -127,21 +106,17 @@ func (c *causes) mounts(container document.Value, volumes map[string]document.Va
 	for _, mount := range mounts.Elements() {
 		name, path := mount.Get("name"), mount.Get("mountPath")
 		mounted.add(name.Text())
-		if text := name.Text(); text != "" {
-			if _, ok := volumes[text]; !ok {
-				c.notFound(name)
-			}
-			if deviceNames.has(text) {
-				c.invalid(name, "must not already exist in volumeDevices")
-			}
+		if _, ok := volumes[name.Text()]; !ok {
+			c.notFound(name)
 		}
-		if text := path.Text(); text != "" {
-			if !paths.add(text) {
-				c.invalid(path, "must be unique")
-			}
-			if devicePaths.has(text) {
-				c.invalid(path, "must not already exist as a path in volumeDevices")
-			}
+		if deviceNames.has(name.Text()) {
+			c.invalid(name, "must not already exist in volumeDevices")
+		}
+		if !paths.add(path.Text()) {
+			c.invalid(path, "must be unique")
+		}
+		if devicePaths.has(path.Text()) {
+			c.invalid(path, "must not already exist as a path in volumeDevices")
 		}
 		sub, expr := mount.Get("subPath"), mount.Get("subPathExpr")
 		if sub.Text() != "" {
@@ -153,7 +128,11 @@ func (c *causes) mounts(container document.Value, volumes map[string]document.Va
 		if sub.Text() != "" && expr.Text() != "" {
 			c.invalid(expr, "subPathExpr and subPath are mutually exclusive")
 		}
-		if propagation := mount.Get("mountPropagation"); propagation.Equals("Bidirectional") && !privileged {
+		switch propagation := mount.Get("mountPropagation"); {
+		case !isSet(propagation), propagation.Equals("HostToContainer"), propagation.Equals("None"):
+		case !propagation.Equals("Bidirectional"):
+			c.notSupportedAt(member(mounts, "mountPropagation"), propagation, "Bidirectional", "HostToContainer", "None")
+		case !privileged:
 			c.forbidden(member(mounts, "mountPropagation"), "Bidirectional mount propagation is available only to privileged containers")
 		}
 	}
@@ -165,20 +144,18 @@ func (c *causes) devices(devices document.Value, volumes map[string]document.Val
 	var taken, paths names
 	for _, device := range devices.Elements() {
 		name, path := device.Get("name"), device.Get("devicePath")
-		if text := name.Text(); text != "" {
-			volume, ok := volumes[text]
-			switch {
-			case !ok:
-				c.notFound(name)
-			case !isBlock(volume):
-				c.invalid(name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
-			}
-			if !taken.add(text) {
-				c.invalid(name, "must be unique")
-			}
-			if mounted.has(text) {
-				c.invalid(name, "must not already exist in volumeMounts")
-			}
+		volume, ok := volumes[name.Text()]
+		switch {
+		case ok && !isBlock(volume):
+			c.invalid(name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
+		case !ok:
+			c.notFound(name)
+		}
+		if !taken.add(name.Text()) {
+			c.invalid(name, "must be unique")
+		}
+		if mounted.has(name.Text()) {
+			c.invalid(name, "must not already exist in volumeMounts")
 		}
 		if text := path.Text(); text != "" {
 			if !paths.add(text) {

@@ -71,5 +71,5 @@ func (c *causes) inlineVolume(spec document.Value) {
 	if !isSet(spec.Get("csi")) {
 		c.required(member(spec, "csi"), "has to be specified in the context of inline volumes")
 	}
-	c.volumeSpec(spec)
+	c.volumeSpec("", spec)
 }

@@ -3,8 +3,10 @@ package policy
 import (
 	"net"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -16,30 +18,49 @@ var (
 )
 
 // sharedSource checks the sources that pods' volumes and persistent volumes both
-// have. of is the volume, or the spec of a persistent volume.
-func (c *causes) sharedSource(of document.Value) {
-	for name, v := range of.Members() {
-		if v.Kind() != document.Object {
-			continue
+// have.
+func (c *causes) sharedSource(name string, v document.Value) {
+	switch name {
+	case "hostPath":
+		c.noBacksteps(v.Get("path"))
+	case "nfs":
+		if isEmpty(v.Get("path")) { // and required, as the schema says
+			c.invalidText(member(v, "path"), "", "must be an absolute path")
 		}
-		switch name {
-		case "hostPath":
-			c.noBacksteps(v.Get("path"))
-		case "iscsi":
-			c.iscsi(v)
-		case "fc":
-			c.fibreChannel(v)
-		case "flocker":
-			c.flocker(v)
-		case "quobyte":
-			c.quobyte(v)
-		case "azureDisk":
-			c.azureDisk(v)
-		case "cinder":
-			if ref := v.Get("secretRef"); isSet(ref) && isEmpty(ref.Get("name")) {
-				c.required(member(ref, "name"), "")
-			}
+	case "iscsi":
+		c.iscsi(v)
+	case "fc":
+		c.fibreChannel(v)
+	case "flocker":
+		c.flocker(v)
+	case "quobyte":
+		c.quobyte(v)
+	case "azureDisk":
+		c.azureDisk(v)
+	case "flexVolume":
+		c.driverOptions(v.Get("options"))
+	case "cinder", "storageos":
+		if ref := v.Get("secretRef"); isSet(ref) && isEmpty(ref.Get("name")) {
+			c.required(member(ref, "name"), "")
 		}
+	}
+}
+
+// driverOptions refuses options of flexible drivers that are the system's own.
+func (c *causes) driverOptions(options document.Value) {
+	for name := range options.Members() {
+		domain, _, _ := strings.Cut(name, "/")
+		if domain = "." + strings.ToLower(domain); strings.HasSuffix(domain, "."+labelDomain) || strings.HasSuffix(domain, "."+profile.GroupSuffix) {
+			c.invalidText(key(options, name), name, "the namespaces of the system are reserved")
+		}
+	}
+}
+
+// csiDriver checks the name of a storage driver.
+func (c *causes) csiDriver(v document.Value) {
+	driver := v.Get("driver").Text()
+	for _, problem := range document.CheckFormat("dns1123-subdomain", strings.ToLower(driver)) {
+		c.invalidText(member(v, "driver"), driver, problem)
 	}
 }
 
@@ -57,13 +78,13 @@ func (c *causes) iscsi(v document.Value) {
 func (c *causes) iscsiName(v document.Value, target bool) {
 	name, ok := v.Text(), false
 	switch {
-	case name == "":
+	case name == "" && target:
 		return
-	case strings.HasPrefix(name, "iqn."):
+	case strings.HasPrefix(name, "iqn"):
 		ok = iscsiQualified.MatchString(name)
-	case strings.HasPrefix(name, "eui."):
+	case strings.HasPrefix(name, "eui"):
 		ok = iscsiEUI.MatchString(name)
-	case strings.HasPrefix(name, "naa."):
+	case strings.HasPrefix(name, "naa"):
 		ok = iscsiNAA.MatchString(name)
 	case target:
 		c.invalid(v, "must be valid format starting with iqn, eui, or naa")
@@ -94,7 +115,8 @@ func (c *causes) flocker(v document.Value) {
 		c.required(v.Path(), "one of datasetName and datasetUUID is required")
 	case !isEmpty(name) && !isEmpty(id):
 		c.invalidText(v.Path(), "resource", "datasetName and datasetUUID can not be specified simultaneously")
-	case strings.Contains(name.Text(), "/"):
+	}
+	if strings.Contains(name.Text(), "/") {
 		c.invalid(name, "must not contain '/'")
 	}
 }
@@ -104,18 +126,17 @@ const maxTenant = 64
 
 func (c *causes) quobyte(v document.Value) {
 	registry, tenant := v.Get("registry"), v.Get("tenant")
-	if text := registry.Text(); text != "" {
-		ok := true
-		for pair := range strings.SplitSeq(text, ",") {
-			_, _, err := net.SplitHostPort(pair)
-			ok = ok && err == nil
-		}
-		if !ok {
+	switch {
+	case registry.Text() == "":
+		return // required by the schema
+	case len(tenant.Text()) > maxTenant:
+		c.required(tenant.Path(), "must be a UUID of at most "+strconv.Itoa(maxTenant)+" bytes")
+		return
+	}
+	for pair := range strings.SplitSeq(registry.Text(), ",") {
+		if _, _, err := net.SplitHostPort(pair); err != nil {
 			c.invalid(registry, "must be a host:port pair or multiple pairs separated by commas")
 		}
-	}
-	if len(tenant.Text()) > maxTenant {
-		c.tooLong(tenant.Path(), maxTenant)
 	}
 }
 
@@ -128,14 +149,11 @@ const (
 func (c *causes) azureDisk(v document.Value) {
 	uri := v.Get("diskURI")
 	text := uri.Text()
-	if text == "" {
-		return
-	}
 	managed := v.Get("kind").Equals("Managed")
 	switch {
 	case managed && !strings.HasPrefix(text, "/subscriptions/"):
-		c.notSupported(uri, azureManaged)
+		c.notSupportedAt(member(v, "diskURI"), uri, azureManaged)
 	case !managed && !strings.HasPrefix(text, "https://"):
-		c.notSupported(uri, azureBlob)
+		c.notSupportedAt(member(v, "diskURI"), uri, azureBlob)
 	}
 }

@@ -87,20 +87,8 @@ func (w *warnings) wholeBytes(amounts document.Value, names ...string) {
 	}
 }
 
-// claimSpec warns about what a claim asks for.
-func (w *warnings) claimSpec(spec document.Value) {
-	w.wholeBytes(spec.At("resources", "requests"), "storage")
-	w.wholeBytes(spec.At("resources", "limits"), "storage")
-}
-
 // oldClassAnnotation named the class of a volume before the field did.
 const oldClassAnnotation = "volume.beta." + labelDomain + "/storage-class"
-
-func (w *warnings) classAnnotation(meta document.Value) {
-	if a := meta.Get("annotations"); a.Get(oldClassAnnotation).Exists() {
-		w.add(entry(a, oldClassAnnotation), `deprecated since v1.8; use "storageClassName" attribute instead`)
-	}
-}
 
 // repeated warns of elements of a list that have the same value in a field.
 func (w *warnings) repeated(list document.Value, field, what string) {
@@ -108,9 +96,9 @@ func (w *warnings) repeated(list document.Value, field, what string) {
 		return
 	}
 	var seen names
-	for _, element := range list.Elements() {
+	for i, element := range list.Elements() {
 		if v := element.Get(field); !seen.add(v.Text()) {
-			w.add(member(element, field), "duplicate "+what+" "+strconv.Quote(v.Text()))
+			w.add(list.Path()+"["+strconv.Itoa(i)+"]."+field, "duplicate "+what+" "+strconv.Quote(v.Text()))
 		}
 	}
 }
@@ -122,26 +110,12 @@ func touched(obj, old document.Value) bool {
 	return !old.Exists() || number(obj.At("metadata", "generation")) != number(old.At("metadata", "generation"))
 }
 
-// WarnPersistentVolume says what of a volume is deprecated.
+// WarnPersistentVolume says which old labels the terms of a volume name.
 func (Policy) WarnPersistentVolume(obj, _ document.Value) []string {
 	var w warnings
-	w.classAnnotation(obj.Get("metadata"))
-	spec := obj.Get("spec")
-	if policy := spec.Get("persistentVolumeReclaimPolicy"); policy.Equals("Recycle") {
-		w.add(policy.Path(), "the reclaim policy Recycle is deprecated; use dynamic provisioning instead")
-	}
-	for _, term := range spec.At("nodeAffinity", "required", "nodeSelectorTerms").Elements() {
+	for _, term := range obj.At("spec", "nodeAffinity", "required", "nodeSelectorTerms").Elements() {
 		w.nodeTerm(term)
 	}
-	w.volumeSource(spec)
-	return w
-}
-
-// WarnPersistentVolumeClaim says what of a claim is deprecated or has no effect.
-func (Policy) WarnPersistentVolumeClaim(obj, _ document.Value) []string {
-	var w warnings
-	w.classAnnotation(obj.Get("metadata"))
-	w.claimSpec(obj.Get("spec"))
 	return w
 }
 

@@ -33,7 +33,6 @@ AT.metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functio
 AT.spec.volumes[0].gitRepo: deprecated in v1.11
 AT.spec.volumes[1].glusterfs: deprecated in v1.25, non-functional in v1.26+
 AT.spec.volumes[3].storageOS: deprecated in v1.22, non-functional in v1.25+
-AT.spec.volumes[4].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer
 AT.spec.hostAliases[2].ip: duplicate ip "1.1.1.1"
 AT.spec.imagePullSecrets[1].name: duplicate name "s"
 AT.spec.imagePullSecrets[2].name: invalid empty name ""
@@ -83,15 +82,7 @@ func TestWarningsOfOtherKinds(t *testing.T) {
 	for _, c := range []struct{ name, object, want string }{
 		{"volume", "{apiVersion: v1, kind: PersistentVolume, metadata: {annotations: {volume.beta.kubernetes.io/storage-class: x}}, spec: {persistentVolumeReclaimPolicy: Recycle, scaleIO: {gateway: g, system: s, secretRef: {}}," +
 			" nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: beta.kubernetes.io/arch, operator: Exists}]}]}}}}",
-			`metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead
-spec.persistentVolumeReclaimPolicy: the reclaim policy Recycle is deprecated; use dynamic provisioning instead
-spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead
-spec.scaleIO: deprecated in v1.16, non-functional in v1.22+`},
-		{"claim", "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {annotations: {volume.beta.kubernetes.io/storage-class: x}}, spec: {resources: {requests: {storage: 1m}}}}",
-			`metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead
-spec.resources.requests[storage]: fractional byte value "1m" is invalid, must be an integer`},
-		{"claim template", "{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{spec: {resources: {requests: {storage: 1.5}}}}]}}",
-			`spec.volumeClaimTemplates[0].spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer`},
+			`spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead`},
 		{"class", "{apiVersion: storage.k8s.io/v1, kind: StorageClass, allowedTopologies: [{matchLabelExpressions: [{key: failure-domain.beta.kubernetes.io/zone, values: [a]}]}]}",
 			`allowedTopologies[0].matchLabelExpressions[0].key: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`},
 		{"capacity", "{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, nodeTopology: {matchLabels: {beta.kubernetes.io/os: a}, matchExpressions: [{key: beta.kubernetes.io/arch, operator: Exists}]}}",

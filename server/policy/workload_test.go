@@ -56,7 +56,7 @@ func TestSelectors(t *testing.T) {
 					"spec.template.spec.containers[0].volumeMounts[0].name: NotFound"},
 				{"disk", workload(kind, "metadata: {labels: {app: a}}, spec: {volumes: [{name: v, gcePersistentDisk: {pdName: p}}], containers: [{name: c, image: i}]}",
 					several),
-					"spec.template.spec.volumes[0].GCEPersistentDisk.readOnly: Invalid"},
+					"spec.template.spec.volumes[0].gcePersistentDisk.readOnly: Invalid"},
 			})
 		})
 	}

@@ -153,8 +153,6 @@ type Hooks interface {
 	DefaultVolume(v document.Value)
 	// UpdateNamespace keeps of old what only the server may change.
 	UpdateNamespace(obj, old document.Value)
-	// UpdateNode keeps of old what only the server may change.
-	UpdateNode(obj, old document.Value)
 	// UpdatePersistentVolumeClaim keeps of old what only the server may change.
 	UpdatePersistentVolumeClaim(obj, old document.Value)
 	// UpdatePod keeps of old what only the server may change.
@@ -193,8 +191,6 @@ type Hooks interface {
 	ValidateService(obj, old document.Value) []api.FieldError
 	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
 	WarnPersistentVolume(obj, old document.Value) []string
-	// WarnPersistentVolumeClaim says what its author should know of a valid PersistentVolumeClaim; old is absent on create.
-	WarnPersistentVolumeClaim(obj, old document.Value) []string
 	// WarnPod says what its author should know of a valid Pod; old is absent on create.
 	WarnPod(obj, old document.Value) []string
 	// WarnPodTemplate says what its author should know of a valid PodTemplate; old is absent on create.

@@ -62,10 +62,10 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		6: {Kind: schema.Map, Elem: 1},
 		7: {Kind: schema.List, Elem: 8},
 		8: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
-			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always, Required: true},
-			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always, Required: true},
-			{Name: "name", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always, Required: true},
+			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
+			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
+			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
+			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 9, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 9, Number: 7, Presence: schema.Explicit},
 		}},
@@ -106,9 +106,9 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		24: {Kind: schema.List, Elem: 25},
 		25: {Name: "flowcontrol.apiserver/v1beta2.Subject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
-			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit, Unchecked: true},
-			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit, Unchecked: true},
-			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit, Unchecked: true},
+			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit},
+			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit},
+			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit},
 		}},
 		26: {Name: "flowcontrol.apiserver/v1beta2.UserSubject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// Annotations of pods that are settings.
+const (
+	mirrorAnnotation = labelDomain + "/config.mirror"
+	deletionCost     = "controller." + labelDomain + "/pod-deletion-cost"
+	appArmor         = "container.apparmor.security.beta." + labelDomain + "/" // and the name of a container
+)
+
+// podAnnotations checks annotations of a pod, or of a template of pods, that are
+// settings. at is where they are reported.
+func (c *causes) podAnnotations(at string, annotations, spec document.Value) {
+	for name, v := range annotations.Members() {
+		text := v.Text()
+		switch container, isProfile := strings.CutPrefix(name, appArmor); {
+		case name == mirrorAnnotation && isEmpty(spec.Get("nodeName")):
+			c.invalidText(at+"["+name+"]", text, "must set spec.nodeName if mirror pod annotation is set")
+		case name == deletionCost && !isDeletionCost(text):
+			c.invalidText(at+"["+name+"]", text, "must be a 32bit integer")
+		case name == seccompOfPod, strings.HasPrefix(name, seccompOfContainer):
+			c.seccompProfile(at+"."+name, text)
+		case isProfile:
+			if !hasContainer(spec, container) {
+				c.invalidText(at+"["+name+"]", container, "container not found")
+			}
+			if !isAppArmorProfile(text) {
+				c.invalidText(at+"["+name+"]", text, "not a profile: write runtime/default, unconfined, or localhost/ and a name")
+			}
+		}
+	}
+}
+
+// isDeletionCost reports whether text is a number that fits, in its one form.
+func isDeletionCost(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return err == nil && (strconv.FormatInt(n, 10) == text || strings.HasPrefix(text, "-"))
+}
+
+func isAppArmorProfile(text string) bool {
+	return text == "" || text == "runtime/default" || text == "unconfined" || strings.HasPrefix(text, "localhost/")
+}
+
+// seccompProfile checks a profile of an annotation.
+func (c *causes) seccompProfile(field, profile string) {
+	local, isLocal := strings.CutPrefix(profile, "localhost/")
+	switch {
+	case isLocal:
+		c.descendingText(field, local)
+	case profile != "runtime/default" && profile != "docker/default" && profile != "unconfined":
+		c.invalidText(field, profile, "must be a valid seccomp profile")
+	}
+}
+
+func hasContainer(spec document.Value, name string) bool {
+	for _, list := range podContainers {
+		for _, container := range spec.Get(list).Elements() {
+			if container.Get("name").Equals(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// seccompAgrees checks that annotations and fields name the same profiles where
+// both do.
+func (c *causes) seccompAgrees(annotations, spec document.Value) {
+	if annotations.Len() == 0 {
+		return
+	}
+	c.sameProfile(annotations.Get(seccompOfPod), spec.At("securityContext", "seccompProfile"))
+	for _, list := range podContainers {
+		for _, container := range spec.Get(list).Elements() {
+			c.sameProfile(annotations.Get(seccompOfContainer+container.Get("name").Text()), container.At("securityContext", "seccompProfile"))
+		}
+	}
+}
+
+func (c *causes) sameProfile(annotation, profile document.Value) {
+	if !annotation.Exists() || !isSet(profile) {
+		return
+	}
+	local, isLocal := strings.CutPrefix(annotation.Text(), "localhost/")
+	agree := true
+	switch profile.Get("type").Text() {
+	case "Unconfined":
+		agree = annotation.Equals("unconfined")
+	case "RuntimeDefault":
+		agree = annotation.Equals("runtime/default") || annotation.Equals("docker/default")
+	case "Localhost":
+		if agree = isLocal; agree && !profile.Get("localhostProfile").Equals(local) {
+			c.forbidden(member(profile, "localhostProfile"), "the seccomp profiles of annotation and field must match")
+		}
+	}
+	if !agree {
+		c.forbidden(member(profile, "type"), "the seccomp types of annotation and field must match")
+	}
+}
+
+// fixedAnnotations checks that what a running pod cannot change stays.
+func (c *causes) fixedAnnotations(now, before document.Value) {
+	if same(now, before) {
+		return
+	}
+	isFixed := func(name string) bool { return name == mirrorAnnotation || strings.HasPrefix(name, appArmor) }
+	for name, v := range before.Members() {
+		if isFixed(name) && !same(v, now.Get(name)) {
+			c.forbidden("metadata.annotations["+name+"]", "may not be removed or updated")
+		}
+	}
+	for name := range now.Members() {
+		if isFixed(name) && !before.Get(name).Exists() {
+			c.forbidden("metadata.annotations["+name+"]", "may not be added")
+		}
+	}
+}

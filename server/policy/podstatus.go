@@ -1,0 +1,58 @@
+package policy
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+// podStatus checks what is reported of a pod, and that containers which ended
+// for good stay so.
+func (c *causes) podStatus(pod, status, old document.Value) {
+	for i, condition := range status.Get("conditions").Elements() {
+		if kind := condition.Get("type").Text(); kind != "PodScheduled" && kind != "Ready" && kind != "Initialized" {
+			c.formatText(element("metadata.conditions", i)+".Type", kind, "qualified-name")
+		}
+	}
+	if node := status.Get("nominatedNodeName"); node.Text() != "" && !same(node, old.Get("nominatedNodeName")) {
+		c.format(node, "dns1123-subdomain")
+	}
+	policy := pod.At("spec", "restartPolicy").Text()
+	c.endedContainers(status, old, "containerStatuses", policy)
+	c.endedContainers(status, old, "initContainerStatuses", policy)
+	c.endedContainers(status, old, "ephemeralContainerStatuses", "Never")
+	c.podIPs(status.Get("podIPs"))
+}
+
+// endedContainers checks that containers which are not started again do not run
+// again.
+func (c *causes) endedContainers(status, old document.Value, list, policy string) {
+	if policy == "Always" {
+		return
+	}
+	for i, was := range old.Get(list).Elements() {
+		ended := was.At("state", "terminated")
+		if !isSet(ended) || number(ended.Get("exitCode")) != 0 && policy == "OnFailure" {
+			continue
+		}
+		for _, now := range status.Get(list).Elements() {
+			if same(now.Get("name"), was.Get("name")) && !isSet(now.At("state", "terminated")) {
+				c.forbidden(element("status."+list, i)+".state", "may not be transitioned to non-terminated state")
+			}
+		}
+	}
+}
+
+// podIPs checks the addresses of a pod: one of each family.
+func (c *causes) podIPs(ips document.Value) {
+	var taken, families names
+	for i, ip := range ips.Elements() {
+		text := ip.Get("ip").Text()
+		for _, problem := range document.CheckFormat("ip", text) {
+			c.invalidText(element("status.podIPs", i), text, problem)
+		}
+		families.add(ipFamily(text))
+		if !taken.add(text) {
+			c.duplicate(ip)
+		}
+	}
+	if n := ips.Len(); n > 2 || n == 2 && len(families) < 2 {
+		c.invalid(ips, "may specify no more than one IP for each IP family")
+	}
+}
