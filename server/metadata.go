@@ -45,8 +45,11 @@ func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 		causes = append(causes, document.ValidateUpdate(obj, old)...)
 	}
 	causes = append(causes, validateRules(res, obj, old, before)...)
-	if !old.Exists() || len(causes) == 0 {
-		return causes
+	if len(causes) == 0 {
+		return nil
+	}
+	if !old.Exists() {
+		return slices.Repeat(causes, max(1, res.ChecksOnCreate))
 	}
 	if checks.Object > 1 { // without what is wrong with the change
 		state = append(state, validateRules(res, obj, obj, before)...)

@@ -68,6 +68,35 @@ func TestMetadataThatIsANewGeneration(t *testing.T) {
 	})
 }
 
+// What belongs to the rest of an object stays when its status is replaced.
+func TestStatusKeepsWhatIsNotItsOwn(t *testing.T) {
+	h := startServer(t, nil)
+	const sets, jobs = "/apis/apps/v1/namespaces/default/daemonsets", "/apis/batch/v1/namespaces/default/jobs"
+	pods := func(policy string) string {
+		return `"template":{"metadata":{"labels":{"a":"b"}},"spec":{` + policy + `"containers":[{"name":"c","image":"i"}]}}`
+	}
+	h.run(t, []step{
+		{"set", "POST", sets, "", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},` + pods("") + `}}`, 201, `template.generation":"1"`},
+		{"its status", "PUT", sets + "/d/status", "", `{"metadata":{"name":"d"},"status":{"numberReady":1}}`, 200, `template.generation":"1"`},
+		{"job", "POST", jobs, "", `{"metadata":{"name":"j"},"spec":{` + pods(`"restartPolicy":"Never",`) + `}}`, 201, `"labels":{"a":"b"`},
+		{"its status", "PUT", jobs + "/j/status", "", `{"metadata":{"name":"j"},"status":{"active":1}}`, 200, `"labels":{"a":"b"`},
+	})
+}
+
+// How often a mistake is told is in the documents.
+func TestMistakesAreToldAsOftenAsTheKindTellsThem(t *testing.T) {
+	h := startServer(t, nil)
+	const capacities, roles = "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+	told := func(r reply, field string) int { return strings.Count(string(r.body), `"field":"`+field) }
+	if r := h.post(capacities, `{"metadata":{"name":"c"},"storageClassName":"A"}`); told(r, "storageClassName") != 2 {
+		t.Errorf("%s", r.body)
+	}
+	h.post(roles, `{"metadata":{"name":"r"}}`).expect(t, 201, "")
+	if r := h.send("PATCH", roles+"/r", mergePatch, []byte(`{"rules":[{}]}`)); told(r, "rules[0].verbs") != 2 {
+		t.Errorf("%s", r.body)
+	}
+}
+
 // Compressed is what is large and asked for, and nothing that is refused.
 func TestWhoGetsGzip(t *testing.T) {
 	h := startServer(t, nil)

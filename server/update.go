@@ -266,7 +266,11 @@ func prepareUpdate(t target, obj, old document.Value) {
 		keep(obj, old, res.Keeps)
 	}
 	res.Gated.Drop(obj, old)
-	if res.Hooks != nil && res.Hooks.Update != nil && !status && !finalize {
+	switch {
+	case res.Hooks == nil || finalize:
+	case status && res.Hooks.Status != nil:
+		res.Hooks.Status(obj, old)
+	case !status && res.Hooks.Update != nil:
 		res.Hooks.Update(obj, old)
 	}
 	if res.HasGeneration && !status && specChanged(obj, old) {

@@ -100,7 +100,7 @@ type catalogResource struct {
 	Create       bool
 	Update       bool
 	Validate     bool
-	Warn         bool
+	Warn, Status bool
 	Form         string // of what is stored, see schema.Table.Form
 	HookName     string // what the names of the hooks end with
 	Convert      string // Go literal, "" for none
@@ -151,12 +151,14 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
 		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
 		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
+		r.Status = slices.Contains(res.Hooks, "status")
 		for _, h := range []struct {
 			on             bool
 			verb, sig, doc string
 		}{
 			{r.Create, "Create", "(obj document.Value)", "sets what the server owns on a new " + res.Kind + "."},
 			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
+			{r.Status, "Status", "(obj, old document.Value)", "gives what the status endpoint makes of " + res.Kind + " what belongs to the rest of old."},
 			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
 			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},
 		} {

@@ -34,10 +34,10 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
-		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "keeps": d.texts(&res.Keeps),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "keeps": d.texts(&res.Keeps),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
-			d.words(&res.Hooks, "hook", "convert", "create", "update", "validate", "warn")(n)
+			d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn")(n)
 		},
 		"subresources": func(n node) { d.subresources(n, res) },
 		"columns":      func(n node) { d.columns(n, res) },

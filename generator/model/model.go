@@ -72,6 +72,7 @@ type Resource struct {
 	Conversion          *Conversion
 	Hooks               []string // create, update, validate, warn
 	Checks              *Checks  // checksOnUpdate; nil for the usual
+	ChecksOnCreate      int      // how often a create checks everything; 0 is once
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name

@@ -100,6 +100,7 @@ type Resource struct {
 	Subresources        []Subresource
 	Hooks               *Hooks  // nil when the kind has none
 	Checks              *Checks // nil: UsualChecks
+	ChecksOnCreate      int     // how often a create tells what is wrong; 0 is once
 	Deprecated          *Deprecation
 	Off                 bool            // not served; set by the server at its start
 	Gated               *document.Gated // fields of features that are off; set by the server at its start
@@ -206,6 +207,9 @@ type Hooks struct {
 	// Update makes obj, about to replace old, follow the rules that are not
 	// errors (fields that only the server may change keep their old value).
 	Update func(obj, old document.Value)
+	// Status is Update for what the status endpoint writes: obj has the status and
+	// the metadata that were sent, and everything else of old.
+	Status func(obj, old document.Value)
 	// Validate returns all that is wrong. old is the zero Value on create.
 	Validate func(obj, old document.Value) []FieldError
 	// Warn returns what the author of a valid object should know: what of it is

@@ -56,6 +56,11 @@ func (Policy) UpdateDaemonSet(obj, old document.Value) {
 	setTemplateGeneration(obj, before)
 }
 
+// StatusDaemonSet keeps that count.
+func (Policy) StatusDaemonSet(obj, old document.Value) {
+	setTemplateGeneration(obj, templateChanges(old))
+}
+
 func setTemplateGeneration(obj document.Value, n int64) {
 	obj.SetObject("metadata").SetObject("annotations").SetString(templateGeneration, strconv.FormatInt(n, 10))
 }

@@ -39,7 +39,15 @@ func (Policy) DefaultJob(obj document.Value) {
 	if !isSet(spec.Get("suspend")) {
 		spec.SetBool("suspend", false)
 	}
-	inherited := spec.At("template", "metadata", "labels")
+	labelJob(obj)
+}
+
+// StatusJob labels a job from the template that it keeps.
+func (Policy) StatusJob(obj, _ document.Value) { labelJob(obj) }
+
+// labelJob gives a job without labels those of its template.
+func labelJob(obj document.Value) {
+	inherited := obj.At("spec", "template", "metadata", "labels")
 	if meta := obj.SetObject("metadata"); isEmpty(meta.Get("labels")) && !isEmpty(inherited) {
 		meta.Assume("labels", inherited)
 	}
@@ -135,8 +143,7 @@ func (c *causes) generatedSelector(obj document.Value) {
 		have := template.Get(name)
 		if !have.Exists() {
 			c.required(field+"["+name+"]", "must be '"+expected[name]+"'")
-		}
-		if have.Text() != expected[name] {
+		} else if have.Text() != expected[name] {
 			c.invalidAt(field+"["+name+"]", template, "must be '"+expected[name]+"'")
 		}
 	}

@@ -25,7 +25,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
-			Hooks:         &api.Hooks{Create: h.CreateDaemonSet, Update: h.UpdateDaemonSet, Validate: h.ValidateDaemonSet, Warn: h.WarnDaemonSet},
+			Hooks:         &api.Hooks{Create: h.CreateDaemonSet, Update: h.UpdateDaemonSet, Status: h.StatusDaemonSet, Validate: h.ValidateDaemonSet, Warn: h.WarnDaemonSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the daemon set.", Path: ".metadata.name"},
 				{Name: "Desired", Type: "integer", Description: "Nodes that should run the pod.", Path: ".status.desiredNumberScheduled"},

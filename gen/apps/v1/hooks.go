@@ -65,6 +65,8 @@ type Hooks interface {
 	DefaultStatefulSetUpdateStrategy(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
+	// StatusDaemonSet gives what the status endpoint makes of DaemonSet what belongs to the rest of old.
+	StatusDaemonSet(obj, old document.Value)
 	// UpdateDaemonSet keeps of old what only the server may change.
 	UpdateDaemonSet(obj, old document.Value)
 	// UpdateDeployment keeps of old what only the server may change.

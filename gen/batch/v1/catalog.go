@@ -37,7 +37,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
-			Hooks:         &api.Hooks{Create: h.CreateJob, Validate: h.ValidateJob, Warn: h.WarnJob},
+			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
 				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: h.CellJobCompletions},

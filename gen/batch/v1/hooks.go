@@ -45,6 +45,8 @@ type Hooks interface {
 	DefaultResourceRequirements(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
+	// StatusJob gives what the status endpoint makes of Job what belongs to the rest of old.
+	StatusJob(obj, old document.Value)
 	// ValidateCronJob finds what the schema cannot say; old is absent on create.
 	ValidateCronJob(obj, old document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.

@@ -41,7 +41,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: 30,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "754bfb36c3c1fa79", StorageVersionHash: "xeVl+2Ly1kE=", NameFormat: "dns1123-subdomain",
-			Hooks: &api.Hooks{Validate: h.ValidateCSIStorageCapacity, Warn: h.WarnCSIStorageCapacity},
+			ChecksOnCreate: 2,
+			Hooks:          &api.Hooks{Validate: h.ValidateCSIStorageCapacity, Warn: h.WarnCSIStorageCapacity},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
