@@ -98,10 +98,16 @@ func collectUses(declared map[string]ast.Node, name string, uses map[string]bool
 		return
 	}
 	uses[name] = true
-	ast.Inspect(declared[name], func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && id.Name != name {
-			collectUses(declared, id.Name, uses)
+	var visit func(n ast.Node) bool
+	visit = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			ast.Inspect(n.X, visit) // the selected name is another type's or package's
+			return false
+		case *ast.Ident:
+			collectUses(declared, n.Name, uses)
 		}
 		return true
-	})
+	}
+	ast.Inspect(declared[name], visit)
 }

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/policy"
+)
+
+// BenchmarkOldObject measures what a read of one object costs more in a store that
+// may have old objects: nothing for one that is younger than the documents, and a
+// decode for one that is not, whether it lacks a default or not. A store that has
+// none is not asked at all.
+func BenchmarkOldObject(b *testing.B) {
+	kinds := newStoreKinds(catalogOf(policy.New(time.Now)))
+	kind := kinds["core/pods/"]
+	kind.since = 10
+	doc, err := readFilled(kind.res, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"","labels":{"a":"b"}},
+		"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80}],"livenessProbe":{"tcpSocket":{"port":80}}},{"name":"d","image":"i"}],"volumes":[{"name":"v","emptyDir":{}}]}}`), document.Value{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, err := sealed(kind.res, doc.Root())
+	if err != nil {
+		b.Fatal(err)
+	}
+	stored := entryOf(v, &store.Entry{Key: "core/pods/default/web", Revision: 7})
+	young, lacking := stored, stored
+	young.Revision = 11
+	lacking.Body = bytes.Replace(stored.Body, []byte(`"imagePullPolicy":"Always"`), nil, 1)
+	lacking.Body = bytes.Replace(lacking.Body, []byte(`,}`), []byte(`}`), 1)
+	for _, c := range []struct {
+		name  string
+		entry store.Entry
+	}{{"young", young}, {"complete", stored}, {"lacking", lacking}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if e, err := kinds.current(&c.entry, newest); err != nil || e.Revision != c.entry.Revision {
+					b.Fatal(e, err)
+				}
+			}
+		})
+	}
+}
