@@ -38,16 +38,18 @@ type trimmer struct {
 
 	mu      sync.Mutex // one trim at a time; guards what follows
 	swept   uint64
-	samples []sample // in order of time and of revision
+	samples []sample  // in order of time and of revision
+	read    time.Time // what the clock said last
+	now     int64     // what time it was then, see advance
 
 	reclaiming atomic.Bool // reclaim runs; whoever sets it owns given
 	given      uint64      // swept when reclaim ran last
 }
 
-// sample says that at a time the newest visible revision was that one, so that
-// all changes up to it are at least as old.
+// sample says that at a time (see advance) the newest visible revision was that
+// one, so that all changes up to it are at least as old.
 type sample struct {
-	nanoseconds int64 // since 1970
+	nanoseconds int64
 	revision    uint64
 }
 
@@ -56,7 +58,8 @@ const (
 	samplesPerSpan = 60  // samples kept of one span of history
 	minSampleGap   = 100 * time.Millisecond
 	maxSampleGap   = 10 * time.Second
-	reclaimTime    = time.Minute // of one try to find space for a compaction
+	reclaimTime    = time.Minute     // of one try to find space for a compaction
+	leastJump      = 5 * time.Second // by which the clock is set, to be worth a line in the log
 )
 
 func (e *Engine) loadTrimmer() error {
@@ -79,7 +82,31 @@ func (e *Engine) loadTrimmer() error {
 			t.samples = append(t.samples, s)
 		}
 	}
+	t.read = e.cfg.Clock()
+	t.now = t.read.UnixNano()
+	if n := len(t.samples); n > 0 && t.samples[n-1].nanoseconds > t.now {
+		behind := time.Duration(t.samples[n-1].nanoseconds - t.now)
+		t.now += int64(behind)
+		if behind > leastJump {
+			e.cfg.Logger.Warn("store: the clock is behind that of the last run; history goes on from there", "by", behind)
+		}
+	}
 	return errors.Join(err, it.Close())
+}
+
+// advance reads the clock. History has a time of its own, which begins as that of
+// the clock and only passes, by the clock that is never set where there is one: a
+// clock that was wrong for a while neither trims too much nor stops trimming.
+func (e *Engine) advance() {
+	t, read := &e.trim, e.cfg.Clock()
+	passed, shown := read.Sub(t.read), read.Round(0).Sub(t.read.Round(0))
+	if passed < 0 { // it has no other clock
+		passed = 0
+	}
+	if jump := shown - passed; jump.Abs() > leastJump {
+		e.cfg.Logger.Warn("store: the clock was set; history is trimmed as if it had not been", "by", jump)
+	}
+	t.read, t.now = read, t.now+int64(passed)
 }
 
 // readSample decodes the sample that the iterator is at.
@@ -131,14 +158,14 @@ func (e *Engine) tick(ctx context.Context) error {
 		return err
 	}
 	e.disk.reserve.fill()
-	now := e.cfg.Clock()
 	t := &e.trim
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := e.takeSample(now); err != nil {
+	e.advance()
+	if err := e.takeSample(); err != nil {
 		return err
 	}
-	limit, old := now.Add(-e.cfg.History).UnixNano(), 0
+	limit, old := t.now-int64(e.cfg.History), 0
 	for old < len(t.samples) && t.samples[old].nanoseconds <= limit {
 		old++
 	}
@@ -189,10 +216,10 @@ func (e *Engine) reclaim(ctx context.Context) {
 }
 
 // takeSample notes the current revision if it has moved.
-func (e *Engine) takeSample(now time.Time) error {
-	t, s := &e.trim, sample{now.UnixNano(), e.Current()}
+func (e *Engine) takeSample() error {
+	t, s := &e.trim, sample{e.trim.now, e.Current()}
 	if n := len(t.samples); n > 0 && (t.samples[n-1].revision >= s.revision || t.samples[n-1].nanoseconds >= s.nanoseconds) {
-		return nil // nothing new, or the clock went back
+		return nil // nothing new, or no time has passed
 	}
 	if s.revision == 0 {
 		return nil
@@ -293,7 +320,7 @@ func (e *Engine) sweepStep() error {
 		}
 	}
 	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
-		return fmt.Errorf("store: cannot trim: %w", err)
+		return fmt.Errorf("store: cannot trim: %w", plain(err))
 	}
 	if err := setRevision(b, metaSwept, to); err != nil {
 		return err
