@@ -270,13 +270,15 @@ func machineAddresses() []string {
 }
 
 // writePrivate writes a file that only its owner may read, so that it is either
-// there completely or as it was before. Directories on the way are made.
+// there completely or as it was before. Directories on the way are made. What a
+// process that was killed has left of it is overwritten, so one process may write
+// at a time: the lock of the store sees to it.
 func writePrivate(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // mode 0600
+	f, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 		}
 	}
 	if err := it.Error(); err != nil {
-		return 0, fmt.Errorf("store: cannot read the log: %w", err)
+		return 0, fmt.Errorf("store: cannot read the log: %w", plain(err))
 	}
 	return current, nil
 }
@@ -83,7 +83,7 @@ func readRecord(it *pebble.Iterator) (uint64, logRecord, error) {
 	}
 	stored, err := it.ValueAndErr()
 	if err != nil {
-		return 0, logRecord{}, fmt.Errorf("store: cannot read the log record at %d: %w", revision, err)
+		return 0, logRecord{}, fmt.Errorf("store: cannot read the log record at %d: %w", revision, plain(err))
 	}
 	record, err := decodeRecord(stored)
 	if err != nil {
@@ -113,11 +113,11 @@ func readVersion(from pebble.Reader, key string, revision uint64, op Op) (Entry,
 	var scratch [keyScratch]byte
 	stored, closer, err := from.Get(appendChange(scratch[:0], objectSpace, key, revision, op))
 	if err != nil {
-		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, err)
+		return Entry{}, fmt.Errorf("store: cannot read %q at %d, which the log names: %w", key, revision, plain(err))
 	}
 	value, err := decodeValue(append([]byte(nil), stored...))
 	if err := errors.Join(err, closer.Close()); err != nil {
-		return Entry{}, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, err)
+		return Entry{}, fmt.Errorf("store: cannot read %q at %d: %w", key, revision, plain(err))
 	}
 	return Entry{Key: key, Revision: revision, Value: value}, nil
 }

@@ -42,14 +42,27 @@ func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
 	c.from = e.db.NewSnapshot()
 	defer func() { _ = c.from.Close() }()
 	for _, step := range []func() error{c.settings, c.log, c.versions, c.headers, c.samples} {
-		if err := step(); err != nil {
+		err := step()
+		if pebble.ExtractDataCorruptionInfo(err) != nil {
+			c.reportf("%v; what follows in it was not looked at", err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checker) reportf(format string, args ...any) { c.report(fmt.Sprintf(format, args...)) }
+// reportf reports a problem in one line.
+func (c *checker) reportf(format string, args ...any) {
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			args[i] = plain(err)
+		}
+	}
+	c.report(fmt.Sprintf(format, args...))
+}
 
 func (c *checker) settings() (err error) {
 	if c.oldest, err = readRevisionSetting(c.from, metaOldest); err != nil {

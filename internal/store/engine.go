@@ -35,6 +35,7 @@ type Engine struct {
 	cache     cache // of newest versions
 	presence  presence
 	failure   atomic.Pointer[writeError]
+	damage    atomic.Pointer[damage] // the first that reading has found
 
 	// write orders commits: the revision is taken and the batch handed to
 	// Pebble in one critical section, so that the order of revisions is the
@@ -74,7 +75,9 @@ func (e *Engine) Current() uint64 { return e.publisher.current.Load() }
 // trimmed.
 func (e *Engine) Oldest() uint64 { return e.trim.oldest.Load() }
 
-// Healthy returns nil, or why writes are refused. Reads go on.
+// Healthy returns nil, or why writes are refused. Reads go on. It also tells of a
+// damaged file that a read has met: what else is in the store can be read and
+// written, but it needs somebody's attention.
 //
 // After a log or a manifest that could not be written only a restart helps: what
 // reached the disk has to be found out anew. A full disk (ErrFull) refuses
@@ -87,6 +90,9 @@ func (e *Engine) Healthy() error {
 	}
 	if err := e.disk.reserve.state(); err != nil {
 		return err
+	}
+	if d := e.damage.Load(); d != nil {
+		return d.err
 	}
 	return e.stalled(mostSublevels)
 }

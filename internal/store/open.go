@@ -133,8 +133,9 @@ func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
 		return usual()
 	}
 	options.AddEventListener(pebble.EventListener{
-		FlushEnd:      func(info pebble.FlushInfo) { e.disk.flushes.end(info.Err) },
-		CompactionEnd: func(info pebble.CompactionInfo) { e.disk.compactions.end(info.Err) },
+		FlushEnd:       func(info pebble.FlushInfo) { e.disk.flushes.end(info.Err) },
+		CompactionEnd:  func(info pebble.CompactionInfo) { e.disk.compactions.end(info.Err) },
+		DataCorruption: e.noteDamage,
 	})
 	return pebble.Open(e.cfg.Dir, options)
 }
@@ -225,7 +226,7 @@ func readSetting(from pebble.Reader, name string) ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: cannot read the setting %q: %w", name, err)
+		return nil, fmt.Errorf("store: cannot read the setting %q: %w", name, plain(err))
 	}
 	v = append([]byte{}, v...)
 	return v, closer.Close()

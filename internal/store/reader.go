@@ -140,7 +140,7 @@ func seekVersion(it *pebble.Iterator, key string, revision uint64) (stored []byt
 	var scratch [keyScratch]byte
 	if !it.SeekPrefixGE(appendVersion(scratch[:0], objectSpace, key, revision)) {
 		if err := it.Error(); err != nil {
-			return nil, 0, fmt.Errorf("store: cannot read %q: %w", key, err)
+			return nil, 0, fmt.Errorf("store: cannot read %q: %w", key, plain(err))
 		}
 		return nil, 0, ErrNotFound
 	}
@@ -152,7 +152,7 @@ func seekVersion(it *pebble.Iterator, key string, revision uint64) (stored []byt
 		return nil, 0, ErrNotFound
 	}
 	if stored, err = it.ValueAndErr(); err != nil {
-		return nil, 0, fmt.Errorf("store: cannot read %q: %w", key, err)
+		return nil, 0, fmt.Errorf("store: cannot read %q: %w", key, plain(err))
 	}
 	return stored, v.revision, nil
 }
@@ -241,7 +241,7 @@ func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *En
 	return r.walk(ctx, objectSpace, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
 		stored, err := it.ValueAndErr()
 		if err != nil {
-			return false, fmt.Errorf("store: cannot read %q: %w", v.key, err)
+			return false, fmt.Errorf("store: cannot read %q: %w", v.key, plain(err))
 		}
 		entry.Key, entry.Revision = keys.add(v.key), v.revision
 		if entry.Value, err = decodeValue(stored); err != nil {
@@ -257,7 +257,7 @@ func (r *reader) ScanMeta(ctx context.Context, prefix, from string, visit func(e
 	return r.walk(ctx, headerSpace, prefix, from, func(v version, it *pebble.Iterator) (bool, error) {
 		meta, err := it.ValueAndErr()
 		if err != nil {
-			return false, fmt.Errorf("store: cannot read the header of %q: %w", v.key, err)
+			return false, fmt.Errorf("store: cannot read the header of %q: %w", v.key, plain(err))
 		}
 		entry.Key, entry.Revision, entry.Meta = keys.add(v.key), v.revision, meta
 		return visited(visit, &entry), nil
@@ -338,7 +338,7 @@ func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visi
 		valid = it.NextPrefix()
 	}
 	if err := it.Error(); err != nil {
-		return fmt.Errorf("store: cannot read the keys with prefix %q: %w", prefix, err)
+		return fmt.Errorf("store: cannot read the keys with prefix %q: %w", prefix, plain(err))
 	}
 	return nil
 }

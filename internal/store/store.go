@@ -236,7 +236,8 @@ type Store interface {
 	Snapshots
 	Transactions
 	Feed
-	// Healthy returns nil, or why writes are refused. Reads go on.
+	// Healthy returns nil, or why writes are refused or what damage reading has
+	// found. Reads go on.
 	Healthy() error
 	// Close finishes writes in flight and closes the files.
 	Close() error

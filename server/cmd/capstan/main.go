@@ -36,6 +36,7 @@ func (e usageError) Unwrap() error { return e.error }
 // line about the error on stderr (and a second one, where to find help, when the
 // command line is wrong).
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, signals catcher) int {
+	keepPrivate()
 	root := newRoot(signals)
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,25 @@ func statsOf(t *testing.T, args ...string) (s store.Stats) {
 	return s
 }
 
+// private checks that nobody else can read what is in a directory.
+func private(t *testing.T, dir string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if files++; err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %s", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil || files < 5 {
+		t.Errorf("%d files in %s: %v", files, dir, err)
+	}
+}
+
 // The life of a store: backed up from the running server and after it, lost,
 // restored, and served again.
 func TestStore(t *testing.T) {
@@ -77,6 +97,7 @@ func TestStore(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(data, "control.sock")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", info, err)
 	}
+	private(t, data)
 	running := statsOf(t, "--data-dir", data)
 	if running.Current == 0 || running.ID == "" || running.Unhealthy != "" {
 		t.Errorf("of the running server: %+v", running)
@@ -87,6 +108,7 @@ func TestStore(t *testing.T) {
 	if out := must(t, "store", "backup", "--data-dir", data, "--to", online); !strings.HasPrefix(out, online+" holds the store up to revision ") {
 		t.Errorf("backup: %q", out)
 	}
+	private(t, online)
 	if info, err := os.Stat(online); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the backup: %v, %v", info, err)
 	}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// keepPrivate has nothing to do where files have no modes.
+func keepPrivate() {}
