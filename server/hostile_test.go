@@ -341,13 +341,13 @@ func TestHostilePaths(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	h := startServer(t, nil)
 	var requests []hostile
-	for _, name := range []string{"..", ".", "../x", "a/b", "a%2fb", "a\x00b", "a\nb", strings.Repeat("a", 1<<20), "ａ", "\u202e"} {
+	for _, name := range []string{"..", ".", "../x", "a/b", "a%2fb", "a\x00b", "a\nb", "a\x7fb", strings.Repeat("a", 1<<20), "ａ", "\u202e"} {
 		quoted, err := json.Marshal(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{configMaps, "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "/api/v1/namespaces"} {
-			if strings.HasSuffix(path, "roles") && !strings.ContainsAny(name, "./%") {
+			if strings.HasSuffix(path, "roles") && !strings.ContainsAny(name, "./%\x00\n\x7f") {
 				continue // a role's name may be any path segment
 			}
 			requests = append(requests, hostile{fmt.Sprintf("%.20q in %s", name, path), "POST", path, "application/json", `{"metadata":{"name":` + string(quoted) + `}}`, 422})

@@ -120,6 +120,9 @@ func validateMetadata(res *api.Resource, checks api.Checks, meta, old document.V
 	names.names(res.NameFormat, meta)
 	standard.standardFinalizers(meta)
 	if !old.Exists() {
+		if name := meta.Get("name").Text(); len(names) == 0 && badSegment(name) {
+			names.add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")
+		}
 		return slices.Concat(names, state, standard)
 	}
 	change.addedFinalizers(meta, old)
