@@ -33,32 +33,34 @@ func (s *Server) createNamespaces(ctx context.Context) error {
 // syncs of the disk, and requests still have room beside them.
 const bootstrapWriters = 8
 
-// startupStep is a part of the start that happens beside the first requests.
-type startupStep struct {
-	name string
-	done chan struct{} // closed when it is
-}
-
-// finished reports whether the step is done.
-func (p *startupStep) finished() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// keepBootstrapped gives the cluster the objects of server/bootstrap, until it has
-// them all or ctx ends.
+// keepBootstrapped goes through the steps of the start, again and again, until all
+// are done or ctx ends.
 func (s *Server) keepBootstrapped(ctx context.Context) {
-	for {
-		err := errors.Join(s.reconcileBootstrap(ctx, ""), s.keepOwnService(ctx), s.keepExtensionConfig(ctx), s.keepAPIServices(ctx), s.followFlowSchemas(ctx))
-		if err == nil {
-			close(s.bootstrapped.done)
-			return
+	work := []struct {
+		step *startupStep
+		do   func(context.Context) error
+	}{
+		{s.startup.objects, func(ctx context.Context) error { return s.reconcileBootstrap(ctx, "") }},
+		{s.startup.service, s.keepOwnService},
+		{s.startup.extensions, s.keepExtensionConfig},
+		{s.startup.apis, s.keepAPIServices},
+		{s.startup.flows, s.followFlowSchemas},
+	}
+	for ctx.Err() == nil {
+		var failed []error
+		for _, w := range work {
+			if w.step.finished() {
+				continue
+			}
+			err := w.do(ctx)
+			if err == nil {
+				close(w.step.done)
+			}
+			failed = append(failed, err)
 		}
-		if ctx.Err() != nil {
+		err := errors.Join(failed...)
+		if err == nil {
+			close(s.startup.done)
 			return
 		}
 		s.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", s.cfg.durations.Retry)

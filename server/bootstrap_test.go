@@ -31,7 +31,26 @@ func TestWhatEveryClusterHas(t *testing.T) {
 			t.Errorf("%s: the server is not recorded as the one who wrote it: %s", path, r.body)
 		}
 	}
-	h.get("/readyz/poststarthook/rbac/bootstrap-roles").expect(t, http.StatusOK, "")
+	for endpoint, checks := range map[string]string{
+		"livez":   "ping log etcd",
+		"healthz": "ping log etcd",
+		"readyz":  "ping log etcd etcd-readiness informer-sync shutdown",
+	} {
+		all := strings.Fields(checks + " autoregister-completion")
+		for _, hook := range []string{"start-kube-apiserver-admission-initializer", "generic-apiserver-start-informers", "start-apiextensions-informers",
+			"start-apiextensions-controllers", "crd-informer-synced", "bootstrap-controller", "rbac/bootstrap-roles",
+			"scheduling/bootstrap-system-priority-classes", "start-cluster-authentication-info-controller", "start-kube-aggregator-informers",
+			"apiservice-registration-controller", "apiservice-status-available-controller", "kube-apiserver-autoregistration", "apiservice-openapi-controller"} {
+			all = append(all, "poststarthook/"+hook)
+		}
+		told := string(h.get("/" + endpoint + "?verbose=1").body)
+		for _, check := range all {
+			h.get("/"+endpoint+"/"+check).expect(t, http.StatusOK, "")
+			if !strings.Contains(told, "[+]"+check+" ok\n") {
+				t.Errorf("%s does not tell of %s: %s", endpoint, check, told)
+			}
+		}
+	}
 }
 
 // A restart gives roles and bindings back what they lost, leaves what they have

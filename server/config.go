@@ -65,7 +65,8 @@ type Config struct {
 	CertDir string
 	// TLSMinVersion is VersionTLS12 (the default) or VersionTLS13.
 	TLSMinVersion string
-	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for Go's choice.
+	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for all that are safe
+	// (ECDHE and AEAD). Others are refused.
 	TLSCipherSuites []string
 	// KubeconfigFile is where the administrator's kubeconfig is written. Default
 	// <DataDir>/admin.kubeconfig; with InMemory it is not written unless named.

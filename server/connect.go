@@ -46,7 +46,7 @@ func (s *Server) podLog(r *request) error {
 		return err
 	}
 	if node == "" {
-		r.head(http.StatusNoContent, "text/plain")
+		r.head(http.StatusNoContent, "")
 		return nil
 	}
 	return unreachable("node " + node)
@@ -86,6 +86,9 @@ func (s *Server) runInPod(r *request) error { return s.enterPod(r, true) }
 func (s *Server) forwardPorts(r *request) error { return s.enterPod(r, false) }
 
 func (s *Server) enterPod(r *request, container bool) error {
+	if err := r.happens(); err != nil {
+		return err
+	}
 	node, err := s.nodeOf(r, container)
 	if err != nil {
 		return err
@@ -148,9 +151,20 @@ func checkContainer(pod, name string, spec document.Value) error {
 	return api.BadRequest("%s", message)
 }
 
+// happens refuses the dry run of what leads out of the server.
+func (r *request) happens() error {
+	if r.query.has("dryRun") {
+		return api.BadRequest("dryRun is not supported")
+	}
+	return nil
+}
+
 // proxy is every method on the proxy of a pod, a node or a service, which may have
 // a scheme before and a port behind its name: "https:web:8443".
 func (s *Server) proxy(r *request) error {
+	if err := r.happens(); err != nil {
+		return err
+	}
 	t := r.target
 	name, port := t.name, ""
 	switch parts := strings.Split(t.name, ":"); {

@@ -90,7 +90,13 @@ func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, su
 
 // Delete implements controller.Cluster.
 func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name string, o controller.DeleteOptions) error {
-	_, _, err := a.server.deleteObject(ctx, res, namespace, name,
-		deleteOptions{propagation: o.Propagation, uid: o.UID, rv: o.Revision})
+	opts := deleteOptions{propagation: o.Propagation}
+	if o.UID != "" {
+		opts.uid = &o.UID
+	}
+	if o.Revision != "" {
+		opts.rv = &o.Revision
+	}
+	_, _, err := a.server.deleteObject(ctx, res, namespace, name, opts)
 	return err
 }

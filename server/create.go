@@ -178,7 +178,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 // prepareCreate sets what the server owns on a new object.
 func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
-	for _, field := range []string{"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, field := range systemFields {
 		meta.Remove(field)
 	}
 	meta.SetString("uid", newUID())

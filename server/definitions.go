@@ -43,6 +43,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 		s.log.Error("cannot read the custom resource definitions; trying again", "error", err, "in", s.cfg.durations.Retry)
 		wait(ctx, s.cfg.durations.Retry)
 	}
+	close(s.startup.definitions.done)
 	for {
 		select {
 		case <-ctx.Done():

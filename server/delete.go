@@ -23,9 +23,10 @@ const (
 // deleteOptions are the options of a delete, from the body and the query.
 type deleteOptions struct {
 	dryRun      bool
-	grace       *int64 // seconds
-	propagation string // "", Orphan, Background, Foreground
-	uid, rv     string // preconditions; "" for none
+	grace       *int64  // seconds
+	propagation string  // "", Orphan, Background, Foreground
+	uid, rv     *string // preconditions; nil for none
+	cascade     bool    // orphanDependents=false, to which an object that is not gone at once answers 202
 }
 
 // delete is DELETE on an object.
@@ -35,9 +36,7 @@ func (s *Server) delete(r *request) error {
 		return err
 	}
 	t := r.target
-	if opts.propagation == "" && t.resource.GV.Group == "batch" && t.resource.Plural == "jobs" {
-		r.warn("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
-	}
+	opts.warn(r)
 	if s.isNamespace(t.resource) && slices.Contains(systemNamespaces, t.name) && t.name != "kube-node-lease" {
 		return api.Forbidden(t.resource.GroupResource(), t.name, "this namespace may not be deleted")
 	}
@@ -48,13 +47,26 @@ func (s *Server) delete(r *request) error {
 	if gone && !t.resource.Storage().DeleteReturnsObject {
 		return s.respondStatus(r, http.StatusOK, deletedStatus(t, entry))
 	}
-	return s.respondEntry(r, http.StatusOK, entry)
+	code := http.StatusOK
+	if !gone && opts.cascade {
+		code = http.StatusAccepted
+	}
+	return s.respondEntry(r, code, entry)
+}
+
+// warn tells who deletes jobs, and does not say what shall become of their pods.
+func (o *deleteOptions) warn(r *request) {
+	res := r.target.resource
+	if o.propagation == "" && res.GV.Group == "batch" && res.Plural == "jobs" {
+		r.warn("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+	}
 }
 
 // deleteObject removes an object or, where finalizers or a grace period say so,
-// marks it as terminating. gone reports which; entry is the last state.
+// marks it as terminating. gone reports which; entry is the last state, with the
+// resourceVersion that the object had.
 func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
-	var dry store.Entry
+	var last store.Entry
 	key := keyOf(res, namespace, name)
 	if s.isNamespace(res) {
 		lock := s.births.lock(name)
@@ -77,29 +89,31 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		}
 		write, err := s.deletion(row, obj, current, opts)
 		gone = write.Op == store.OpDelete
+		if err == nil && (opts.dryRun || gone && row.DeleteReturnsObject && !row.Graceful) {
+			last = notStored(key, obj, current)
+		}
 		if err == nil && opts.dryRun {
-			dry, err = notStored(key, obj, current), errDryRun
+			err = errDryRun
 		}
 		return write, err
 	})
-	if errors.Is(err, errDryRun) {
-		return dry, gone, nil
+	if errors.Is(err, errDryRun) || err == nil && last.Key != "" {
+		return last, gone, nil
 	}
 	return entry, gone, err
 }
 
 // check compares the preconditions.
 func (o *deleteOptions) check(res *api.Resource, name string, meta document.Value) error {
-	conflict := func(what, asked, have string) error {
-		e := api.Conflict(res.GroupResource(), name, "Precondition failed: "+what+" in precondition: "+asked+", "+what+" in object meta: "+have)
-		e.Kind, e.Group = res.Kind, ""
-		return e
+	conflict := func(what, asked, have, why string) error {
+		return api.Conflict(api.GroupResource{Resource: res.Kind, Group: res.GV.Group}, name,
+			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
 	}
-	if have := meta.Get("uid").Text(); o.uid != "" && o.uid != have {
-		return conflict("UID", o.uid, have)
+	if have := meta.Get("uid").Text(); o.uid != nil && *o.uid != have {
+		return conflict("UID", *o.uid, have, "deleted and then recreated")
 	}
-	if have := meta.Get("resourceVersion").Text(); o.rv != "" && o.rv != have {
-		return conflict("ResourceVersion", o.rv, have)
+	if have := meta.Get("resourceVersion").Text(); o.rv != nil && *o.rv != have {
+		return conflict("ResourceVersion", *o.rv, have, "modified")
 	}
 	return nil
 }
@@ -274,11 +288,16 @@ func setPropagation(meta document.Value, policy string) bool {
 // deleteCollection is DELETE on a collection: every object that the selectors
 // match, one by one.
 func (s *Server) deleteCollection(r *request) error {
+	which, err := r.listOptions()
+	if err != nil {
+		return err
+	}
 	opts, err := s.readDeleteOptions(r)
 	if err != nil {
 		return err
 	}
-	list, err := s.openList(r)
+	opts.warn(r)
+	list, err := s.openList(r, which)
 	if err != nil {
 		return err
 	}
@@ -319,26 +338,46 @@ func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 		if o.grace, err = r.query.integer("gracePeriodSeconds"); err != nil {
 			return o, err
 		}
-		o.propagation = r.query.get("propagationPolicy")
-		if r.query.has("orphanDependents") {
-			causes = o.orphan(r.query.flag("orphanDependents"), causes)
-		}
+		causes = o.ask(&r.query)
 	}
 	dry, causes := r.query.dryRun(causes)
 	o.dryRun = o.dryRun || dry
-	switch o.propagation {
-	case "", "Orphan", "Background", "Foreground":
-	default:
-		causes = append(causes, notSupported("propagationPolicy", o.propagation, "Foreground", "Background", "Orphan"))
-	}
 	if len(causes) > 0 {
 		return o, invalidOptions("DeleteOptions", causes)
 	}
 	return o, nil
 }
 
+// ask takes the options from a query, but for the grace period and the dry run.
+func (o *deleteOptions) ask(q *query) (causes []schema.Cause) {
+	if q.has("propagationPolicy") {
+		causes = o.propagate(q.get("propagationPolicy"), causes)
+	}
+	if q.has("orphanDependents") {
+		causes = o.orphan(q.flag("orphanDependents"), causes)
+	}
+	if uid := q.get("uid"); uid != "" {
+		o.uid = &uid
+	}
+	if rv := q.get("resourceVersion"); rv != "" {
+		o.rv = &rv
+	}
+	return causes
+}
+
+// propagate reads the propagation policy.
+func (o *deleteOptions) propagate(policy string, causes []schema.Cause) []schema.Cause {
+	o.propagation = policy
+	switch policy {
+	case "Orphan", "Background", "Foreground":
+		return causes
+	}
+	return append(causes, notSupported("propagationPolicy", policy, "Foreground", "Background", "Orphan", "nil"))
+}
+
 // orphan reads the older spelling of the propagation policy.
 func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
+	o.cascade = !on
 	if o.propagation != "" {
 		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "propagationPolicy",
 			Message: "Invalid value: \"" + o.propagation + "\": orphanDependents and deletionPropagation cannot be both set"})
@@ -371,7 +410,9 @@ func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
 	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
 		o.grace = &n
 	}
-	o.propagation = obj.Get("propagationPolicy").Text()
+	if v := obj.Get("propagationPolicy"); v.Exists() {
+		causes = o.propagate(v.Text(), causes)
+	}
 	if v := obj.Get("orphanDependents"); v.Exists() {
 		causes = o.orphan(v.Bool(), causes)
 	}
@@ -382,8 +423,18 @@ func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
 			causes = append(causes, notSupported("dryRun", v.Text(), "All"))
 		}
 	}
-	o.uid, o.rv = obj.At("preconditions", "uid").Text(), obj.At("preconditions", "resourceVersion").Text()
+	o.uid, o.rv = textAt(obj, "preconditions", "uid"), textAt(obj, "preconditions", "resourceVersion")
 	return causes
+}
+
+// textAt is the text at a path, nil where there is none.
+func textAt(obj document.Value, path ...string) *string {
+	v := obj.At(path...)
+	if !v.Exists() {
+		return nil
+	}
+	text := v.Text()
+	return &text
 }
 
 // decodeOptions decodes an options object, which may name any group version

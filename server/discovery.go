@@ -106,10 +106,11 @@ func resourceList(gv *api.GroupVersion) v1.APIResourceList {
 	return list
 }
 
-// serve answers the document at a path.
+// serve answers the document at a path. What is about groups does not look at the
+// method, as in 1.25.
 func (d discovery) serve(s *Server, path string) func(*request) error {
 	return func(r *request) error {
-		if r.method() != http.MethodGet {
+		if d[path].kind == "APIResourceList" && r.method() != http.MethodGet {
 			return api.MethodNotAllowed([]string{http.MethodGet})
 		}
 		if r.accept.As == codec.AsDiscovery {

@@ -36,7 +36,7 @@ func (h *harness) ready(want bool) {
 	if !want {
 		code = http.StatusInternalServerError
 	}
-	if r := h.send("GET", "/readyz", "", nil); r.code != code || !want && !strings.Contains(string(r.body), "[-]store failed") {
+	if r := h.send("GET", "/readyz", "", nil); r.code != code || !want && !strings.Contains(string(r.body), "[-]etcd failed") {
 		h.t.Errorf("/readyz: %d %s, expected %d", r.code, r.body, code)
 	}
 	if r := h.send("GET", "/livez", "", nil); r.code != http.StatusOK {

@@ -62,8 +62,8 @@ func (s *Server) evict(r *request) error {
 		if err := s.disrupt(r.ctx, t.namespace, pod, opts.dryRun); err != nil {
 			return err
 		}
-		if opts.uid == "" {
-			opts.uid = pod.At("metadata", "uid").Text() // the pod that the budget allowed, and no later one
+		if opts.uid == nil {
+			opts.uid = textAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
 		}
 	}
 	if _, _, err := s.deleteObject(r.ctx, s.pods, t.namespace, t.name, opts); err != nil {

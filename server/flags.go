@@ -39,7 +39,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TLSPrivateKeyFile, "tls-private-key-file", c.TLSPrivateKeyFile, "private key of --tls-cert-file, PEM")
 	fs.StringVar(&c.CertDir, "cert-dir", c.CertDir, "where certificates made by the server are kept (default <data-dir>/pki)")
 	fs.StringVar(&c.TLSMinVersion, "tls-min-version", c.TLSMinVersion, "least TLS version: VersionTLS12 or VersionTLS13")
-	fs.StringSliceVar(&c.TLSCipherSuites, "tls-cipher-suites", c.TLSCipherSuites, "cipher suites for TLS 1.2 (default: Go's choice)")
+	fs.StringSliceVar(&c.TLSCipherSuites, "tls-cipher-suites", c.TLSCipherSuites, "cipher suites for TLS 1.2 (default: all that are safe)")
 
 	fs.StringVar(&c.ClientCAFile, "client-ca-file", c.ClientCAFile, "authorities whose client certificates are accepted, PEM")
 	fs.StringVar(&c.RequestHeaderClientCAFile, "requestheader-client-ca-file", c.RequestHeaderClientCAFile, "authorities of proxies that authenticate users, PEM; extension servers are told of them")
@@ -50,7 +50,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "CSV file of bearer tokens: token,user,uid[,group...]")
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
-	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
+	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node")
 	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
 	fs.Var(&first{value: &c.ServiceAccountIssuer}, "service-account-issuer", "what the tokens of service accounts call their issuer; of several the first")
 	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")

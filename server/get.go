@@ -20,6 +20,9 @@ func (s *Server) get(r *request) error {
 
 // current reads the target at a revision not older than the one asked for.
 func (s *Server) current(r *request) (store.Entry, error) {
+	if r.query.flag("export") {
+		return store.Entry{}, api.BadRequest("the export parameter, deprecated since v1.14, is no longer supported; remove what an export would leave out from the object itself")
+	}
 	rev, _, err := parseRevision(r.query.get("resourceVersion"))
 	if err != nil {
 		return store.Entry{}, err

@@ -1,10 +1,15 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sort"
 	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
 )
 
 // healthCheck is one line of a health endpoint.
@@ -13,24 +18,33 @@ type healthCheck struct {
 	check func() error // nil error: ok
 }
 
-// healthChecks gives the checks of an endpoint: livez, readyz or healthz.
+// healthChecks gives the checks of an endpoint: livez, readyz or healthz. They have
+// the names of 1.25, where the store is etcd.
 func (s *Server) healthChecks(endpoint string) []healthCheck {
 	ok := func() error { return nil }
 	checks := []healthCheck{{"ping", ok}, {"log", ok}}
-	if endpoint != "livez" {
-		checks = append(checks, healthCheck{"store", s.store.Healthy})
+	if endpoint == "livez" {
+		checks = append(checks, healthCheck{"etcd", s.storeReads})
+	} else {
+		checks = append(checks, healthCheck{"etcd", s.store.Healthy})
 	}
-	checks = append(checks, healthCheck{s.bootstrapped.name, func() error {
-		grace := endpoint == "livez" && s.cfg.now().Before(s.started.Add(s.cfg.LivezGracePeriod))
-		if !grace && !s.bootstrapped.finished() {
-			return fmt.Errorf("not finished")
-		}
-		return nil
-	}})
+	if endpoint == "readyz" {
+		// What follows the store has followed it from before the port was open.
+		checks = append(checks, healthCheck{"etcd-readiness", s.store.Healthy}, healthCheck{"informer-sync", ok})
+	}
+	for _, h := range s.startup.hooks() {
+		checks = append(checks, healthCheck{h.name, func() error {
+			grace := endpoint == "livez" && s.cfg.now().Before(s.started.Add(s.cfg.LivezGracePeriod))
+			if h.step == nil || grace || h.step.finished() {
+				return nil
+			}
+			return errors.New("not finished")
+		}})
+	}
 	if endpoint == "readyz" {
 		checks = append(checks, healthCheck{"shutdown", func() error {
 			if s.leaving.Load() {
-				return fmt.Errorf("the server is shutting down")
+				return errors.New("the server is shutting down")
 			}
 			return nil
 		}})
@@ -47,6 +61,20 @@ func (s *Server) Live() error {
 	}
 	return nil
 }
+
+// storeReads is nil while the store reads. A store that only does not write is no
+// reason for a restart, which would not help the disk.
+func (s *Server) storeReads() error {
+	ctx, cancel := context.WithTimeout(context.Background(), livenessWait)
+	defer cancel()
+	if _, err := s.store.Get(ctx, keyOf(s.namespaces, "", "default")); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// livenessWait is how long a store that is alive needs at most for a read.
+const livenessWait = 2 * time.Second
 
 // health answers one of the health endpoints (specification, "Health and
 // metrics endpoints"), whole or one check of it.

@@ -28,7 +28,7 @@ type access struct {
 type outcome struct {
 	code     int
 	mark     string // of a get
-	revision uint64 // of the state that was read or made, 0 when that was not said
+	revision uint64 // of the state that was read, made or deleted, 0 when that was not said
 }
 
 // register is the model of one object.
@@ -115,7 +115,10 @@ func (r register) step(a access, o outcome) []register {
 			next = append(next, r)
 			allow(r.exists && matches, found.removed(0))
 		case http.StatusOK:
-			allow(r.exists && matches && newer, found.removed(o.revision))
+			if o.revision > 0 && matches {
+				found, matches = found.at(o.revision)
+			}
+			allow(r.exists && matches, found.removed(0))
 		case http.StatusConflict:
 			allow(r.exists && mayDiffer, r)
 		case http.StatusNotFound:
@@ -169,6 +172,8 @@ func TestRegisterModel(t *testing.T) {
 		"put that creates":                {register{}, access{op: "put", mark: "b"}, outcome{code: 201, revision: 6}, 1},
 		"put that must not create":        {register{}, access{"put", "b", 5}, outcome{code: 201, revision: 6}, 0},
 		"delete":                          {made, access{op: "delete"}, outcome{code: 200}, 1},
+		"delete of what was seen":         {made, access{op: "delete"}, outcome{code: 200, revision: 5}, 1},
+		"delete of something else":        {made, access{op: "delete"}, outcome{code: 200, revision: 4}, 0},
 		"delete with a wrong one":         {made, access{"delete", "", 4}, outcome{code: 200}, 0},
 		"delete without an answer":        {made, access{op: "delete"}, outcome{}, 2},
 		"delete that misses":              {made, access{op: "delete"}, outcome{code: 404}, 0},

@@ -17,7 +17,11 @@ func (s *Server) listOrWatch(r *request) error {
 	if r.query.isWatch() {
 		return s.watch(r)
 	}
-	list, err := s.openList(r)
+	options, err := r.listOptions()
+	if err != nil {
+		return err
+	}
+	list, err := s.openList(r, options)
 	if err != nil {
 		return err
 	}
@@ -46,24 +50,41 @@ type list struct {
 
 func (l *list) close() { _ = l.reader.Close() }
 
-// openList reads the options of a list and opens the page they ask for.
-func (s *Server) openList(r *request) (*list, error) {
-	sel, err := selector.New(r.query.get("labelSelector"), r.query.get("fieldSelector"), r.target.resource)
+// listOptions say what a list is about.
+type listOptions struct {
+	selector *selector.Selector
+	limit    int64 // 0 for no limit
+}
+
+// listOptions reads and checks the options of a list but for the revision and the
+// page, which openList reads.
+func (r *request) listOptions() (o listOptions, err error) {
+	q := &r.query
+	asked, err := selector.Parse(q.get("labelSelector"), q.get("fieldSelector"))
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	limit, err := r.query.integer("limit")
+	limit, err := q.integer("limit")
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	if _, err := r.query.integer("timeoutSeconds"); err != nil {
-		return nil, err
+	if _, err := q.integer("timeoutSeconds"); err != nil {
+		return o, err
 	}
-	t := r.target
-	l := &list{selector: sel, prefix: prefixOf(t.resource, t.namespace), single: !t.resource.Namespaced || t.namespace != ""}
+	if causes := checkMatch(q.get("resourceVersion"), q.get("resourceVersionMatch"), q.get("continue"), false); len(causes) > 0 {
+		return o, invalidOptions("ListOptions", causes)
+	}
 	if limit != nil && *limit > 0 && r.on[listChunking] {
-		l.limit = *limit
+		o.limit = *limit
 	}
+	o.selector, err = asked.For(r.target.resource)
+	return o, err
+}
+
+// openList opens the page that a list asks for.
+func (s *Server) openList(r *request, o listOptions) (*list, error) {
+	t, sel := r.target, o.selector
+	l := &list{selector: sel, prefix: prefixOf(t.resource, t.namespace), single: !t.resource.Namespaced || t.namespace != "", limit: o.limit}
 	at, err := s.listRevision(r, l)
 	if err != nil {
 		return nil, err
@@ -147,12 +168,10 @@ func readError(err error, asked uint64, token bool) error {
 }
 
 // listRevision applies the specification's table "Resource version rules for
-// list". It returns the exact revision to read at, 0 for the newest.
+// list", whose options openList has checked. It returns the exact revision to read
+// at, 0 for the newest.
 func (s *Server) listRevision(r *request, l *list) (uint64, error) {
 	text, match, token := r.query.get("resourceVersion"), r.query.get("resourceVersionMatch"), r.query.get("continue")
-	if causes := checkMatch(text, match, token, false); len(causes) > 0 {
-		return 0, invalidOptions("ListOptions", causes)
-	}
 	rev, set, err := parseRevision(text)
 	if err != nil {
 		return 0, err

@@ -240,6 +240,9 @@ func metricVerb(r *request) string {
 	return "GET"
 }
 
+// knownMethods are the methods that some path answers.
+var knownMethods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
+
 // knownMethod is the method of a request for no resource, "other" for one that HTTP
 // does not know.
 func (r *request) knownMethod() string {

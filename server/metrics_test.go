@@ -48,7 +48,7 @@ func TestMetrics(t *testing.T) {
 		`apiserver_request_total{code="200",` + of + `"namespace",subresource="",verb="LIST",version="v1"`:                                                                "1",
 		`apiserver_request_total{code="404",` + of + `"resource",subresource="",verb="GET",version="v1"`:                                                                  "1",
 		`apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="GET",version=""`:                          "1",
-		`apiserver_request_total{code="405",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="other",version=""`:                        "1",
+		`apiserver_request_total{code="404",component="apiserver",dry_run="",group="",resource="",scope="",subresource="",verb="other",version=""`:                        "1",
 		`apiserver_request_total{code="200",component="apiserver",dry_run="",group="",resource="",scope="",subresource="/healthz",verb="GET",version=""`:                  "1",
 		`apiserver_request_duration_seconds_count{` + of + `"namespace",subresource="",verb="POST",version="v1"`:                                                          "2",
 		`apiserver_current_inflight_requests{request_kind="mutating"`:                                                                                                     "0",

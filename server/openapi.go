@@ -6,16 +6,12 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/gen/openapi"
-	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // The OpenAPI documents are generated; the server hands them out.
 
 // openAPI2 answers /openapi/v2: JSON, or the binary form for clients that ask.
 func (s *Server) openAPI2(r *request) error {
-	if r.method() != http.MethodGet {
-		return api.MethodNotAllowed([]string{http.MethodGet})
-	}
 	doc := openapi.V2()
 	if strings.Contains(r.http.Header.Get("Accept"), openapi.BinaryAccept) {
 		return s.cached(r, openapi.BinaryType, doc.Hash+"-binary", doc.Binary)
@@ -40,9 +36,6 @@ func (s *Server) openAPI3Routes(endpoint func(string, target)) {
 // openAPI3Index answers /openapi/v3: where each group version's document is,
 // with its hash, so that clients fetch it once.
 func (s *Server) openAPI3Index(r *request) error {
-	if r.method() != http.MethodGet {
-		return api.MethodNotAllowed([]string{http.MethodGet})
-	}
 	type place struct {
 		URL string `json:"serverRelativeURL"`
 	}
@@ -64,9 +57,6 @@ func (s *Server) openAPI3Index(r *request) error {
 // that may be kept for ever.
 func (s *Server) openAPI3(doc openapi.Document) func(*request) error {
 	return func(r *request) error {
-		if r.method() != http.MethodGet {
-			return api.MethodNotAllowed([]string{http.MethodGet})
-		}
 		if hash := r.query.get("hash"); hash != "" {
 			if hash != doc.Hash {
 				r.w.Header().Set("Location", "/openapi/v3/"+doc.Path+"?hash="+doc.Hash)

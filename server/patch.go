@@ -23,6 +23,20 @@ const (
 	applyPatch     = "application/apply-patch+yaml"
 )
 
+// patchable refuses a patch in a media type that is none of a patch.
+func (r *request) patchable() error {
+	if r.http.Method != http.MethodPatch || r.target.resource == nil || r.target.connects() {
+		return nil
+	}
+	switch r.media() {
+	case jsonPatch, mergePatch, strategicPatch, applyPatch:
+		return nil
+	}
+	err := api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch, applyPatch})
+	err.HasDetails = true
+	return err
+}
+
 // patch is PATCH on an object or on its status. Every kind of patch turns the
 // stored bytes into new ones, which then go the way of an update.
 func (s *Server) patch(r *request) error {
@@ -101,17 +115,11 @@ func (r *request) media() string {
 
 // readPatch reads the body of a PATCH.
 func (s *Server) readPatch(r *request) (*patchBody, error) {
-	media := r.media()
-	switch media {
-	case jsonPatch, mergePatch, strategicPatch:
-	default:
-		return nil, api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch, applyPatch})
-	}
 	opts, err := r.writeOptions("PatchOptions")
 	if err != nil {
 		return nil, err
 	}
-	return &patchBody{media: media, text: r.body, opts: opts, limits: s.decodeLimits}, nil
+	return &patchBody{media: r.media(), text: r.body, opts: opts, limits: s.decodeLimits}, nil
 }
 
 // check finds what is wrong with the fields of the patch itself, apart from what

@@ -60,8 +60,12 @@ func (s *Server) handle(r *request) error {
 		return shuttingDown()
 	}
 	if r.mayWait() {
+		limit, err := r.timeLimit(s.cfg.RequestTimeout)
+		if err != nil {
+			return err
+		}
 		var cancel context.CancelFunc
-		r.ctx, cancel = context.WithTimeout(r.ctx, s.cfg.RequestTimeout)
+		r.ctx, cancel = context.WithTimeout(r.ctx, limit)
 		defer cancel()
 	}
 
@@ -110,17 +114,21 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	if v, err = s.dispatch(r); err != nil {
 		return nil, err
 	}
-	if text := r.target.deprecation(); text != "" {
-		r.warn(text)
-		s.metrics.useDeprecated(&r.figures)
-	}
 	if err := r.query.check(); err != nil {
 		return nil, err
 	}
-	if err := r.negotiate(); err != nil {
+	if err := r.patchable(); err != nil {
 		return nil, err
 	}
-	return v, nil
+	err = r.negotiate()
+	if text := r.target.deprecation(); text != "" && r.accept.Format != 0 {
+		r.warn(text)
+		s.metrics.useDeprecated(&r.figures)
+	}
+	if err == nil {
+		err = r.fits()
+	}
+	return v, err
 }
 
 // dispatch says which function a request ends in, or 404 or 405.

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
@@ -66,12 +67,25 @@ func (q *query) flag(name string) bool {
 	return true
 }
 
-// integer reads a number; nil when the parameter is absent or empty.
-func (q *query) integer(name string) (*int64, error) {
+// duration reads a time such as "30s"; zero when the parameter is absent or empty.
+func (q *query) duration(name string) (time.Duration, error) {
 	v := q.get(name)
 	if v == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		return 0, api.BadRequest("invalid %s specified in the request URL - %v; write it like 30s or 1m30s", name, err)
+	}
+	return d, nil
+}
+
+// integer reads a number; nil when the parameter is absent.
+func (q *query) integer(name string) (*int64, error) {
+	if !q.has(name) {
 		return nil, nil
 	}
+	v := q.get(name)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
 		return nil, api.BadRequest("query parameter %s: %q is not a whole number", name, v)
@@ -117,6 +131,15 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 		return o, nil
 	}
 	var causes []schema.Cause
+	o.force = q.flag("force")
+	if kind == "PatchOptions" && q.has("force") && !r.applies() {
+		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "force", Message: "Forbidden: may not be specified for non-apply patch"})
+	}
+	o.fieldManager = q.get("fieldManager")
+	causes = append(causes, apply.CheckManager(o.fieldManager, r.applies())...)
+	if o.fieldManager != "" {
+		o.manager = o.fieldManager
+	}
 	o.dryRun, causes = q.dryRun(causes)
 	if v := q.get("fieldValidation"); v != "" {
 		if r.on[fieldValidation] {
@@ -125,15 +148,6 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
 			causes = append(causes, notSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))
 		}
-	}
-	o.fieldManager = q.get("fieldManager")
-	causes = append(causes, apply.CheckManager(o.fieldManager, r.applies())...)
-	if o.fieldManager != "" {
-		o.manager = o.fieldManager
-	}
-	o.force = q.flag("force")
-	if kind == "PatchOptions" && q.has("force") && !r.applies() {
-		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "force", Message: "Forbidden: may not be specified for non-apply patch"})
 	}
 	if len(causes) > 0 {
 		return o, invalidOptions(kind, causes)

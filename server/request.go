@@ -56,6 +56,25 @@ func writesStatus(subresource string) bool {
 	return subresource == "status" || subresource == "approval"
 }
 
+// virtual reports whether the target is an operation, not an object that is kept.
+func (t *target) virtual() bool {
+	return t.sub == nil && !t.resource.Stored && t.resource.Verbs == api.VerbCreate
+}
+
+// tabular reports whether the target's answers can be shown as tables: objects
+// that are kept, and scales. Answers to operations and logs cannot.
+func (t *target) tabular() bool {
+	if t.sub == nil {
+		return !t.virtual()
+	}
+	return t.sub.Scale != nil || t.sub.Kind == t.resource.Kind && t.sub.Name != "log"
+}
+
+// connects reports whether the target leads out of the server, to what runs.
+func (t *target) connects() bool {
+	return t.sub != nil && strings.HasSuffix(t.sub.Kind, "Options")
+}
+
 // deprecation is what whoever uses the target is warned of; "" for nothing.
 func (t *target) deprecation() string {
 	if t.resource == nil || t.resource.Deprecated == nil {
@@ -140,6 +159,23 @@ func (r *request) mayWait() bool {
 	t := &r.target
 	get := t.resource != nil && t.name != "" && !t.watchPath && r.method() == http.MethodGet
 	return !r.longRunning() && !(get && r.query.raw == "")
+}
+
+// timeLimit is how long the request may take: as long as it asked for, and no
+// longer than the server allows.
+func (r *request) timeLimit(most time.Duration) (time.Duration, error) {
+	asked, err := r.query.duration("timeout")
+	if asked <= 0 {
+		return most, err
+	}
+	return min(asked, most), nil
+}
+
+// answersStatus reports whether the request, where it succeeds, is answered with a
+// Status: an order such as the binding of a pod.
+func (r *request) answersStatus() bool {
+	t := &r.target
+	return t.resource.Kind == "Binding" || t.sub != nil && (t.sub.Kind == "Binding" || t.sub.Kind == "Eviction")
 }
 
 // mutating reports whether the request may write.

@@ -42,12 +42,34 @@ func (r *request) offer() codec.Offer {
 		o.Watch, o.Table, o.Partial = true, true, true
 		return o
 	}
-	read := r.method() == http.MethodGet
-	o.Table = true
-	scale := t.sub != nil && t.sub.Scale != nil
-	o.Partial = !scale && !(t.collection() && (read || r.method() == http.MethodDelete))
-	o.PartialList = !scale && t.collection() && !o.Partial
+	o.Table, o.Partial = t.tabular(), true
 	return o
+}
+
+// fits reports, before anything is written, whether the answer can be what was
+// asked for: the metadata of one object or of a list. A read finds out when it
+// answers (mismatch), as a delete does: most end in a Status, which is always one.
+func (r *request) fits() error {
+	switch {
+	case r.target.resource == nil || r.answersStatus():
+		return nil
+	case r.method() == http.MethodDelete && r.target.collection():
+		return r.mismatch(true)
+	case r.method() == http.MethodGet, r.method() == http.MethodDelete:
+		return nil
+	}
+	return r.mismatch(false)
+}
+
+// mismatch refuses the metadata of one object for a list, and the other way round.
+func (r *request) mismatch(list bool) error {
+	switch {
+	case r.accept.As != codec.AsPartial || r.accept.List == list:
+		return nil
+	case list:
+		return api.NotAcceptableForm("you requested PartialObjectMetadata, but the requested object is a list")
+	}
+	return api.NotAcceptableForm("you requested PartialObjectMetadataList, but the requested object is not a list")
 }
 
 // pretty reports whether a person reads the answer: by the parameter, or else
@@ -71,17 +93,29 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 		}
 		return s.respondText(r, code, body)
 	case codec.AsPartial:
-		body, err := codec.AppendPartial(nil, e.Body, r.accept.APIVersion)
-		if err != nil {
-			return err
-		}
-		return s.respondBytes(r, code, metaKind("PartialObjectMetadata").of(r.accept.APIVersion), body)
+		return s.respondObject(r, code, kindOf(res), e.Body)
 	}
 	body, err := servedBody(res, e.Body)
 	if err != nil {
 		return err
 	}
 	return s.respondBytes(r, code, kindOf(res), body)
+}
+
+// respondObject answers with an object given as canonical JSON, or with its
+// metadata only.
+func (s *Server) respondObject(r *request, code int, kind bodyKind, body []byte) error {
+	if r.accept.As != codec.AsPartial {
+		return s.respondBytes(r, code, kind, body)
+	}
+	if err := r.mismatch(false); err != nil {
+		return err
+	}
+	partial, err := codec.AppendPartial(nil, body, r.accept.APIVersion)
+	if err != nil {
+		return err
+	}
+	return s.respondBytes(r, code, metaKind("PartialObjectMetadata").of(r.accept.APIVersion), partial)
 }
 
 // respondBytes answers with an object given as canonical JSON.
@@ -156,9 +190,8 @@ func (s *Server) fail(r *request, err error) {
 	if len(known.Allow) > 0 {
 		r.w.Header().Set("Allow", strings.Join(known.Allow, ", "))
 	}
-	if r.accept.Format == 0 {
-		r.accept.Format = codec.JSON
-	}
+	r.accept = codec.ErrorForm(r.http.Header.Get("Accept"))
+	r.accept.Pretty = r.accept.Pretty || r.pretty()
 	if err := s.respondStatus(r, known.Code, codec.Status(known)); err != nil {
 		s.log.Debug("answer not written", "error", err)
 	}
@@ -183,7 +216,9 @@ func (r *request) head(code int, contentType string) {
 // headers sets the headers that every answer has.
 func (r *request) headers(contentType string) {
 	h := r.w.Header()
-	h.Set("Content-Type", contentType)
+	if contentType != "" {
+		h.Set("Content-Type", contentType)
+	}
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noCache
 	}

@@ -34,6 +34,9 @@ func newListBuffer() any {
 // people and are gathered, and so is the binary form, which needs its length in
 // front: as long as there is room (gatherRoom).
 func (s *Server) respondList(r *request, l *list) error {
+	if err := r.mismatch(true); err != nil {
+		return err
+	}
 	if r.accept.Format == codec.Binary {
 		return s.respondBinaryList(r, l)
 	}

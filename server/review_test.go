@@ -61,6 +61,7 @@ func TestAccessReview(t *testing.T) {
 		{"what a client claims", "POST", any, "", `{"spec":{` + pods + `,"user":"bob"},"status":{"allowed":true,"reason":"because"}}`, 201, no},
 		{"self, both", "POST", selfReviews, "", ask(pods + "," + version), 422, `"causes":[{"reason":"FieldValueInvalid","message":"Invalid value: cannot be specified in combination with resourceAttributes","field":"spec.nonResourceAttributes"}]`},
 		{"self, neither", "POST", selfReviews, "", `{}`, 422, `"field":"spec.resourceAttributes"`},
+		{"self, with what the server says", "POST", selfReviews, "", `{"metadata":{"creationTimestamp":"2020-01-01T00:00:00Z","uid":"u","deletionTimestamp":"2020-01-01T00:00:00Z"},"spec":{` + pods + `}}`, 201, `"metadata":{"creationTimestamp":null,`},
 		{"self, with a name", "POST", selfReviews, "", `{"metadata":{"name":"x"},"spec":{` + pods + `}}`, 422, `"field":"metadata"`},
 		{"user", "POST", any, "", ask(pods + `,"user":"bob"`), 201, no},
 		{"group", "POST", any, "", ask(pods + `,"groups":["system:masters"]`), 201, yes},

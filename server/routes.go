@@ -19,7 +19,7 @@ import (
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	e.Pre(withoutLastSlash)
+	e.Pre(cleanPath)
 	routes.Register(e, s.groups, resourceHandler{s})
 
 	var paths []string // of the index
@@ -40,14 +40,12 @@ func (s *Server) routes() http.Handler {
 		endpoint(path+"/", t)
 	}
 	endpoint("/metrics", target{endpoint: s.serveMetrics, ownForm: true})
-	endpoint("/metrics/", target{endpoint: s.serveMetrics, ownForm: true})
 	endpoint("/version", target{endpoint: s.version, open: true})
 	endpoint("/version/", target{endpoint: s.version, open: true})
 	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
 	s.openAPI3Routes(endpoint)
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		endpoint("/"+name, target{endpoint: s.health(name, ""), open: true})
-		endpoint("/"+name+"/", target{endpoint: s.health(name, ""), open: true})
 		h := func(c echo.Context) error {
 			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), place: "/" + name, open: true})
 		}
@@ -57,11 +55,15 @@ func (s *Server) routes() http.Handler {
 		}
 	}
 	slices.Sort(paths)
-	endpoint("/", target{endpoint: s.index(paths)})
+	endpoint("/", target{endpoint: s.index(paths), ownForm: true})
+	endpoint("/index.html", target{endpoint: s.index(paths), ownForm: true})
 	s.profiling(e)
 	unknown := func(c echo.Context) error {
-		if !slices.Contains(knownMethods, c.Request().Method) {
-			return s.serve(c, target{endpoint: func(*request) error { return api.MethodNotAllowed(knownMethods) }})
+		// The router does not know all methods. One that is like all that no path
+		// answers says whether there is something at the path.
+		e.Router().Find(http.MethodTrace, echo.GetPath(c.Request()), c)
+		if c.Path() != "/*" {
+			return c.Handler()(c)
 		}
 		return s.serve(c, target{})
 	}
@@ -70,17 +72,16 @@ func (s *Server) routes() http.Handler {
 	return e
 }
 
-// withoutLastSlash makes the path of a resource with a slash behind it the path of
-// the resource.
-func withoutLastSlash(next echo.HandlerFunc) echo.HandlerFunc {
+// cleanPath makes the path of a resource with slashes behind it the path of the
+// resource, and takes percent-encodings out where they hide no slash.
+func cleanPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		url := c.Request().URL
-		if strings.HasSuffix(url.Path, "/") && (strings.HasPrefix(url.Path, "/api/") || strings.HasPrefix(url.Path, "/apis/")) && !strings.HasSuffix(url.Path, "//") {
-			if url.RawPath == "" {
-				url.Path = strings.TrimSuffix(url.Path, "/")
-			} else if strings.HasSuffix(url.RawPath, "/") {
-				url.Path, url.RawPath = strings.TrimSuffix(url.Path, "/"), strings.TrimSuffix(url.RawPath, "/")
-			}
+		if url.RawPath != "" && strings.Count(url.RawPath, "/") == strings.Count(url.Path, "/") {
+			url.RawPath = ""
+		}
+		if strings.HasSuffix(url.Path, "/") && (strings.HasPrefix(url.Path, "/api/") || strings.HasPrefix(url.Path, "/apis/")) {
+			url.Path, url.RawPath = strings.TrimRight(url.Path, "/"), strings.TrimRight(url.RawPath, "/")
 		}
 		return next(c)
 	}
@@ -91,10 +92,6 @@ func firstStep(path string) string {
 	first, _, _ := strings.Cut(path[1:], "/")
 	return "/" + first
 }
-
-// knownMethods are the methods that some path answers; the router knows no path
-// for others.
-var knownMethods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
 
 // resourceHandler is what the generated routes call.
 type resourceHandler struct{ s *Server }

@@ -133,12 +133,12 @@ func (s *Server) respondScale(r *request, entry store.Entry) error {
 		}
 		return s.respondText(r, http.StatusOK, text)
 	}
-	return s.respondBytes(r, http.StatusOK, subKind(r.target), text)
+	return s.respondObject(r, http.StatusOK, subKind(r.target), text)
 }
 
 // scaleColumns are those of a Scale as a table.
 var scaleColumns = []api.Column{
-	{Name: "Name", Type: "string", Format: "name", Path: ".metadata.name", Description: "Name of the scaled object."},
+	{Name: "Name", Type: "string", Path: ".metadata.name", Description: "Name of the scaled object."},
 	{Name: "Desired", Type: "integer", Path: ".spec.replicas", Description: "Replicas that are wanted."},
 	{Name: "Available", Type: "integer", Path: ".status.replicas", Description: "Replicas that there are."},
 	{Name: "Age", Type: "string", Path: ".metadata.creationTimestamp", Description: "Time since the object was created."},

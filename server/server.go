@@ -80,7 +80,7 @@ type Server struct {
 	intake         intake
 	leaving        atomic.Bool // told to stop: /readyz fails
 	started        time.Time
-	bootstrapped   startupStep
+	startup        startup
 	background     sync.WaitGroup // what runs beside the requests
 	stopBackground context.CancelFunc
 	stopping       chan struct{} // closed when watches are to end
@@ -97,8 +97,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{}), intake: intake{idle: make(chan struct{}, 1)},
-		bootstrapped: startupStep{name: "poststarthook/rbac/bootstrap-roles", done: make(chan struct{})}}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{}), intake: intake{idle: make(chan struct{}, 1)}, startup: newStartup()}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
 		return nil, err
@@ -369,7 +368,7 @@ func (s *Server) CA() []byte { return s.keys.credentials.Load().CA }
 
 // Bootstrapped is closed when the cluster has the objects that every cluster has
 // from its start, which are written beside the first requests.
-func (s *Server) Bootstrapped() <-chan struct{} { return s.bootstrapped.done }
+func (s *Server) Bootstrapped() <-chan struct{} { return s.startup.done }
 
 // Done is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }

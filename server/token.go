@@ -66,7 +66,7 @@ func (s *Server) requestToken(r *request) error {
 	status := obj.SetObject("status")
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", token.To.UTC().Format(time.RFC3339))
-	return s.respondBytes(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+	return s.respondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
 // checkTokenRequest finds what is wrong with a request by itself.

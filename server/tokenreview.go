@@ -26,7 +26,12 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	if err := matchNamespace(res, obj.SetObject("metadata"), r.target.namespace); err != nil {
+	meta := obj.SetObject("metadata")
+	for _, field := range systemFields {
+		meta.Remove(field)
+	}
+	meta.SetNull("creationTimestamp")
+	if err := matchNamespace(res, meta, r.target.namespace); err != nil {
 		return err
 	}
 	if err := s.own(target{resource: res}, document.Value{}, obj, opts); err != nil {
@@ -38,6 +43,10 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	}
 	return s.respondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
+
+// systemFields are the members of metadata that no author of a new object says
+// anything in.
+var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
 // reviewToken is POST on tokenreviews: whose the token is that the body holds.
 func (s *Server) reviewToken(r *request) error {

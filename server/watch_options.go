@@ -35,7 +35,15 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 		}
 		fields += "metadata.name=" + name
 	}
-	if o.selector, err = selector.New(q.get("labelSelector"), fields, r.target.resource); err != nil {
+	selectors, err := selector.Parse(q.get("labelSelector"), fields)
+	if err != nil {
+		return o, err
+	}
+	if _, err := q.integer("limit"); err != nil { // of no use here, but it must be a number
+		return o, err
+	}
+	seconds, err := q.integer("timeoutSeconds")
+	if err != nil {
 		return o, err
 	}
 	asked := q.has("sendInitialEvents")
@@ -49,6 +57,9 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 	if len(causes) > 0 {
 		return o, invalidOptions("ListOptions", causes)
 	}
+	if o.selector, err = selectors.For(r.target.resource); err != nil {
+		return o, err
+	}
 	rev, set, err := parseRevision(q.get("resourceVersion"))
 	if err != nil {
 		return o, err
@@ -61,13 +72,6 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 			o.revision = s.store.Current()
 		}
 		o.endMark = o.initial && o.bookmarks
-	}
-	if _, err := q.integer("limit"); err != nil { // of no use here, but it must be a number
-		return o, err
-	}
-	seconds, err := q.integer("timeoutSeconds")
-	if err != nil {
-		return o, err
 	}
 	if seconds != nil && *seconds > 0 {
 		o.timeout = time.Duration(min(*seconds, longestWatch)) * time.Second

@@ -166,6 +166,11 @@ func NotAcceptable(types []string) *Error {
 		Message: "only the following media types are accepted: " + strings.Join(types, ", ")}
 }
 
+// NotAcceptableForm is the 406 of a representation that the answer does not have.
+func NotAcceptableForm(message string) *Error {
+	return &Error{Code: http.StatusNotAcceptable, Reason: ReasonNotAcceptable, Message: message}
+}
+
 // UnsupportedMediaType is the 415 of a body whose media type is not read.
 func UnsupportedMediaType(types []string) *Error {
 	return &Error{Code: http.StatusUnsupportedMediaType, Reason: ReasonUnsupportedMediaType,

@@ -37,6 +37,7 @@ type MediaType struct {
 	As         As
 	APIVersion string // of the Table, PartialObjectMetadata or discovery document: "meta.k8s.io/v1"
 	Pretty     bool   // indented JSON was asked for
+	List       bool   // AsPartial: the metadata of a list was asked for, not of an object
 	name       string // "application/json"
 	stream     bool   // a watch
 }
@@ -72,13 +73,12 @@ const (
 // Offer says in which representations an endpoint can answer. Every endpoint
 // but a watch has JSON and YAML; a watch has JSON.
 type Offer struct {
-	Binary      string // BinaryMedia; "" for none
-	MetaGroup   string // group of Table and PartialObjectMetadata: "meta.k8s.io"
-	Table       bool
-	Partial     bool // PartialObjectMetadata: the answer is one object, or events
-	PartialList bool // PartialObjectMetadataList: the answer is a list
-	Watch       bool
-	Discovery   string // group of the one document of discovery: "apidiscovery.k8s.io"; "" when there is none
+	Binary    string // BinaryMedia; "" for none
+	MetaGroup string // group of Table and PartialObjectMetadata: "meta.k8s.io"
+	Table     bool
+	Partial   bool // PartialObjectMetadata and its list
+	Watch     bool
+	Discovery string // group of the one document of discovery: "apidiscovery.k8s.io"; "" when there is none
 }
 
 // formats lists the media types offered, the preferred first.
@@ -98,16 +98,23 @@ func (o *Offer) formats() []MediaType {
 // representation, pretty=1 for indentation, stream=watch is understood and
 // changes nothing, others are ignored.
 //
-// The error is a 406. The MediaType beside it is the one to write the error in.
+// The error is a 406. The MediaType beside it has a Format where a media type was
+// acceptable, and only its parameters were not.
 func Negotiate(accept string, o Offer) (MediaType, error) {
 	if accept == "" || accept == mediaJSON {
 		return MediaType{Format: JSON, name: mediaJSON, stream: o.Watch}, nil
 	}
 	formats := o.formats()
-	alternatives := parseAccept(accept)
-	for _, a := range alternatives {
+	var near MediaType
+	for _, a := range parseAccept(accept) {
 		for _, m := range formats {
-			if a.covers(m.name) && a.apply(&m, &o) {
+			if !a.covers(m.name) {
+				continue
+			}
+			if near.Format == 0 {
+				near = m
+			}
+			if a.apply(&m, &o) {
 				return m, nil
 			}
 		}
@@ -116,21 +123,21 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 	for i, m := range formats {
 		names[i] = m.name
 	}
-	return plainest(alternatives), api.NotAcceptable(names)
+	refused := api.NotAcceptable(names)
+	refused.HasDetails = near.Format == 0
+	return near, refused
 }
 
-// plainest finds a format for an error whose request cannot be answered: it may
-// be one that this endpoint does not have for its objects.
-func plainest(alternatives []alternative) MediaType {
-	for _, a := range alternatives {
-		if _, as := a.params["as"]; as {
-			continue
-		}
-		switch {
-		case strings.EqualFold(a.media, mediaYAML):
-			return MediaType{Format: YAML, name: mediaYAML}
-		case strings.EqualFold(a.media, BinaryMedia):
-			return MediaType{Format: Binary, name: BinaryMedia}
+// ErrorForm is the form of an error for an Accept header. An error is never a
+// table or metadata, and it may be in a form that the endpoint does not have for
+// its objects.
+func ErrorForm(accept string) MediaType {
+	o := Offer{Binary: BinaryMedia}
+	for _, a := range parseAccept(accept) {
+		for _, m := range o.formats() {
+			if a.covers(m.name) && a.apply(&m, &o) {
+				return m
+			}
 		}
 	}
 	return MediaType{Format: JSON, name: mediaJSON}
@@ -202,7 +209,7 @@ func (a *alternative) apply(m *MediaType, o *Offer) bool {
 	}
 	m.Pretty = a.params["pretty"] == "1"
 	kind, ok := a.params["as"]
-	if !ok {
+	if !ok || kind == "" {
 		return a.params["g"] == "" && a.params["v"] == ""
 	}
 	version := a.params["v"]
@@ -222,8 +229,8 @@ func (a *alternative) apply(m *MediaType, o *Offer) bool {
 		m.As = AsPartial
 		return o.Partial
 	case "PartialObjectMetadataList":
-		m.As = AsPartial
-		return o.PartialList
+		m.As, m.List = AsPartial, true
+		return o.Partial && !o.Watch
 	}
 	return false
 }

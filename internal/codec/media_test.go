@@ -11,7 +11,6 @@ const binaryType = "application/vnd.kubernetes.protobuf"
 
 func TestNegotiate(t *testing.T) {
 	object := Offer{Binary: binaryType, MetaGroup: "meta.k8s.io", Table: true, Partial: true}
-	list := Offer{Binary: binaryType, MetaGroup: "meta.k8s.io", Table: true, PartialList: true}
 	custom := Offer{MetaGroup: "meta.k8s.io", Table: true, Partial: true}
 	watch := Offer{Binary: binaryType, MetaGroup: "meta.k8s.io", Table: true, Partial: true, Watch: true}
 	discovery := Offer{Binary: binaryType, MetaGroup: "meta.k8s.io"}
@@ -23,7 +22,7 @@ func TestNegotiate(t *testing.T) {
 		as           As
 		apiVersion   string
 		pretty       bool
-		refused      bool // 406, written as contentType
+		refused      bool // 406
 	}{
 		{"nothing asked", "", object, mediaJSON, AsObject, "", false, false},
 		{"JSON", "application/json", object, mediaJSON, AsObject, "", false, false},
@@ -40,32 +39,32 @@ func TestNegotiate(t *testing.T) {
 		{"quality zero, else anything", "application/json;q=0,application/yaml", object, mediaYAML, AsObject, "", false, false},
 		{"a name goes before a star", "*/*,application/yaml", object, mediaYAML, AsObject, "", false, false},
 		{"what is not offered is passed over", binaryType + ",application/json", custom, mediaJSON, AsObject, "", false, false},
-		{"only what is not offered", binaryType, custom, binaryType, AsObject, "", false, true},
+		{"only what is not offered", binaryType, custom, mediaJSON, AsObject, "", false, true},
 		{"unknown type", "text/csv", object, mediaJSON, AsObject, "", false, true},
 		{"nonsense", ";;,,", object, mediaJSON, AsObject, "", false, true},
 		{"pretty", "application/json;pretty=1", object, mediaJSON, AsObject, "", true, false},
 		{"not pretty", "application/json;pretty=0", object, mediaJSON, AsObject, "", false, false},
 		{"table", "application/json;as=Table" + meta, object, mediaJSON, AsTable, "meta.k8s.io/v1", false, false},
-		{"table of a list", "application/json;as=Table" + meta, list, mediaJSON, AsTable, "meta.k8s.io/v1", false, false},
+		{"table of a list", "application/json;as=Table" + meta, object, mediaJSON, AsTable, "meta.k8s.io/v1", false, false},
 		{"old table", "application/json;as=Table;g=meta.k8s.io;v=v1beta1", object, mediaJSON, AsTable, "meta.k8s.io/v1beta1", false, false},
 		{"table in YAML", "application/yaml;as=Table" + meta, object, mediaYAML, AsTable, "meta.k8s.io/v1", false, false},
-		{"table in binary", binaryType + ";as=Table" + meta, object, mediaJSON, AsObject, "", false, true},
+		{"table in binary", binaryType + ";as=Table" + meta, object, binaryType, AsObject, "", false, true},
+		{"no representation", "application/json;as=", object, mediaJSON, AsObject, "", false, false},
 		{"table, else JSON", "application/json;as=Table" + meta + ",application/json", discovery, mediaJSON, AsObject, "", false, false},
 		{"table of what has none", "application/json;as=Table" + meta, discovery, mediaJSON, AsObject, "", false, true},
 		{"table of another group", "application/json;as=Table;g=other;v=v1", object, mediaJSON, AsObject, "", false, true},
 		{"table of another version", "application/json;as=Table;g=meta.k8s.io;v=v2", object, mediaJSON, AsObject, "", false, true},
-		{"kubectl", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", list, mediaJSON, AsTable, "meta.k8s.io/v1", false, false},
+		{"kubectl", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", object, mediaJSON, AsTable, "meta.k8s.io/v1", false, false},
 		{"unknown representation", "application/json;as=Picture" + meta, object, mediaJSON, AsObject, "", false, true},
 		{"partial", "application/json;as=PartialObjectMetadata" + meta, object, mediaJSON, AsPartial, "meta.k8s.io/v1", false, false},
 		{"partial in binary", binaryType + ";as=PartialObjectMetadata" + meta, object, binaryType, AsPartial, "meta.k8s.io/v1", false, false},
-		{"partial list of one object", "application/json;as=PartialObjectMetadataList" + meta, object, mediaJSON, AsObject, "", false, true},
-		{"partial list", "application/json;as=PartialObjectMetadataList" + meta, list, mediaJSON, AsPartial, "meta.k8s.io/v1", false, false},
-		{"partial object of a list", "application/json;as=PartialObjectMetadata" + meta, list, mediaJSON, AsObject, "", false, true},
+		{"partial list", "application/json;as=PartialObjectMetadataList" + meta, object, mediaJSON, AsPartial, "meta.k8s.io/v1", false, false},
+		{"partial list of a watch", "application/json;as=PartialObjectMetadataList" + meta, watch, mediaJSON, AsObject, "", false, true},
 		{"binary form of another profile", "application/vnd.other.protobuf", object, mediaJSON, AsObject, "", false, true},
 		{"watch", "application/json;stream=watch", watch, mediaJSON, AsObject, "", false, false},
 		{"binary watch", binaryType, watch, binaryType + ";stream=watch", AsObject, "", false, false},
 		{"binary watch asked as a stream", binaryType + ";stream=watch", watch, binaryType + ";stream=watch", AsObject, "", false, false},
-		{"YAML watch", "application/yaml", watch, mediaYAML, AsObject, "", false, true},
+		{"YAML watch", "application/yaml", watch, mediaJSON, AsObject, "", false, true},
 		{"unknown stream", "application/json;stream=river", watch, mediaJSON, AsObject, "", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,6 +77,19 @@ func TestNegotiate(t *testing.T) {
 				t.Errorf("got %s %+v", m.ContentType(), m)
 			}
 		})
+	}
+}
+
+func TestErrorForm(t *testing.T) {
+	for accept, want := range map[string]string{
+		"": mediaJSON, "text/csv": mediaJSON, mediaYAML: mediaYAML, binaryType: binaryType, "*/*": mediaJSON,
+		"application/yaml;as=Table;g=meta.k8s.io;v=v1":              mediaJSON,
+		"application/json;as=Table;g=meta.k8s.io;v=v1," + mediaYAML: mediaYAML,
+		"application/yaml;stream=river":                             mediaJSON,
+	} {
+		if got := ErrorForm(accept).ContentType(); got != want {
+			t.Errorf("%q: %s, want %s", accept, got, want)
+		}
 	}
 }
 
@@ -112,7 +124,7 @@ func FuzzNegotiate(f *testing.F) {
 	f.Add(`a/b;c="d;e",;=,`)
 	f.Fuzz(func(t *testing.T, accept string) {
 		m, err := Negotiate(accept, Offer{Binary: binaryType, MetaGroup: "meta.k8s.io", Table: true})
-		if m.Format == 0 || m.ContentType() == "" {
+		if m.Format == 0 && err == nil || ErrorForm(accept).Format == 0 {
 			t.Fatalf("%q: %+v %v", accept, m, err)
 		}
 		_, _ = ParseContentType(accept, binaryType)

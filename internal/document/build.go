@@ -55,6 +55,9 @@ func (d *Document) newMember(p int32, name string) int32 {
 
 // before is the sibling in front of m, 0 for none.
 func (d *Document) before(m int32) int32 {
+	if dir := d.names[d.nodes[m].parent]; dir != nil && dir.near != 0 && d.nodes[dir.near].next == m {
+		return dir.near
+	}
 	prev := int32(0)
 	for c := d.nodes[d.nodes[m].parent].first; c != 0 && c != m; c = d.nodes[c].next {
 		prev = c

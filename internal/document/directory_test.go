@@ -44,7 +44,7 @@ func TestManyLookups(t *testing.T) {
 			}
 		}
 		check()
-		if d.names == nil || d.names.of(m.n).members == nil {
+		if dir := d.names[m.n]; dir == nil || dir.members == nil {
 			t.Error("there is no directory")
 		}
 		m.Remove("k7")

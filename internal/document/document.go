@@ -93,9 +93,9 @@ type Document struct {
 	sort    []int32
 	scratch []byte
 	places  places
-	names   *directories // nil as long as nobody searched large objects
-	dirt    uint32       // counts what makes text differ from its canonical form
-	dead    bool         // released
+	names   map[int32]*directory // of large objects that were searched, by their node
+	dirt    uint32               // counts what makes text differ from its canonical form
+	dead    bool                 // released
 }
 
 // Where the constants are in side.
@@ -210,6 +210,7 @@ func (d *Document) linkAfter(at, m int32) {
 // may remove the one it is at.
 func (d *Document) unlink(prev, m int32) {
 	d.forget(d.nodes[m].parent)
+	d.gone(m)
 	p, next := &d.nodes[d.nodes[m].parent], d.nodes[m].next
 	if prev == 0 {
 		p.first = next
@@ -226,13 +227,18 @@ func (d *Document) unlink(prev, m int32) {
 func (d *Document) insert(m int32) (replaced bool) {
 	nd := &d.nodes[m]
 	p := &d.nodes[nd.parent]
-	sorted := p.typ >= 0 && d.table.Types[p.typ].Kind == schema.Map
+	sorted := d.sorted(nd.parent)
 	if nd.field != noField && (p.last == 0 || d.nodes[p.last].field < nd.field) {
 		d.link(m)
 		return false
 	}
-	prev, place := int32(0), int32(-1)
-	for c := p.first; c != 0; prev, c = c, d.nodes[c].next {
+	place, steps := int32(-1), 0
+	prev, c := int32(0), p.first
+	if sorted {
+		prev, c = d.begin(nd.parent, func(near int32) bool { return d.compareKeys(&d.nodes[near], nd) < 0 })
+	}
+	for ; c != 0; prev, c = c, d.nodes[c].next {
+		steps++
 		order := d.compare(c, m, sorted)
 		if order == 0 {
 			d.unlink(prev, c)
@@ -253,6 +259,9 @@ func (d *Document) insert(m int32) (replaced bool) {
 		place = p.last
 	}
 	d.linkAfter(place, m)
+	if sorted {
+		d.noteSearch(nd.parent, place, steps)
+	}
 	return replaced
 }
 

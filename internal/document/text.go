@@ -183,6 +183,23 @@ func (d *Document) keyIs(n *node, name string) bool {
 	return string(appendUnescaped(space[:0], raw)) == name
 }
 
+// compareName orders the key of a member and a name by their bytes.
+func (d *Document) compareName(m int32, name string) int {
+	n := &d.nodes[m]
+	key := d.rawKey(n)
+	if n.flags&keyEscaped != 0 {
+		var space [64]byte
+		key = appendUnescaped(space[:0], key)
+	}
+	switch {
+	case string(key) < name:
+		return -1
+	case string(key) > name:
+		return 1
+	}
+	return 0
+}
+
 // compareKeys orders two keys by the bytes of what they stand for.
 func (d *Document) compareKeys(a, b *node) int {
 	x, y := d.rawKey(a), d.rawKey(b)

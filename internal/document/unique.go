@@ -27,7 +27,7 @@ func (c *checker) unique(n int32, t *schema.Type, old Value) {
 		seen[key] = count + 1 // one is none too many
 	}
 	i := 0
-	for m := c.d.children(n); m != 0 && len(c.causes) < maxCauses; m = c.d.nodes[m].next {
+	for m := c.d.children(n); m != 0 && len(c.causes) < MaxCauses; m = c.d.nodes[m].next {
 		v := Value{c.d, m}
 		text = appendIdentity(text[:0], v, t)
 		if len(text) > 0 && seen[string(text)] > 0 {

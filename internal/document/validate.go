@@ -63,13 +63,13 @@ func shown(v Value) string {
 	return string(text)
 }
 
-// maxCauses bounds how many causes are collected.
-const maxCauses = 256
+// MaxCauses bounds how many causes are collected.
+const MaxCauses = 256
 
 // value checks n, which was old before an update.
 func (c *checker) value(n int32, old Value) {
 	nd := &c.d.nodes[n]
-	if nd.typ < 0 || len(c.causes) >= maxCauses || nd.flags&(stored|clean) == stored|clean {
+	if nd.typ < 0 || len(c.causes) >= MaxCauses || nd.flags&(stored|clean) == stored|clean {
 		return
 	}
 	t, kind := &c.table.Types[nd.typ], nd.kind

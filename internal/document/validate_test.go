@@ -222,7 +222,7 @@ func TestValidateBounded(t *testing.T) {
 	for _, c := range causes {
 		size += len(c.Field) + len(c.Message)
 	}
-	if len(causes) != maxCauses || size > 1<<20 {
+	if len(causes) != MaxCauses || size > 1<<20 {
 		t.Errorf("%d causes with %d bytes", len(causes), size)
 	}
 }

@@ -66,24 +66,16 @@ func (v Value) Get(name string) Value {
 
 // find returns the member of that name, 0 for none.
 func (d *Document) find(p int32, name string) int32 {
-	var fields []schema.Field
-	if t := d.objectType(p); t != nil {
-		fields = t.Fields
-	} else if m, ok := d.lookup(p, name); ok {
-		return m
+	t := d.objectType(p)
+	if t == nil {
+		return d.findKey(p, name)
 	}
-	c, steps := d.children(p), 0
-	for ; c != 0; steps++ {
-		m := &d.nodes[c]
-		if m.field != noField && fields[m.field].Name == name || m.field == noField && d.keyIs(m, name) {
-			break
+	for c := d.children(p); c != 0; c = d.nodes[c].next {
+		if m := &d.nodes[c]; m.field != noField && t.Fields[m.field].Name == name || m.field == noField && d.keyIs(m, name) {
+			return c
 		}
-		c = m.next
 	}
-	if steps > manyMembers && fields == nil {
-		d.noteSearch(p, steps)
-	}
-	return c
+	return 0
 }
 
 // At is Get for each step of a path.

@@ -1,7 +1,6 @@
 package selector
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -32,24 +31,27 @@ type fieldRule struct {
 	negate bool
 }
 
-// parseFields reads a field selector for a resource with these selectable
-// fields, whose headers hold the stored ones. The rules are sorted by slot.
-func parseFields(text string, selectable, stored []api.Selectable) ([]fieldRule, error) {
+// parseFields reads a field selector, of whatever fields.
+func parseFields(text string) (fields.Selector, error) {
 	if len(text) > MaxText {
 		return nil, api.BadRequest("invalid selector: the field selector is %d bytes long, at most %d are allowed", len(text), MaxText)
 	}
-	parsed, err := fields.ParseAndTransformSelector(text, func(name, value string) (string, string, error) {
-		if _, ok := resolveField(name, selectable, stored); !ok {
-			return "", "", api.BadRequest("field label not supported: %s (supported: %s)", name, strings.Join(fieldNames(selectable), ", "))
-		}
-		return name, value, nil
-	})
+	parsed, err := fields.ParseSelector(text)
 	if err != nil {
-		var refused *api.Error
-		if errors.As(err, &refused) {
-			return nil, refused
-		}
 		return nil, api.BadRequest("%v; write name=value, name==value or name!=value, separated by commas", err)
+	}
+	return parsed, nil
+}
+
+// resolveFields finds the fields of a selector among those of a resource, whose
+// headers hold the stored ones. The rules are sorted by slot.
+func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, error) {
+	selectable, stored := res.Selectable, res.Storage().Selectable
+	names := fieldNames(res)
+	for _, r := range parsed.Requirements() {
+		if _, ok := resolveField(r.Field, selectable, stored); !ok || !slices.Contains(names, r.Field) {
+			return nil, api.BadRequest("field label not supported: %s (supported: %s)", r.Field, strings.Join(names, ", "))
+		}
 	}
 	var rules []fieldRule
 	for _, r := range parsed.Requirements() {
@@ -100,11 +102,15 @@ func resolveField(name string, selectable, stored []api.Selectable) (fieldRule, 
 	return rule, found
 }
 
-// fieldNames lists what a selector may name, for messages.
-func fieldNames(selectable []api.Selectable) []string {
-	names := []string{nameField, namespaceField}
-	for i := range selectable {
-		names = append(names, selectable[i].Name)
+// fieldNames lists what a selector may name. A kind of the cluster that has fields of
+// its own knows no namespace, as in 1.25.
+func fieldNames(res *api.Resource) []string {
+	names := []string{nameField}
+	if res.Namespaced || len(res.Selectable) == 0 {
+		names = append(names, namespaceField)
+	}
+	for i := range res.Selectable {
+		names = append(names, res.Selectable[i].Name)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

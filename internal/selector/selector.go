@@ -8,6 +8,8 @@ import (
 	"bytes"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/fields"
+
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
@@ -25,25 +27,48 @@ type Selector struct {
 	needle     []byte // nil when the rules do not demand any bytes
 }
 
-// New reads the two selectors of a request for a resource; empty texts choose
-// everything. The error is an *api.Error, 400, that names what is wrong: the
-// text cannot be parsed or is over MaxText, or a field is not one of r's
-// selectable fields.
-func New(labelText, fieldText string, r *api.Resource) (*Selector, error) {
-	s := &Selector{namespaced: r.Namespaced}
-	var err error
+// Query is what the two selectors of a request say, before it is known whether the
+// resource has the fields that they name.
+type Query struct {
+	labels []labelRule
+	fields fields.Selector // nil for none
+}
+
+// Parse reads the two selectors of a request; empty texts choose everything. The
+// error is an *api.Error, 400: the text cannot be parsed or is over MaxText.
+func Parse(labelText, fieldText string) (q Query, err error) {
 	if labelText != "" {
-		if s.labels, err = parseLabels(labelText); err != nil {
-			return nil, err
+		if q.labels, err = parseLabels(labelText); err != nil {
+			return q, err
 		}
 	}
 	if fieldText != "" {
-		if s.fields, err = parseFields(fieldText, r.Selectable, r.Storage().Selectable); err != nil {
+		q.fields, err = parseFields(fieldText)
+	}
+	return q, err
+}
+
+// For is the selector for a resource. The error is an *api.Error, 400: a field is
+// not one of r's selectable fields.
+func (q Query) For(r *api.Resource) (*Selector, error) {
+	s := &Selector{labels: q.labels, namespaced: r.Namespaced}
+	var err error
+	if q.fields != nil {
+		if s.fields, err = resolveFields(q.fields, r); err != nil {
 			return nil, err
 		}
 	}
 	s.needle = s.demanded()
 	return s, nil
+}
+
+// New is Parse and For in one.
+func New(labelText, fieldText string, r *api.Resource) (*Selector, error) {
+	q, err := Parse(labelText, fieldText)
+	if err != nil {
+		return nil, err
+	}
+	return q.For(r)
 }
 
 // demanded returns the longest piece of a header that the rules demand: the

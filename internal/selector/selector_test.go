@@ -34,7 +34,7 @@ func pods() *api.Resource {
 func nodes() *api.Resource {
 	return &api.Resource{
 		GV: &api.GroupVersion{Version: "v1"}, Plural: "nodes", Kind: "Node",
-		Selectable: []api.Selectable{{Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"}},
+		Selectable: []api.Selectable{{Name: "metadata.namespace"}, {Name: "spec.unschedulable", Path: []string{"spec", "unschedulable"}, Default: "false"}},
 	}
 }
 
@@ -232,7 +232,7 @@ func TestErrors(t *testing.T) {
 		{labels: strings.Repeat("a", 1<<20), want: "at most 65536"},
 		{fields: strings.Repeat("a", 1<<20), want: "at most 65536"},
 		{fields: "nosuch=1", want: "field label not supported: nosuch (supported: metadata.name, metadata.namespace, spec.host, "},
-		{fields: "=", want: "field label not supported: "},
+		{fields: "=x", want: "field label not supported: "},
 		{fields: "metadata.name", want: "can't understand 'metadata.name'"},
 		{fields: `metadata.name=a\b`, want: `invalid escape sequence`},
 		{fields: `metadata.name=a=b`, want: `invalid field selector`},
@@ -242,6 +242,14 @@ func TestErrors(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Code != 400 || refused.Reason != api.ReasonBadRequest || !strings.Contains(refused.Message, test.want) {
 			t.Errorf("labels %.40q fields %.40q: %.200v, want a 400 with %q", test.labels, test.fields, err, test.want)
 		}
+	}
+	cluster := &api.Resource{GV: r.GV, Selectable: r.Selectable[2:3]}
+	if _, err := New("", "metadata.namespace=", cluster); err == nil || !strings.Contains(err.Error(), "(supported: metadata.name, spec.nodeName)") {
+		t.Errorf("a kind of the cluster with a field of its own: %v", err)
+	}
+	cluster.Selectable = nil
+	if _, err := New("", "metadata.namespace=", cluster); err != nil {
+		t.Errorf("a kind of the cluster without one: %v", err)
 	}
 }
 

@@ -11,11 +11,18 @@ import (
 // causes gathers what is wrong with an object. A field is named by the value
 // itself where it is there (its path is only written when something is wrong),
 // and by text (member, key) where it is not.
+//
+// Only the first document.MaxCauses are kept: an object may have as many mistakes as
+// bytes, and each repeats a value.
 type causes []schema.Cause
 
 func (c *causes) add(reason, field, message string) {
-	*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
+	if !c.full() {
+		*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
+	}
 }
+
+func (c *causes) full() bool { return len(*c) >= document.MaxCauses }
 
 // required says that a field has to be set; why may be empty.
 func (c *causes) required(field, why string) {
@@ -31,6 +38,9 @@ func (c *causes) invalid(v document.Value, why string) { c.invalidAt(v.Path(), v
 
 // invalidAt is invalid for a value that is not, or not shown, at its own field.
 func (c *causes) invalidAt(field string, v document.Value, why string) {
+	if c.full() {
+		return
+	}
 	c.add(schema.CauseInvalid, field, "Invalid value: "+show(v)+": "+why)
 }
 
@@ -59,10 +69,16 @@ func (c *causes) forbidden(field, why string) {
 }
 
 func (c *causes) duplicate(v document.Value) {
+	if c.full() {
+		return
+	}
 	c.add(schema.CauseDuplicate, v.Path(), "Duplicate value: "+show(v))
 }
 
 func (c *causes) notFound(v document.Value) {
+	if c.full() {
+		return
+	}
 	c.add(schema.CauseNotFound, v.Path(), "Not found: "+show(v))
 }
 
@@ -71,6 +87,9 @@ func (c *causes) notSupported(v document.Value, supported ...string) {
 }
 
 func (c *causes) notSupportedAt(field string, v document.Value, supported ...string) {
+	if c.full() {
+		return
+	}
 	quoted := make([]string, len(supported))
 	for i, s := range supported {
 		quoted[i] = strconv.Quote(s)

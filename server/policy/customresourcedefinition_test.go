@@ -52,6 +52,8 @@ func TestCustomResourceDefinition(t *testing.T) {
 		{"open", field("type: object, additionalProperties: true"), ""},
 		{"pattern", field("type: string, pattern: '('"), at + ".properties[a].pattern: Invalid"},
 		{"unique", field("type: array, uniqueItems: true, items: {type: string}"), at + ".properties[a].uniqueItems: Forbidden"},
+		{"definitions", field("type: string, definitions: {d: {id: x}}, dependencies: {e: {$ref: x}, f: [g]}"),
+			at + ".properties[a].definitions: Forbidden; " + at + ".properties[a].definitions[d].id: Forbidden; " + at + ".properties[a].dependencies: Forbidden; " + at + ".properties[a].dependencies[e].$ref: Forbidden"},
 		{"reference", field("type: string, $ref: x"), at + ".properties[a].$ref: Forbidden"},
 		{"keys", field("type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k, k, l], items: {type: object, properties: {k: {type: string}}}"),
 			at + ".properties[a].items.properties[k].default: Required; " + at + ".properties[a].x-kubernetes-list-map-keys: Invalid"},

@@ -151,6 +151,13 @@ func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) 
 			w.schema(below, at.member(name).index(i), inner)
 		}
 	}
+	for _, name := range [...]string{"definitions", "dependencies"} { // which are refused, and what is in them too
+		for key, below := range s.Get(name).Members() {
+			if below.Kind() == document.Object {
+				w.schema(below, at.member(name).key(key), inner)
+			}
+		}
+	}
 }
 
 // plain checks the members that JSON Schema has.

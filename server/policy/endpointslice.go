@@ -87,8 +87,12 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 		return // reported by the schema
 	}
 	ip, err := netip.ParseAddr(v.Text())
-	if err != nil || ip.Zone() != "" || ip.Is4() != (kind == "IPv4") {
+	known := err == nil && ip.Zone() == ""
+	if !known || ip.Is4() != (kind == "IPv4") {
 		c.invalid(v, "must be a valid "+kind+" address")
+	}
+	if !known {
+		c.invalid(v, "must be a valid IP address")
 		return
 	}
 	c.ordinaryIP(v.Path(), v)

@@ -40,7 +40,7 @@ func TestFlowSchema(t *testing.T) {
 		{"no account", who("{kind: ServiceAccount}"), "spec.rules[0].subjects[0].serviceAccount: Required"},
 		{"no user", who("{kind: User}"), "spec.rules[0].subjects[0].user: Required"},
 		{"no user's name", who("{kind: User, user: {}}"), "spec.rules[0].subjects[0].user.name: Required"},
-		{"user for group", who("{kind: Group, user: {name: a}}"), "spec.rules[0].subjects[0].group: Required; spec.rules[0].subjects[0].user: Forbidden"},
+		{"user for group", who("{kind: Group, user: {}}"), "spec.rules[0].subjects[0].group: Required; spec.rules[0].subjects[0].user: Forbidden"},
 		{"robot", who("{kind: Robot, user: {name: a}}"), "spec.rules[0].subjects[0].kind: NotSupported"},
 		{"no kind", who("{user: {name: a}}"), "spec.rules[0].subjects[0].kind: NotSupported"},
 

@@ -59,22 +59,21 @@ func (c *causes) quotaScopes(spec document.Value) {
 	scopes := spec.Get("scopes")
 	var seen names
 	for _, scope := range scopes.Elements() {
-		seen.add(scope.Text())
+		first := seen.add(scope.Text())
 		if !contains(quotaScopes, scope.Text()) {
 			c.invalid(scopes, "unsupported scope")
+		} else if first {
+			c.countsInScope(scopes.Path(), spec, scope.Text())
 		}
-		c.countsInScope(scopes.Path(), spec, scope.Text())
 	}
 	if conflicting(seen) {
 		c.invalid(scopes, "conflicting scopes")
 	}
 }
 
-// countsInScope checks that all standard amounts can be counted in a scope.
+// countsInScope checks that all standard amounts can be counted in a scope. Each scope
+// is looked at once, so that the work does not grow with the product of both lists.
 func (c *causes) countsInScope(field string, spec document.Value, scope string) {
-	if !contains(quotaScopes, scope) {
-		return
-	}
 	for name := range spec.Get("hard").Members() {
 		if isQuotaResource(name) && (!contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
 			c.invalidAt(field, spec.Get("scopes"), "unsupported scope applied to resource")
@@ -93,11 +92,12 @@ func (c *causes) scopeSelector(spec document.Value) {
 	var seen names
 	for _, e := range expressions.Elements() {
 		scope, operator, values := e.Get("scopeName"), e.Get("operator"), e.Get("values")
-		seen.add(scope.Text())
+		first := seen.add(scope.Text())
 		if !contains(quotaScopes, scope.Text()) {
 			c.invalidAt(member(expressions, "scopeName"), scope, "unsupported scope")
+		} else if first {
+			c.countsInScope(expressions.Path(), spec, scope.Text())
 		}
-		c.countsInScope(expressions.Path(), spec, scope.Text())
 		if contains(quotaScopes, scope.Text()) && !scope.Equals("PriorityClass") && !operator.Equals("Exists") {
 			c.invalidAt(member(expressions, "operator"), operator, "must be 'Exists' for scope "+scope.Text())
 		}

@@ -21,7 +21,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "daemonsets", Kind: "DaemonSet", ListKind: "DaemonSetList", Type: 18,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "460304a9a3229428", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "5b90ef3b843500e2", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},

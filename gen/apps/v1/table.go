@@ -784,7 +784,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "name", Type: 186, Number: 1, Presence: schema.Always, Required: true},
 		}},
 		186: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"linux", "windows"}, AtParent: true}},
-		187: {Name: "apps/v1.DaemonSetUpdateStrategy", Kind: schema.Object, Hook: 2, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		187: {Name: "apps/v1.DaemonSetUpdateStrategy", Kind: schema.Object, Hook: 2, HookRevision: 1, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
 			{Name: "type", Type: 188, Number: 1, Default: "\"RollingUpdate\""},
 			{Name: "rollingUpdate", Type: 189, Number: 2, Presence: schema.Explicit},
 		}},

@@ -106,9 +106,9 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		24: {Kind: schema.List, Elem: 25},
 		25: {Name: "flowcontrol.apiserver/v1beta2.Subject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
-			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit},
-			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit},
-			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit},
+			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit, Unchecked: true},
+			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit, Unchecked: true},
+			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit, Unchecked: true},
 		}},
 		26: {Name: "flowcontrol.apiserver/v1beta2.UserSubject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},

@@ -76,6 +76,19 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// commandsOnly refuses arguments of a command that has commands of its own.
+func commandsOnly(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2 // cobra sets it for the root only
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{errors.New(text)}
+}
+
 // oneLine is the text of an error on one line.
 func oneLine(err error) string {
 	var parts []string

@@ -49,6 +49,8 @@ func TestMistakes(t *testing.T) {
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},
 		{"serve --secure-port=0 --data-dir=" + taken, "capstan: ", false},
 		{"version --output=xml", "capstan: output format \"xml\" is unknown", true},
+		{"store chekc", "capstan: unknown command \"chekc\" for \"capstan store\"; did you mean check?\n", true},
+		{"store frobnicate", "capstan: unknown command \"frobnicate\" for \"capstan store\"\n", true},
 		{"sevre", "capstan: unknown command \"sevre\" for \"capstan\"; Did you mean this?; serve; store\n", true},
 	} {
 		code, stdout, stderr := command(strings.Fields(c.args)...)

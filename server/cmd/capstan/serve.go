@@ -27,9 +27,11 @@ func newServe(signals catcher) *cobra.Command {
 		Long: `Run a server until SIGTERM or SIGINT, which let requests in flight finish; a second
 one stops at once. SIGHUP has it look at the files of certificates and tokens, as it
 does every few seconds by itself. Under systemd it says when it is ready, when it
-stops and that it lives (Type=notify, WatchdogSec=). The flags are those of kube-apiserver 1.25, as far as they mean
-something here. Of the others, those that would protect or record something are
-refused, since whoever sets them relies on them; the rest is named in the log.`,
+stops and that it lives (Type=notify, WatchdogSec=).
+
+The flags are those of kube-apiserver 1.25, as far as they mean something here. Of
+the others, those that would protect or record something are refused, since whoever
+sets them relies on them; the rest is named in the log.`,
 		Version: readBuild().Version,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

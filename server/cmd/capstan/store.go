@@ -28,7 +28,7 @@ func newStore(signals catcher) *cobra.Command {
 		Long: `Look after the store of a server, which is in the directory 'store' of its data
 directory. The certificates and keys in 'pki' beside it are no part of backups:
 copy them too, or clients that trust them will need new ones.`,
-		Args: noArgs,
+		Args: commandsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newStoreCheck(), newStoreBackup(), newStoreRestore(), newStoreMigrate(signals), newStoreStats())

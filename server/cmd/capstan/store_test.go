@@ -162,7 +162,6 @@ func TestStoreMistakes(t *testing.T) {
 		args, want string
 		usage      bool
 	}{
-		{"store chekc", "capstan: unexpected argument \"chekc\"", true},
 		{"store check extra", "capstan: unexpected argument \"extra\"", true},
 		{"store check --data-dir " + empty, "capstan: store: there is no store in " + empty, false},
 		{"store check --data-dir x --backup y", "capstan: if any flags in the group", false},

@@ -1,0 +1,151 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// shape is a list or map in an object that a client may make as long as it likes.
+type shape struct {
+	name       string
+	collection string // where objects of the kind are
+	kind       string // apiVersion and kind
+	// body is the object's members besides kind and metadata.name, with n entries of
+	// which each says value.
+	body func(n int, value string) string
+}
+
+// entries joins n texts; %d in a text is the number of the entry, %s the value.
+func entries(n int, text, value string) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(text, "%d", fmt.Sprintf("%06d", n-i)), "%s", value))
+	}
+	return b.String()
+}
+
+// around puts n entries between two texts.
+func around(before, entry, after string) func(int, string) string {
+	return func(n int, value string) string { return before + entries(n, entry, value) + after }
+}
+
+const pod = `"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i",`
+
+var shapes = []shape{
+	{"map", configMaps, `"v1","kind":"ConfigMap"`, around(`"data":{`, `"k%d":"%s"`, `}`)},
+	{"annotations", configMaps, `"v1","kind":"ConfigMap"`, func(int, string) string { return "" }},
+	{"map that fills another", "/api/v1/namespaces/default/secrets", `"v1","kind":"Secret"`, around(`"stringData":{`, `"k%d":"%s"`, `}`)},
+	{"list by key", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"env":[`, `{"name":"k%d","value":"%s"}`, `]}]}}}`)},
+	{"list of repeated keys", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"env":[`, `{"name":"k","value":"%s"}`, `]}]}}}`)},
+	{"list by two keys", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"ports":[`, `{"containerPort":1%d,"hostIP":"%s"}`, `]}]}}}`)},
+	{"list of strings", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"args":[`, `"%s%d"`, `]}]}}}`)},
+	{"list of mistakes", "/apis/apps/v1/namespaces/default/deployments", `"apps/v1","kind":"Deployment"`, around(pod+`"volumeMounts":[`, `{"name":"%s%d"}`, `]}]}}}`)},
+	{"unknown fields", configMaps, `"v1","kind":"ConfigMap"`, around(`"x":0,`, `"x%d":"%s"`, ``)},
+	{"list without a type", "/api/v1/namespaces/default/endpoints", `"v1","kind":"Endpoints"`, around(`"subsets":[{"ports":[{"port":1}],"addresses":[`, `{"ip":"1.2.3.4","hostname":"%s%d"}`, `]}]`)},
+	{"rules", "/apis/rbac.authorization.k8s.io/v1/clusterroles", `"rbac.authorization.k8s.io/v1","kind":"ClusterRole"`, around(`"rules":[`, `{"apiGroups":["%s"],"resources":["k%d"],"verbs":["get"]}`, `]`)},
+	{"maps of amounts", "/api/v1/namespaces/default/limitranges", `"v1","kind":"LimitRange"`, func(n int, value string) string {
+		amounts := around("{", `"example.com/k%d":"4"`, "}")(n/2, value)
+		return `"spec":{"limits":[{"type":"Container","max":` + amounts + `,"min":` + amounts + `}]}`
+	}},
+	{"scopes", "/api/v1/namespaces/default/resourcequotas", `"v1","kind":"ResourceQuota"`, func(n int, value string) string {
+		return `"spec":{"hard":{` + entries(n/2, `"requests.example.com/k%d":"4"`, "") + `},"scopes":[` + entries(n/2, `"NotTerminating"`, "") + "]}"
+	}},
+}
+
+// text is an object of the shape.
+func (s *shape) text(n int, value string) []byte {
+	meta, body := `"name":"grown"`, s.body(n, value)
+	if s.name == "annotations" {
+		labels := entries(n/2, `"k%d":"`+value+`"`, "")
+		meta += `,"labels":{` + labels + `},"annotations":{` + labels + `},"finalizers":[` + entries(n/4, `"a.b/k%d"`, "") + "]"
+	}
+	if body != "" {
+		body = "," + body
+	}
+	return []byte(`{"apiVersion":` + s.kind + `,"metadata":{` + meta + `}` + body + `}`)
+}
+
+// TestWorkGrowsWithSize: what a write costs grows with the object, and with no
+// product of its parts.
+func TestWorkGrowsWithSize(t *testing.T) {
+	const small, large = 500, 4000
+	for i := range shapes {
+		s := &shapes[i]
+		t.Run(s.name, func(t *testing.T) {
+			h := startServer(t, func(c *server.Config) { c.Controllers = []string{"-*"} })
+			few, many := h.costs(s, small), h.costs(s, large)
+			for j, c := range many {
+				// 64 times would be what a product costs, 8 to 12 is what sorting does.
+				least := max(few[j].took, 2*time.Millisecond)
+				if ratio := float64(c.took) / float64(least); ratio > 24 {
+					t.Errorf("%s of %d entries takes %s, of %d %s: %.0f times as much (%d)", c.what, small, few[j].took, large, c.took, ratio, c.code)
+				}
+				if testing.Verbose() {
+					t.Logf("%-14s %d %10s %10s", c.what, c.code, few[j].took, c.took)
+				}
+			}
+		})
+	}
+}
+
+type cost struct {
+	what string
+	code int
+	took time.Duration // computing, the best of a few
+}
+
+// costs does everything that writes with an object of n entries, twice the last time
+// as another manager who disagrees.
+func (h *harness) costs(s *shape, n int) (all []cost) {
+	object := s.collection + "/grown"
+	h.send("DELETE", object, "", nil)
+	h.send("PATCH", object, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	one, other := s.text(n, "a"), s.text(n, "b")
+	try := func(what, method, path, media string, body []byte) {
+		c := cost{what: what, took: time.Hour}
+		for range 2 {
+			begun := computed()
+			c.code = h.send(method, path+"dryRun=All", media, body).code
+			c.took = min(c.took, computed()-begun)
+		}
+		all = append(all, c)
+	}
+	const merge = "application/merge-patch+json"
+	try("create", "POST", s.collection+"?", "application/json", one)
+	try("create strictly", "POST", s.collection+"?fieldValidation=Strict&", "application/json", one)
+	try("create by YAML", "POST", s.collection+"?", "application/yaml", one)
+	try("create by apply", "PATCH", object+"?fieldManager=a&", applyPatch, one)
+	if h.send("PATCH", object+"?fieldManager=a&force=true", applyPatch, one).code > 299 {
+		h.send("POST", s.collection, "application/json", one)
+	}
+	h.send("PATCH", object+"?fieldManager=b&force=true", applyPatch, s.text(n/2, "a"))
+	try("update", "PUT", object+"?", "application/json", other)
+	try("update to less", "PUT", object+"?", "application/json", s.text(n/2, "a"))
+	try("merge", "PATCH", object+"?", merge, other)
+	try("strategic", "PATCH", object+"?", strategic, other)
+	try("JSON patch", "PATCH", object+"?", jsonPatch, []byte("["+entries(n, `{"op":"add","path":"/metadata/annotations","value":{"k%d":"v"}}`, "")+"]"))
+	try("apply", "PATCH", object+"?fieldManager=a&", applyPatch, one)
+	try("apply of less", "PATCH", object+"?fieldManager=a&", applyPatch, s.text(n/2, "a"))
+	try("apply by two", "PATCH", object+"?fieldManager=c&", applyPatch, one)
+	try("conflict", "PATCH", object+"?fieldManager=c&", applyPatch, other)
+	try("force", "PATCH", object+"?fieldManager=c&force=true&", applyPatch, other)
+	try("status", "PUT", object+"/status?", "application/json", other)
+	return all
+}
+
+// computed is how long this process has computed until now.
+func computed() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

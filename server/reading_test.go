@@ -1,0 +1,120 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Parameters that say nothing sensible are refused on every way that reads them.
+func TestParametersAreChecked(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(configMaps, configMap("a", "{}"))
+	const object, none = configMaps + "/a", configMaps + "?labelSelector=none"
+	h.run(t, []step{
+		{"timeout of a list", "GET", configMaps + "?timeout=abc", "", "", 400, "invalid timeout specified in the request URL"},
+		{"timeout of a get", "GET", object + "?timeout=1", "", "", 400, "invalid timeout"},
+		{"timeout of a delete", "DELETE", object + "?timeout=abc", "", "", 400, "invalid timeout"},
+		{"timeout of health", "GET", "/livez?timeout=abc", "", "", 400, "invalid timeout"},
+		{"timeout of nothing", "GET", "/nothing?timeout=abc", "", "", 400, "invalid timeout"},
+		{"a timeout", "GET", configMaps + "?timeout=5s", "", "", 200, "ConfigMapList"},
+		{"a short timeout", "GET", configMaps + "?resourceVersion=999999&resourceVersionMatch=NotOlderThan&timeout=1ms", "", "", 504, "Timeout"},
+		{"a negative timeout", "GET", configMaps + "?timeout=-5s", "", "", 200, "ConfigMapList"},
+		{"export", "GET", object + "?export=true", "", "", 400, "the export parameter"},
+		{"export of nothing", "GET", configMaps + "/none?export", "", "", 400, "the export parameter"},
+		{"no export", "GET", object + "?export=false", "", "", 200, `"ConfigMap"`},
+		{"an empty limit", "GET", configMaps + "?limit=", "", "", 400, "limit"},
+		{"an empty timeoutSeconds", "GET", configMaps + "?timeoutSeconds=", "", "", 400, "timeoutSeconds"},
+		{"an empty grace period", "DELETE", object + "?gracePeriodSeconds=", "", "", 400, "gracePeriodSeconds"},
+		{"an empty policy", "DELETE", object + "?propagationPolicy=", "", "", 422, "propagationPolicy"},
+		{"a field selector that says nothing", "GET", configMaps + "?fieldSelector=%3D,metadata.name%3Da", "", "", 200, `"name":"a"`},
+		{"a field selector without a field", "GET", configMaps + "?fieldSelector=%3Da", "", "", 400, "field label not supported"},
+		{"the match goes before fields", "GET", configMaps + "?fieldSelector=no%3Dx&resourceVersionMatch=Exact", "", "", 422, "resourceVersionMatch"},
+		{"the match of a watch too", "GET", configMaps + "?watch=1&fieldSelector=no%3Dx&resourceVersionMatch=Exact", "", "", 422, "resourceVersionMatch"},
+		{"labels go before the match", "GET", configMaps + "?labelSelector=%3D&resourceVersionMatch=Exact", "", "", 400, "unable to parse"},
+		{"list options go before delete options", "DELETE", configMaps + "?labelSelector=%3D", "", `{"dryRun":["x"]}`, 400, "unable to parse"},
+		{"a precondition in the query", "DELETE", object + "?uid=x", "", "", 409, "the UID in the precondition (x) does not match"},
+		{"on a version in the query", "DELETE", object + "?resourceVersion=1", "", "", 409, "the ResourceVersion in the precondition (1)"},
+		{"of a collection too", "DELETE", configMaps + "?resourceVersion=0", "", "", 409, "the ResourceVersion in the precondition (0)"},
+		{"an empty precondition", "DELETE", object, "", `{"preconditions":{"uid":""}}`, 409, "the UID in the precondition ()"},
+		{"of a group", "DELETE", "/apis/storage.k8s.io/v1/csidrivers/none?uid=x", "", "", 404, "csidrivers"},
+		{"dry run of a proxy", "POST", "/api/v1/nodes/none/proxy?dryRun=All", "", "", 400, "dryRun is not supported"},
+		{"dry run of a command", "POST", "/api/v1/namespaces/default/pods/none/exec?dryRun=All", "", "", 400, "dryRun is not supported"},
+		{"nothing happened", "GET", none[:strings.IndexByte(none, '?')], "", "", 200, `"name":"a"`},
+	})
+}
+
+// The answer of a delete: 202 for what cascades and is not gone at once, and the
+// version that the object had.
+func TestAnswersOfDeletes(t *testing.T) {
+	h := startServer(t, nil)
+	const services, jobs = "/api/v1/namespaces/default/services", "/apis/batch/v1/namespaces/default/jobs"
+	h.run(t, []step{
+		{"held", "POST", configMaps, "", `{"metadata":{"name":"a","finalizers":["example.com/x"]}}`, 201, ""},
+		{"free", "POST", configMaps, "", `{"metadata":{"name":"b"}}`, 201, ""},
+		{"held is accepted", "DELETE", configMaps + "/a", "", `{"orphanDependents":false}`, 202, "deletionTimestamp"},
+		{"so by the query", "DELETE", configMaps + "/a?orphanDependents=false", "", "", 202, "deletionTimestamp"},
+		{"otherwise it is done", "DELETE", configMaps + "/a", "", "", 200, "deletionTimestamp"},
+		{"free is gone", "DELETE", configMaps + "/b?orphanDependents=false", "", "", 200, "Success"},
+	})
+	service := h.post(services, `{"metadata":{"name":"s"},"spec":{"type":"ExternalName","externalName":"x.example.com"}}`)
+	want := service.field(t, "metadata.resourceVersion")
+	if got := h.remove(services+"/s", "").field(t, "metadata.resourceVersion"); got != want {
+		t.Errorf("the deleted service is at %v, was at %v", got, want)
+	}
+	for _, path := range []string{jobs, jobs + "/none"} {
+		if got := h.remove(path, "").header["Warning"]; len(got) != 1 || !strings.Contains(got[0], "child pods are preserved") {
+			t.Errorf("delete of %s warns %q", path, got)
+		}
+	}
+}
+
+// What is asked for is told apart from what there is: an error is never a table, and
+// the answer to an operation neither.
+func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(configMaps, configMap("a", "{}"))
+	const (
+		meta               = ";g=meta.k8s.io;v=v1"
+		table              = ";as=Table" + meta
+		partial            = ";as=PartialObjectMetadata" + meta
+		listed             = ";as=PartialObjectMetadataList" + meta
+		jsonType, yamlType = "application/json", "application/yaml"
+		reviews, old       = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "/apis/storage.k8s.io/v1beta1/csistoragecapacities"
+	)
+	for _, c := range []struct {
+		name, method, path, accept, body string
+		code                             int
+		media, want                      string
+	}{
+		{"a missing object as a table", "GET", configMaps + "/none", yamlType + table, "", 404, jsonType, "NotFound"},
+		{"a missing object as YAML", "GET", configMaps + "/none", yamlType, "", 404, yamlType, "NotFound"},
+		{"an unknown resource as YAML", "GET", "/api/v1/nothing", yamlType, "", 404, yamlType, "NotFound"},
+		{"a missing object as a list", "GET", configMaps + "/none", jsonType + listed, "", 404, jsonType, "NotFound"},
+		{"an object as a list", "GET", configMaps + "/a", jsonType + listed, "", 406, jsonType, "is not a list"},
+		{"a list as an object", "GET", configMaps, jsonType + partial, "", 406, jsonType, "is a list"},
+		{"a write as a list", "POST", configMaps, jsonType + listed, configMap("b", "{}"), 406, jsonType, "is not a list"},
+		{"and nothing is written", "GET", configMaps + "/b", "", "", 404, jsonType, "NotFound"},
+		{"deletes as an object", "DELETE", configMaps, jsonType + partial, "", 406, jsonType, "is a list"},
+		{"and nothing is deleted", "GET", configMaps + "/a", jsonType + partial, "", 200, jsonType, `"name":"a"`},
+		{"a delete is a Status", "DELETE", configMaps + "/a", jsonType + listed, "", 200, jsonType, `"Success"`},
+		{"a review as a table", "POST", reviews, jsonType + table, `{"spec":{"resourceAttributes":{"verb":"get"}}}`, 406, jsonType, "NotAcceptable"},
+		{"a review's metadata", "POST", reviews, jsonType + partial, `{"spec":{"resourceAttributes":{"verb":"get"}}}`, 201, jsonType, "PartialObjectMetadata"},
+		{"a binding as a table", "POST", "/api/v1/namespaces/default/bindings", jsonType + table, "{}", 406, jsonType, "NotAcceptable"},
+		{"the index looks at nothing", "GET", "/", "text/html", "", 200, jsonType, "paths"},
+	} {
+		r := h.send(c.method, c.path, "application/json", []byte(c.body), "Accept", c.accept)
+		if got := r.header.Get("Content-Type"); r.code != c.code || got != c.media || !strings.Contains(string(r.body), c.want) {
+			t.Errorf("%s: %d %s %s", c.name, r.code, got, r.body)
+		}
+	}
+	// Who asks for a form that there is not is not warned of the endpoint.
+	for accept, warnings := range map[string]int{"text/csv": 0, jsonType + ";as=Picture" + meta: 1} {
+		if r := h.send("GET", old, "", nil, "Accept", accept); r.code != http.StatusNotAcceptable || len(r.header["Warning"]) != warnings {
+			t.Errorf("%s: %d with the warnings %q", accept, r.code, r.header["Warning"])
+		}
+	}
+	if r := h.send("PATCH", old+"/none", "text/csv", []byte("{}")); r.code != http.StatusNotFound && r.code != http.StatusUnsupportedMediaType || len(r.header["Warning"]) != 0 {
+		t.Errorf("a patch of no kind: %d with the warnings %q", r.code, r.header["Warning"])
+	}
+}
