@@ -19,6 +19,8 @@ BUILDFLAGS := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 FUZZTIME ?= 1m
 OBJECTS ?= 1000000
 STRESSTIME ?= 10m
+# How long make soak takes, at least five minutes.
+SOAKTIME ?= 10m
 # Which random scenarios make differ sends, and how many.
 ifeq ($(origin SEED), undefined)
 SEED := $(shell date +%s)
@@ -141,6 +143,10 @@ bench: ## Run the Go benchmarks, in the form that benchstat reads
 .PHONY: bench-scale
 bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of announcements (some minutes)
 	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
+
+.PHONY: soak
+soak: ## Let watches and informers live with the real binary, in real time, for SOAKTIME (10m, 2h, ...)
+	CAPSTAN_SOAK=$(SOAKTIME) go -C internal/e2e test -timeout 0 -count 1 -v -run '^TestSoak$$' .
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each, and OBJECTS objects through all validators

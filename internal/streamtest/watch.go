@@ -33,7 +33,7 @@ const (
 // Transports lists them all.
 var Transports = []Transport{HTTP1, HTTP2, WebSocket}
 
-// Target is a server and who asks it.
+// Target is a server and who asks it: by a token, or by the certificate in TLS.
 type Target struct {
 	URL, Token string
 	TLS        *tls.Config
@@ -64,7 +64,10 @@ type Stream struct {
 func Open(ctx context.Context, t Target, w Watch) (*Stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	open := map[Transport]func(context.Context, Target, http.Header) (*Stream, error){HTTP1: w.http1, HTTP2: w.http2, WebSocket: w.webSocket}[w.Transport]
-	header := http.Header{"Authorization": {"Bearer " + t.Token}, "User-Agent": {"streamtest"}}
+	header := http.Header{"User-Agent": {"streamtest"}}
+	if t.Token != "" {
+		header.Set("Authorization", "Bearer "+t.Token)
+	}
 	if w.Binary {
 		header.Set("Accept", binaryMedia)
 	}
