@@ -11,13 +11,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-const (
-	// leastBodyRate is how fast a body must arrive on average, in bytes a second.
-	leastBodyRate = 16 << 10
-	// smallBody is what a body may have in memory without asking: about what its
-	// connection has.
-	smallBody = 64 << 10
-)
+// leastBodyRate is how fast a body must arrive on average, in bytes a second.
+const leastBodyRate = 16 << 10
 
 // receive reads the whole body of a request, up to the limit of bytes that it may
 // have. Nothing has been done for the request yet, and it has no place among
@@ -41,11 +36,11 @@ func (s *Server) receive(r *request, room *place) error {
 	if length < 0 {
 		length = 512
 	}
-	body := make([]byte, 0, min(length+1, smallBody))
+	body := make([]byte, 0, min(length+1, small))
 	for {
 		if len(body) == cap(body) {
 			grown := min(max(length, int64(2*cap(body))), limit) + 1
-			if grown > smallBody {
+			if grown > small {
 				if err := s.limits.bodies.take(room, r.user, grown); err != nil {
 					r.owed = true
 					return err

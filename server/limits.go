@@ -14,16 +14,24 @@ import (
 // nothing. A request that writes has its place when its body has arrived.
 type limits struct {
 	reading, mutating pool // requests
-	bodies            pool // bytes of large bodies
+	bodies, answers   pool // bytes of large ones
 }
 
-// largeBodies is how many bodies of the largest size are in memory at once.
-const largeBodies = 40
+const (
+	// largeBodies is how many bodies of the largest size are in memory at once.
+	largeBodies = 40
+	// answerBytes is what large answers that are on their way have in memory at once.
+	answerBytes = 256 << 20
+	// small is what a body or an answer may have in memory without asking: about
+	// what its connection has.
+	small = 64 << 10
+)
 
 func (l *limits) set(reading, mutating int, largest int64) {
 	l.reading.set(int64(reading))
 	l.mutating.set(int64(mutating))
 	l.bodies.set(largeBodies * largest)
+	l.answers.set(answerBytes)
 }
 
 // pool is something that requests take from while they are handled. Nobody gets

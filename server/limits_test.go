@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -125,5 +126,19 @@ func TestPool(t *testing.T) {
 		if _, ok := take(user, 2); !ok {
 			t.Errorf("%s finds no room, though all was given back", user)
 		}
+	}
+}
+
+// TestLargestAnswer: what is larger than a share is answered, one at a time.
+func TestLargestAnswer(t *testing.T) {
+	h := startServer(t, everybodyMay)
+	text := strings.Repeat("x", 1<<20)
+	for i := range 9 { // eight times as much is held while they are laid out
+		h.create(configMaps, configMap(fmt.Sprintf("large-%d", i), `{"k":"`+text+`"}`))
+	}
+	got := h.send("GET", configMaps, "", nil, append(asBob, "Accept", "application/yaml")...)
+	got.expect(t, http.StatusOK, "")
+	if !strings.HasPrefix(string(got.body), "apiVersion: v1\n") {
+		t.Errorf("not laid out: %.100s", got.body)
 	}
 }

@@ -33,7 +33,7 @@ import (
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.
 func (s *Server) serve(c echo.Context, t target) error {
-	r := newRequest(c, t, s.features)
+	r := newRequest(c, t, s.features, &s.limits)
 	r.taken = s.intake.begin()
 	defer func() {
 		if !r.detached {
@@ -76,6 +76,7 @@ func (s *Server) handle(r *request) error {
 	var room, at place
 	defer room.leave()
 	defer at.leave()
+	defer r.room.leave()
 	if r.target.resource != nil && r.mutating() {
 		if err := s.receive(r, &room); err != nil {
 			return err

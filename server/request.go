@@ -95,6 +95,8 @@ type request struct {
 	query  query
 	accept codec.MediaType
 	on     features
+	limits *limits
+	room   place // of a large answer
 
 	body     []byte // all of it, when its verb runs
 	owed     bool   // there is a body that has not been read
@@ -108,8 +110,8 @@ type request struct {
 	detached bool      // it goes on after its handler has returned, see stream
 }
 
-func newRequest(c echo.Context, t target, on features) *request {
-	return &request{on: on, ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(), owed: c.Request().ContentLength != 0,
+func newRequest(c echo.Context, t target, on features, l *limits) *request {
+	return &request{on: on, limits: l, ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(), owed: c.Request().ContentLength != 0,
 		query: query{raw: c.Request().URL.RawQuery}}
 }
 

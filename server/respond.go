@@ -130,12 +130,18 @@ func (s *Server) respondBytes(r *request, code int, kind bodyKind, body []byte) 
 func (s *Server) respondText(r *request, code int, body []byte) error {
 	switch {
 	case r.accept.Format == codec.YAML:
+		if err := r.hold(yamlBytes * len(body)); err != nil {
+			return err
+		}
 		text, err := codec.ToYAML(body)
 		if err != nil {
 			return err
 		}
 		return r.send(code, "application/yaml", text)
 	case r.accept.Pretty:
+		if err := r.hold(indentBytes * len(body)); err != nil {
+			return err
+		}
 		return r.send(code, "application/json", codec.Indent(body), newline)
 	}
 	return r.send(code, "application/json", body, newline)
@@ -233,6 +239,9 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 	for _, p := range parts {
 		size += len(p)
 	}
+	if err := r.hold(size); err != nil {
+		return err
+	}
 	if size >= gzipSize && r.acceptsGzip() {
 		return r.sendGzip(code, contentType, parts)
 	}
@@ -254,6 +263,28 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 		return nil
 	})
 }
+
+// hold sees to it that the request has room for so many bytes of a large answer,
+// until it ends: neither slow readers nor those who want it laid out may fill the
+// memory. The largest answers are served too, alone. What has been done cannot be
+// refused any more, so that writes are bounded by their places only.
+func (r *request) hold(size int) error {
+	if size <= small || r.user == nil || r.mutating() {
+		return nil
+	}
+	answers := &r.limits.answers
+	more := min(int64(size), answers.share) - r.room.size
+	if more <= 0 {
+		return nil
+	}
+	return answers.take(&r.room, r.user, more)
+}
+
+// What laying out a text holds in memory, for each of its bytes.
+const (
+	yamlBytes   = 8
+	indentBytes = 2
+)
 
 // netBuffer is what net/http gathers before it writes. Answers of half as much go
 // out in one piece with their head.

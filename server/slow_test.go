@@ -227,7 +227,7 @@ func TestClientsWithoutWindow(t *testing.T) {
 	})
 	h.create(configMaps, configMap("large", `{"k":"`+strings.Repeat("x", 1<<20)+`"}`))
 	conn := h.line("h2", noWindow())
-	const streams = 40
+	const streams = 160 // of which those that take more memory than bob may have are refused
 	for i := range uint32(streams) {
 		path := configMaps + "/large"
 		if i%2 == 1 {
@@ -250,6 +250,10 @@ func TestClientsWithoutWindow(t *testing.T) {
 		}
 	}
 	h.send("GET", configMaps+"/large", "", nil, asBob...).expect(t, http.StatusOK, "")
+	const refused = `apiserver_request_total{code="429",component="apiserver",dry_run="",group="",resource="configmaps",scope="resource",subresource="",verb="GET",version="v1"`
+	if n := h.figures()[refused]; n != "17" {
+		t.Errorf("%s large answers were refused, 63 of 80 have room", n)
+	}
 }
 
 // TestSlowReader: the time of a request is also that of its answer; a client that
