@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -122,12 +121,9 @@ func (o objects) Get(ctx context.Context, group, plural, namespace, name string)
 	return doc.Root(), doc.Release, nil
 }
 
-// soon is how long GetSoon waits for what a controller is about to create.
-const soon = time.Second
-
 // GetSoon implements admission.Objects.
 func (o objects) GetSoon(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
-	wait, cancel := context.WithTimeout(ctx, soon)
+	wait, cancel := context.WithTimeout(ctx, o.s.cfg.durations.Soon)
 	defer cancel()
 	for {
 		at := o.s.store.Current()

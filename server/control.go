@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -83,7 +82,7 @@ func (s *Server) openControl(engine *store.Engine, kinds storeKinds) *control {
 		}
 		s.log.Info("the store was migrated")
 	})
-	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, path: path}
+	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: s.cfg.durations.Header}, path: path}
 	go func() { _ = c.http.Serve(l) }() // ends with close
 	return c
 }

@@ -29,6 +29,8 @@ type durations struct {
 	Bookmark time.Duration
 	// Future is how long a read waits for a revision that does not exist yet.
 	Future time.Duration
+	// Soon is how long admission waits for what a controller is about to create.
+	Soon time.Duration
 	// Counts is how old the numbers of objects in the figures may be.
 	Counts time.Duration
 
@@ -52,6 +54,7 @@ var productionDurations = durations{
 	Ping:     time.Minute,
 	Bookmark: time.Minute,
 	Future:   3 * time.Second,
+	Soon:     time.Second,
 	Counts:   time.Minute,
 
 	FlowControl:   time.Minute,
