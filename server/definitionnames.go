@@ -129,8 +129,12 @@ func (d *definition) establish() {
 
 // clashes says of each new short name that is in use that it is.
 func clashes(want, have []string, used map[string]bool) (problems []string) {
+	own := make(map[string]bool, len(have))
+	for _, name := range have {
+		own[name] = true
+	}
 	for _, name := range want {
-		if used[name] && !slices.Contains(have, name) {
+		if used[name] && !own[name] {
 			problems = append(problems, strconv.Quote(name)+" is already in use")
 		}
 	}

@@ -155,11 +155,7 @@ func (d *definitions) settle(ctx context.Context, name string, one *definition) 
 	if one.finalize {
 		return d.edit(ctx, name, "", func(obj document.Value) bool {
 			finalizers := obj.At("metadata", "finalizers")
-			for i := finalizers.Len() - 1; i >= 0; i-- {
-				if finalizers.Index(i).Equals(definitionFinalizer) {
-					finalizers.RemoveIndex(i)
-				}
-			}
+			finalizers.RemoveFunc(func(v document.Value) bool { return v.Equals(definitionFinalizer) })
 			return true
 		})
 	}

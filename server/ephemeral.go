@@ -87,17 +87,19 @@ func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod documen
 
 // keepsContainers checks that no container was taken away or changed.
 func keepsContainers(now, before document.Value) (causes []schema.Cause) {
+	there := map[string]document.Value{}
+	for _, c := range now.Elements() {
+		there[c.Get("name").Text()] = c
+	}
 	for _, old := range before.Elements() {
 		name := old.Get("name").Text()
-		why := "removed"
-		for _, c := range now.Elements() {
-			if c.Get("name").Equals(name) {
-				if why = ""; !document.Equal(c, old) {
-					why = "changed"
-				}
-			}
+		why := ""
+		if c, ok := there[name]; !ok {
+			why = "removed"
+		} else if !document.Equal(c, old) {
+			why = "changed"
 		}
-		if why != "" {
+		if why != "" && len(causes) < document.MaxCauses {
 			causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "spec.ephemeralContainers",
 				Message: "Forbidden: existing ephemeral containers " + strconv.Quote(name) + " may not be " + why})
 		}

@@ -55,6 +55,18 @@ var shapes = []shape{
 		amounts := around("{", `"example.com/k%d":"4"`, "}")(n/2, value)
 		return `"spec":{"limits":[{"type":"Container","max":` + amounts + `,"min":` + amounts + `}]}`
 	}},
+	{"addresses that families do not fit", "/api/v1/namespaces/default/services", `"v1","kind":"Service"`, func(n int, value string) string {
+		ips := strings.ReplaceAll(entries(n/2, `"10.0.0.%d"`, value), "0.00", "0.1")
+		return `"spec":{"ports":[{"port":1}],"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1",` + ips + `],"ipFamilies":["IPv4"` + strings.Repeat(`,"IPv6"`, n/2) + `]}`
+	}},
+	{"ports times addresses", "/api/v1/namespaces/default/endpoints", `"v1","kind":"Endpoints"`, func(n int, value string) string {
+		return `"subsets":[{"ports":[` + entries(n/2, `{"name":"p%d","port":1}`, "") + `],"addresses":[` + entries(n/2, `{"ip":"1.2.3.4","hostname":"%s%d"}`, value) + `]}]`
+	}},
+	{"values times rules", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"`, func(n int, value string) string {
+		texts := entries(n/3, `"%s%d"`, value)
+		return `"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"grown","kind":"Grown"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"array",` +
+			`"default":[` + texts + `],"items":{"type":"string","enum":[` + texts + `]}},"b":{"type":"array","default":[` + entries(n/3, "{}", "") + `],"items":{"type":"object","required":[` + texts + `]}}}}}}]}`
+	}},
 	{"scopes", "/api/v1/namespaces/default/resourcequotas", `"v1","kind":"ResourceQuota"`, func(n int, value string) string {
 		return `"spec":{"hard":{` + entries(n/2, `"requests.example.com/k%d":"4"`, "") + `},"scopes":[` + entries(n/2, `"NotTerminating"`, "") + "]}"
 	}},
@@ -110,10 +122,13 @@ func (h *harness) costs(s *shape, n int) (all []cost) {
 	h.send("PATCH", object, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
 	one, other := s.text(n, "a"), s.text(n, "b")
 	try := func(what, method, path, media string, body []byte) {
-		c := cost{what: what, took: time.Hour}
+		c, accept := cost{what: what, took: time.Hour}, "application/json"
+		if what == "table" {
+			accept += ";as=Table;v=v1;g=meta.k8s.io"
+		}
 		for range 2 {
 			begun := computed()
-			c.code = h.send(method, path+"dryRun=All", media, body).code
+			c.code = h.send(method, path+"dryRun=All", media, body, "Accept", accept).code
 			c.took = min(c.took, computed()-begun)
 		}
 		all = append(all, c)
@@ -138,6 +153,7 @@ func (h *harness) costs(s *shape, n int) (all []cost) {
 	try("conflict", "PATCH", object+"?fieldManager=c&", applyPatch, other)
 	try("force", "PATCH", object+"?fieldManager=c&force=true&", applyPatch, other)
 	try("status", "PUT", object+"/status?", "application/json", other)
+	try("table", "GET", object+"?", "", nil)
 	return all
 }
 

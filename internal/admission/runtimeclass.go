@@ -92,11 +92,7 @@ func tolerate(spec, added document.Value) {
 		replaced[about(t)] = true
 	}
 	own := spec.SetArray("tolerations")
-	for i := own.Len() - 1; i >= 0; i-- {
-		if replaced[about(own.Index(i))] {
-			own.RemoveIndex(i)
-		}
-	}
+	own.RemoveFunc(func(t document.Value) bool { return replaced[about(t)] })
 	for _, t := range added.Elements() {
 		own.AppendValue(t)
 	}

@@ -187,11 +187,7 @@ func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err e
 // removeOwners takes references out of an object's metadata.
 func removeOwners(meta document.Value, which func(owner document.Value) bool) {
 	list := meta.Get("ownerReferences")
-	for i := list.Len() - 1; i >= 0; i-- {
-		if which(list.Index(i)) {
-			list.RemoveIndex(i)
-		}
-	}
+	list.RemoveFunc(which)
 	if list.Exists() && list.Len() == 0 {
 		meta.Remove("ownerReferences")
 	}
@@ -200,11 +196,7 @@ func removeOwners(meta document.Value, which func(owner document.Value) bool) {
 // removeText takes a string out of a list.
 func removeText(obj document.Value, field, text string) {
 	list := obj.Get(field)
-	for i := list.Len() - 1; i >= 0; i-- {
-		if list.Index(i).Equals(text) {
-			list.RemoveIndex(i)
-		}
-	}
+	list.RemoveFunc(func(v document.Value) bool { return v.Equals(text) })
 	if list.Exists() && list.Len() == 0 {
 		obj.Remove(field)
 	}

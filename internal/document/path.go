@@ -126,6 +126,15 @@ type place struct{ node, index int32 }
 // an addition at its end; then all are forgotten.
 type places [8]place
 
+// near is where the place of an element of the list is remembered.
+func (d *Document) near(list int32) *place {
+	depth := 0
+	for n := list; d.nodes[n].parent != 0; n = d.nodes[n].parent {
+		depth++
+	}
+	return &d.places[(depth+1)%len(d.places)]
+}
+
 // index is the position of an element in its list; of one that is not linked
 // yet, the position it will get at the end. depth is how many values are above it.
 func (d *Document) index(m int32, depth int) int {

@@ -151,6 +151,25 @@ func (v Value) AppendValue(from Value) {
 	v.d.touch(v.n)
 }
 
+// RemoveFunc takes the elements away for which remove is true.
+func (v Value) RemoveFunc(remove func(Value) bool) {
+	if v.Kind() != Array {
+		return
+	}
+	prev, removed := int32(0), false
+	for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
+		if remove(Value{v.d, c}) {
+			v.d.unlink(prev, c)
+			removed = true
+		} else {
+			prev = c
+		}
+	}
+	if removed {
+		v.d.touch(v.n)
+	}
+}
+
 // RemoveIndex takes an element away.
 func (v Value) RemoveIndex(i int) {
 	m := v.Index(i)

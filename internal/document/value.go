@@ -86,19 +86,24 @@ func (v Value) At(path ...string) Value {
 	return v
 }
 
-// Index is element i of an array.
+// Index is element i of an array. It costs little to go on from the last one.
 func (v Value) Index(i int) Value {
 	if v.Kind() != Array || i < 0 {
 		return Value{}
 	}
-	c := v.d.children(v.n)
-	for ; c != 0 && i > 0; i-- {
-		c = v.d.nodes[c].next
+	at := place{v.d.children(v.n), 0}
+	near := v.d.near(v.n)
+	if near.node != 0 && v.d.nodes[near.node].parent == v.n && int(near.index) <= i {
+		at = *near
 	}
-	if c == 0 {
+	for at.node != 0 && int(at.index) < i {
+		at = place{v.d.nodes[at.node].next, at.index + 1}
+	}
+	if at.node == 0 {
 		return Value{}
 	}
-	return Value{v.d, c}
+	*near = at
+	return Value{v.d, at.node}
 }
 
 // Len is the number of elements or members.

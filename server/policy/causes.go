@@ -149,6 +149,15 @@ func (n *names) add(name string) bool {
 	return true
 }
 
+// namesIn are the texts of a list.
+func namesIn(list document.Value) names {
+	var n names
+	for _, v := range list.Elements() {
+		n.add(v.Text())
+	}
+	return n
+}
+
 func (n names) has(name string) bool {
 	_, ok := n[name]
 	return ok

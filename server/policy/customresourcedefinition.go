@@ -32,14 +32,16 @@ func (Policy) UpdateCustomResourceDefinition(obj, _ document.Value) { noteStored
 
 func noteStoredVersion(obj document.Value) {
 	var stored document.Value
+	var known names
 	for _, version := range obj.At("spec", "versions").Elements() {
 		if !version.Get("storage").Bool() {
 			continue
 		}
 		if !stored.Exists() {
 			stored = obj.SetObject("status").SetArray("storedVersions")
+			known = namesIn(stored)
 		}
-		if name := version.Get("name").Text(); !has(stored, name) {
+		if name := version.Get("name").Text(); known.add(name) {
 			stored.AppendString(name)
 		}
 	}
@@ -158,10 +160,11 @@ func (c *causes) storedVersions(obj document.Value) {
 		return
 	}
 	var declared names
+	known := namesIn(stored)
 	for _, version := range versions.Elements() {
 		name := version.Get("name").Text()
 		declared.add(name)
-		if version.Get("storage").Bool() && !has(stored, name) {
+		if version.Get("storage").Bool() && !known.has(name) {
 			c.invalid(stored, "must have the storage version "+name)
 		}
 	}

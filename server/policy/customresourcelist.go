@@ -63,6 +63,7 @@ func (w *schemaWalk) keyedList(items, keys document.Value, at *place) {
 	}
 	isObject := items.Get("type").Equals("object")
 	var seen names
+	required := namesIn(items.Get("required"))
 	for _, key := range keys.Elements() {
 		name := key.Text()
 		property, path := items.Get("properties").Get(name), itemsAt.member("properties").key(name)
@@ -79,7 +80,7 @@ func (w *schemaWalk) keyedList(items, keys document.Value, at *place) {
 		if !property.Exists() {
 			continue
 		}
-		if !has(items.Get("required"), name) && !isSet(property.Get("default")) {
+		if !required.has(name) && !isSet(property.Get("default")) {
 			w.required(path.member("default").text(), "this property is in "+extListMapKeys+", so it must have a default or be a required property")
 		}
 		if property.Get("nullable").Bool() {

@@ -73,7 +73,7 @@ func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool
 	c.structure(s, at, rootLevel)
 	c.complete(s, s, at, at)
 	if len(*c) == before {
-		c.defaults(s, at)
+		(&valueChecker{causes: c, parts: map[document.Value]*schemaPart{}}).defaults(s, at)
 	}
 }
 

@@ -10,10 +10,54 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
+// mostMatching bounds the work of patterns: the bytes of the texts times those of
+// the pattern that they are matched with.
+const mostMatching = 1 << 26
+
+// valueChecker checks the defaults of one schema. What it has to know of a part
+// of the schema it reads once, however many values are checked by it.
+type valueChecker struct {
+	*causes
+	parts   map[document.Value]*schemaPart
+	matched int // of mostMatching
+}
+
+// schemaPart is what is asked of a part of a schema for each value.
+type schemaPart struct {
+	enum     map[string]bool // canonical JSON; nil for any value
+	required []string        // members without a default, each once
+	pattern  *regexp.Regexp
+}
+
+func (c *valueChecker) part(s document.Value) *schemaPart {
+	if p := c.parts[s]; p != nil {
+		return p
+	}
+	p := new(schemaPart)
+	if enum := s.Get("enum"); enum.Len() > 0 {
+		p.enum = map[string]bool{}
+		for _, one := range enum.Elements() {
+			p.enum[string(one.AppendJSON(nil))] = true
+		}
+	}
+	properties := s.Get("properties")
+	var seen names
+	for _, v := range s.Get("required").Elements() {
+		if name := v.Text(); seen.add(name) && !isSet(properties.Get(name).Get("default")) {
+			p.required = append(p.required, name)
+		}
+	}
+	if pattern := s.Get("pattern").Text(); pattern != "" {
+		p.pattern, _ = regexp.Compile(pattern) // what is wrong with it is said elsewhere
+	}
+	c.parts[s] = p
+	return p
+}
+
 // defaults checks that every default below a schema is a value that the schema
 // allows. Formats, expressions and what is below allOf, anyOf, oneOf and not are
 // not looked at. The structure has been found to be in order.
-func (c *causes) defaults(s document.Value, at *place) {
+func (c *valueChecker) defaults(s document.Value, at *place) {
 	if v := s.Get("default"); isSet(v) {
 		c.value(v, s, at.member("default"), at.member("default"))
 	}
@@ -28,7 +72,7 @@ func (c *causes) defaults(s document.Value, at *place) {
 }
 
 // value checks a value by a schema. root is where unknown members are reported.
-func (c *causes) value(v, s document.Value, at, root *place) {
+func (c *valueChecker) value(v, s document.Value, at, root *place) {
 	if v.IsNull() && s.Get("nullable").Bool() {
 		return
 	}
@@ -36,8 +80,8 @@ func (c *causes) value(v, s document.Value, at, root *place) {
 		c.add(schema.CauseTypeInvalid, at.text(), "Invalid value: "+show(v)+": must be of type "+want)
 		return
 	}
-	if enum := s.Get("enum"); enum.Len() > 0 && !hasValue(enum, v) {
-		c.add(schema.CauseNotSupported, at.text(), "Unsupported value: "+show(v)+": supported values: "+show(enum))
+	if enum := c.part(s).enum; enum != nil && !c.full() && !enum[string(v.AppendJSON(nil))] {
+		c.add(schema.CauseNotSupported, at.text(), "Unsupported value: "+show(v)+": supported values: "+show(s.Get("enum")))
 	}
 	switch v.Kind() {
 	case document.String:
@@ -89,16 +133,7 @@ func hasType(v document.Value, want string) bool {
 	return true // a type that does not exist has been reported
 }
 
-func hasValue(list, v document.Value) bool {
-	for _, one := range list.Elements() {
-		if string(one.AppendJSON(nil)) == string(v.AppendJSON(nil)) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *causes) textValue(v, s document.Value, at *place) {
+func (c *valueChecker) textValue(v, s document.Value, at *place) {
 	size := int64(utf8.RuneCountInString(v.Text()))
 	if least, ok := s.Get("minLength").Int(); ok && size < least {
 		c.invalidAt(at.text(), v, "should be at least "+strconv.FormatInt(least, 10)+" chars long")
@@ -106,14 +141,17 @@ func (c *causes) textValue(v, s document.Value, at *place) {
 	if most, ok := s.Get("maxLength").Int(); ok && size > most {
 		c.add(schema.CauseTooLong, at.text(), "Too long: may not be longer than "+strconv.FormatInt(most, 10))
 	}
-	if pattern := s.Get("pattern").Text(); pattern != "" {
-		if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(v.Text()) {
-			c.invalidAt(at.text(), v, "should match '"+pattern+"'")
+	if pattern := c.part(s).pattern; pattern != nil {
+		text := v.Text()
+		if c.matched += (len(text) + 1) * len(pattern.String()); c.matched > mostMatching {
+			c.invalidAt(at.text(), v, "is too long to be matched with the pattern")
+		} else if !pattern.MatchString(text) {
+			c.invalidAt(at.text(), v, "should match '"+pattern.String()+"'")
 		}
 	}
 }
 
-func (c *causes) numberValue(v, s document.Value, at *place) {
+func (c *valueChecker) numberValue(v, s document.Value, at *place) {
 	n, _ := v.Float()
 	if least, ok := s.Get("minimum").Float(); ok && (n < least || n == least && s.Get("exclusiveMinimum").Bool()) {
 		c.invalidAt(at.text(), v, "should be greater than or equal to "+show(s.Get("minimum")))
@@ -126,7 +164,7 @@ func (c *causes) numberValue(v, s document.Value, at *place) {
 	}
 }
 
-func (c *causes) counted(v, s document.Value, at *place, least, most, what string) {
+func (c *valueChecker) counted(v, s document.Value, at *place, least, most, what string) {
 	if n, ok := s.Get(least).Int(); ok && int64(v.Len()) < n {
 		c.invalidAt(at.text(), v, "should have at least "+strconv.FormatInt(n, 10)+" "+what)
 	}
@@ -135,11 +173,13 @@ func (c *causes) counted(v, s document.Value, at *place, least, most, what strin
 	}
 }
 
-func (c *causes) objectValue(v, s document.Value, at, root *place) {
-	for _, name := range s.Get("required").Elements() {
-		hasDefault := isSet(s.Get("properties").Get(name.Text()).Get("default"))
-		if !v.Get(name.Text()).Exists() && !hasDefault {
-			c.required(at.member(name.Text()).text(), "")
+func (c *valueChecker) objectValue(v, s document.Value, at, root *place) {
+	for _, name := range c.part(s).required {
+		if c.full() {
+			return
+		}
+		if !v.Get(name).Exists() {
+			c.required(at.member(name).text(), "")
 		}
 	}
 	properties, additional := s.Get("properties"), s.Get("additionalProperties")

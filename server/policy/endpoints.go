@@ -62,7 +62,12 @@ func (Policy) CellEndpointsEndpoints(obj document.Value) any {
 				show(address.Get("ip"), document.Value{})
 			}
 		}
+		each := addresses.Len()
 		for _, port := range ports.Elements() {
+			if count > shownEndpoints {
+				count += each
+				continue
+			}
 			for _, address := range addresses.Elements() {
 				show(address.Get("ip"), port.Get("port"))
 			}

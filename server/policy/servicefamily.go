@@ -112,9 +112,8 @@ func (f *families) downgrade() {
 		now, was := f.spec.Get(name.list), f.before.Get(name.list)
 		switch {
 		case single && now.Len() > 1 && same(now, was):
-			for now.Len() > 1 {
-				now.RemoveIndex(now.Len() - 1)
-			}
+			first := now.Index(0)
+			now.RemoveFunc(func(v document.Value) bool { return v != first })
 		case !single && now.Len() > 0 && now.Len() < was.Len():
 			f.policyWrong("must be 'SingleStack' to release the secondary " + name.what)
 		}
