@@ -26,7 +26,7 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.applied = true
+	opts.applied, opts.patched = true, true
 	text, err := fromYAML(r.body)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (s *Server) assign(pod, binding document.Value) error {
 	conflict := func(why string) error {
 		return api.Conflict(api.GroupResource{Resource: s.pods.Plural + "/binding"}, name, why)
 	}
-	if err := checkPreconditions(s.pods, name, binding.Get("metadata"), meta); err != nil {
+	if err := checkPreconditions(s.pods, name, binding.Get("metadata"), meta, false); err != nil {
 		var known *api.Error
 		if errors.As(err, &known) && known.Reason == api.ReasonConflict {
 			return conflict(known.Message)

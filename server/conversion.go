@@ -73,7 +73,7 @@ func (w *servedWrite) next(current *store.Entry, old document.Value, make nextFu
 	if err != nil {
 		return obj, err
 	}
-	if err := checkPreconditions(w.t.resource, w.t.name, obj.Get("metadata"), doc.Root().Get("metadata")); err != nil {
+	if err := checkPreconditions(w.t.resource, w.t.name, obj.Get("metadata"), doc.Root().Get("metadata"), w.opts.patched); err != nil {
 		return obj, err
 	}
 	return w.store(obj, doc.Root())

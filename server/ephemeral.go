@@ -58,7 +58,7 @@ func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod documen
 		if err != nil {
 			return err
 		}
-		if err := checkPreconditions(s.pods, t.name, obj.Get("metadata"), pod.Get("metadata")); err != nil {
+		if err := checkPreconditions(s.pods, t.name, obj.Get("metadata"), pod.Get("metadata"), false); err != nil {
 			return err
 		}
 		before, err := document.ReadStored(s.pods.GV.Table, s.pods.Type, pod.AppendJSON(nil))

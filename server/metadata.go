@@ -275,7 +275,7 @@ func (c *causes) addedFinalizers(meta, old document.Value) {
 
 // fixed checks what an update may not say otherwise than the object does.
 func (c *causes) fixed(meta, old document.Value) {
-	for _, name := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds"} {
+	for _, name := range [...]string{"uid", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		if v := meta.Get(name); v.Exists() && !v.IsNull() && !document.Equal(v, old.Get(name)) {
 			c.add(schema.CauseInvalid, "metadata."+name, "Invalid value: "+string(v.AppendJSON(nil))+": field is immutable")
 		}

@@ -60,3 +60,43 @@ func TestNamesThatAreLost(t *testing.T) {
 		{"apply nothing that is there", "PATCH", configMaps + "/b?fieldManager=m", apply, `{"apiVersion":"v1","kind":"ConfigMap","data":{"k":"w"}}`, 400, "has to be b"},
 	})
 }
+
+// What an update may say of metadata that the server owns.
+func TestMetadataOfUpdates(t *testing.T) {
+	h := startServer(t, nil)
+	path, merge, jsonPatch, strategic := configMaps+"/a", "application/merge-patch+json", "application/json-patch+json", "application/strategic-merge-patch+json"
+	lease := "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+	h.run(t, []step{
+		{"create", "POST", configMaps, "", `{"metadata":{"name":"a"}}`, 201, ""},
+		{"another uid", "PATCH", path, merge, `{"metadata":{"uid":"x"}}`, 422, "metadata.uid"},
+		{"another uid by PUT", "PUT", path, "", `{"metadata":{"name":"a","uid":"x"}}`, 409, "Precondition failed"},
+		{"end", "PATCH", path, merge, `{"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z"}}`, 422, "metadata.deletionTimestamp"},
+		{"grace", "PATCH", path, merge, `{"metadata":{"deletionGracePeriodSeconds":3}}`, 422, "metadata.deletionGracePeriodSeconds"},
+		{"prefix", "PATCH", path, merge, `{"metadata":{"generateName":"g-"}}`, 200, `"generateName":"g-"`},
+		{"wrong prefix", "PATCH", path, merge, `{"metadata":{"generateName":"G_"}}`, 422, "metadata.generateName"},
+		{"birth", "PATCH", path, merge, `{"metadata":{"creationTimestamp":"2019-01-01T00:00:00Z","generation":3}}`, 200, ""},
+		{"no version", "PATCH", path, jsonPatch, `[{"op":"remove","path":"/apiVersion"}]`, 400, "has to stay v1"},
+		{"no version, merged", "PATCH", path, merge, `{"apiVersion":null}`, 400, "has to stay v1"},
+		{"no version, strategic", "PATCH", path, strategic, `{"apiVersion":null}`, 200, ""},
+		{"no value", "PATCH", path, jsonPatch, `[{"op":"add","path":"/data"}]`, 200, ""},
+		{"lease", "POST", lease, "", `{"metadata":{"name":"l"}}`, 201, ""},
+		{"another lease", "PUT", lease + "/l", "", `{"metadata":{"name":"l","uid":"x"}}`, 409, "Precondition failed"},
+		{"any lease", "PUT", lease + "/l", "", `{"metadata":{"name":"l"}}`, 422, "must be specified for an update"},
+	})
+}
+
+// A PUT of the status keeps what it does not say, and what it is not about.
+func TestPutOfTheStatus(t *testing.T) {
+	h := startServer(t, nil)
+	const pods = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"%s","containers":[{"name":"c","image":"i"}]}}`
+	sets, jobs, services := "/apis/apps/v1/namespaces/default/daemonsets", "/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/services"
+	h.run(t, []step{
+		{"set", "POST", sets, "", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},` + fmt.Sprintf(pods, "Always") + `}}`, 201, ""},
+		{"count stays", "PUT", sets + "/a/status", "", `{"metadata":{"name":"a"},"status":{"numberReady":1}}`, 200, `"deprecated.daemonset.template.generation":"1"`},
+		{"job", "POST", jobs, "", `{"metadata":{"name":"a"},"spec":{` + fmt.Sprintf(pods, "Never") + `}}`, 201, ""},
+		{"labels come back", "PUT", jobs + "/a/status", "", `{"metadata":{"name":"a"},"status":{"active":1}}`, 200, `"labels":{"a":"b","controller-uid"`},
+		{"service", "POST", services, "", `{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}`, 201, ""},
+		{"addresses", "PATCH", services + "/a/status", "application/merge-patch+json", `{"status":{"loadBalancer":{"ingress":[{"ip":"9.9.9.9"}]}}}`, 200, "9.9.9.9"},
+		{"no balancer", "PATCH", services + "/a", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, 200, `"status":{"loadBalancer":{}}`},
+	})
+}

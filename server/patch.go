@@ -87,6 +87,9 @@ func matchPatched(obj document.Value, t target) error {
 // decodePatched reads what a patch made of old. A result of the wrong shape is the
 // patch's fault: 422.
 func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *patchBody, want bodyKind) (*document.Document, error) {
+	if _, ok := document.Find(text, "apiVersion"); !ok && p.media != strategicPatch {
+		return nil, api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.apiVersion)
+	}
 	doc, problems, err := s.parse(text, want, old)
 	if err != nil {
 		return nil, api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + err.Error()}})
@@ -119,6 +122,7 @@ func (s *Server) readPatch(r *request) (*patchBody, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.patched = true
 	return &patchBody{media: r.media(), text: r.body, opts: opts, limits: s.decodeLimits}, nil
 }
 

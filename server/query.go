@@ -114,6 +114,7 @@ type writeOptions struct {
 	manager      string // under which name the write is recorded
 	fieldManager string // as it was given; "" for none
 	force        bool
+	patched      bool           // the object is what a patch made of the one that was there
 	applied      bool           // the object comes with its managedFields, from an apply
 	causes       []schema.Cause // what is wrong with the object in the version that it was sent in
 	subresource  string         // which the write is recorded for, where it is not the target's

@@ -104,7 +104,7 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj docum
 			return document.Value{}, api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
 				Message: "Invalid value: must be greater than or equal to 0"}})
 		}
-		if err := checkPreconditions(t.resource, t.name, scale.Get("metadata"), obj.Get("metadata")); err != nil {
+		if err := checkPreconditions(t.resource, t.name, scale.Get("metadata"), obj.Get("metadata"), opts.patched); err != nil {
 			return document.Value{}, err
 		}
 		path := t.sub.Scale.SpecReplicas

@@ -36,10 +36,13 @@ func (s *Server) update(r *request) error {
 	lock.RLock()
 	defer lock.RUnlock()
 	created := false
-	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
+	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry, old document.Value) (document.Value, error) {
 		if current == nil {
 			created = true
 			return obj, s.mayCreate(r.ctx, t, meta)
+		}
+		if uid := meta.Get("uid").Text(); uid != "" && uid != old.At("metadata", "uid").Text() {
+			return obj, nil // another object: that is told first
 		}
 		return obj, checkConditional(t, meta)
 	})
@@ -172,7 +175,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		value, err := s.seal(res, obj)
 		return store.Write{Op: store.OpCreate, Value: value}, err
 	}
-	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata")); err != nil {
+	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata"), opts.patched); err != nil {
 		return store.Write{}, err
 	}
 	if err := s.own(t, old, obj, opts); err != nil {
@@ -212,9 +215,10 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 }
 
 // checkPreconditions compares what the object says of itself with what is
-// stored (optimistic locking).
-func checkPreconditions(res *api.Resource, name string, meta, old document.Value) error {
-	if uid := meta.Get("uid").Text(); uid != "" && uid != old.Get("uid").Text() {
+// stored (optimistic locking). A patch that changes the uid is no condition, but
+// a change that is not allowed.
+func checkPreconditions(res *api.Resource, name string, meta, old document.Value, patched bool) error {
+	if uid := meta.Get("uid").Text(); !patched && uid != "" && uid != old.Get("uid").Text() {
 		return api.Conflict(res.GroupResource(), name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
 	}
 	asked, set, err := parseRevision(meta.Get("resourceVersion").Text())
@@ -233,18 +237,16 @@ func checkPreconditions(res *api.Resource, name string, meta, old document.Value
 func prepareUpdate(t target, obj, old document.Value) {
 	res := t.resource
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
-	for _, field := range []string{"uid", "creationTimestamp", "generation", "selfLink"} {
-		if v := oldMeta.Get(field); v.Exists() {
-			meta.Put(field, v)
-		} else {
-			meta.Remove(field)
-		}
+	for _, field := range [...]string{"creationTimestamp", "generation", "selfLink"} {
+		keepMember(meta, oldMeta, field)
 	}
 	if v := oldMeta.Get("deletionTimestamp"); v.Exists() {
 		meta.Put("deletionTimestamp", v)
 	}
-	if v := oldMeta.Get("deletionGracePeriodSeconds"); v.Exists() && !meta.Get("deletionGracePeriodSeconds").Exists() {
-		meta.Put("deletionGracePeriodSeconds", v)
+	for _, field := range [...]string{"uid", "deletionGracePeriodSeconds"} {
+		if v := oldMeta.Get(field); v.Exists() && !meta.Get(field).Exists() {
+			meta.Put(field, v)
+		}
 	}
 	status := t.writesStatus()
 	finalize := t.sub != nil && t.sub.Name == "finalize"

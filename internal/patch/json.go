@@ -30,8 +30,8 @@ const (
 
 // JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, replace of a
 // member that does not exist adds it (unless its name could be an index of a
-// list: then it must exist, as the RFC says), and negative indices count from
-// the end of a list.
+// list: then it must exist, as the RFC says), negative indices count from the
+// end of a list, and a value that is missing is null.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
@@ -138,8 +138,9 @@ func prepare(o jsonpatch.Operation) error {
 		return checkPointer("from", from)
 	case "add", "replace":
 		value, ok := o["value"]
-		if !ok {
-			return fmt.Errorf("%s of %q needs a value", kind, path)
+		if !ok { // as in 1.25
+			null := json.RawMessage("null")
+			value, o["value"] = &null, &null
 		}
 		if path == "" {
 			if value == nil || len(*value) == 0 || bytes.TrimLeft(*value, " \t\r\n")[0] != '{' {

@@ -173,7 +173,6 @@ func TestJSONErrors(t *testing.T) {
 		`[{"op":"remove","path":7}]`:                                            `needs a path`,
 		`[{"op":"remove","path":"data"}]`:                                       `must start with "/"`,
 		`[{"op":"remove","path":""}]`:                                           `cannot be applied`,
-		`[{"op":"add","path":"/a"}]`:                                            `needs a value`,
 		`[{"op":"add","path":"","value":5}]`:                                    `that is an object`,
 		`[{"op":"replace","path":"","value":null}]`:                             `that is an object`,
 		`[{"op":"copy","path":"/a"}]`:                                           `needs from`,

@@ -106,6 +106,12 @@ func (Policy) UpdateService(obj, old document.Value) {
 	case NeedsHealthCheck(before):
 		dropUnchanged(spec, before, "healthCheckNodePort")
 	}
+	if kind != "LoadBalancer" {
+		if status := obj.Get("status"); !isEmpty(status.Get("loadBalancer")) {
+			status.Remove("loadBalancer")
+			status.SetObject("loadBalancer")
+		}
+	}
 	if was == "LoadBalancer" && kind != was {
 		dropUnchanged(spec, before, "allocateLoadBalancerNodePorts")
 		dropUnchanged(spec, before, "loadBalancerClass")
