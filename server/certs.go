@@ -34,6 +34,8 @@ type Credentials struct {
 	CA []byte
 	// Cert and Key are what the server shows.
 	Cert, Key []byte
+	// Named are shown in place of Cert to clients that ask for their names.
+	Named []NamedCert
 	// OwnCA is the server's own authority, which signed AdminCert.
 	OwnCA []byte
 	// AdminCert and AdminKey make a client a member of system:masters.
@@ -62,6 +64,9 @@ func loadCredentials(c *Config) (*Credentials, error) {
 		return nil, err
 	}
 	cr.ClientCAs = append(bytes.Clone(cr.OwnCA), cr.ClientCAs...)
+	if cr.Named, err = readNamed(c); err != nil {
+		return nil, err
+	}
 	if cr.ProxyCAs, err = authorities("proxy authorities", c.RequestHeaderClientCAFile); err != nil {
 		return nil, err
 	}
@@ -86,15 +91,19 @@ func (cr *Credentials) prepare(c *Config) error {
 	if err != nil {
 		return err
 	}
+	named, err := newChooser(cr.Named, &pair)
+	if err != nil {
+		return err
+	}
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(cr.ClientCAs)
 	cr.tls = &tls.Config{
-		Certificates: []tls.Certificate{pair},
-		ClientAuth:   tls.RequestClientCert,
-		ClientCAs:    clients,
-		MinVersion:   least,
-		CipherSuites: suites,
-		NextProtos:   []string{"h2", "http/1.1"},
+		GetCertificate: named.choose,
+		ClientAuth:     tls.RequestClientCert,
+		ClientCAs:      clients,
+		MinVersion:     least,
+		CipherSuites:   suites,
+		NextProtos:     []string{"h2", "http/1.1"},
 	}
 	cr.logins = authn.ClientCert(clients, c.now)
 	return nil

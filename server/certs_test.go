@@ -239,7 +239,7 @@ func TestKubeconfigLogsIn(t *testing.T) {
 				}
 				w.Header().Set("User", u.Name+" "+strings.Join(u.Groups, ","))
 			}))
-			srv.TLS = cr.tls
+			srv.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return cr.tls, nil }}
 			srv.EnableHTTP2 = true
 			srv.StartTLS()
 			defer srv.Close()

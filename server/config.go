@@ -60,6 +60,9 @@ type Config struct {
 	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its
 	// chain) and key, PEM. When they are not set the server makes its own.
 	TLSCertFile, TLSPrivateKeyFile string
+	// TLSSNICertKeys are certificates for clients that ask for a server of some name:
+	// "CERT,KEY", or "CERT,KEY:NAME,*.NAME" where the names are not those in it.
+	TLSSNICertKeys []string
 	// CertDir is where certificates made by the server are kept. Default
 	// <DataDir>/pki.
 	CertDir string
@@ -281,6 +284,11 @@ func (c *Config) Validate() error {
 	}
 	if (d.TLSCertFile == "") != (d.TLSPrivateKeyFile == "") {
 		wrong("serving certificate: the certificate file and the private key file belong together; set both or none")
+	}
+	for _, text := range d.TLSSNICertKeys {
+		if _, err := parseNamedFiles(text); err != nil {
+			all = append(all, err)
+		}
 	}
 	if _, err := tlsVersion(d.TLSMinVersion); err != nil {
 		all = append(all, err)

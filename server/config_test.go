@@ -47,6 +47,8 @@ func TestValidateSaysAllThatIsWrong(t *testing.T) {
 		"bind address":              func(c *Config) { c.BindAddress = "localhost" },
 		"--secure-port":             func(c *Config) { c.SecurePort = 65536 },
 		"serving certificate":       func(c *Config) { c.TLSCertFile = "x" },
+		"no certificate and key":    func(c *Config) { c.TLSSNICertKeys = []string{"a,b", "a:b"} },
+		"an empty name":             func(c *Config) { c.TLSSNICertKeys = []string{"a,b:c,"} },
 		"least TLS version":         func(c *Config) { c.TLSMinVersion = "VersionTLS10" },
 		"TLS cipher suite":          func(c *Config) { c.TLSCipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA"} },
 		"authorization mode":        func(c *Config) { c.AuthorizationModes = []string{"RBAC", "x"} },

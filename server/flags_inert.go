@@ -54,9 +54,6 @@ var inert = []inertFlags{
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {
-		options: "tls-sni-cert-key",
-		refusal: "this server shows one certificate to all; leave it out, and let that of --tls-cert-file have all names",
-	}, {
 		switches: "enable-bootstrap-token-auth",
 		options: `authentication-token-webhook-cache-ttl authentication-token-webhook-config-file authentication-token-webhook-version
 			oidc-ca-file oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim

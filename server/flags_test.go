@@ -43,6 +43,7 @@ func TestFlags(t *testing.T) {
 		{"--default-not-ready-toleration-seconds=0 --service-account-max-token-expiration=2h", func(c *Config) bool {
 			return c.NotReadyTolerationSeconds == -1 && c.UnreachableTolerationSeconds == 300 && c.ServiceAccountMaxTokenExpiration == 2*time.Hour
 		}},
+		{"--tls-sni-cert-key=a,b:c,d --tls-sni-cert-key e,f", func(c *Config) bool { return slices.Equal(c.TLSSNICertKeys, []string{"a,b:c,d", "e,f"}) }},
 		{"--write-kubeconfig=k --in-memory", func(c *Config) bool { return c.KubeconfigFile == "k" && c.InMemory }},
 	} {
 		cfg, _, err := parse(c.line)
@@ -152,7 +153,6 @@ func TestRefusedFlags(t *testing.T) {
 		"--admission-control=PodSecurity":                  "no admission plug-ins that are configured",
 		"--admission-control-config-file=x":                "no admission plug-ins that are configured",
 		"--authorization-webhook-config-file=x":            "asks no webhook",
-		"--tls-sni-cert-key=a,b":                           "one certificate",
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
 	} {
 		_, fs, err := parse(line)

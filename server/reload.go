@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,11 @@ func (k *keyring) AuthenticateToken(ctx context.Context, token string) (*authn.U
 func (k *keyring) open(s *Server) error {
 	c := &s.cfg
 	k.watch("serving certificate", s.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
+	for i, text := range c.TLSSNICertKeys {
+		if n, err := parseNamedFiles(text); err == nil { // if not, loadCredentials says so
+			k.watch("serving certificate for names", func(texts [][]byte) ([]any, error) { return s.takeNamed(i, n, texts) }, n.cert, n.key)
+		}
+	}
 	k.watch("client authorities", s.takeClientCAs, c.ClientCAFile)
 	k.watch("proxy authorities", s.takeProxyCAs, c.RequestHeaderClientCAFile)
 	k.watch("token file", s.takeTokens, c.TokenAuthFile)
@@ -144,14 +150,35 @@ func digest(texts [][]byte) [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// takeServing takes a certificate and its key.
-func (s *Server) takeServing(texts [][]byte) ([]any, error) {
-	leaf, err := parsePair(s.cfg.TLSCertFile, s.cfg.TLSPrivateKeyFile, texts[0], texts[1])
+// lasting reads a certificate and its key, and refuses one that has ended.
+func (s *Server) lasting(certFile, keyFile string, texts [][]byte) (*x509.Certificate, error) {
+	leaf, err := parsePair(certFile, keyFile, texts[0], texts[1])
 	if err != nil {
 		return nil, err
 	}
 	if now := s.cfg.now(); now.After(leaf.NotAfter) {
-		return nil, fmt.Errorf("the certificate in %s has ended at %s", s.cfg.TLSCertFile, leaf.NotAfter.Format(time.RFC3339))
+		return nil, fmt.Errorf("the certificate in %s has ended at %s", certFile, leaf.NotAfter.Format(time.RFC3339))
+	}
+	return leaf, nil
+}
+
+// takeNamed takes the certificate for names that was given at place i, and its key.
+func (s *Server) takeNamed(i int, n namedFiles, texts [][]byte) ([]any, error) {
+	leaf, err := s.lasting(n.cert, n.key, texts)
+	if err != nil {
+		return nil, err
+	}
+	return about(leaf), s.changeCredentials(func(cr *Credentials) {
+		cr.Named = slices.Clone(cr.Named)
+		cr.Named[i] = NamedCert{texts[0], texts[1], n.names}
+	})
+}
+
+// takeServing takes a certificate and its key.
+func (s *Server) takeServing(texts [][]byte) ([]any, error) {
+	leaf, err := s.lasting(s.cfg.TLSCertFile, s.cfg.TLSPrivateKeyFile, texts)
+	if err != nil {
+		return nil, err
 	}
 	return about(leaf), s.changeCredentials(func(cr *Credentials) { cr.Cert, cr.Key, cr.CA = texts[0], texts[1], texts[0] })
 }

@@ -246,3 +246,50 @@ func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
 		t.Errorf("the kubeconfig has the old certificate: %v", err)
 	}
 }
+
+// TestNamedCertificates: a client sees the certificate for the name that it asks for,
+// and its files are looked at as well.
+func TestNamedCertificates(t *testing.T) {
+	certs := map[string]*Credentials{}
+	for _, name := range []string{"all", "shop", "wild", "in", "next"} {
+		certs[name] = load(t, configAt(t, t.TempDir(), time.Now()))
+	}
+	r := startReloads(t, certs["all"])
+	cfg := r.server.cfg
+	cfg.Listener = nil
+	for _, c := range []struct{ name, names string }{{"in", ""}, {"shop", ":shop.example.com,Other.example.com"}, {"wild", ":*.example.com"}} {
+		cfg.TLSSNICertKeys = append(cfg.TLSSNICertKeys, r.write(c.name+".crt", certs[c.name].Cert)+","+r.write(c.name+".key", certs[c.name].Key)+c.names)
+	}
+	r.server = r.start(cfg)
+	shown := func(name string) string {
+		t.Helper()
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(r.server.URL(), "https://"), &tls.Config{ServerName: name, InsecureSkipVerify: true}) // which one is the question
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		leaf := conn.ConnectionState().PeerCertificates[0]
+		for name, c := range certs {
+			if pair, err := tls.X509KeyPair(c.Cert, c.Key); err == nil && pair.Leaf.Equal(leaf) {
+				return name
+			}
+		}
+		return "none of them"
+	}
+	for name, want := range map[string]string{"shop.example.com": "shop", "OTHER.example.com": "shop", "more.example.com": "wild", "a.more.example.com": "all",
+		"example.com": "all", "localhost": "in", "": "in", "elsewhere": "all"} {
+		if got := shown(name); got != want {
+			t.Errorf("%q is shown the certificate of %s, want that of %s", name, got, want)
+		}
+	}
+	r.write("shop.crt", certs["next"].Cert)
+	r.server.Reload()
+	if got := shown("shop.example.com"); got != "shop" {
+		t.Errorf("half of the pair is there: %s", got)
+	}
+	r.write("shop.key", certs["next"].Key)
+	r.server.Reload()
+	if got := shown("shop.example.com") + " " + shown("more.example.com"); got != "next wild" {
+		t.Errorf("both are there: %s", got)
+	}
+}
