@@ -64,8 +64,33 @@ func (o *deleteOptions) warn(r *request) {
 
 // deleteObject removes an object or, where finalizers or a grace period say so,
 // marks it as terminating. gone reports which; entry is the last state, with the
-// resourceVersion that the object had.
+// resourceVersion that the object had. An object that is given time is marked first
+// and removed then, also when the time is none: who watches sees both.
 func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
+	entry, what, err := s.deleteStep(ctx, res, namespace, name, opts)
+	if err != nil || what != endsNext || opts.dryRun {
+		return entry, what == endsNext || what == ended, err
+	}
+	uid := uidOf(entry.Body)
+	later, what, err := s.deleteStep(ctx, res, namespace, name, deleteOptions{uid: &uid})
+	var refused *api.Error
+	if what == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
+		return entry, true, nil // somebody else may have been faster
+	}
+	return later, false, err
+}
+
+// ending is what a step of a delete means for an object.
+type ending uint8
+
+const (
+	endsLater ending = iota // it waits for something
+	endsNext                // its time is over, and the next step removes it
+	ended
+)
+
+// deleteStep is one write of a delete.
+func (s *Server) deleteStep(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, what ending, err error) {
 	var last store.Entry
 	key := keyOf(res, namespace, name)
 	if s.isNamespace(res) {
@@ -87,9 +112,8 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		if err := opts.check(res, name, obj.Get("metadata")); err != nil {
 			return store.Write{}, err
 		}
-		write, err := s.deletion(row, obj, current, opts)
-		gone = write.Op == store.OpDelete
-		if err == nil && (opts.dryRun || gone && row.DeleteReturnsObject && !row.Graceful) {
+		var write store.Write
+		if write, what, err = s.deletion(row, obj, current, opts); err == nil && (opts.dryRun || what == ended && row.DeleteReturnsObject) {
 			last = notStored(key, obj, current)
 		}
 		if err == nil && opts.dryRun {
@@ -98,15 +122,15 @@ func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace,
 		return write, err
 	})
 	if errors.Is(err, errDryRun) || err == nil && last.Key != "" {
-		return last, gone, nil
+		return last, what, nil
 	}
-	return entry, gone, err
+	return entry, what, err
 }
 
 // check compares the preconditions.
 func (o *deleteOptions) check(res *api.Resource, name string, meta document.Value) error {
 	conflict := func(what, asked, have, why string) error {
-		return api.Conflict(api.GroupResource{Resource: res.Kind, Group: res.GV.Group}, name,
+		return api.Conflict(api.GroupResource{Resource: res.Kind, Group: res.GroupOfErrors()}, name,
 			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
 	}
 	if have := meta.Get("uid").Text(); o.uid != nil && *o.uid != have {
@@ -120,16 +144,16 @@ func (o *deleteOptions) check(res *api.Resource, name string, meta document.Valu
 
 // deletion decides between removing obj now and marking it as terminating,
 // which it does in place.
-func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, error) {
+func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, ending, error) {
 	meta := obj.Get("metadata")
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
 	switch {
 	case res.Graceful && terminating:
-		if changed = shortenGrace(meta, opts.grace); !changed {
-			return store.Write{}, nil // what was begun goes on as it was asked for
+		if changed = shortenGrace(meta, opts.grace); !changed && timeLeft(meta) > 0 {
+			return store.Write{}, endsLater, nil // what was begun goes on as it was asked for
 		}
-		grace, _ = meta.Get("deletionGracePeriodSeconds").Int()
+		grace = timeLeft(meta)
 	case res.Graceful:
 		grace = podGrace(obj, opts.grace)
 	}
@@ -155,22 +179,30 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 		obj.SetObject("status").SetString("phase", "Terminating")
 	}
 	if wait && !changed {
-		return store.Write{}, nil
+		return store.Write{}, endsLater, nil
 	}
-	if !wait && res.Graceful && !terminating {
-		s.markTerminating(meta, grace) // it had its time, which was none
+	ends := !wait && res.Graceful && (changed || !terminating) // it had its time
+	if ends && !terminating {
+		s.markTerminating(meta, grace)
 	}
 	value, err := s.seal(res, obj)
-	if err != nil {
-		return store.Write{}, err
+	switch {
+	case err != nil:
+		return store.Write{}, endsLater, err
+	case wait && unchanged(value, current):
+		return store.Write{}, endsLater, nil
+	case wait:
+		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsLater, nil
+	case ends:
+		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsNext, nil
 	}
-	if wait {
-		if unchanged(value, current) {
-			return store.Write{}, nil
-		}
-		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, nil
-	}
-	return store.Write{Op: store.OpDelete, Value: value}, nil
+	return store.Write{Op: store.OpDelete, Value: value}, ended, nil
+}
+
+// timeLeft is the grace period of an object that is being deleted, in seconds.
+func timeLeft(meta document.Value) int64 {
+	left, _ := meta.Get("deletionGracePeriodSeconds").Int()
+	return left
 }
 
 func (s *Server) markTerminating(meta document.Value, grace int64) {

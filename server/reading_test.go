@@ -69,6 +69,35 @@ func TestAnswersOfDeletes(t *testing.T) {
 	}
 }
 
+// A pod that goes at once is marked first, so that who watches sees both; the answer
+// is the mark.
+func TestPodsAreMarkedBeforeTheyGo(t *testing.T) {
+	h := startServer(t, nil)
+	const pods = "/api/v1/namespaces/default/pods"
+	h.create(pods, `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	h.create(pods, `{"metadata":{"name":"b"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`)
+	w := h.watch(pods + "?watch=1")
+	w.expect("ADDED a", "ADDED b")
+	answer := h.remove(pods+"/a", "").field(t, "metadata.resourceVersion")
+	if marked := w.expect("MODIFIED a"); marked.meta.Metadata.ResourceVersion != answer || !strings.Contains(string(marked.Object), `"deletionGracePeriodSeconds":0`) {
+		t.Errorf("the answer is at %v, the mark is %s", answer, marked.Object)
+	}
+	w.expect("DELETED a")
+	h.remove(pods+"/b", "").expect(t, http.StatusOK, "")
+	w.expect("MODIFIED b") // it has 30 seconds
+	h.remove(pods+"/b", `{"gracePeriodSeconds":0}`).expect(t, http.StatusOK, "")
+	w.expect("MODIFIED b", "DELETED b")
+
+	h.create(pods, `{"metadata":{"name":"c"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	for phase, done := range map[string]bool{"Running": false, "Failed": true} {
+		h.mergePatch(pods+"/c/status", `{"status":{"phase":"`+phase+`"}}`)
+		row := h.send("GET", pods+"/c?includeObject=None", "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").body
+		if got := strings.Contains(string(row), `"conditions":[{"type":"Completed","status":"True","reason":"`+phase); got != done {
+			t.Errorf("the row of a pod that is %s: %s", phase, row)
+		}
+	}
+}
+
 // What is asked for is told apart from what there is: an error is never a table, and
 // the answer to an operation neither.
 func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
@@ -101,6 +130,9 @@ func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 		{"a review as a table", "POST", reviews, jsonType + table, `{"spec":{"resourceAttributes":{"verb":"get"}}}`, 406, jsonType, "NotAcceptable"},
 		{"a review's metadata", "POST", reviews, jsonType + partial, `{"spec":{"resourceAttributes":{"verb":"get"}}}`, 201, jsonType, "PartialObjectMetadata"},
 		{"a binding as a table", "POST", "/api/v1/namespaces/default/bindings", jsonType + table, "{}", 406, jsonType, "NotAcceptable"},
+		{"a table of nothing", "GET", configMaps + "?labelSelector=none", jsonType + table, "", 200, jsonType, `"rows":[]`},
+		{"a table without columns of its own", "GET", old, jsonType + table, "", 200, jsonType, `"rows":null`},
+		{"metadata of nothing", "GET", configMaps + "?labelSelector=none", jsonType + listed, "", 200, jsonType, `"items":null`},
 		{"the index looks at nothing", "GET", "/", "text/html", "", 200, jsonType, "paths"},
 	} {
 		r := h.send(c.method, c.path, "application/json", []byte(c.body), "Accept", c.accept)

@@ -86,7 +86,7 @@ func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]by
 	}
 	res = res.Storage()
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
-	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
+	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
 		dst = append(dst, '{')
 		return append(dst, e.Body[strip:]...), nil
 	})
@@ -97,7 +97,7 @@ func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte
 	res := r.target.resource
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
 	var body []byte
-	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
+	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
 		var err error
 		if body, err = convert.AppendServed(body[:0], res, e.Body); err != nil {
 			return dst, err
@@ -111,7 +111,8 @@ func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte
 // which begins with the list's head. Whenever buf is full it goes to out; what
 // is left in the end is returned. The first bytes go early, and others get their
 // turn then: of many long lists at once none waits until another is half done.
-func writeItems(r *request, l *list, out io.Writer, buf []byte, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+// What is written for no items is none, which the empty list of buf's end becomes.
+func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	first, full := true, firstWrite
 	err := l.each(r.ctx, func(e *store.Entry) error {
 		if !first {
@@ -132,12 +133,15 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, item func([]byte
 		}
 		return err
 	})
+	if first {
+		return append(append(bytes.TrimSuffix(buf, []byte("[")), none...), "}\n"...), err
+	}
 	return append(buf, "]}\n"...), err
 }
 
 func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
-	return writeItems(r, l, out, buf, func(dst []byte, e *store.Entry) ([]byte, error) {
+	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
 		return codec.AppendPartial(dst, e.Body, r.accept.APIVersion)
 	})
 }
@@ -211,7 +215,11 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), func(dst []byte, e *store.Entry) ([]byte, error) {
+	none := "[]"
+	if t.Plain() {
+		none = "null"
+	}
+	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
 		return appendRow(r.target.resource, t, dst, e.Body)
 	})
 }

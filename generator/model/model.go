@@ -62,6 +62,7 @@ type Resource struct {
 	HasStatus           bool
 	HasGeneration       bool
 	Graceful            bool
+	Completes           bool     // completes: a phase says that the object is done
 	Keeps               []string // paths without the leading dot
 	StatusOnCreate      bool     // statusOnCreate: a new object keeps the status it was sent with
 	DeleteReturnsObject bool     // deleteReturnsObject: delete answers with the object

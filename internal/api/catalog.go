@@ -91,6 +91,7 @@ type Resource struct {
 	HasStatus           bool       // spec and status are written by different endpoints
 	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
 	Graceful            bool       // delete honours gracePeriodSeconds (pods)
+	Completes           bool       // status.phase says Succeeded or Failed when the object is done, and so do tables (pods)
 	StatusOnCreate      bool       // a new object keeps the status it was sent with (nodes)
 	DeleteReturnsObject bool       // delete answers with the object, not with a Status
 	Keeps               [][]string // what an update leaves as it is, whatever it says, and nobody owns
@@ -115,11 +116,15 @@ func (r *Resource) GroupResource() GroupResource {
 // Invalid is the error for an object of this kind that breaks rules; the name
 // may be empty.
 func (r *Resource) Invalid(name string, causes []Cause) *Error {
-	group := r.GV.Group
+	return Invalid(r.GroupOfErrors(), r.Kind, name, causes)
+}
+
+// GroupOfErrors is the group that errors name beside the kind.
+func (r *Resource) GroupOfErrors() string {
 	if r.ErrorGroup != "" {
-		group = r.ErrorGroup
+		return r.ErrorGroup
 	}
-	return Invalid(group, r.Kind, name, causes)
+	return r.GV.Group
 }
 
 // Subresource returns the row with that name, or nil.

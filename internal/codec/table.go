@@ -37,6 +37,8 @@ type Table struct {
 	opts    TableOptions
 	columns []column
 	object  []byte // what comes before the metadata in a row: IncludeMetadata only
+
+	completes bool // rows say when their object is done
 }
 
 type column struct {
@@ -55,11 +57,17 @@ func NewTable(res *api.Resource, o TableOptions) (*Table, error) {
 	default:
 		return nil, api.BadRequest("unrecognized includeObject value %q: use None, Metadata or Object", o.IncludeObject)
 	}
-	t := &Table{opts: o, columns: make([]column, len(res.Columns)), object: appendPartialHead(nil, o.APIVersion)}
+	t := &Table{opts: o, columns: make([]column, len(res.Columns)), completes: res.Completes, object: appendPartialHead(nil, o.APIVersion)}
 	for i := range res.Columns {
 		t.columns[i] = newColumn(res, &res.Columns[i])
 	}
 	return t, nil
+}
+
+// Plain reports whether the columns are those of a kind that has none of its own:
+// such a table without objects has null for its rows, as in 1.25.
+func (t *Table) Plain() bool {
+	return len(t.columns) == 2 && t.columns[1].Name == "Created At"
 }
 
 // HasObjects reports whether the rows hold the objects.
@@ -75,9 +83,9 @@ func newColumn(res *api.Resource, c *api.Column) column {
 	switch {
 	case (kind == schema.Time || kind == schema.MicroTime) && c.Type != "date":
 		col.age, col.absent = true, `"`+unknown+`"`
-	case presence == schema.Explicit:
 	case kind == schema.String:
 		col.absent = `""`
+	case presence == schema.Explicit:
 	case kind == schema.Integer:
 		col.absent = "0"
 	case kind == schema.Boolean:
@@ -152,7 +160,13 @@ func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, 
 		}
 		dst = t.columns[i].appendCell(dst, obj, t.opts.Now)
 	}
-	dst = append(dst, `],"object":`...)
+	dst = append(dst, ']')
+	if phase := obj.At("status", "phase"); t.completes && (phase.Equals("Succeeded") || phase.Equals("Failed")) {
+		dst = append(dst, `,"conditions":[{"type":"Completed","status":"True","reason":`...)
+		dst = appendQuoted(dst, phase.Text())
+		dst = append(dst, `,"message":"The object is done."}]`...)
+	}
+	dst = append(dst, `,"object":`...)
 	switch t.opts.IncludeObject {
 	case IncludeObject:
 		return append(append(dst, body...), '}'), nil

@@ -53,7 +53,7 @@ const (
 	emptyBox = `{"kind":"Box","apiVersion":"v1","metadata":{"name":"e","creationTimestamp":null}}`
 
 	fullCells  = `["a\"b",3,true,0,"red","[\"p\",\"q\\\"\"]",2,"x","24h","90s","2026-11-21T11:58:30Z"]`
-	emptyCells = `["e",0,false,null,"",null,0,null,"<unknown>","<unknown>",null]`
+	emptyCells = `["e",0,false,null,"",null,0,"","<unknown>","<unknown>",null]`
 )
 
 func appendRow(t testing.TB, table *Table, res *api.Resource, dst []byte, body string) []byte {

@@ -103,10 +103,10 @@ func shortList(list []string, shown int) string {
 	if len(list) > shown {
 		return strings.Join(list[:shown], ",") + " + " + strconv.Itoa(len(list)-shown) + " more..."
 	}
-	if len(list) == 0 {
-		return "<unset>"
+	if text := strings.Join(list, ","); text != "" {
+		return text
 	}
-	return strings.Join(list, ",")
+	return "<unset>"
 }
 
 // CellEndpointSlicePorts lists the first ports by number, else by name.

@@ -177,6 +177,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"po"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "4882ebde491df9dc", StorageVersionHash: "xPOwRZ+Yhw8=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			Graceful:            true,
+			Completes:           true,
 			DeleteReturnsObject: true,
 			Hooks:               &api.Hooks{Create: h.CreatePod, Update: h.UpdatePod, Validate: h.ValidatePod, Warn: h.WarnPod},
 			Columns: []api.Column{
