@@ -178,3 +178,14 @@ func TestEvent(t *testing.T) {
 		{"series", modern + "involvedObject: {}\nseries: {count: 7}", "Count", int64(7)},
 	})
 }
+
+func TestRuntimeClass(t *testing.T) {
+	head := "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: r}\nhandler: kata\n"
+	at := "scheduling.tolerations"
+	runCreate(t, head, []createCase{
+		{"right", "overhead: {podFixed: {cpu: 100m}}\nscheduling: {tolerations: [{key: a, operator: Exists}]}", ""},
+		{"overhead", "overhead: {podFixed: {cpu: -1, stones: 1}}", "overhead.limits[cpu]: Invalid; overhead.limits[stones]: Invalid"},
+		{"toleration", "scheduling: {tolerations: [{operator: Equal, effect: Never}]}", at + ".tolerations[0].operator: Invalid; " + at + ".tolerations[0].effect: NotSupported"},
+		{"twice", "scheduling: {tolerations: [{key: a, operator: Exists}, {key: a, operator: Exists}]}", at + "[1]: Duplicate"},
+	})
+}

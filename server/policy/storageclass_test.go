@@ -51,12 +51,12 @@ func TestCSIDriver(t *testing.T) {
 		{"right", "spec: {}", ""},
 		{"tokens", "spec: {tokenRequests: [{audience: a}, {audience: a}]}", "spec.tokenRequests[1].audience: Duplicate"},
 		{"short", "spec: {tokenRequests: [{audience: a, expirationSeconds: 599}]}", "spec.tokenRequests[0].expirationSeconds: Invalid"},
-		{"mode", "spec: {volumeLifecycleModes: [Eternal]}", "spec.volumeLifecycleModes[0]: NotSupported"},
+		{"mode", "spec: {volumeLifecycleModes: [Eternal]}", "spec.volumeLifecycleModes: NotSupported"},
 	})
 	long := "apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: " + strings.Repeat("d", 64) + "}\n"
 	runCreate(t, long, []createCase{{"name", "spec: {}", "metadata.name: TooLong"}})
 	runUpdate(t, head, []updateCase{
-		{"attach", "spec: {}", "spec: {attachRequired: false}", "spec.attachRequired: Invalid"},
+		{"attach", "spec: {}", "spec: {attachRequired: false}", "spec.attachedRequired: Invalid"},
 		{"modes", "spec: {}", "spec: {volumeLifecycleModes: [Ephemeral]}", "spec.volumeLifecycleModes: Invalid"},
 		{"capacity", "spec: {}", "spec: {storageCapacity: true, requiresRepublish: true}", ""},
 	})

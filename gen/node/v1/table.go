@@ -74,7 +74,7 @@ var Table = schema.Table{Group: "node.k8s.io", Version: "v1",
 		19: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		20: {Name: "node/v1.Scheduling", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
 			{Name: "nodeSelector", Type: 21, Number: 1},
-			{Name: "tolerations", Type: 22, Number: 2},
+			{Name: "tolerations", Type: 22, Number: 2, CauseName: "tolerations.tolerations"},
 		}},
 		21: {Kind: schema.Map, AtomicMap: true, Elem: 4},
 		22: {Kind: schema.List, Elem: 23},
