@@ -79,3 +79,63 @@ func TestDamagedFile(t *testing.T) {
 	}
 	put(t, e, "other/thing", object(100)) // goes on
 }
+
+// A log that was deleted, of a store that was closed well or killed, is missed at
+// the next start, in both ways to open; without the list the store opens as before.
+func TestMissingLog(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		fs := vfs.NewCrashableMem()
+		cfg := Config{Dir: "data", FS: fs, MemTableBytes: minMemTable}
+		e, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3000 { // several logs
+			put(t, e, podKey(i%50), object(1000))
+		}
+		current := e.Current()
+		if killed {
+			cfg.FS = fs.CrashClone(vfs.CrashCloneCfg{})
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		on := cfg.FS.(*vfs.MemFS)
+		if e, err = OpenReadOnly(cfg); err != nil || e.Current() != current {
+			t.Fatalf("killed %v: %v", killed, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		names, err := on.List("data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing, list := "", ""
+		for _, name := range names {
+			if isLog(name) {
+				missing = max(missing, name)
+			}
+			if strings.HasPrefix(name, "marker."+logsMarker) {
+				list = name
+			}
+		}
+		if err := on.Remove(on.PathJoin("data", missing)); err != nil {
+			t.Fatal(err)
+		}
+		for _, open := range []func(Config) (*Engine, error){Open, OpenReadOnly, Open} {
+			if e, err := open(cfg); err == nil || !strings.Contains(err.Error(), "the log "+missing+" is missing") {
+				t.Fatalf("killed %v, without %s: %v, %v", killed, missing, e, err)
+			}
+		}
+		if err := on.Remove(on.PathJoin("data", list)); err != nil {
+			t.Fatal(err)
+		}
+		if e, err = Open(cfg); err != nil {
+			t.Fatalf("without the list: %v", err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -48,6 +48,7 @@ type disk struct {
 	dir     string
 	reserve *reserve
 	failed  func(error)
+	logs    logs
 
 	opened               atomic.Bool // Open has what it needs
 	frozen               atomic.Bool // nothing reaches the files any more
@@ -269,6 +270,11 @@ func (d *disk) make(name string, c vfs.DiskWriteCategory, op func() (vfs.File, e
 	if f == nil { // the disk froze
 		return deadFile{}, nil
 	}
+	if isLog(name) {
+		if err := d.list(name, true); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return &diskFile{File: f, disk: d, name: name, of: of, grow: grow}, nil
 }
 
@@ -290,6 +296,11 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 
 // ReuseForWrite implements vfs.FS.
 func (d *disk) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if d.own(old) && isLog(old) {
+		if err := d.list(old, false); err != nil {
+			return nil, err
+		}
+	}
 	return d.make(name, c, func() (vfs.File, error) { return d.FS.ReuseForWrite(old, name, c) })
 }
 
@@ -327,6 +338,11 @@ func (d *disk) Remove(name string) error {
 	}
 	if d.isMarker(name) {
 		if err := d.keepOrder(); err != nil {
+			return err
+		}
+	}
+	if isLog(name) {
+		if err := d.list(name, false); err != nil {
 			return err
 		}
 	}

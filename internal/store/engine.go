@@ -254,7 +254,7 @@ func (e *Engine) close() error {
 	}
 	err := e.flush()
 	e.disk.close()
-	return errors.Join(err, e.db.Close(), e.lock.Close())
+	return errors.Join(err, e.db.Close(), e.disk.closeLogs(), e.lock.Close())
 }
 
 // flushOnClose is how large a memory table may be that the next start has to

@@ -81,11 +81,18 @@ func open(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{cfg: cfg, lock: lock, gate: newGate(), stopped: make(chan struct{})}
 	e.disk = newDisk(cfg.FS, cfg.Dir, newReserve(cfg), func(err error) { _ = e.fail(err) })
+	names, err := checkLogs(cfg.FS, cfg.Dir)
+	if err == nil && !cfg.readOnly {
+		err = e.disk.openLogs(names)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	compactions := newScheduler()
 	if e.db, err = e.openTree(compactions); err != nil {
 		e.disk.close()
 		compactions.Unregister()
-		return nil, errors.Join(e.broken(), openError(cfg.Dir, err), lock.Close())
+		return nil, errors.Join(e.broken(), openError(cfg.Dir, err), e.disk.closeLogs(), lock.Close())
 	}
 	e.disk.opened.Store(true)
 	err = e.broken() // the tree has been told that all went well
@@ -95,7 +102,7 @@ func open(cfg Config) (*Engine, error) {
 	if err != nil {
 		e.disk.close()
 		if !e.gate.poisoned.Load() {
-			err = errors.Join(err, e.db.Close(), lock.Close())
+			err = errors.Join(err, e.db.Close(), e.disk.closeLogs(), lock.Close())
 		}
 		return nil, err
 	}
