@@ -94,9 +94,21 @@ func TestPutOfTheStatus(t *testing.T) {
 		{"set", "POST", sets, "", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},` + fmt.Sprintf(pods, "Always") + `}}`, 201, ""},
 		{"count stays", "PUT", sets + "/a/status", "", `{"metadata":{"name":"a"},"status":{"numberReady":1}}`, 200, `"deprecated.daemonset.template.generation":"1"`},
 		{"job", "POST", jobs, "", `{"metadata":{"name":"a"},"spec":{` + fmt.Sprintf(pods, "Never") + `}}`, 201, ""},
+		{"conditions have one owner", "PATCH", jobs + "/a/status?fieldManager=m", "application/apply-patch+yaml", `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a"},"status":{"conditions":[{"type":"Complete","status":"True"}]}}`, 200, `"fieldsV1":{"f:status":{"f:conditions":{}}},"subresource":"status"`},
 		{"labels come back", "PUT", jobs + "/a/status", "", `{"metadata":{"name":"a"},"status":{"active":1}}`, 200, `"labels":{"a":"b","controller-uid"`},
 		{"service", "POST", services, "", `{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}`, 201, ""},
 		{"addresses", "PATCH", services + "/a/status", "application/merge-patch+json", `{"status":{"loadBalancer":{"ingress":[{"ip":"9.9.9.9"}]}}}`, 200, "9.9.9.9"},
 		{"no balancer", "PATCH", services + "/a", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, 200, `"status":{"loadBalancer":{}}`},
+	})
+}
+
+// Who scales owns the replicas, at no time.
+func TestOwnerOfReplicas(t *testing.T) {
+	h := startServer(t, nil)
+	path := "/apis/apps/v1/namespaces/default/deployments"
+	h.run(t, []step{
+		{"create", "POST", path, "", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, ""},
+		{"scale", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
+		{"owner", "GET", path + "/a", "", "", 200, `{"manager":"m","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
 	})
 }

@@ -135,6 +135,9 @@ func patchNames(p schema.PatchStrategy) string {
 	if p&schema.PatchReplace != 0 {
 		names = append(names, "schema.PatchReplace")
 	}
+	if p&schema.PatchAtomic != 0 {
+		names = append(names, "schema.PatchAtomic")
+	}
 	return strings.Join(names, " | ")
 }
 

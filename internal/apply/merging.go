@@ -38,7 +38,7 @@ func Merging(t *schema.Table) *schema.Table {
 // mergedList is the type of a field's list when its patch strategy says what the
 // list itself does not.
 func mergedList(t *schema.Table, f *schema.Field) (schema.Type, bool) {
-	if f.Patch&schema.PatchMerge == 0 || f.Type < 0 {
+	if f.Patch&(schema.PatchMerge|schema.PatchAtomic) != schema.PatchMerge || f.Type < 0 {
 		return schema.Type{}, false
 	}
 	list := t.Types[f.Type]

@@ -76,6 +76,9 @@ func clientLedger(sent, live document.Value, w Write) ledger {
 	return managers
 }
 
+// scale is the subresource whose entries have no time, as in 1.25.
+const scale = "scale"
+
 // update gives what the write changed to its manager and takes it from others.
 func (k *Kind) update(live, obj document.Value, managers ledger, w Write) (ledger, error) {
 	g := k.grammar()
@@ -94,7 +97,9 @@ func (k *Kind) update(live, obj document.Value, managers ledger, w Write) (ledge
 		if me.known || !me.stored.Exists() || !holds(me.fields(), mine) {
 			me.own(me.owned().Union(mine))
 		}
-		me.time, me.changed = w.Time, true
+		if me.time, me.changed = w.Time, true; w.Subresource == scale {
+			me.time = ""
+		}
 	}
 	return managers.withoutEmpty().limit(), nil
 }

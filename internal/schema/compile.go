@@ -258,6 +258,9 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	default:
 		c.fail(s.Pos, "write implicit, explicit or always", "unknown x-cluster-presence %q", s.Presence)
 	}
+	if s.ListType == "atomic" && len(s.PatchStrategy) > 0 {
+		f.Patch |= PatchAtomic
+	}
 	for _, strategy := range s.PatchStrategy {
 		switch strategy {
 		case "merge":

@@ -62,6 +62,7 @@ const (
 	PatchMerge      PatchStrategy = 1 << iota // lists merge (by Field.PatchKey, or as a set)
 	PatchRetainKeys                           // the patch's keys replace the object's
 	PatchReplace                              // objects are replaced as a whole (they merge otherwise)
+	PatchAtomic                               // lists that merge are owned as a whole all the same
 )
 
 // BinaryForm says how an Any or scalar value is wrapped in the binary form.

@@ -832,7 +832,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "status", Type: 203, Number: 3, Presence: schema.Always},
 		}},
 		203: {Name: "batch/v1.JobStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x6, 0x2, 0x0, 0x5, 0x8, 0x1, 0x4, 0x7}, Fields: []schema.Field{
-			{Name: "conditions", Type: 204, Number: 1, Patch: schema.PatchMerge, PatchKey: "type"},
+			{Name: "conditions", Type: 204, Number: 1, Patch: schema.PatchMerge | schema.PatchAtomic, PatchKey: "type"},
 			{Name: "startTime", Type: 4, Number: 2, Presence: schema.Explicit},
 			{Name: "completionTime", Type: 4, Number: 3, Presence: schema.Explicit},
 			{Name: "active", Type: 22, Number: 4},
