@@ -114,11 +114,6 @@ func byName(fields []schema.Field) []uint16 {
 	return sorted
 }
 
-// field changes a field of a type.
-func (d *documents) field(name, field string, change func(f *schema.Field)) {
-	d.each(name, func(_ *api.GroupVersion, t *schema.Type) { change(&t.Fields[t.Field(field)]) })
-}
-
 // rules changes the rules of the values of a field. The type of the values may be
 // shared, so the field gets one of its own.
 func (d *documents) rules(name, field string, change func(r *schema.Rules)) {
@@ -179,7 +174,4 @@ func (d *documents) row(apiVersion, plural string) *api.Resource {
 	panic("no row " + plural)
 }
 
-var (
-	textType    = schema.Type{Kind: schema.String}
-	integerType = schema.Type{Kind: schema.Integer, Bits: 32}
-)
+var textType = schema.Type{Kind: schema.String}
