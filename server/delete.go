@@ -109,7 +109,11 @@ func (s *Server) deleteStep(ctx context.Context, res *api.Resource, namespace, n
 		}
 		defer doc.Release()
 		obj := doc.Root()
-		if err := opts.check(res, name, obj.Get("metadata")); err != nil {
+		kind := res.Kind
+		if s.isNamespace(res) || res == s.definitions { // they end in their own way, and say so in their own words
+			kind = res.Plural
+		}
+		if err := opts.check(api.GroupResource{Resource: kind, Group: res.GroupOfErrors()}, name, obj.Get("metadata")); err != nil {
 			return store.Write{}, err
 		}
 		var write store.Write
@@ -127,10 +131,10 @@ func (s *Server) deleteStep(ctx context.Context, res *api.Resource, namespace, n
 	return entry, what, err
 }
 
-// check compares the preconditions.
-func (o *deleteOptions) check(res *api.Resource, name string, meta document.Value) error {
+// check compares the preconditions; of is what a refusal names.
+func (o *deleteOptions) check(of api.GroupResource, name string, meta document.Value) error {
 	conflict := func(what, asked, have, why string) error {
-		return api.Conflict(api.GroupResource{Resource: res.Kind, Group: res.GroupOfErrors()}, name,
+		return api.Conflict(of, name,
 			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
 	}
 	if have := meta.Get("uid").Text(); o.uid != nil && *o.uid != have {

@@ -36,12 +36,25 @@ func TestParametersAreChecked(t *testing.T) {
 		{"a precondition in the query", "DELETE", object + "?uid=x", "", "", 409, "the UID in the precondition (x) does not match"},
 		{"on a version in the query", "DELETE", object + "?resourceVersion=1", "", "", 409, "the ResourceVersion in the precondition (1)"},
 		{"of a collection too", "DELETE", configMaps + "?resourceVersion=0", "", "", 409, "the ResourceVersion in the precondition (0)"},
+		{"of a namespace", "DELETE", "/api/v1/namespaces/default?uid=x", "", "", 403, "default"},
+		{"of another namespace", "DELETE", "/api/v1/namespaces/kube-node-lease?uid=x", "", "", 409, `"kind":"namespaces"`},
 		{"an empty precondition", "DELETE", object, "", `{"preconditions":{"uid":""}}`, 409, "the UID in the precondition ()"},
 		{"of a group", "DELETE", "/apis/storage.k8s.io/v1/csidrivers/none?uid=x", "", "", 404, "csidrivers"},
 		{"dry run of a proxy", "POST", "/api/v1/nodes/none/proxy?dryRun=All", "", "", 400, "dryRun is not supported"},
 		{"dry run of a command", "POST", "/api/v1/namespaces/default/pods/none/exec?dryRun=All", "", "", 400, "dryRun is not supported"},
 		{"nothing happened", "GET", none[:strings.IndexByte(none, '?')], "", "", 200, `"name":"a"`},
 	})
+}
+
+// A list of one object by its name is authorized like that object.
+func TestAListByNameNamesTheObject(t *testing.T) {
+	h := startServer(t, nil)
+	for query, want := range map[string]string{"?fieldSelector=metadata.name%3Da": `"name":"a"`, "": `"details":{"kind":"configmaps"}`} {
+		r := h.send("GET", configMaps+query, "", nil, "Authorization", "Bearer bob-token")
+		if r.code != http.StatusForbidden || !strings.Contains(string(r.body), want) {
+			t.Errorf("%s: %d %s, want %s", query, r.code, r.body, want)
+		}
+	}
 }
 
 // The answer of a delete: 202 for what cascades and is not gone at once, and the

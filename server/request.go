@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/selector"
 )
 
 // target is what the router found.
@@ -202,6 +203,11 @@ func (r *request) attributes() authz.Attributes {
 	}
 	if t.sub != nil {
 		a.Subresource = t.sub.Name
+	}
+	if a.Name == "" && (a.Verb == "list" || a.Verb == "watch") {
+		if name := selector.ExactName(r.query.get("fieldSelector")); !badSegment(name) {
+			a.Name = name
+		}
 	}
 	return a
 }

@@ -43,6 +43,20 @@ func parseFields(text string) (fields.Selector, error) {
 	return parsed, nil
 }
 
+// ExactName is the name that a field selector demands, "" for none: a list of one
+// object by its name is authorized like that object.
+func ExactName(text string) string {
+	if len(text) > MaxText || !strings.Contains(text, nameField) {
+		return ""
+	}
+	parsed, err := fields.ParseSelector(text)
+	if err != nil {
+		return ""
+	}
+	name, _ := parsed.RequiresExactMatch(nameField)
+	return name
+}
+
 // resolveFields finds the fields of a selector among those of a resource, whose
 // headers hold the stored ones. The rules are sorted by slot.
 func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, error) {
