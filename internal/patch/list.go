@@ -51,7 +51,7 @@ func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem sch
 	}
 	if c.remove.Len() == 0 {
 		if c.value.Exists() {
-			return m.appendNewList(dst, c.value, elem, at)
+			return m.appendWhole(dst, c.value, elem, at)
 		}
 		return cur.AppendJSON(dst), nil
 	}
@@ -61,6 +61,27 @@ func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem sch
 	}
 	l.drop(c.remove)
 	return l.write(dst)
+}
+
+// appendWhole appends a list of the patch that replaces one that does not merge.
+// There are no directives in it: an element with $patch is one with a field that
+// its type does not know, which whoever decodes it says, as in 1.25.
+func (m *merger) appendWhole(dst []byte, list document.Value, elem schema.Ref, up *place) ([]byte, error) {
+	dst = append(dst, '[')
+	for i, v := range list.Elements() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if v.Get(patchDirective).Exists() {
+			dst = v.AppendJSON(dst)
+			continue
+		}
+		var err error
+		if dst, _, err = m.appendValue(dst, v, elem, &place{up: up, index: i}); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, ']'), nil
 }
 
 // holdsObjects reports whether a list is one of objects, by the elements of
