@@ -48,6 +48,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 	if err := s.namespaceAccepts(ctx, res, namespace, meta.Get("name").Text()); err != nil {
 		return store.Entry{}, err
 	}
+	opts.dropRepeatedOwners(meta)
 	if err := s.own(target{resource: res}, document.Value{}, obj, opts); err != nil {
 		return store.Entry{}, err
 	}

@@ -40,24 +40,21 @@ func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 			state = document.ValidateTouched(obj, before)
 		}
 	}
-	causes = append(causes, state...)
+	change := state
 	if old.Exists() {
-		causes = append(causes, document.ValidateUpdate(obj, old)...)
+		change = append(slices.Clip(state), document.ValidateUpdate(obj, old)...)
 	}
-	causes = append(causes, validateRules(res, obj, old, before)...)
-	if len(causes) == 0 {
-		return nil
-	}
+	change = append(change, validateRules(res, obj, old, before)...)
 	if !old.Exists() {
-		return slices.Repeat(causes, max(1, res.ChecksOnCreate))
+		return slices.Repeat(append(causes, change...), max(1, res.ChecksOnCreate))
 	}
-	if checks.Object > 1 { // without what is wrong with the change
-		state = append(state, validateRules(res, obj, obj, before)...)
+	if len(change) > 0 && checks.Object > 1 { // before that, without what is wrong with the change
+		state = append(slices.Clip(state), validateRules(res, obj, obj, before)...)
+		for n := 1; n < checks.Object; n++ {
+			causes = append(causes, state...)
+		}
 	}
-	for n := 1; n < checks.Object; n++ {
-		causes = append(causes, state...)
-	}
-	return causes
+	return append(causes, change...)
 }
 
 // validateRules finds what breaks the kind's own rules.

@@ -84,7 +84,7 @@ func checkTokenRequest(t target, obj document.Value) error {
 
 // bindToken ties the token to the pod or the secret that it shall end with.
 func (s *Server) bindToken(ctx context.Context, t target, ref document.Value, token *authn.AccountToken) error {
-	if !ref.Exists() {
+	if !ref.Exists() || ref.IsNull() {
 		return nil
 	}
 	plural := map[string]string{"v1/Pod": "pods", "v1/Secret": "secrets"}[ref.Get("apiVersion").Text()+"/"+ref.Get("kind").Text()]

@@ -154,6 +154,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj, old document.Value, opts writeOptions, claim **allocate.Claim) (store.Write, error) {
 	res := t.resource
 	var err error
+	opts.dropRepeatedOwners(obj.Get("metadata"))
 	if current == nil {
 		if err := s.own(t, document.Value{}, obj, opts); err != nil {
 			return store.Write{}, err

@@ -35,7 +35,7 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 			d.unlink(prev, c)
 			c = next
 		}
-		if !hasDefault && f.Presence != schema.Always {
+		if !hasDefault && f.Presence != schema.Always && !f.Null {
 			continue
 		}
 		d.dirt++
@@ -51,7 +51,7 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 		switch {
 		case hasDefault:
 			err = p.defaultValue(m, f)
-		case absentIsNull(p.table.Types[f.Type].Kind):
+		case f.Null || absentIsNull(p.table.Types[f.Type].Kind):
 			d.setScalar(m, Null, constNull)
 		default:
 			err = p.zeroValue(m, f.Type)

@@ -129,7 +129,7 @@ func (c *checker) object(n int32, t *schema.Type, old Value) {
 		}
 		switch {
 		case f.Unchecked:
-		case (f.Required || f.ByRules) && c.missing(m):
+		case (f.Required || f.ByRules) && (c.missing(m) || f.Nonzero && c.d.isZero(m)):
 			if !c.lacked(m, old, f.Name) {
 				c.without(c.path(m), f)
 			}

@@ -240,12 +240,13 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter),
 		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default), Gate: s.FeatureGate, GateValue: s.GateValue}
 	if s.EnforceRequired != "" {
-		f.Required, f.ByRules = s.EnforceRequired == "true", s.EnforceRequired == "by-rules"
+		f.Required, f.ByRules = s.EnforceRequired == "true" || s.EnforceRequired == "nonzero", s.EnforceRequired == "by-rules"
+		f.Nonzero = s.EnforceRequired == "nonzero"
 	}
 	if s.Validate != nil {
 		f.Unchecked, f.Required = !*s.Validate, f.Required && *s.Validate
 	}
-	f.CauseName, f.CauseList = s.CauseName, s.CauseList
+	f.CauseName, f.CauseList, f.Null = s.CauseName, s.CauseList, s.Null
 	switch s.Presence {
 	case "implicit":
 		f.Presence = Implicit

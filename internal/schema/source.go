@@ -67,10 +67,11 @@ type Schema struct {
 
 	// EnforceRequired is x-cluster-validate-required: whether absence on input
 	// is an error of validation (Field.Required), where that differs from being
-	// in the published required list: "true", "false", or "by-rules"
-	// (Field.ByRules). Empty: it does not differ.
+	// in the published required list: "true", "false", "by-rules" (Field.ByRules)
+	// or "nonzero" (Field.Nonzero). Empty: it does not differ.
 	EnforceRequired string
 
+	Null      bool     // x-cluster-null: written as null when it has no value
 	OpenEnum  bool     // x-cluster-validate-enum: false, the enum is not enforced
 	OneOf     []string // x-cluster-one-of: members of which one is set
 	OneOfAs   string   // x-cluster-one-of-what: what these members are to people

@@ -149,6 +149,8 @@ type Field struct {
 	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
 	Presence  Presence
 	Required  bool // absence on input is an error (422, FieldValueRequired)
+	Null      bool // written as null when it has no value, beside Explicit
+	Nonzero   bool // beside Required: 0 is absent too
 	ByRules   bool // absence on input is checked by the rules of the type, as an empty value
 	Immutable bool // may not change after creation
 	Unchecked bool // what it holds is not validated, only decoded

@@ -41,22 +41,26 @@ func (p Policy) UpdateNamespace(obj, old document.Value) {
 	p.DefaultNamespace(obj)
 }
 
-// ValidateNamespace checks the names of the finalizers, which are all reported
-// at the list.
+// ValidateNamespace checks the phase, and the names of the finalizers, which are
+// reported at the list unless they are what has changed.
 func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 	var c causes
 	if old.Exists() && !document.Same(obj.Get("status"), old.Get("status")) {
 		c.namespacePhase(obj)
 	}
 	list := obj.At("spec", "finalizers")
+	finalizes := old.Exists() && !same(list, old.At("spec", "finalizers"))
 	for _, finalizer := range list.Elements() {
-		name := finalizer.Text()
+		name, field := finalizer.Text(), list.Path()
 		if name == namespaceFinalizer {
 			continue
 		}
-		c.formatText(list.Path(), name, "qualified-name")
+		if finalizes {
+			field = finalizer.Path()
+		}
+		c.formatText(field, name, "qualified-name")
 		if !strings.Contains(name, "/") {
-			c.invalidAt(list.Path(), finalizer, "name is neither a standard finalizer name nor is it fully qualified")
+			c.invalidAt(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
 	return c

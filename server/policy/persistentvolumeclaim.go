@@ -9,17 +9,20 @@ import (
 // CreatePersistentVolumeClaim begins a claim's life.
 func (Policy) CreatePersistentVolumeClaim(obj document.Value) {
 	obj.SetObject("status").SetString("phase", "Pending")
-	spec := obj.Get("spec")
-	if !isKnownDataSource(spec.Get("dataSource")) {
-		spec.Remove("dataSource")
-	}
-	copyDataSource(spec)
+	settleDataSources(obj.Get("spec"), document.Value{})
 }
 
 // UpdatePersistentVolumeClaim keeps the two data sources equal.
 func (Policy) UpdatePersistentVolumeClaim(obj, old document.Value) {
-	spec := obj.Get("spec")
-	if !isSet(old.At("spec", "dataSource")) && !isKnownDataSource(spec.Get("dataSource")) {
+	settleDataSources(obj.Get("spec"), old.Get("spec"))
+}
+
+// settleDataSources makes the two fields for the source of a claim's data agree. A
+// claim that has no source yet cannot get one of an unknown kind by the older field
+// alone.
+func settleDataSources(spec, before document.Value) {
+	had := isSet(before.Get("dataSource")) || isSet(before.Get("dataSourceRef"))
+	if !had && !isSet(spec.Get("dataSourceRef")) && !isKnownDataSource(spec.Get("dataSource")) {
 		spec.Remove("dataSource")
 	}
 	copyDataSource(spec)
@@ -42,6 +45,11 @@ func copyDataSource(spec document.Value) {
 	case isSet(ref) && !isSet(source):
 		spec.Put("dataSource", ref)
 	}
+}
+
+// DefaultPersistentVolumeClaimStatus rounds amounts that are too fine.
+func (Policy) DefaultPersistentVolumeClaimStatus(status document.Value) {
+	roundUp(status.Get("capacity"))
 }
 
 // ValidatePersistentVolumeClaim checks that a claim asks for something, and that

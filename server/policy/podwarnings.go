@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -16,7 +18,7 @@ var oldAnnotations = [...]struct{ name, text string }{
 const (
 	seccompOfPod       = "seccomp.security.alpha." + labelDomain + "/pod"
 	seccompOfContainer = "container.seccomp.security.alpha." + labelDomain + "/"
-	seccompText        = `deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead`
+	seccompText        = `deprecated since v1.19, non-functional in a future release; use the "seccompProfile" field instead`
 )
 
 // template warns about the pods that will be made from a template. The annotations
@@ -119,9 +121,14 @@ func (Policy) WarnPodTemplate(obj, _ document.Value) []string {
 	return w
 }
 
-// WarnReplicationController is WarnPod for the pods of a controller.
+// WarnReplicationController is WarnPod for the pods of a controller. Its warnings
+// begin at the template.
 func (Policy) WarnReplicationController(obj, old document.Value) []string {
-	return templateWarnings(obj, old)
+	w := templateWarnings(obj, old)
+	for i := range w {
+		w[i] = strings.TrimPrefix(w[i], "spec.")
+	}
+	return w
 }
 
 // WarnReplicaSet is WarnPod for the pods of a replica set.

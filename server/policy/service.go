@@ -59,7 +59,15 @@ func (Policy) DefaultServiceSpec(spec document.Value) {
 // its forms; those that were not are allocated later.
 func (Policy) CreateService(obj document.Value) {
 	obj.SetObject("status").SetObject("loadBalancer")
+	forgetPolicy(obj.Get("spec"))
 	tellClusterIP(obj.Get("spec"))
+}
+
+// forgetPolicy drops the policy of traffic inside the cluster where there is none.
+func forgetPolicy(spec document.Value) {
+	if !needsClusterIP(spec.Get("type").Text()) && contains(trafficPolicies, spec.Get("internalTrafficPolicy").Text()) {
+		spec.Remove("internalTrafficPolicy")
+	}
 }
 
 // tellClusterIP tells an address that was sent in all its forms.
@@ -95,8 +103,10 @@ func (Policy) UpdateService(obj, old document.Value) {
 		dropNodePorts(spec.Get("ports"), before.Get("ports"))
 		dropUnchanged(spec, before, "externalTrafficPolicy")
 	}
-	if !needsClusterIP(kind) && needsClusterIP(was) {
-		dropUnchanged(spec, before, "internalTrafficPolicy")
+	forgetPolicy(spec)
+	if kind != "LoadBalancer" && !isEmpty(obj.At("status", "loadBalancer")) {
+		obj.Get("status").Remove("loadBalancer") // what was a load balancer's
+		obj.Get("status").SetObject("loadBalancer")
 	}
 	switch {
 	case NeedsHealthCheck(spec) && NeedsHealthCheck(before):

@@ -52,15 +52,17 @@ func (w *warnings) nodeTerm(term document.Value) {
 	}
 }
 
+const oldIn22 = "deprecated in v1.22, support removal is planned in v1.26"
+
 // oldVolumes are the sources of volumes that nothing serves any more, or soon.
 var oldVolumes = [...]struct{ name, text string }{
 	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
 	{"gitRepo", "deprecated in v1.11"},
 	{"scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
-	{"flocker", "deprecated in v1.22, non-functional in v1.25+"},
-	{"storageos", "deprecated in v1.22, non-functional in v1.25+"},
-	{"quobyte", "deprecated in v1.22, non-functional in v1.25+"},
-	{"glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+	{"flocker", oldIn22},
+	{"storageos", oldIn22},
+	{"quobyte", oldIn22},
+	{"glusterfs", "deprecated in v1.25, this feature will be removed soon after in a subsequent release"},
 }
 
 // volumeSource warns of a source that is deprecated.

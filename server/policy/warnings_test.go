@@ -31,17 +31,17 @@ AT.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]
 AT.spec.topologySpreadConstraints[0].topologyKey: beta.kubernetes.io/instance-type is deprecated since v1.17; use "node.kubernetes.io/instance-type" instead
 AT.metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "priorityClassName" field instead
 AT.spec.volumes[0].gitRepo: deprecated in v1.11
-AT.spec.volumes[1].glusterfs: deprecated in v1.25, non-functional in v1.26+
-AT.spec.volumes[3].storageOS: deprecated in v1.22, non-functional in v1.25+
+AT.spec.volumes[1].glusterfs: deprecated in v1.25, this feature will be removed soon after in a subsequent release
+AT.spec.volumes[3].storageOS: deprecated in v1.22, support removal is planned in v1.26
 AT.spec.hostAliases[2].ip: duplicate ip "1.1.1.1"
 AT.spec.imagePullSecrets[1].name: duplicate name "s"
 AT.spec.imagePullSecrets[2].name: invalid empty name ""
 AT.spec.overhead[memory]: fractional byte value "100m" is invalid, must be an integer
-SECCOMP AT.metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead
+SECCOMP AT.metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: deprecated since v1.19, non-functional in a future release; use the "seccompProfile" field instead
 AT.spec.initContainers[0].resources.limits[memory]: fractional byte value "500m" is invalid, must be an integer
 AT.spec.initContainers[0].resources.requests[memory]: fractional byte value "500m" is invalid, must be an integer
 AT.spec.containers[0].env[2].name: duplicate name "A"
-SECCOMP AT.metadata.annotations[container.seccomp.security.alpha.kubernetes.io/next]: deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead`
+SECCOMP AT.metadata.annotations[container.seccomp.security.alpha.kubernetes.io/next]: deprecated since v1.19, non-functional in a future release; use the "seccompProfile" field instead`
 
 const loadedMeta = `{annotations: {scheduler.alpha.kubernetes.io/critical-pod: x, seccomp.security.alpha.kubernetes.io/pod: runtime/default, container.seccomp.security.alpha.kubernetes.io/next: unconfined}}`
 
@@ -49,7 +49,7 @@ func TestWarningsOfPods(t *testing.T) {
 	for _, c := range []struct{ kind, before, at string }{
 		{"v1 Pod", "", ""},
 		{"v1 PodTemplate", "template: {", "template"},
-		{"v1 ReplicationController", "spec: {template: {", "spec.template"},
+		{"v1 ReplicationController", "spec: {template: {", "template"},
 		{"apps/v1 ReplicaSet", "spec: {template: {", "spec.template"},
 		{"apps/v1 Deployment", "spec: {template: {", "spec.template"},
 		{"apps/v1 DaemonSet", "spec: {template: {", "spec.template"},

@@ -89,7 +89,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "statefulsets", Kind: "StatefulSet", ListKind: "StatefulSetList", Type: 210,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "ed7bf0374d2ecf00", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "c04ea363005f704e", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Hooks:         &api.Hooks{Validate: h.ValidateStatefulSet, Warn: h.WarnStatefulSet},

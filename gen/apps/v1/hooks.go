@@ -55,6 +55,8 @@ type Hooks interface {
 	DefaultDeploymentStrategy(v document.Value)
 	// DefaultEphemeralContainer sets the defaults of EphemeralContainer that depend on other fields.
 	DefaultEphemeralContainer(v document.Value)
+	// DefaultPersistentVolumeClaimStatus sets the defaults of PersistentVolumeClaimStatus that depend on other fields.
+	DefaultPersistentVolumeClaimStatus(v document.Value)
 	// DefaultPodSpec sets the defaults of PodSpec that depend on other fields.
 	DefaultPodSpec(v document.Value)
 	// DefaultResourceRequirements sets the defaults of ResourceRequirements that depend on other fields.
@@ -99,6 +101,7 @@ func defaults(h Hooks) []func(document.Value) {
 		h.DefaultStatefulSetUpdateStrategy,
 		h.DefaultContainer,
 		h.DefaultEphemeralContainer,
+		h.DefaultPersistentVolumeClaimStatus,
 		h.DefaultPodSpec,
 		h.DefaultResourceRequirements,
 		h.DefaultVolume,

@@ -80,7 +80,7 @@ var Table = schema.Table{Group: "authentication.k8s.io", Version: "v1",
 		18: {Name: "authentication/v1.TokenRequestSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
 			{Name: "audiences", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "expirationSeconds", Type: 19, Number: 4, Presence: schema.Explicit, Default: "3600"},
-			{Name: "boundObjectRef", Number: 3, Presence: schema.Explicit},
+			{Name: "boundObjectRef", Number: 3, Presence: schema.Explicit, Null: true},
 		}},
 		19: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 600, HasMax: true, Max: 4294967296}},
 		20: {Name: "authentication/v1.TokenRequestStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{

@@ -53,7 +53,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 		7: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "port-name"}},
 		8: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 65535}},
 		9: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
-			{Name: "apiGroup", Type: 1, Number: 1, Presence: schema.Explicit},
+			{Name: "apiGroup", Type: 1, Number: 1, Presence: schema.Explicit, Null: true},
 			{Name: "kind", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always, Required: true},
 		}},

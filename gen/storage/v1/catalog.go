@@ -64,7 +64,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 44,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "efdf5497b09a50bc", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "3950a8d58efe1b4c", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
 			Checks:              &api.Checks{Metadata: 2, Changes: 0, Object: 2},

@@ -76,7 +76,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		17: {Name: "storage/v1.CSIDriverSpec", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x0, 0x4, 0x1, 0x6, 0x7, 0x3, 0x5, 0x2}, Fields: []schema.Field{
+		17: {Name: "storage/v1.CSIDriverSpec", Kind: schema.Object, Hook: 2, Elem: -1, Sorted: []uint16{0x0, 0x4, 0x1, 0x6, 0x7, 0x3, 0x5, 0x2}, Fields: []schema.Field{
 			{Name: "attachRequired", Type: 8, Number: 1, Presence: schema.Explicit, Immutable: true, Default: "true", CauseName: "attachedRequired"},
 			{Name: "podInfoOnMount", Type: 8, Number: 2, Presence: schema.Explicit, Immutable: true, Default: "false"},
 			{Name: "volumeLifecycleModes", Type: 18, Number: 3, Immutable: true, Default: "[\"Persistent\"]", CauseList: true},
@@ -172,11 +172,11 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "source", Type: 46, Number: 2, Presence: schema.Always},
 			{Name: "nodeName", Type: 35, Number: 3, Presence: schema.Always},
 		}},
-		46: {Name: "storage/v1.VolumeAttachmentSource", Kind: schema.Object, Hook: 2, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		46: {Name: "storage/v1.VolumeAttachmentSource", Kind: schema.Object, Hook: 3, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
 			{Name: "persistentVolumeName", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "inlineVolumeSpec", Type: 47, Number: 2, Presence: schema.Explicit, Unchecked: true},
 		}},
-		47: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x17, 0x2, 0x10, 0xd, 0x0, 0x9, 0x8, 0x18, 0x16, 0xa, 0xc, 0xb, 0x1, 0x4, 0x3, 0x7, 0x14, 0x1b, 0x5, 0x1d, 0x19, 0x11, 0x12, 0xf, 0x6, 0x13, 0x1a, 0x15, 0x1c, 0xe}, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
+		47: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x17, 0x2, 0x10, 0xd, 0x0, 0x9, 0x8, 0x18, 0x16, 0xa, 0xc, 0xb, 0x1, 0x4, 0x3, 0x7, 0x14, 0x1b, 0x5, 0x1d, 0x19, 0x11, 0x12, 0xf, 0x6, 0x13, 0x1a, 0x15, 0x1c, 0xe}, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "capacity", Type: 48, Number: 1},
 			{Name: "gcePersistentDisk", Type: 49, Number: 1, Outer: 2, Presence: schema.Explicit, CauseName: "persistentDisk"},
 			{Name: "awsElasticBlockStore", Type: 51, Number: 2, Outer: 2, Presence: schema.Explicit},
@@ -303,7 +303,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "secretName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "shareName", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
-			{Name: "secretNamespace", Type: 1, Number: 4, Presence: schema.Explicit},
+			{Name: "secretNamespace", Type: 1, Number: 4, Presence: schema.Explicit, Null: true},
 		}},
 		67: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x2, 0x0}, Fields: []schema.Field{
 			{Name: "volumePath", Type: 1, Number: 1, Presence: schema.Always, Required: true},
@@ -341,7 +341,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		74: {Name: "core/v1.ScaleIOPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x4, 0x9, 0x2, 0x3, 0x6, 0x5, 0x1, 0x7}, Fields: []schema.Field{
 			{Name: "gateway", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "system", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-			{Name: "secretRef", Type: 58, Number: 3, Presence: schema.Explicit},
+			{Name: "secretRef", Type: 58, Number: 3, Presence: schema.Explicit, Null: true},
 			{Name: "sslEnabled", Type: 8, Number: 4},
 			{Name: "protectionDomain", Type: 1, Number: 5},
 			{Name: "storagePool", Type: 1, Number: 6},

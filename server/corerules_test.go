@@ -1,0 +1,43 @@
+package server_test
+
+import "testing"
+
+// TestRulesOfCoreKinds: what several layers have to do together for 1.25's answer.
+func TestRulesOfCoreKinds(t *testing.T) {
+	h := startServer(t, nil)
+	const ns = "/api/v1/namespaces/default"
+	const owner = `{"apiVersion":"v1","kind":"Node","name":"n","uid":"u"}`
+	const claim = `"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}`
+	service := func(spec string) string {
+		return `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}],` + spec + `}}`
+	}
+	h.run(t, []step{
+		{"repeated owners", "POST", ns + "/configmaps", "", `{"metadata":{"name":"a","ownerReferences":[` + owner + `,` + owner + `]}}`, 201, `"ownerReferences":[` + owner + `]`},
+		{"no owner", "POST", ns + "/configmaps", "", `{"metadata":{"name":"b","ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n"}]}}`, 422, `"field":"metadata.ownerReferences.uid"`},
+		{"finalizer", "POST", ns + "/configmaps", "", `{"metadata":{"name":"b","finalizers":["a.b/c","x"]}}`, 422, `"field":"metadata.finalizers[1]"`},
+		{"deletion is not the client's", "PUT", ns + "/configmaps/a", "", `{"metadata":{"name":"a","deletionTimestamp":"2020-01-01T00:00:00Z"}}`, 422, `"field":"metadata.deletionTimestamp"`},
+		{"name to generate from", "PUT", ns + "/configmaps/a", "", `{"metadata":{"name":"a","generateName":"x"}}`, 200, `"generateName":"x"`},
+		{"wrong name to generate from", "PUT", ns + "/configmaps/a", "", `{"metadata":{"name":"a","generateName":"x/"}}`, 422, `"field":"metadata.generateName"`},
+
+		{"namespace", "POST", "/api/v1/namespaces", "", `{"metadata":{"name":"n"}}`, 201, ""},
+		{"phase", "PUT", "/api/v1/namespaces/n/status", "", `{"metadata":{"name":"n"},"status":{"phase":"Terminating"}}`, 422, `"field":"status.Phase"`},
+		{"finalize", "PUT", "/api/v1/namespaces/n/finalize", "", `{"metadata":{"name":"n"},"spec":{"finalizers":["x"]}}`, 422, `"field":"spec.finalizers[0]"`},
+
+		{"load balancer", "POST", ns + "/services", "", service(`"type":"LoadBalancer"`), 201, ""},
+		{"its address", "PATCH", ns + "/services/s/status", mergePatch, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`, 422, `"field":"status.loadBalancer.ingress[0].ip"`},
+		{"right", "PATCH", ns + "/services/s/status", mergePatch, `{"status":{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}}`, 200, "1.2.3.4"},
+		{"is none any more", "PATCH", ns + "/services/s", mergePatch, `{"spec":{"type":"ClusterIP"}}`, 200, `"status":{"loadBalancer":{}}`},
+		{"another name has no policy", "POST", ns + "/services", "", `{"metadata":{"name":"e"},"spec":{"type":"ExternalName","externalName":"a.b","internalTrafficPolicy":"Local"}}`, 201, `"spec":{"type":"ExternalName","sessionAffinity":"None","externalName":"a.b"}`},
+
+		{"pod", "POST", podsPath, "", podBody, 201, ""},
+		{"evicted by no policy", "POST", podsPath + "/p/eviction", "", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"propagationPolicy":"x"}}`, 422, `"field":"propagationPolicy"`},
+		{"condition", "PATCH", podsPath + "/p/status", mergePatch, `{"status":{"conditions":[{"type":"","status":"True"}]}}`, 422, `"field":"metadata.conditions[0].Type"`},
+		{"mirror", "PATCH", podsPath + "/p", mergePatch, `{"metadata":{"annotations":{"kubernetes.io/config.mirror":"x"}}}`, 422, `"field":"metadata.annotations[kubernetes.io/config.mirror]"`},
+
+		{"source of a claim", "POST", ns + "/persistentvolumeclaims", "", `{"metadata":{"name":"c"},` + claim + `,"dataSource":{"kind":"PersistentVolumeClaim","name":"x"}}}`, 201, `"dataSource":{"apiGroup":null,"kind":"PersistentVolumeClaim","name":"x"}`},
+		{"unknown source", "POST", ns + "/persistentvolumeclaims", "", `{"metadata":{"name":"d"},` + claim + `,"dataSource":{"kind":"X","name":"x"}}}`, 201, `"volumeMode":"Filesystem"}`},
+		{"token", "POST", ns + "/serviceaccounts", "", `{"metadata":{"name":"t"}}`, 201, ""},
+		{"of nothing", "POST", ns + "/serviceaccounts/t/token", "", `{"spec":{"audiences":["a"]}}`, 201, `"boundObjectRef":null`},
+		{"time of an event", "POST", ns + "/events", "", `{"metadata":{"name":"e"},"involvedObject":{"namespace":"default"},"eventTime":"2020-01-01T00:00:00Z"}`, 400, "six digits"},
+	})
+}

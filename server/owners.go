@@ -1,0 +1,39 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// dropRepeatedOwners drops the references to owners that an object has twice, and
+// warns the author of the write.
+func (o *writeOptions) dropRepeatedOwners(meta document.Value) {
+	owners := meta.Get("ownerReferences")
+	if owners.Len() < 2 {
+		return
+	}
+	seen := make(map[string]bool, owners.Len())
+	var kept []document.Value
+	var uids []string
+	for _, owner := range owners.Elements() {
+		text := string(owner.AppendJSON(nil))
+		if seen[text] {
+			uids = append(uids, owner.Get("uid").Text())
+			continue
+		}
+		seen[text] = true
+		kept = append(kept, owner)
+	}
+	if len(uids) == 0 {
+		return
+	}
+	meta.Remove("ownerReferences")
+	list := meta.SetArray("ownerReferences")
+	for _, owner := range kept {
+		list.AppendValue(owner)
+	}
+	if o.author != nil {
+		o.author.warn(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(uids, ", "))
+	}
+}
