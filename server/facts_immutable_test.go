@@ -37,8 +37,8 @@ func other(v any) any {
 }
 
 // named is what 1.25 calls the part of a kind that cannot be changed, where that is
-// no path.
-var named = map[string]string{"PersistentVolume": "spec.persistentvolumesource", "CSINode": "CSINodeDriver"}
+// not its path.
+var named = map[string]string{"PersistentVolume": "spec.persistentvolumesource", "CSINode": "CSINodeDriver", "CSIDriver": "spec.attachedRequired"}
 
 // TestFactsOfImmutability changes each field that is said to be immutable in the
 // examples, as an update would.
