@@ -11,6 +11,9 @@
 // The scanner cuts the text into tokens, among them the beginnings and ends of
 // blocks that only the indentation tells. The converter is a recursive descent
 // over the tokens that writes JSON as it goes.
+//
+// The other way needs little: AppendString and AppendKey spell strings, the rest of
+// JSON is written by whoever has the values (codec.ToYAML).
 package yaml
 
 import (
