@@ -15,8 +15,9 @@ func (r *request) applies() bool {
 
 // applied is a configuration as it was sent.
 type applied struct {
-	doc  *document.Document // untyped
-	opts writeOptions
+	doc      *document.Document // untyped
+	opts     writeOptions
+	problems []string // unknown fields, and those that it has twice
 }
 
 // readApplied reads the configuration, which is of the wanted kind. Its fields are
@@ -33,7 +34,7 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	}
 	plain := want
 	plain.gv = nil // without defaults
-	typed, err := s.decode(r, text, plain, document.Value{}, opts.validation)
+	typed, found, err := s.parse(text, plain, document.Value{})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	if err != nil {
 		return nil, want.refuse(err.Error())
 	}
-	return &applied{doc, opts}, nil
+	return &applied{doc, opts, r.describe(found)}, nil
 }
 
 // apply is PATCH with an apply configuration, on an object or on its status. It
@@ -61,7 +62,7 @@ func (s *Server) apply(r *request) error {
 		return err
 	}
 	defer a.doc.Release()
-	entry, created, err := s.applyTo(r, t, a.doc.Root(), a.opts)
+	entry, created, err := s.applyTo(r, t, a.doc.Root(), a)
 	if err != nil {
 		return err
 	}
@@ -71,9 +72,10 @@ func (s *Server) apply(r *request) error {
 	return s.respondEntry(r, http.StatusOK, entry)
 }
 
-// applyTo merges a configuration of the target's kind into the object.
-func (s *Server) applyTo(r *request, t target, config document.Value, opts writeOptions) (entry store.Entry, created bool, err error) {
-	res := t.resource
+// applyTo merges a configuration of the target's kind, which a was sent as, into the
+// object. What is wrong with its fields is told if there is no conflict.
+func (s *Server) applyTo(r *request, t target, config document.Value, a *applied) (entry store.Entry, created bool, err error) {
+	res, opts := t.resource, a.opts
 	o := s.owners[res]
 	w := o.write(s, t, opts)
 	var doc *document.Document
@@ -90,6 +92,9 @@ func (s *Server) applyTo(r *request, t target, config document.Value, opts write
 		}
 		text, err := o.kind.Apply(live, config, w, opts.force)
 		if err != nil {
+			return live, err
+		}
+		if err := report(r, a.problems, kindOf(res), opts.validation); err != nil {
 			return live, err
 		}
 		if doc, _, err = s.parse(text, kindOf(res), live); err != nil {
@@ -154,7 +159,7 @@ func (s *Server) applyScale(r *request) error {
 	if err != nil || entry.Key == "" {
 		return s.notFound(t)
 	}
-	if entry, _, err = s.applyTo(r, main, root, a.opts); err != nil {
+	if entry, _, err = s.applyTo(r, main, root, a); err != nil {
 		return err
 	}
 	return s.respondScale(r, entry)

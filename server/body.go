@@ -112,7 +112,7 @@ func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Val
 	if len(found) > 1 && r.media() == "application/yaml" { // whose members have no order: by name, as in 1.25
 		slices.SortStableFunc(found, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
-	if err := report(r, describe(found), want, validation); err != nil {
+	if err := report(r, r.describe(found), want, validation); err != nil {
 		doc.Release()
 		return nil, err
 	}
@@ -165,6 +165,20 @@ func describe(problems []document.Problem) []string {
 		texts = append(texts, fmt.Sprintf("%s field %q", what, p.Path))
 	}
 	return texts
+}
+
+// describe puts problems in the body of the request into words. In YAML keys that a
+// mapping has already are told by their lines, and first, as in 1.25.
+func (r *request) describe(problems []document.Problem) []string {
+	twice := func(p document.Problem) bool { return p.Duplicate }
+	if media := r.media(); media != "application/yaml" && media != applyPatch || !slices.ContainsFunc(problems, twice) {
+		return describe(problems)
+	}
+	var texts []string
+	for _, k := range yaml.Repeated(r.body) {
+		texts = append(texts, fmt.Sprintf("line %d: key %s already set in map", k.Line, k.Key))
+	}
+	return append(texts, describe(slices.DeleteFunc(problems, twice))...)
 }
 
 // report says which fields were unknown or given twice, each once, in the way

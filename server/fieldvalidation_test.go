@@ -71,8 +71,35 @@ func TestYAMLFieldValidation(t *testing.T) {
 	const body = "metadata:\n  name: a\n  zz: 1\nyy: 1\ndata: &d {k: dg==, k: dw==}\nbinaryData: {<<: *d}\nbb: 1\n"
 	got := h.send("POST", configMaps+"?fieldValidation=Strict", "application/yaml", []byte(body))
 	got.expect(t, 400, "BadRequest")
-	const want = `strict decoding error: unknown field \"bb\", duplicate field \"binaryData.k\", duplicate field \"data.k\", unknown field \"metadata.zz\", unknown field \"yy\"`
+	const want = `strict decoding error: line 5: key \"k\" already set in map, unknown field \"bb\", unknown field \"metadata.zz\", unknown field \"yy\"`
 	if !strings.Contains(string(got.body), want) {
 		t.Errorf("got %s, want %s", got.body, want)
+	}
+}
+
+// An apply is told the lines of keys that are there twice, whatever its body is
+// written in, unless it conflicts.
+func TestApplyFieldValidation(t *testing.T) {
+	h := startServer(t, nil)
+	h.post(configMaps+"?fieldManager=first", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
+	for _, c := range []struct {
+		name, query, body string
+		code              int
+		want              string
+	}{
+		{"JSON", "", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","name":"a"}}`, 200, `299 - "line 1: key \"name\" already set in map"`},
+		{"YAML", "", "apiVersion: v1\nkind: ConfigMap\ndata:\n  l: a\n  l: b\n", 200, `299 - "line 5: key \"l\" already set in map"`},
+		{"conflict", "", "apiVersion: v1\nkind: ConfigMap\ndata:\n  k: a\n  k: b\n", 409, ""},
+		{"invalid", "", "apiVersion: v1\nkind: ConfigMap\ndata:\n  -/: a\n  -/: b\n", 422, `299 - "line 5: key \"-/\" already set in map"`},
+		{"strict", "&fieldValidation=Strict", "apiVersion: v1\nkind: ConfigMap\ndata:\n  l: a\n  l: b\n", 400, ""},
+		{"strict, conflict", "&fieldValidation=Strict", "apiVersion: v1\nkind: ConfigMap\ndata:\n  k: a\n  k: b\n", 409, ""},
+		{"ignore", "&fieldValidation=Ignore", "apiVersion: v1\nkind: ConfigMap\ndata:\n  l: a\n  l: b\n", 200, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := h.send("PATCH", configMaps+"/a?dryRun=All&fieldManager=m"+c.query, "application/apply-patch+yaml", []byte(c.body))
+			if warning := strings.Join(got.header.Values("Warning"), "; "); got.code != c.code || warning != c.want {
+				t.Errorf("%d %s, want %d %s: %s", got.code, warning, c.code, c.want, got.body)
+			}
+		})
 	}
 }

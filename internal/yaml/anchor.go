@@ -4,6 +4,7 @@ package yaml
 type anchored struct {
 	json    []byte // nil as long as its end has not come
 	meaning meaning
+	keys    keys // of an object
 }
 
 // begin notes that what an anchor stands for has begun.
@@ -23,7 +24,7 @@ func (c *converter) keep(name string, json []byte, m meaning) error {
 		return err
 	}
 	c.kept += len(json)
-	c.anchors[name] = anchored{json, m}
+	c.anchors[name] = anchored{json, m, c.repeats.ended(json)}
 	return c.room(0)
 }
 

@@ -41,7 +41,11 @@ func (e *LimitError) Error() string {
 
 // errorAt is the error for the byte at pos.
 func errorAt(text []byte, pos int, format string, args ...any) error {
+	return &Error{Line: lineOf(text, pos), What: fmt.Sprintf(format, args...)}
+}
+
+// lineOf is the line of the byte at pos, from 1.
+func lineOf(text []byte, pos int) int {
 	before := text[:min(pos, len(text))]
-	line := 1 + bytes.Count(before, []byte{'\n'}) + bytes.Count(before, []byte{'\r'}) - bytes.Count(before, []byte("\r\n"))
-	return &Error{Line: line, What: fmt.Sprintf(format, args...)}
+	return 1 + bytes.Count(before, []byte{'\n'}) + bytes.Count(before, []byte{'\r'}) - bytes.Count(before, []byte("\r\n"))
 }

@@ -61,7 +61,8 @@ type converter struct {
 	kept    int // bytes in anchors, also in those that were replaced
 	handles []handle
 	scratch []byte
-	lists   int // behind << that the converter is in
+	lists   int      // behind << that the converter is in
+	repeats *repeats // nil where nobody asks for them
 }
 
 func (c *converter) fail(t *token, what string, args ...any) error {

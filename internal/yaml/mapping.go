@@ -10,8 +10,17 @@ func (c *converter) mapping(t *token) error {
 	return c.nested(c.blockMapping)
 }
 
-// members is where the members of an object begin in the output.
-type members struct{ start int }
+// members are those of an object: where they begin in the output, and their keys
+// if somebody asks for those that are there twice.
+type members struct {
+	start int
+	keys  keys
+}
+
+// beginMembers makes the members of an object that begins here.
+func (c *converter) beginMembers() members {
+	return members{start: len(c.out), keys: c.repeats.begin()}
+}
 
 // separate writes a comma if there is a member already.
 func (c *converter) separate(m *members) {
@@ -21,7 +30,7 @@ func (c *converter) separate(m *members) {
 }
 
 func (c *converter) blockMapping() error {
-	m := members{start: len(c.out)}
+	m := c.beginMembers()
 	t, err := c.take()
 	for err == nil && t.kind == keyMark {
 		if _, err = c.take(); err != nil {
@@ -39,11 +48,12 @@ func (c *converter) blockMapping() error {
 		return c.fail(t, "a key with a colon is missing, or it is not in the column of the keys above")
 	}
 	c.s.queue.take()
+	c.repeats.end(m.keys)
 	return nil
 }
 
 func (c *converter) flowMapping() error {
-	m := members{start: len(c.out)}
+	m := c.beginMembers()
 	t, err := c.take()
 	if err != nil {
 		return err
@@ -76,6 +86,7 @@ func (c *converter) flowMapping() error {
 		}
 	}
 	c.s.queue.take()
+	c.repeats.end(m.keys)
 	return nil
 }
 
@@ -86,6 +97,7 @@ func (c *converter) lonelyKey(m *members) error {
 		return err
 	}
 	c.separate(m)
+	at := t.pos
 	merge, err := c.key()
 	if err != nil {
 		return err
@@ -94,6 +106,7 @@ func (c *converter) lonelyKey(m *members) error {
 		return c.fail(t, "<< needs a mapping")
 	}
 	c.write(":null")
+	c.repeats.note(m.keys, c.repeats.name(c.scratch), at)
 	return nil
 }
 
@@ -110,6 +123,7 @@ func (c *converter) member(m *members, end kind) error {
 	if err != nil {
 		return err
 	}
+	name, at := c.repeats.name(c.scratch), t.pos
 	block := end == blockEnd
 	given := t.kind == valueMark
 	if given {
@@ -127,16 +141,21 @@ func (c *converter) member(m *members, end kind) error {
 		return c.fail(t, "<< needs a mapping")
 	case merge:
 		from := len(c.out)
+		c.repeats.into(m.keys)
 		if err = c.merge(block); err == nil && len(c.out) == from {
 			c.out = c.out[:before] // nothing but a comma
 		}
+		c.repeats.into(nil)
 		return err
 	case !given:
 		c.write(":null")
-		return nil
+	default:
+		at = t.pos
+		c.write(":")
+		err = c.node(block, block)
 	}
-	c.write(":")
-	return c.node(block, block)
+	c.repeats.note(m.keys, name, at)
+	return err
 }
 
 const wrongKey = "a key must be a string, a number or a bool"
@@ -190,6 +209,7 @@ func (c *converter) aliasKey(t *token) error {
 		return err
 	}
 	var ok bool
+	c.scratch = append(c.scratch[:0], a.json...)
 	if c.out, ok = appendKey(c.out, a.json, a.meaning); !ok {
 		return c.fail(t, wrongKey)
 	}

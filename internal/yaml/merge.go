@@ -74,6 +74,7 @@ func (c *converter) mergeAlias(t *token) error {
 		return c.fail(t, "<< needs a mapping")
 	}
 	c.out = append(c.out, a.json[1:len(a.json)-1]...)
+	c.repeats.noteAll(a.keys)
 	c.s.queue.take()
 	return nil
 }
@@ -100,7 +101,7 @@ func (c *converter) mergeFlow(start int) error {
 		if t.kind == keyMark {
 			_, err = c.take()
 			if err == nil {
-				m := members{start: len(c.out)}
+				m := c.beginMembers()
 				err = c.nested(func() error { return c.member(&m, flowSequenceEnd) })
 			}
 		} else {
