@@ -229,6 +229,16 @@ func damage(t *testing.T, dir string, keys ...string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	// The tree has other logs now than the store has a list of.
+	lists, err := filepath.Glob(filepath.Join(dir, "marker.logs.*"))
+	if err != nil || len(lists) == 0 {
+		t.Fatalf("no list of logs: %v", err)
+	}
+	for _, list := range lists {
+		if err := os.Remove(list); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // comparerName reads it from the tree's options.
