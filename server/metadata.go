@@ -44,12 +44,12 @@ func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 	if old.Exists() {
 		change = append(slices.Clip(state), document.ValidateUpdate(obj, old)...)
 	}
-	change = append(change, validateRules(res, obj, old, before)...)
+	change = document.MergeCauses(obj, change, validateRules(res, obj, old, before))
 	if !old.Exists() {
 		return slices.Repeat(append(causes, change...), max(1, res.ChecksOnCreate))
 	}
 	if len(change) > 0 && checks.Object > 1 { // before that, without what is wrong with the change
-		state = append(slices.Clip(state), validateRules(res, obj, obj, before)...)
+		state = document.MergeCauses(obj, state, validateRules(res, obj, obj, before))
 		for n := 1; n < checks.Object; n++ {
 			causes = append(causes, state...)
 		}

@@ -1,0 +1,101 @@
+package document
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// MergeCauses makes one list of causes about v that were found in two ways. Each
+// keeps its order; where both have one next, that of the member that is declared
+// first goes first, and that of an element or a member before that of what holds it.
+func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
+	if len(a) == 0 || len(b) == 0 {
+		return append(slices.Clip(a), b...)
+	}
+	table, typ := v.Type()
+	out := make([]schema.Cause, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if comparePlaces(table, typ, b[0].Field, a[0].Field) < 0 {
+			out, b = append(out, b[0]), b[1:]
+		} else {
+			out, a = append(out, a[0]), a[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// comparePlaces orders two paths of causes below a value of the type. It is 0 where
+// the schema does not say.
+func comparePlaces(table *schema.Table, typ schema.Ref, x, y string) int {
+	for x != y {
+		if x == "" || y == "" {
+			return cmp.Compare(len(y), len(x))
+		}
+		var stepX, stepY string
+		stepX, x = cutStep(x)
+		stepY, y = cutStep(y)
+		if stepX != stepY {
+			return compareSteps(table, typ, stepX, stepY)
+		}
+		typ = typeBelow(table, typ, stepX)
+	}
+	return 0
+}
+
+// cutStep cuts the first step off a path: ".name", "name" or "[key]".
+func cutStep(path string) (step, rest string) {
+	if path[0] == '[' {
+		end := strings.IndexByte(path, ']') + 1
+		if end == 0 {
+			end = len(path)
+		}
+		return path[:end], path[end:]
+	}
+	path = strings.TrimPrefix(path, ".")
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		return path[:end], path[end:]
+	}
+	return path, ""
+}
+
+func compareSteps(table *schema.Table, typ schema.Ref, x, y string) int {
+	if strings.HasPrefix(x, "[") || strings.HasPrefix(y, "[") {
+		if x[:min(1, len(x))] != y[:min(1, len(y))] {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+	}
+	if at, other := causeField(table, typ, x), causeField(table, typ, y); at >= 0 && other >= 0 {
+		return cmp.Compare(at, other)
+	}
+	return 0
+}
+
+// typeBelow is the type of what a step leads to, None where that is not declared.
+func typeBelow(table *schema.Table, typ schema.Ref, step string) schema.Ref {
+	if table == nil || typ == schema.None {
+		return schema.None
+	}
+	if strings.HasPrefix(step, "[") {
+		return table.Types[typ].Elem
+	}
+	if i := causeField(table, typ, step); i >= 0 {
+		return table.Types[typ].Fields[i].Type
+	}
+	return schema.None
+}
+
+// causeField finds the field that causes call by a name, -1 if there is none.
+func causeField(table *schema.Table, typ schema.Ref, name string) int {
+	if table == nil || typ == schema.None {
+		return -1
+	}
+	t := &table.Types[typ]
+	if i := t.Field(name); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(t.Fields, func(f schema.Field) bool { return f.CauseName == name })
+}
