@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strings"
-
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -18,24 +16,10 @@ func defaultPullPolicy(container document.Value) {
 		return
 	}
 	policy := "IfNotPresent"
-	if tag := imageTag(container.Get("image").Text()); tag == "latest" {
+	if imageTag(container.Get("image").Text()) == "latest" {
 		policy = "Always"
 	}
 	container.SetString("imagePullPolicy", policy)
-}
-
-// imageTag finds the tag of an image reference: "latest" when it has neither a
-// tag nor a digest, "" when it has a digest only. "host:5000/app" has no tag,
-// "app:1" has.
-func imageTag(image string) string {
-	name, _, hasDigest := strings.Cut(image, "@")
-	if i := strings.LastIndexByte(name, ':'); i > strings.LastIndexByte(name, '/') {
-		return name[i+1:]
-	}
-	if hasDigest {
-		return ""
-	}
-	return "latest"
 }
 
 // container checks what all containers have. taken are the names of containers

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -22,8 +23,20 @@ func TestPodDefaults(t *testing.T) {
 		{"tag", image("app:1"), policy, `"IfNotPresent"`},
 		{"port of a registry", image("host:5000/app"), policy, `"Always"`},
 		{"port and tag", image("host:5000/app:2"), policy, `"IfNotPresent"`},
-		{"digest", image("app@sha256:1"), policy, `"IfNotPresent"`},
-		{"latest with digest", image("app:latest@sha256:1"), policy, `"Always"`},
+		{"digest", image("app@sha256:" + strings.Repeat("0a", 32)), policy, `"IfNotPresent"`},
+		{"latest with digest", image("app:latest@sha256:" + strings.Repeat("0a", 32)), policy, `"Always"`},
+		{"wrong digest", image("app:latest@sha256:1"), policy, `"IfNotPresent"`},
+		{"digest of nothing known", image("app:latest@md5:" + strings.Repeat("0a", 16)), policy, `"IfNotPresent"`},
+		{"large letters", image("App"), policy, `"IfNotPresent"`},
+		{"large letters of a registry", image("Host.X/app"), policy, `"Always"`},
+		{"large letters of no registry", image("Host/app"), policy, `"IfNotPresent"`},
+		{"wrong port", image("host:x/app"), policy, `"IfNotPresent"`},
+		{"separators", image("a.b_c__d---e/f"), policy, `"Always"`},
+		{"wrong separators", image("a..b"), policy, `"IfNotPresent"`},
+		{"tag of one letter too many", image("app:" + strings.Repeat("x", 129)), policy, `"IfNotPresent"`},
+		{"longest name", image(strings.Repeat("x", 237)), policy, `"Always"`},
+		{"too long a name", image(strings.Repeat("x", 238)), policy, `"IfNotPresent"`},
+		{"a digest alone", image(strings.Repeat("0a", 32)), policy, `"IfNotPresent"`},
 		{"given", "spec: {containers: [{name: c, image: i, imagePullPolicy: Never}]}", policy, `"Never"`},
 		{"no source", "spec: {volumes: [{name: v}], containers: [{name: c, image: i}]}", "spec/volumes/0/emptyDir", `{}`},
 		{"source", "spec: {volumes: [{name: v, hostPath: {path: /}}], containers: [{name: c, image: i}]}", "spec/volumes/0/emptyDir", ``},
