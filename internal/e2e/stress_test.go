@@ -48,7 +48,7 @@ func TestKilled(t *testing.T) {
 	}
 	t.Logf("CAPSTAN_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	c := &crashes{t: t, dir: t.TempDir(), acknowledged: make(map[uint64]seen), marks: make(map[string]bool), deletions: make(map[string]bool)}
+	c := &crashes{t: t, dir: t.TempDir(), acknowledged: make(map[uint64]seen), ended: make(map[uint64]seen), marks: make(map[string]bool), deletions: make(map[string]bool)}
 	c.start()
 	c.follow()
 	for cycle := range cycles {
@@ -63,7 +63,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("in cycle %d", cycle)
 		}
 	}
-	t.Logf("%d cycles: %d writes acknowledged, %d unanswered, %d events", cycles, len(c.acknowledged), len(c.marks)+len(c.deletions), len(c.events))
+	t.Logf("%d cycles: %d writes acknowledged, %d unanswered, %d events", cycles, len(c.acknowledged)+len(c.ended), len(c.marks)+len(c.deletions), len(c.events))
 }
 
 // seen is a state of an object that a client was shown, or its deletion.
@@ -87,7 +87,7 @@ func see(p *corev1.PodTemplate, deleted bool) seen {
 // and the ledger that their clients keep.
 //
 // Pod templates are what is written: nothing in the server changes them, and
-// deleting one is answered with its last state, revision included.
+// deleting one is answered with its last state, at the revision that it had.
 type crashes struct {
 	t      *testing.T
 	dir    string
@@ -95,8 +95,9 @@ type crashes struct {
 	client *kubernetes.Clientset
 	writes atomic.Int64
 
-	mu           sync.Mutex // guards what follows
-	acknowledged map[uint64]seen
+	mu           sync.Mutex      // guards what follows
+	acknowledged map[uint64]seen // states, by the revision that made them
+	ended        map[uint64]seen // states that were deleted, by the revision that had made them
 	marks        map[string]bool // of writes without an answer
 	deletions    map[string]bool // names of objects that were to be deleted, without an answer
 
@@ -212,14 +213,19 @@ func (w *crashWriter) write() bool {
 	return false
 }
 
-// acknowledge puts a write into the ledger, where each revision has one place.
+// acknowledge puts a write into the ledger, where each revision has one place, and
+// ends once.
 func (c *crashes) acknowledge(s seen) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before, used := c.acknowledged[s.revision]; used || s.revision == 0 {
+	ledger := c.acknowledged
+	if s.deleted {
+		ledger = c.ended
+	}
+	if before, used := ledger[s.revision]; used || s.revision == 0 {
 		c.t.Errorf("%+v was acknowledged at a revision that was used for %+v", s, before)
 	}
-	c.acknowledged[s.revision] = s
+	ledger[s.revision] = s
 }
 
 // follow watches from the last revision that was seen, until the server is gone.
@@ -365,18 +371,31 @@ func (c *crashes) checkOrder(events []seen) {
 // what else was shown are writes that were not answered.
 func (c *crashes) checkWrites(events []seen) {
 	shown := make(map[uint64]seen)
+	last := make(map[string]uint64)  // revision of the newest state of an object
+	ended := make(map[uint64]uint64) // revisions of deletions, by that of the state that was deleted
 	for _, s := range events {
 		shown[s.revision] = s
-		if _, known := c.acknowledged[s.revision]; known {
+		state := last[s.name]
+		last[s.name] = s.revision
+		if s.deleted {
+			ended[state] = s.revision
+			if _, known := c.ended[state]; known || c.deletions[s.name] {
+				continue
+			}
+		} else if _, known := c.acknowledged[s.revision]; known || c.marks[s.mark] {
 			continue
 		}
-		if s.deleted && !c.deletions[s.name] || !s.deleted && !c.marks[s.mark] {
-			c.t.Errorf("nobody did what the watch shows: %+v", s)
-		}
+		c.t.Errorf("nobody did what the watch shows: %+v", s)
 	}
 	for revision, s := range c.acknowledged {
 		if shown[revision] != s {
 			c.t.Errorf("%+v was acknowledged, the watch shows %+v at its revision", s, shown[revision])
+		}
+	}
+	for revision, s := range c.ended {
+		end := shown[ended[revision]]
+		if s.revision = end.revision; end != s || s.revision == 0 {
+			c.t.Errorf("the end of %+v at revision %d was acknowledged, the watch shows %+v", s, revision, end)
 		}
 	}
 }
