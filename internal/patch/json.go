@@ -6,10 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
-
-	jsonpatch "github.com/evanphx/json-patch/v5"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -18,27 +14,25 @@ import (
 const (
 	// MaxOperations is the largest number of operations in a JSON patch.
 	MaxOperations = 10_000
-	// maxSteps bounds the work: an operation that changes an array moves what
-	// stands behind, and one that changes an object looks for its member among
-	// the others. It is the number of such operations times the elements or
-	// members of the largest container; a step takes about 4 ns.
+	// maxSteps bounds the work: an operation that changes a list moves what stands
+	// behind. It is the number of operations that change something times the
+	// elements of the largest list; a step takes a few ns.
 	maxSteps = 200_000_000
 	// maxCopied is the number of bytes that the copy operations of one JSON
 	// patch may add: a few dozen of them could double the object each.
 	maxCopied = 3 << 20
 )
 
-// JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, replace of a
-// member that does not exist adds it (unless its name could be an index of a
-// list: then it must exist, as the RFC says), negative indices count from the
-// end of a list, and a value that is missing is null.
+// JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a member that does not
+// exist can be replaced, and is null where it is copied or tested; negative indices
+// count from the end of a list, and a value that is missing is null.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
 		return nil, err
 	}
-	// A container grows by an entry with every operation, and begins with at
-	// most one for every two bytes: most objects need no look.
+	// A list grows by an element with every operation, and begins with at most one
+	// for every two bytes: most objects need no look.
 	changes := countChanges(operations)
 	if changes*(len(current)/2+widest+changes) > maxSteps {
 		doc, err := document.DecodeAny(current, limits)
@@ -48,38 +42,114 @@ func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 		widest = max(widest, width(doc.Root())) + changes/2
 		doc.Release()
 		if changes*widest > maxSteps {
-			return nil, tooMuch("the JSON patch has %d operations that change something, at most %d are allowed where a list or map may get %d entries; send fewer, or a merge patch", changes, maxSteps/widest, widest)
+			return nil, tooMuch("the JSON patch has %d operations that change something, at most %d are allowed where a list may get %d elements; send fewer, or a merge patch", changes, maxSteps/widest, widest)
 		}
 	}
 	if len(current) == 0 || current[0] != '{' {
 		return nil, api.Internal("the object to patch is not a JSON object")
 	}
-	options := jsonpatch.NewApplyOptions()
-	options.SupportNegativeIndices = true
-	options.AccumulatedCopySizeLimit = maxCopied
-	options.EscapeHTML = false
-	result, err := apply(operations, current, options)
-	if err != nil {
-		return nil, inapplicable("%v", err)
+	t := target{root: newNode(current)}
+	for i, o := range operations {
+		if err := t.apply(o); err != nil {
+			return nil, inapplicable("operation %d, %s of %s: %v", i, o.op, o.path, err)
+		}
 	}
-	return result, nil
+	return t.root.appendTo(make([]byte, 0, len(current)+len(patch))), nil
 }
 
-// apply runs the operations. The library compares null elements of arrays by
-// dereferencing them; such a patch is refused like any other that cannot be
-// applied.
-func apply(operations jsonpatch.Patch, current []byte, options *jsonpatch.ApplyOptions) (result []byte, err error) {
-	defer func() {
-		if recover() != nil {
-			result, err = nil, errors.New("an operation meets a null where it needs a value")
+// target is the object that a patch is applied to.
+type target struct {
+	root   *node
+	copied int // bytes, by the operations so far
+}
+
+var errNoPath = errors.New("nothing is there that it could be in")
+
+// apply changes the target as one operation says.
+func (t *target) apply(o operation) error {
+	if o.path == "" {
+		return t.applyWhole(o)
+	}
+	value := newNode(o.value)
+	if o.op == "copy" || o.op == "move" {
+		var err error
+		if value, err = t.take(o); err != nil {
+			return fmt.Errorf("from %s: %w", o.from, err)
 		}
-	}()
-	return operations.ApplyWithOptions(current, options)
+	}
+	in, token := t.root.find(o.path)
+	if in == nil {
+		return errNoPath
+	}
+	switch o.op {
+	case "remove":
+		return in.remove(token)
+	case "replace":
+		return in.replace(token, value)
+	case "test":
+		found, err := in.get(token)
+		if err == nil && !orNull(found).equal(value) {
+			err = errOther
+		}
+		return err
+	}
+	return in.add(token, value)
+}
+
+var errOther = errors.New("the value is another")
+
+// applyWhole applies an operation to the whole object.
+func (t *target) applyWhole(o operation) error {
+	switch o.op {
+	case "add", "replace":
+		t.root = newNode(o.value)
+		return nil
+	case "test":
+		if t.root.equal(newNode(o.value)) {
+			return nil
+		}
+		return errOther
+	}
+	return errors.New("the whole object cannot go")
+}
+
+// take gives the value that an operation copies or moves.
+func (t *target) take(o operation) (*node, error) {
+	in, token := t.root.find(o.from)
+	if in == nil {
+		return nil, errNoPath
+	}
+	value, err := in.get(token)
+	if err != nil {
+		return nil, err
+	}
+	if o.op == "move" {
+		return value, in.remove(token)
+	}
+	text := orNull(value).appendTo(nil)
+	if t.copied += len(text); t.copied > maxCopied {
+		return nil, fmt.Errorf("the copies of the patch have more than %d bytes", maxCopied)
+	}
+	return newNode(text), nil
+}
+
+// orNull is null for a value that is missing.
+func orNull(n *node) *node {
+	if n == nil {
+		return newNode([]byte("null"))
+	}
+	return n
+}
+
+// operation is one of a JSON patch, checked.
+type operation struct {
+	op, path, from string
+	value          []byte // without space between its tokens
 }
 
 // readOperations decodes and checks a patch. widest is the size of the largest
-// container in its values.
-func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.Patch, widest int, err error) {
+// list in its values.
+func readOperations(patch []byte, limits document.Limits) (operations []operation, widest int, err error) {
 	doc, err := document.DecodeAny(patch, limits)
 	if err != nil {
 		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
@@ -96,11 +166,13 @@ func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.
 			return nil, 0, api.BadRequest("operation %d of the JSON patch must be an object with op and path", i)
 		}
 	}
-	if err := json.Unmarshal(patch, &operations); err != nil {
+	var members []map[string]json.RawMessage
+	if err := json.Unmarshal(patch, &members); err != nil {
 		return nil, 0, api.BadRequest("the patch cannot be read: %v", err)
 	}
-	for i, operation := range operations {
-		if err := prepare(operation); err != nil {
+	operations = make([]operation, len(members))
+	for i, m := range members {
+		if operations[i], err = newOperation(m); err != nil {
 			return nil, 0, inapplicable("operation %d: %v", i, err)
 		}
 	}
@@ -110,70 +182,48 @@ func readOperations(patch []byte, limits document.Limits) (operations jsonpatch.
 	return operations, widest, nil
 }
 
-// prepare checks one operation and brings it into a form that the library
-// applies as the reference does.
-func prepare(o jsonpatch.Operation) error {
-	kind := o.Kind()
-	switch kind {
+// newOperation checks an operation.
+func newOperation(m map[string]json.RawMessage) (o operation, err error) {
+	o = operation{op: document.Unquote(m["op"]), path: document.Unquote(m["path"]), from: document.Unquote(m["from"])}
+	isString := func(name string) bool { text := m[name]; return len(text) > 0 && text[0] == '"' }
+	switch o.op {
 	case "add", "copy", "move", "remove", "replace", "test":
 	default:
-		return fmt.Errorf("op %q is not known, use add, copy, move, remove, replace or test", kind)
+		return o, fmt.Errorf("op %q is not known, use add, copy, move, remove, replace or test", o.op)
 	}
-	path, err := o.Path()
-	if err != nil {
-		return fmt.Errorf("%s needs a path, a JSON pointer such as \"/metadata/labels/app\"", kind)
+	if !isString("path") {
+		return o, fmt.Errorf("%s needs a path, a JSON pointer such as \"/metadata/labels/app\"", o.op)
 	}
-	if err := checkPointer("path", path); err != nil {
-		return err
+	if err := checkPointer("path", o.path); err != nil {
+		return o, err
 	}
-	switch kind {
-	case "copy", "move":
-		from, err := o.From()
-		if err != nil {
-			return fmt.Errorf("%s needs from, a JSON pointer such as \"/metadata/labels/app\"", kind)
+	if o.op == "copy" || o.op == "move" {
+		if !isString("from") {
+			return o, fmt.Errorf("%s needs from, a JSON pointer such as \"/metadata/labels/app\"", o.op)
 		}
-		if path == "" || from == "" {
-			return fmt.Errorf("%s cannot have the whole object as its path or from", kind)
+		if o.path == "" || o.from == "" {
+			return o, fmt.Errorf("%s cannot have the whole object as its path or from", o.op)
 		}
-		return checkPointer("from", from)
-	case "add", "replace":
-		value, ok := o["value"]
-		if !ok { // as in 1.25
-			null := json.RawMessage("null")
-			value, o["value"] = &null, &null
-		}
-		if path == "" {
-			if value == nil || len(*value) == 0 || bytes.TrimLeft(*value, " \t\r\n")[0] != '{' {
-				return fmt.Errorf("%s of the whole object needs a value that is an object", kind)
-			}
-			return nil
-		}
-		if kind == "replace" && !maybeIndex(path) {
-			word := json.RawMessage(`"add"`) // the same for objects, and a member that is missing is added
-			o["op"] = &word
-		}
-	case "test":
-		if o["value"] == nil {
-			value := json.RawMessage("null")
-			o["value"] = &value
-		}
+		return o, checkPointer("from", o.from)
 	}
-	return nil
-}
-
-// maybeIndex reports whether the last token of a pointer could mean an element
-// of an array. For such tokens replace must stay replace, since add inserts.
-func maybeIndex(pointer string) bool {
-	token := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	_, err := strconv.Atoi(token)
-	return err == nil || token == "-"
+	value := bytes.NewBufferString("")
+	if given := m["value"]; given == nil {
+		value.WriteString("null")
+	} else if err := json.Compact(value, given); err != nil {
+		return o, err
+	}
+	o.value = value.Bytes()
+	if o.path == "" && (o.op == "add" || o.op == "replace") && o.value[0] != '{' {
+		return o, fmt.Errorf("%s of the whole object needs a value that is an object", o.op)
+	}
+	return o, nil
 }
 
 // countChanges is the number of insertions, replacements and removals.
-func countChanges(operations jsonpatch.Patch) int {
+func countChanges(operations []operation) int {
 	n := 0
 	for _, o := range operations {
-		switch o.Kind() {
+		switch o.op {
 		case "test":
 		case "move":
 			n += 2
@@ -184,15 +234,16 @@ func countChanges(operations jsonpatch.Patch) int {
 	return n
 }
 
-// width is the size of the largest container in a value.
+// width is the size of the largest list in a value.
 func width(v document.Value) int {
-	widest := v.Len()
+	widest := 0
 	switch v.Kind() {
 	case document.Object:
 		for _, member := range v.Members() {
 			widest = max(widest, width(member))
 		}
 	case document.Array:
+		widest = v.Len()
 		for _, element := range v.Elements() {
 			widest = max(widest, width(element))
 		}

@@ -1,0 +1,211 @@
+package patch
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// node is a value that the operations of a JSON patch change. It stays text until an
+// operation looks into it.
+//
+// Invariant: either text is set, or the node is a list or an object. byName has the
+// members that are there; those that were removed have no value and stay in order.
+type node struct {
+	text   []byte // without space between its tokens
+	isList bool
+	list   []*node
+	order  []*member
+	byName map[string]*member
+}
+
+type member struct {
+	name  string
+	value *node
+}
+
+func newNode(text []byte) *node { return &node{text: text} }
+
+// open looks into the node. It reports whether there is something to look at.
+func (n *node) open() bool {
+	if n.text == nil {
+		return true
+	}
+	switch n.text[0] {
+	case '{':
+		n.byName = make(map[string]*member)
+		document.EachMember(n.text, func(name, value []byte) bool {
+			n.set(unescape(name), newNode(value))
+			return true
+		})
+	case '[':
+		n.isList = true
+		document.EachElement(n.text, func(value []byte) bool {
+			n.list = append(n.list, newNode(value))
+			return true
+		})
+	default:
+		return false
+	}
+	n.text = nil
+	return true
+}
+
+func unescape(name []byte) string {
+	if bytes.IndexByte(name, '\\') < 0 {
+		return string(name)
+	}
+	return document.Unquote(slices.Concat([]byte{'"'}, name, []byte{'"'}))
+}
+
+// set gives an object a member.
+func (n *node) set(name string, value *node) {
+	if m := n.byName[name]; m != nil {
+		m.value = value
+		return
+	}
+	m := &member{name, value}
+	n.byName[name] = m
+	n.order = append(n.order, m)
+}
+
+// unescapePointer turns ~1 and ~0 in a token of a JSON pointer into / and ~.
+var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+
+// find is the list or object that a JSON pointer leads into, and its last token; nil
+// when there is none.
+func (n *node) find(pointer string) (in *node, token string) {
+	in = n
+	for rest, more := pointer[1:], true; in != nil && in.open(); {
+		if token, rest, more = strings.Cut(rest, "/"); !more {
+			return in, unescapePointer.Replace(token)
+		}
+		in, _ = in.get(unescapePointer.Replace(token))
+	}
+	return nil, ""
+}
+
+// get is an element of a list, or a member of an object, nil for one that is missing.
+func (n *node) get(token string) (*node, error) {
+	if !n.isList {
+		if m := n.byName[token]; m != nil {
+			return m.value, nil
+		}
+		return nil, nil
+	}
+	i, err := index(token, len(n.list))
+	if err != nil {
+		return nil, err
+	}
+	return n.list[i], nil
+}
+
+// index is the place of an element in a list of so many, from the end for a negative
+// one.
+func index(token string, count int) (int, error) {
+	i, err := strconv.Atoi(token)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not an index of a list", token)
+	}
+	if i < -count || i >= count {
+		return 0, fmt.Errorf("the list has no index %d", i)
+	}
+	return (i + count) % count, nil
+}
+
+// add inserts an element into a list, or sets the member of an object.
+func (n *node) add(token string, value *node) error {
+	switch {
+	case !n.isList:
+		n.set(token, value)
+	case token == "-":
+		n.list = append(n.list, value)
+	default:
+		i, err := index(token, len(n.list)+1)
+		if err != nil {
+			return err
+		}
+		n.list = slices.Insert(n.list, i, value)
+	}
+	return nil
+}
+
+// replace sets an element of a list, which must be there, or the member of an object.
+func (n *node) replace(token string, value *node) error {
+	if !n.isList {
+		n.set(token, value)
+		return nil
+	}
+	i, err := index(token, len(n.list))
+	if err == nil {
+		n.list[i] = value
+	}
+	return err
+}
+
+// remove takes out an element or a member, which must be there.
+func (n *node) remove(token string) error {
+	if !n.isList {
+		m := n.byName[token]
+		if m == nil {
+			return fmt.Errorf("there is no %q", token)
+		}
+		m.value = nil
+		delete(n.byName, token)
+		return nil
+	}
+	i, err := index(token, len(n.list))
+	if err == nil {
+		n.list = slices.Delete(n.list, i, i+1)
+	}
+	return err
+}
+
+// appendTo appends the JSON of the node.
+func (n *node) appendTo(dst []byte) []byte {
+	switch {
+	case n.text != nil:
+		return append(dst, n.text...)
+	case n.isList:
+		dst = append(dst, '[')
+		for i, e := range n.list {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = e.appendTo(dst)
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, '{')
+	start := len(dst)
+	for _, m := range n.order {
+		if m.value != nil {
+			dst = m.value.appendTo(appendName(dst, start, m.name))
+		}
+	}
+	return append(dst, '}')
+}
+
+// equal reports whether two values are the same. Numbers are when they are spelled
+// the same.
+func (n *node) equal(o *node) bool {
+	switch {
+	case !n.open() || !o.open():
+		return n.text != nil && o.text != nil &&
+			(bytes.Equal(n.text, o.text) || n.text[0] == '"' && o.text[0] == '"' && document.Unquote(n.text) == document.Unquote(o.text))
+	case n.isList || o.isList:
+		return n.isList && o.isList && slices.EqualFunc(n.list, o.list, (*node).equal)
+	case len(n.byName) != len(o.byName):
+		return false
+	}
+	for name, m := range n.byName {
+		if other := o.byName[name]; other == nil || !m.value.equal(other.value) {
+			return false
+		}
+	}
+	return true
+}
