@@ -22,6 +22,8 @@ type bodyKind struct {
 	kind       string
 	// also says which other versions have the same kind; nil for none.
 	also func(apiVersion string) bool
+	// unsaid is set where it does not count which kind the body says it is.
+	unsaid bool
 }
 
 func kindOf(res *api.Resource) bodyKind {
@@ -134,9 +136,11 @@ func (s *Server) parse(text []byte, want bodyKind, old document.Value) (*documen
 		return nil, nil, want.refuse(err.Error())
 	}
 	root := doc.Root()
-	if err := want.check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
-		doc.Release()
-		return nil, nil, err
+	if !want.unsaid {
+		if err := want.check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
+			doc.Release()
+			return nil, nil, err
+		}
 	}
 	root.SetString("kind", want.kind)
 	root.SetString("apiVersion", want.apiVersion)

@@ -13,6 +13,7 @@ func TestPatchFieldValidation(t *testing.T) {
 	for _, c := range []struct{ name, media, body, want string }{
 		{"merge", "merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`},
 		{"strategic", "strategic-merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`},
+		{"strategic, of another kind", "strategic-merge-patch", `{"apiVersion":"v2","kind":"Pod"}`, ""},
 		{"JSON", "json-patch", `[{"op":"add","path":"/data/k","value":"3","foo":1},{"op":"add","path":"/nosuch","value":1}]`, `json patch unknown field "[0].foo"; unknown field "nosuch"`},
 		{"JSON twice", "json-patch", ` [ {"op":"add","path":"/data/k","value":"3","value":"4","foo":1,"op":"add"}]`, `json patch duplicate field "[0].value"; json patch unknown field "[0].foo"; json patch duplicate field "[0].op"`},
 		{"nothing", "merge-patch", `{"data":{"k":null}}`, ""},

@@ -49,6 +49,7 @@ func (s *Server) patch(r *request) error {
 	}
 	t := r.target
 	want := kindOf(t.resource)
+	want.unsaid = p.media == strategicPatch // whose object stays what it is, as in 1.25
 	p.check(want)
 	var doc *document.Document
 	defer func() {
@@ -67,7 +68,10 @@ func (s *Server) patch(r *request) error {
 		if doc, err = s.decodePatched(r, patched, old, p, want); err != nil {
 			return document.Value{}, err
 		}
-		return doc.Root(), matchPatched(doc.Root(), t)
+		if err := matchPatched(doc.Root(), t); err != nil {
+			return doc.Root(), err
+		}
+		return doc.Root(), checkConditional(t, doc.Root().Get("metadata"))
 	})
 	if err != nil {
 		return err

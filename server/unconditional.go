@@ -13,7 +13,7 @@ import (
 var conditional = []string{"apiservices", "csidrivers", "csinodes", "csistoragecapacities", "customresourcedefinitions", "leases",
 	"mutatingwebhookconfigurations", "poddisruptionbudgets", "runtimeclasses", "storageversions", "validatingwebhookconfigurations", "volumeattachments"}
 
-// checkConditional refuses a PUT of an object that exists without the version that
+// checkConditional refuses what replaces an object that exists without the version that
 // its resource demands.
 func checkConditional(t target, meta document.Value) error {
 	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !slices.Contains(conditional, t.resource.Plural) {

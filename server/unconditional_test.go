@@ -2,7 +2,8 @@ package server_test
 
 import "testing"
 
-// Of some resources only a known version is replaced; patches need none, and a PUT
+// Of some resources only a known version is replaced; patches need none, but may not
+// take it away, and a PUT
 // that creates has none.
 func TestReplacingWithoutAVersion(t *testing.T) {
 	h := startServer(t, nil)
@@ -12,6 +13,9 @@ func TestReplacingWithoutAVersion(t *testing.T) {
 		{"by PUT", "PUT", leases + "/l", "", `{"metadata":{"name":"l"},"spec":{"holderIdentity":"a"}}`, 201, ""},
 		{"again", "PUT", leases + "/l", "", `{"metadata":{"name":"l"},"spec":{"holderIdentity":"b"}}`, 422, `leases.coordination.k8s.io \"l\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update`},
 		{"zero", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"0"}}`, 422, `"field":"metadata.resourceVersion"`},
+		{"patched away", "PATCH", leases + "/l", "application/merge-patch+json", `{"metadata":{"resourceVersion":null}}`, 422, "must be specified"},
+		{"patched with another", "PATCH", leases + "/l", "application/json-patch+json", `[{"op":"replace","path":"/metadata","value":{"name":"l"}}]`, 422, "must be specified"},
+		{"patched", "PATCH", leases + "/l?dryRun=All", "application/merge-patch+json", `{"spec":{"leaseTransitions":1}}`, 200, ""},
 		{"dry run", "PUT", leases + "/l?dryRun=All", "", `{"metadata":{"name":"l"}}`, 422, "must be specified"},
 		{"stale", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"1"}}`, 409, "Conflict"},
 		{"patch", "PATCH", leases + "/l", mergePatch, `{"spec":{"holderIdentity":"c"}}`, 200, `"c"`},

@@ -89,7 +89,7 @@ func (l *list) split(patch document.Value) (set []sets, deleted map[string]bool,
 		case replaceWord:
 			replace = true
 			continue
-		case otherWord:
+		case mergeWord, otherWord:
 			return nil, nil, false, unknownDirective(v, &place{up: l.at, index: i})
 		}
 		key, err := l.needKey(v, "", i)

@@ -43,17 +43,16 @@ func (m *merger) mergeList(dst []byte, cur document.Value, c *change, r rule, at
 }
 
 // replaceList appends a list that does not merge: the patch's, or else the
-// current one, without what is to be deleted.
+// current one, without what is to be deleted. There are no directives in it: an
+// element with $patch is one with a field that its type does not know, which whoever
+// decodes it says, as in 1.25.
 func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem schema.Ref, at *place) ([]byte, error) {
 	from := c.value
 	if !from.Exists() {
 		from = cur
 	}
 	if c.remove.Len() == 0 {
-		if c.value.Exists() {
-			return m.appendWhole(dst, c.value, elem, at)
-		}
-		return cur.AppendJSON(dst), nil
+		return from.AppendJSON(dst), nil
 	}
 	l := list{merger: m, elem: elem, at: at}
 	for _, v := range from.Elements() {
@@ -61,27 +60,6 @@ func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem sch
 	}
 	l.drop(c.remove)
 	return l.write(dst)
-}
-
-// appendWhole appends a list of the patch that replaces one that does not merge.
-// There are no directives in it: an element with $patch is one with a field that
-// its type does not know, which whoever decodes it says, as in 1.25.
-func (m *merger) appendWhole(dst []byte, list document.Value, elem schema.Ref, up *place) ([]byte, error) {
-	dst = append(dst, '[')
-	for i, v := range list.Elements() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if v.Get(patchDirective).Exists() {
-			dst = v.AppendJSON(dst)
-			continue
-		}
-		var err error
-		if dst, _, err = m.appendValue(dst, v, elem, &place{up: up, index: i}); err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, ']'), nil
 }
 
 // holdsObjects reports whether a list is one of objects, by the elements of

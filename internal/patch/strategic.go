@@ -18,7 +18,7 @@ import (
 //	                                element: the list is replaced by the others
 //	$patch: delete                  in an object: it becomes empty; in an
 //	                                element: elements with its merge key go
-//	$patch: merge                   what happens anyway
+//	$patch: merge                   refused, unless there is nothing to merge with
 //	$retainKeys: [a, b]             members of the object other than these go
 //	$deleteFromPrimitiveList/x: []  values that go from a list of scalars
 //	$setElementOrder/x: []          the order of x after the merge
@@ -97,7 +97,7 @@ func (m *merger) mergeObject(dst []byte, cur, pat document.Value, typ schema.Ref
 		return m.appendNew(dst, p, typ, at)
 	case deleteWord:
 		return append(dst, "{}"...), nil
-	case otherWord:
+	case mergeWord, otherWord:
 		return nil, unknownDirective(pat, at)
 	}
 	dst = append(dst, '{')
@@ -155,7 +155,10 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 	switch kind := c.value.Kind(); {
 	case c.isList() || kind == document.Array && cur.Kind() == document.Array:
 		return m.mergeList(dst, cur, c, r, at)
-	case kind == document.Object && cur.Kind() == document.Object && r.strategy&schema.PatchReplace == 0:
+	case kind == document.Object && cur.Kind() == document.Object:
+		if r.strategy&schema.PatchReplace != 0 {
+			return c.value.AppendJSON(dst), nil // as it is, as in 1.25
+		}
 		return m.mergeObject(dst, cur, c.value, r.typ, at)
 	}
 	keep := true
@@ -243,5 +246,5 @@ func (m *merger) appendNewList(dst []byte, list document.Value, elem schema.Ref,
 
 // unknownDirective is the 400 of a $patch that is none of the known words.
 func unknownDirective(v document.Value, at *place) error {
-	return api.BadRequest("%s: $patch is %s, use replace, delete or merge", at, v.Get(patchDirective).AppendJSON(nil))
+	return api.BadRequest("%s: $patch is %s, use replace or delete", at, v.Get(patchDirective).AppendJSON(nil))
 }

@@ -26,8 +26,7 @@ func TestStrategic(t *testing.T) {
 		{"delete all with the key", `{"ports":[{"port":1,"protocol":"T"},{"port":2},{"port":1,"protocol":"U"}]}`, `{"ports":[{"$patch":"delete","port":1}]}`, `{"ports":[{"port":2}]}`},
 		{"replace the list", `{"items":[{"name":"a"},{"name":"b"}]}`, `{"items":[{"name":"o"},{"$patch":"replace"}]}`, `{"items":[{"name":"o"}]}`},
 		{"empty the list", `{"items":[{"name":"a"}]}`, `{"items":[{"$patch":"replace"}]}`, `{"items":[]}`},
-		{"merge said aloud", `{"items":[{"name":"a","value":"1"}],"labels":{"a":"1"}}`, `{"items":[{"$patch":"merge","name":"a","value":"2"},{"$patch":"merge","name":"b"}],"labels":{"$patch":"merge","b":"2"}}`,
-			`{"items":[{"name":"a","value":"2"},{"name":"b"}],"labels":{"a":"1","b":"2"}}`},
+		{"merge with nothing", `{}`, `{"items":[{"$patch":"merge","name":"b"}],"labels":{"$patch":"merge","b":"2"}}`, `{"items":[{"name":"b"}],"labels":{"b":"2"}}`},
 		{"order of objects", `{"items":[{"name":"only"}]}`, `{"$setElementOrder/items":[{"name":"z"},{"name":"only"}],"items":[{"name":"z"}]}`, `{"items":[{"name":"z"},{"name":"only"}]}`},
 		{"order alone", `{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`, `{"$setElementOrder/items":[{"name":"c"},{"name":"a"}]}`, `{"items":[{"name":"b"},{"name":"c"},{"name":"a"}]}`},
 		{"order, new after those that stay", `{"items":[{"name":"b"},{"name":"c"},{"name":"d"}]}`, `{"$setElementOrder/items":[{"name":"b"},{"name":"a"}],"items":[{"$patch":"delete","name":"b"},{"name":"a"}]}`, `{"items":[{"name":"c"},{"name":"d"},{"name":"a"}]}`},
@@ -49,7 +48,7 @@ func TestStrategic(t *testing.T) {
 		{"delete from what is not there", `{}`, `{"$deleteFromPrimitiveList/set":["a"]}`, `{}`},
 		{"delete from a list that does not merge", `{"plain":["a","b","a"]}`, `{"$deleteFromPrimitiveList/plain":["a"]}`, `{"plain":["b"]}`},
 		{"order of a set", `{"set":["a","b","c"]}`, `{"$setElementOrder/set":["c","b"]}`, `{"set":["a","c","b"]}`},
-		{"lists replace", `{"plain":["a"],"atomic":[{"name":"a"}]}`, `{"plain":["b","b"],"atomic":[{"name":"b","value":null}]}`, `{"plain":["b","b"],"atomic":[{"name":"b"}]}`},
+		{"lists replace", `{"plain":["a"],"atomic":[{"name":"a"}]}`, `{"plain":["b","b"],"atomic":[{"name":"b","value":null}]}`, `{"plain":["b","b"],"atomic":[{"name":"b","value":null}]}`},
 
 		{"lists that replace have no directives", `{"atomic":[{"name":"a"}]}`, `{"atomic":[{"$patch":"delete","name":"a"},{"name":"b"}]}`, `{"atomic":[{"$patch":"delete","name":"a"},{"name":"b"}]}`},
 
@@ -81,7 +80,7 @@ func TestStrategicErrors(t *testing.T) {
 	table := testTable()
 	current := `{"name":"a","labels":{"a":"1"},"item":{"name":"x","ports":[{"port":1}]},"items":[{"name":"a","ports":[{"port":1}]}],"set":["a"],"keyless":[{"name":"a"}],"count":1}`
 	for patch, text := range map[string]string{
-		`{"labels":{"$patch":"frob"}}`:                                     `labels: $patch is "frob", use replace, delete or merge`,
+		`{"labels":{"$patch":"frob"}}`:                                     `labels: $patch is "frob", use replace or delete`,
 		`{"$patch":5}`:                                                     `the patch: $patch is 5`,
 		`{"strategy":{"$patch":"frob"}}`:                                   `strategy: $patch is "frob"`,
 		`{"items":[{"name":"a"},{"$patch":"frob","name":"a"}]}`:            `items[1]: $patch is "frob"`,
@@ -92,6 +91,8 @@ func TestStrategicErrors(t *testing.T) {
 		`{"items":[{"name":"z"},{"name":"a","ports":[{}]}]}`:               `items[1].ports: element 0 must have the merge key "port"`,
 		`{"item":{"ports":[{"protocol":"x"}]}}`:                            `item.ports: element 0`,
 		`{"items":["a"]}`:                                                  `items: all elements`,
+		`{"items":[{"name":"a","$patch":"merge"}]}`:                        `items[0]: $patch is "merge", use replace or delete`,
+		`{"item":{"name":"a","$patch":"merge"}}`:                           `item: $patch is "merge", use replace or delete`,
 		`{"items":[null]}`:                                                 `items: all elements`,
 		`{"set":[["a"]]}`:                                                  `set: all elements`,
 		`{"set":[{"name":"a"}]}`:                                           `set: all elements`,
