@@ -49,6 +49,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 		return store.Entry{}, err
 	}
 	opts.dropRepeatedOwners(meta)
+	dropSystemFields(meta) // nobody owns them
 	if err := s.own(target{resource: res}, document.Value{}, obj, opts); err != nil {
 		return store.Entry{}, err
 	}
@@ -179,9 +180,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 // prepareCreate sets what the server owns on a new object.
 func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
-	for _, field := range systemFields {
-		meta.Remove(field)
-	}
+	dropSystemFields(meta)
 	meta.SetString("uid", newUID())
 	meta.SetString("creationTimestamp", s.now())
 	if res.HasGeneration {

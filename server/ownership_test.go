@@ -20,6 +20,7 @@ func TestOwnedFields(t *testing.T) {
 		{"count of templates", "/apis/apps/v1/namespaces/default/daemonsets", `"spec":{"selector":{"matchLabels":{"a":"b"}},` + strings.Replace(pods, "Never", "Always", 1) + `}`,
 			`"f:metadata":{"f:annotations":{".":{},"f:deprecated.daemonset.template.generation":{}}}`},
 		{"usual target", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", `"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"}}`, `"f:targetCPUUtilizationPercentage":{}`},
+		{"what the server sets", "/apis/storage.k8s.io/v1/csidrivers", `"metadata":{"name":"d","uid":"u","labels":{"a":"b"},"deletionTimestamp":"2020-01-01T00:00:00Z","deletionGracePeriodSeconds":5}`, `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}`},
 		{"status of a node", "/api/v1/nodes", `"metadata":{"name":"n","labels":{"a":"b"}},"status":{"phase":"Running"}`, `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,5 +111,9 @@ func TestOwnerOfReplicas(t *testing.T) {
 		{"create", "POST", path, "", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, ""},
 		{"scale", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"owner", "GET", path + "/a", "", "", 200, `{"manager":"m","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
+		{"scale to 0", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":0}}`, 200, ""},
 	})
+	if got := h.get(path + "/a"); strings.Contains(string(got.body), `"f:replicas"`) {
+		t.Errorf("0 replicas are owned: %s", got.body)
+	}
 }

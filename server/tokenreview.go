@@ -27,9 +27,7 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	defer doc.Release()
 	obj := doc.Root()
 	meta := obj.SetObject("metadata")
-	for _, field := range systemFields {
-		meta.Remove(field)
-	}
+	dropSystemFields(meta)
 	meta.SetNull("creationTimestamp")
 	if err := matchNamespace(res, meta, r.target.namespace); err != nil {
 		return err
@@ -47,6 +45,12 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 // systemFields are the members of metadata that no author of a new object says
 // anything in.
 var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
+
+func dropSystemFields(meta document.Value) {
+	for _, field := range systemFields {
+		meta.Remove(field)
+	}
+}
 
 // reviewToken is POST on tokenreviews: whose the token is that the body holds.
 func (s *Server) reviewToken(r *request) error {

@@ -88,6 +88,12 @@ func (k *Kind) update(live, obj document.Value, managers ledger, w Write) (ledge
 		return nil, err
 	}
 	mine := d.changed().Difference(never)
+	if w.Subresource == scale && isZero(obj, mine) { // a Scale says nothing of 0 replicas
+		if me := managers.find(k.updater(w)); me != nil {
+			me.own(me.owned().Difference(mine))
+		}
+		mine = Set{}
+	}
 	if !mine.Empty() {
 		me := managers.find(k.updater(w))
 		if me == nil {
@@ -102,6 +108,15 @@ func (k *Kind) update(live, obj document.Value, managers ledger, w Write) (ledge
 		}
 	}
 	return managers.withoutEmpty().limit(), nil
+}
+
+// isZero reports whether the number at the one path of a set is 0.
+func isZero(v document.Value, s Set) bool {
+	for ; len(s.nodes) == 1; s = s.nodes[0].below {
+		v = v.Get(s.nodes[0].step.Text)
+	}
+	n, ok := v.Int()
+	return ok && n == 0
 }
 
 // updater is the identity of the entry of a write that is no apply.
