@@ -113,7 +113,8 @@ func TestDecode(t *testing.T) {
 			[]string{`text:"x"`, `must:1`, `ready:true`, `port:"http"`, `mem:"1"`, `names:["a"]`}},
 		{"empty always list", `{"names":[]}`, nil},
 		{"nulls are nothing", `{"name":null,"text":null,"maybe":null,"must":null,"opt":null,"at":null,"since":null,"raw":null,"labels":null,"tags":null,"names":null,"inner":null,"body":null,"shape":null,"mode":null,"port":null,"mem":null}`, nil},
-		{"null spoils an earlier value", `{"name":"x","name":null}`, nil},
+		{"null after a value", `{"name":"x","name":null,"must":1,"must":null,"body":{"b":"y"},"body":null}`, []string{`name:"x"`, `must:1`, `body:{"b":"y","when":null}`}},
+		{"null spoils an earlier value", `{"maybe":"x","maybe":null,"labels":{"a":"b"},"labels":null,"tags":["x"],"tags":null}`, nil},
 
 		{"int32", `{"count":-2147483648,"must":2147483647}`, []string{`count:-2147483648`, `must:2147483647`}},
 		{"int64", `{"big":-9223372036854775808}`, []string{`big:-9223372036854775808`}},

@@ -95,6 +95,18 @@ func (p *parser) duplicate(m int32) {
 	}
 }
 
+// keepsValue reports whether null after a value of a field says nothing, as in 1.25:
+// so it is where a field has no way to hold no value.
+func keepsValue(f *schema.Field, kind schema.Kind) bool {
+	switch kind {
+	case schema.String, schema.Integer, schema.Boolean, schema.Number:
+		return f.Presence != schema.Explicit
+	case schema.Object:
+		return f.Presence == schema.Always
+	}
+	return false
+}
+
 // member reads the value of a field. Null is the same as no value, except that
 // it is the written form of some fields that are always written.
 func (p *parser) member(n int32, t *schema.Type, i int) error {
@@ -105,7 +117,9 @@ func (p *parser) member(n int32, t *schema.Type, i int) error {
 		for prev, c := int32(0), d.nodes[n].first; c != 0; prev, c = c, d.nodes[c].next {
 			if int(d.nodes[c].field) == i {
 				p.duplicate(c)
-				d.unlink(prev, c)
+				if !keepsValue(f, p.table.Types[f.Type].Kind) {
+					d.unlink(prev, c)
+				}
 				break
 			}
 		}
