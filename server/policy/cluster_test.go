@@ -155,9 +155,9 @@ func TestEvent(t *testing.T) {
 		{"elsewhere", "involvedObject: {kind: Pod, name: p, namespace: b}", "involvedObject.namespace: Invalid"},
 		{"nowhere", "involvedObject: {kind: Pod, name: p}", "involvedObject.namespace: Invalid"},
 		{"modern", modern + "involvedObject: {namespace: a}\nreportingComponent: c\nreportingInstance: i\naction: A\nreason: R", ""},
-		{"bare", modern + "involvedObject: {namespace: a}", "reportingComponent: Required; reportingComponent: Invalid; reportingInstance: Required; action: Required; reason: Required"},
+		{"bare", modern + "involvedObject: {namespace: a}", "reportingController: Required; reportingController: Invalid; reportingInstance: Required; action: Required; reason: Required"},
 		{"long", modern + "involvedObject: {namespace: a}\nreportingComponent: c d\nreportingInstance: i\nreason: R\naction: " + strings.Repeat("x", 129),
-			"reportingComponent: Invalid; action: Invalid"},
+			"reportingController: Invalid; action: Invalid"},
 	})
 	runCreate(t, in("default"), []createCase{{"of the cluster", "involvedObject: {kind: Node, name: n1}", ""}})
 	old := "involvedObject: {kind: Pod, name: p}\nfirstTimestamp: '2024-05-06T11:00:00Z'\nlastTimestamp: '2024-05-06T11:57:00Z'\ncount: 3\nmessage: ' text '\nsource: {component: c, host: h}\n"

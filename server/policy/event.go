@@ -32,7 +32,7 @@ func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
 	if !newStyle {
 		return c
 	}
-	c.reporter("reportingComponent", obj.Get("reportingComponent"))
+	c.reporter("reportingController", obj.Get("reportingComponent"))
 	for _, name := range [...]string{"reportingInstance", "action", "reason"} {
 		v := obj.Get(name)
 		if isEmpty(v) {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -21,6 +23,13 @@ func (Policy) DefaultLimitRangeItem(item document.Value) {
 	addMissing(item, "default", item.Get("max"))
 	addMissing(item, "defaultRequest", item.Get("default"))
 	addMissing(item, "defaultRequest", item.Get("min"))
+}
+
+// CreateLimitRange names a limit range that was sent without a name.
+func (Policy) CreateLimitRange(obj document.Value) {
+	if meta := obj.SetObject("metadata"); isEmpty(meta.Get("name")) {
+		meta.SetString("name", uuid.NewString())
+	}
 }
 
 // addMissing gives a map of an object the entries of another that it has not.

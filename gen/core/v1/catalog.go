@@ -79,7 +79,7 @@ func New(h Hooks) *api.GroupVersion {
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"limits"}, StorageVersion: "v1", Form: "0b1fce76b2ba7e4c", StorageVersionHash: "EBKMFVe6cwo=", NameFormat: "dns1123-subdomain",
 			Checks: &api.Checks{Metadata: 1, Changes: 0, Object: 1},
-			Hooks:  &api.Hooks{Validate: h.ValidateLimitRange},
+			Hooks:  &api.Hooks{Create: h.CreateLimitRange, Validate: h.ValidateLimitRange},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the limit range.", Path: ".metadata.name"},
 				{Name: "Created At", Type: "date", Description: "When the limit range was created.", Path: ".metadata.creationTimestamp"},

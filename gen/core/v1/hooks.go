@@ -109,6 +109,8 @@ type Hooks interface {
 	CellServicePorts(obj document.Value) any
 	// CellServiceSelector gives the column Selector of services.
 	CellServiceSelector(obj document.Value) any
+	// CreateLimitRange sets what the server owns on a new LimitRange.
+	CreateLimitRange(obj document.Value)
 	// CreateNamespace sets what the server owns on a new Namespace.
 	CreateNamespace(obj document.Value)
 	// CreatePersistentVolume sets what the server owns on a new PersistentVolume.
