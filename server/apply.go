@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -129,6 +130,9 @@ func (s *Server) applyScale(r *request) error {
 		return err
 	}
 	defer a.doc.Release()
+	if err := apply.CheckStated(a.doc.Root(), subKind(t).apiVersion); err != nil {
+		return err
+	}
 	main := t
 	main.sub = nil
 	a.opts.subresource = t.sub.Name

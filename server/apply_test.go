@@ -45,6 +45,8 @@ func TestApplyToSubresources(t *testing.T) {
 	h.run(t, []step{
 		{"create", "PATCH", path + "?fieldManager=m", applyMedia, head + "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}", 201, ""},
 		{"status", "PATCH", path + "/status?fieldManager=s", applyMedia, head + "status: {replicas: 3}", 200, `"subresource":"status"`},
+		{"scale of no version", "PATCH", path + "/scale?fieldManager=x", applyMedia, "kind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 400, "Incorrect version"},
+		{"scale of no kind", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nmetadata: {name: d}\nspec: {replicas: 5}", 400, "kind"},
 		{"scale is owned", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 409, "replicas"},
 		{"scale", "PATCH", path + "/scale?fieldManager=x&force=true", applyMedia, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 200, `"kind":"Scale"`},
 		{"read", "GET", path, "", "", 200, `"manager":"x","operation":"Apply","apiVersion":"apps/v1"`},

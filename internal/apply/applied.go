@@ -12,6 +12,18 @@ import (
 // apply came.
 const beforeFirstApply = "before-first-apply"
 
+// CheckStated refuses a configuration that is not of a version, or says no kind.
+// Other bodies need not say either, a configuration owns the fields of a version.
+func CheckStated(applied document.Value, apiVersion string) error {
+	if got := applied.Get("apiVersion").Text(); got != apiVersion {
+		return api.BadRequest("Incorrect version specified in apply patch. Specified patch version: %s, expected: %s", got, apiVersion)
+	}
+	if applied.Get("kind").Text() == "" {
+		return api.BadRequest("the configuration must say its kind")
+	}
+	return nil
+}
+
 // Apply merges an applied configuration into an object. It returns the JSON of
 // the merged object, with its managedFields and without defaults: the caller
 // decodes it like the result of a patch. live is the object, absent if there is
@@ -23,8 +35,8 @@ const beforeFirstApply = "before-first-apply"
 // owns, unless force is set; 400 and 422 for a configuration that cannot be
 // applied; or those of Versions.
 func (k *Kind) Apply(live, applied document.Value, w Write, force bool) ([]byte, error) {
-	if got := applied.Get("apiVersion").Text(); got != k.APIVersion {
-		return nil, api.BadRequest("Incorrect version specified in apply patch. Specified patch version: %s, expected: %s", got, k.APIVersion)
+	if err := CheckStated(applied, k.APIVersion); err != nil {
+		return nil, err
 	}
 	if list := applied.At("metadata", "managedFields"); list.Exists() && !list.IsNull() {
 		return nil, api.BadRequest("metadata.managedFields must be nil")

@@ -56,12 +56,13 @@ func TestConfigurationsThatCannotBeApplied(t *testing.T) {
 		code          int
 	}{
 		{`{"apiVersion":"v1"}`, "Incorrect version specified in apply patch. Specified patch version: v1, expected: apps/v1", 400},
-		{`{"apiVersion":"apps/v1","metadata":{"managedFields":[]}}`, "metadata.managedFields must be nil", 400},
-		{`{"apiVersion":"apps/v1","metadata":{"name":"d","namespace":"n"},"spec":{"template":{"spec":{"containers":[{"name":"c"},{"name":"c"}]}}}}`,
+		{`{"apiVersion":"apps/v1"}`, "the configuration must say its kind", 400},
+		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"managedFields":[]}}`, "metadata.managedFields must be nil", 400},
+		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"n"},"spec":{"template":{"spec":{"containers":[{"name":"c"},{"name":"c"}]}}}}`,
 			`failed to create typed patch object (n/d; apps/v1, Kind=Deployment): .spec.template.spec.containers: duplicate entries for key [name="c"]`, 422},
-		{`{"apiVersion":"apps/v1","metadata":{"name":"d","namespace":"n","finalizers":["a/b","a/b"]},"spec":{"template":{"spec":{"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":80,"protocol":"TCP"}]}]}}}}`,
+		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"n","finalizers":["a/b","a/b"]},"spec":{"template":{"spec":{"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":80,"protocol":"TCP"}]}]}}}}`,
 			"failed to create typed patch object (n/d; apps/v1, Kind=Deployment): errors:\n  .metadata.finalizers: duplicate entries for key [=\"a/b\"]\n  .spec.template.spec.containers[name=\"c\"].ports: duplicate entries for key [containerPort=80,protocol=\"TCP\"]", 422},
-		{`{"apiVersion":"apps/v1","metadata":{"name":"d","finalizers":[null]}}`,
+		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","finalizers":[null]}}`,
 			"failed to create typed patch object (/d; apps/v1, Kind=Deployment): .metadata.finalizers: element 0: associative list without keys has an element that is no scalar", 422},
 	} {
 		if e := refused(t, k, document.Value{}, c.text); e.Message != c.message || e.Code != c.code {
@@ -104,15 +105,15 @@ func TestEntriesOfOtherVersions(t *testing.T) {
 	entry := func(manager, version, field string) string {
 		return `{"manager":"` + manager + `","operation":"Apply","apiVersion":"` + version + `","fieldsType":"FieldsV1","fieldsV1":{"f:` + field + `":{"f:a":{},"f:b":{}}}}`
 	}
-	live := untyped(t, `{"apiVersion":"v2","items":{"a":1,"b":2,"c":3},"metadata":{"name":"x","managedFields":[`+
+	live := untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":1,"b":2,"c":3},"metadata":{"name":"x","managedFields":[`+
 		entry("gone", "v0", "data")+`,`+entry("m", "v1", "data")+`,`+entry("old", "v1", "data")+`]}}`)
 	w := Write{Manager: "m", Time: "2022-01-01T00:00:00Z"}
-	_, err := k.Apply(live, untyped(t, `{"apiVersion":"v2","items":{"a":7}}`), w, false)
+	_, err := k.Apply(live, untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":7}}`), w, false)
 	var e *api.Error
 	if !errors.As(err, &e) || len(e.Causes) != 1 || e.Causes[0].Field != ".data.a" {
 		t.Fatalf("the error is %v", err)
 	}
-	body, err := k.Apply(live, untyped(t, `{"apiVersion":"v2","items":{"a":7}}`), w, true)
+	body, err := k.Apply(live, untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":7}}`), w, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +127,8 @@ func TestEntriesOfOtherVersions(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	// What nobody else owns goes, though it was applied in another version.
-	live = untyped(t, `{"apiVersion":"v2","items":{"a":1,"b":2,"c":3},"metadata":{"name":"x","managedFields":[`+entry("m", "v1", "data")+`]}}`)
-	if body, err = k.Apply(live, untyped(t, `{"apiVersion":"v2","items":{"a":1}}`), w, false); err != nil {
+	live = untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":1,"b":2,"c":3},"metadata":{"name":"x","managedFields":[`+entry("m", "v1", "data")+`]}}`)
+	if body, err = k.Apply(live, untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":1}}`), w, false); err != nil {
 		t.Fatal(err)
 	}
 	if items := untyped(t, string(body)).Get("items"); !equal(items, untyped(t, `{"a":1,"c":3}`)) {
