@@ -177,7 +177,7 @@ func (l *list) appendItem(dst []byte, it *item, at *place) (_ []byte, err error)
 	case it.cur.Exists():
 		dst, err = l.mergeObject(dst, it.cur, it.first, l.elem, at)
 	default:
-		dst, _, err = l.appendValue(dst, it.first, l.elem, at)
+		dst, _, err = l.appendValue(dst, it.first, rule{typ: l.elem}, at)
 	}
 	for _, v := range it.more {
 		if err != nil {

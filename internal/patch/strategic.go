@@ -162,7 +162,7 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 		return m.mergeObject(dst, cur, c.value, r.typ, at)
 	}
 	keep := true
-	if dst, keep, err = m.appendValue(dst, c.value, r.typ, at); err != nil {
+	if dst, keep, err = m.appendValue(dst, c.value, r, at); err != nil {
 		return nil, err
 	}
 	if !keep {
@@ -173,8 +173,8 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 
 // appendValue appends a value of the patch that meets nothing to merge with:
 // without nulls, and with its directives followed. keep is false when they
-// say that there is no value.
-func (m *merger) appendValue(dst []byte, v document.Value, typ schema.Ref, at *place) (_ []byte, keep bool, err error) {
+// say that there is no value. A list that does not merge has no directives.
+func (m *merger) appendValue(dst []byte, v document.Value, r rule, at *place) (_ []byte, keep bool, err error) {
 	switch v.Kind() {
 	case document.Object:
 		p, err := changesOf(v, at)
@@ -186,15 +186,18 @@ func (m *merger) appendValue(dst []byte, v document.Value, typ schema.Ref, at *p
 			return dst, false, nil
 		case otherWord:
 			// In a map $patch may be just a key, which validation judges.
-			if typ != schema.None && m.table.Types[typ].Kind == schema.Object {
+			if r.typ != schema.None && m.table.Types[r.typ].Kind == schema.Object {
 				return nil, false, unknownDirective(v, at)
 			}
 			p.add(patchDirective).value = v.Get(patchDirective)
 		}
-		dst, err = m.appendNew(dst, p, typ, at)
+		dst, err = m.appendNew(dst, p, r.typ, at)
 		return dst, true, err
 	case document.Array:
-		dst, err = m.appendNewList(dst, v, m.element(typ), at)
+		if r.strategy&schema.PatchMerge == 0 {
+			break
+		}
+		dst, err = m.appendNewList(dst, v, m.element(r.typ), at)
 		return dst, true, err
 	}
 	return v.AppendJSON(dst), true, nil
@@ -211,7 +214,7 @@ func (m *merger) appendNew(dst []byte, p *changes, typ schema.Ref, up *place) ([
 		}
 		before, keep := len(dst), true
 		var err error
-		dst, keep, err = m.appendValue(appendName(dst, start, c.name), c.value, m.field(typ, c.name).typ, &place{up: up, name: c.name})
+		dst, keep, err = m.appendValue(appendName(dst, start, c.name), c.value, m.field(typ, c.name), &place{up: up, name: c.name})
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +240,7 @@ func (m *merger) appendNewList(dst []byte, list document.Value, elem schema.Ref,
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, _, err = m.appendValue(dst, v, elem, at); err != nil {
+		if dst, _, err = m.appendValue(dst, v, rule{typ: elem}, at); err != nil {
 			return nil, err
 		}
 	}

@@ -50,6 +50,7 @@ func TestStrategic(t *testing.T) {
 		{"order of a set", `{"set":["a","b","c"]}`, `{"$setElementOrder/set":["c","b"]}`, `{"set":["a","c","b"]}`},
 		{"lists replace", `{"plain":["a"],"atomic":[{"name":"a"}]}`, `{"plain":["b","b"],"atomic":[{"name":"b","value":null}]}`, `{"plain":["b","b"],"atomic":[{"name":"b","value":null}]}`},
 
+		{"nor new ones", `{}`, `{"atomic":[{"$patch":"bogus","name":"a"}]}`, `{"atomic":[{"$patch":"bogus","name":"a"}]}`},
 		{"lists that replace have no directives", `{"atomic":[{"name":"a"}]}`, `{"atomic":[{"$patch":"delete","name":"a"},{"name":"b"}]}`, `{"atomic":[{"$patch":"delete","name":"a"},{"name":"b"}]}`},
 
 		{"replace an object", `{"labels":{"a":"1"},"item":{"name":"a","value":"b"}}`, `{"labels":{"$patch":"replace","b":"2"},"item":{"$patch":"replace"}}`, `{"labels":{"b":"2"},"item":{}}`},
