@@ -17,6 +17,7 @@ type owner struct {
 	kind   apply.Kind
 	main   apply.Set            // what the endpoint of the object does not write
 	status map[string]apply.Set // what those that write the status do not, by subresource
+	tokens *apply.Kind          // the requests for tokens of an account; nil for other kinds
 }
 
 type owners map[*api.Resource]*owner
@@ -32,6 +33,10 @@ func newOwners(groups []*api.GroupVersion) owners {
 			res := &gv.Resources[i]
 			o := &owner{kind: apply.Kind{Table: tables[gv.Table], Type: res.Type, APIVersion: gv.APIVersion(), Name: res.Kind}}
 			o.resets(res.Storage())
+			if sub := res.Subresource(tokenSubresource); sub != nil {
+				version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
+				o.tokens = &apply.Kind{Table: apply.Merging(sub.Table), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+			}
 			all[res] = o
 		}
 	}

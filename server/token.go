@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -39,6 +40,10 @@ func (s *Server) requestToken(r *request) error {
 	if err := matchNamespace(t.resource, meta, t.namespace); err != nil {
 		return err
 	}
+	dropSystemFields(meta)
+	if err := s.ownToken(t, obj, opts); err != nil {
+		return err
+	}
 	meta.SetString("name", t.name)
 	meta.SetString("creationTimestamp", s.now())
 
@@ -67,6 +72,17 @@ func (s *Server) requestToken(r *request) error {
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", token.To.UTC().Format(time.RFC3339))
 	return s.respondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+}
+
+// tokenSubresource is the name of the subresource that requests for tokens go to.
+const tokenSubresource = "token"
+
+// ownToken records in a request for a token who wrote what of it: the answer says so.
+func (s *Server) ownToken(t target, obj document.Value, opts writeOptions) error {
+	o := s.owners[t.resource]
+	w := o.write(s, t, opts)
+	w.Reset = apply.Set{}
+	return o.tokens.Update(document.Value{}, obj, w)
 }
 
 // checkTokenRequest finds what is wrong with a request by itself.

@@ -24,6 +24,7 @@ func TestTokenRequest(t *testing.T) {
 		{"bound to a config map", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"ConfigMap","name":"p"}}}`, 400, "cannot bind"},
 		{"secret", "POST", "/api/v1/namespaces/default/secrets", "", `{"metadata":{"name":"s"}}`, 201, ""},
 		{"other secret", "POST", path, "", `{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s","uid":"x"}}}`, 409, `"kind":"Secret"`},
+		{"owner", "POST", path + "?fieldManager=m", "", `{"metadata":{"uid":"x","managedFields":[]},"spec":{}}`, 201, `"fieldsV1":{"f:spec":{"f:expirationSeconds":{}}},"subresource":"token"}]`},
 		{"read", "GET", path, "", "", 405, ""},
 	})
 	got := h.post(path, `{"spec":{"audiences":["vault"],"expirationSeconds":600,"boundObjectRef":{"apiVersion":"v1","kind":"Secret","name":"s"}}}`)

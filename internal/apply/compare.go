@@ -152,6 +152,9 @@ func (g grammar) compareFields(t *schema.Type, l, r document.Value, zero bool, c
 			continue
 		}
 		f := &t.Fields[i]
+		if zero && f.Null && right[i].IsNull() {
+			continue // the empty object has that too
+		}
 		var child change
 		g.compareValues(f.Type, left[i], right[i], zero && f.Presence == schema.Always, &child)
 		c.add(Step{StepField, f.Name}, &child)

@@ -130,6 +130,9 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 	everything := reset.Empty() && without.Empty()
 	for i := from; i < len(g.sent); i++ {
 		f := g.sent[i].field
+		if weak && !g.applied && f.Null && g.sent[i].value.IsNull() {
+			continue // the empty object has that too
+		}
 		if everything && (g.applied || !weak || f.Presence != schema.Always) && g.isScalar(f.Type) {
 			dst = append(append(append(separate(dst), `"f:`...), f.Name...), `":{}`...)
 			continue
