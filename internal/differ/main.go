@@ -150,7 +150,7 @@ func cmdRun(ctx context.Context, args []string) (bool, error) {
 	shrinkLimit := fs.Duration("shrink-limit", 5*time.Minute, "limit for making all examples smaller")
 	most := fs.Int("top", 60, "lines of the table")
 	show := fs.Int("show", 0, "print this many examples in full")
-	record := fs.String("record", "", "file for the scenarios and what the reference answered, for differ recorded")
+	record := fs.String("record", "", "file for the scenarios in which nothing unaccepted differs, with what the reference answered, for differ recorded")
 	if err := fs.Parse(args); err != nil {
 		return false, err
 	}
@@ -193,8 +193,9 @@ func cmdRun(ctx context.Context, args []string) (bool, error) {
 			col.Fail(sc.Name, err)
 			return
 		}
-		col.Add(sc, out)
-		rec.Add(sc, out)
+		if meant := col.Add(sc, out); meant {
+			rec.Add(sc, out)
+		}
 		if (i+1)%200 == 0 {
 			note("%d of %d scenarios", i+1, *n)
 		}

@@ -41,8 +41,9 @@ func NewCollection(accepted *Accepted) *Collection {
 	return &Collection{buckets: map[string]*Bucket{}, Refused: map[string]int{}, accepted: accepted}
 }
 
-// Add counts a scenario's differences and keeps it as an example where it is smaller than the one there was.
-func (c *Collection) Add(sc *scenario.Scenario, out *exec.Outcome) {
+// Add counts a scenario's differences and keeps it as an example where it is smaller than the one there was. It
+// reports whether all of them are meant.
+func (c *Collection) Add(sc *scenario.Scenario, out *exec.Outcome) (meant bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Scenarios++
@@ -57,8 +58,10 @@ func (c *Collection) Add(sc *scenario.Scenario, out *exec.Outcome) {
 		}
 	}
 	seen := map[string]bool{}
+	meant = true
 	for _, d := range out.Diffs {
 		reason := c.accepted.Reason(d, sc.Steps[d.Step])
+		meant = meant && reason != ""
 		key := d.Signature + reason
 		b := c.buckets[key]
 		if b == nil {
@@ -76,6 +79,7 @@ func (c *Collection) Add(sc *scenario.Scenario, out *exec.Outcome) {
 			b.Example, b.Diff = ex, d
 		}
 	}
+	return meant
 }
 
 // Fail notes a scenario that could not be run.
