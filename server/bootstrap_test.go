@@ -40,7 +40,10 @@ func TestWhatEveryClusterHas(t *testing.T) {
 		for _, hook := range []string{"start-kube-apiserver-admission-initializer", "generic-apiserver-start-informers", "start-apiextensions-informers",
 			"start-apiextensions-controllers", "crd-informer-synced", "bootstrap-controller", "rbac/bootstrap-roles",
 			"scheduling/bootstrap-system-priority-classes", "start-cluster-authentication-info-controller", "start-kube-aggregator-informers",
-			"apiservice-registration-controller", "apiservice-status-available-controller", "kube-apiserver-autoregistration", "apiservice-openapi-controller"} {
+			"apiservice-registration-controller", "apiservice-status-available-controller", "kube-apiserver-autoregistration", "apiservice-openapi-controller",
+			// Names of later releases.
+			"start-apiserver-admission-initializer", "start-system-namespaces-controller", "start-service-ip-repair-controllers",
+			"storage-readiness", "apiservice-status-local-available-controller", "apiservice-status-remote-available-controller"} {
 			all = append(all, "poststarthook/"+hook)
 		}
 		told := string(h.get("/" + endpoint + "?verbose=1").body)

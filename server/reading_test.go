@@ -163,3 +163,16 @@ func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 		t.Errorf("a patch of no kind: %d with the warnings %q", r.code, r.header["Warning"])
 	}
 }
+
+// An event is chosen by its source, which newer clients call the reporting component.
+func TestSourceOfEvents(t *testing.T) {
+	h := startServer(t, nil)
+	const events = "/api/v1/namespaces/default/events"
+	h.create(events, `{"metadata":{"name":"old"},"involvedObject":{"namespace":"default"},"source":{"component":"watcher"},"reportingComponent":"other"}`)
+	h.create(events, `{"metadata":{"name":"new"},"involvedObject":{"namespace":"default"},"reportingComponent":"watcher"}`)
+	for source, want := range map[string]string{"watcher": "default/new default/old", "other": ""} {
+		if got := h.get(events + "?fieldSelector=source%3D" + source).names(t); got != want {
+			t.Errorf("events of %s: %q, want %q", source, got, want)
+		}
+	}
+}

@@ -34,16 +34,21 @@ type hook struct {
 	step *startupStep // nil for what is done before the port is open
 }
 
-// hooks lists the steps in the order of 1.25.
+// hooks lists the steps in the order of 1.25, with the names that later releases gave
+// to some of them beside those, since clients ask for either.
 func (p *startup) hooks() []hook {
 	return []hook{
+		{"poststarthook/start-apiserver-admission-initializer", nil},
 		{"poststarthook/start-kube-apiserver-admission-initializer", nil},
 		{"poststarthook/generic-apiserver-start-informers", nil},
 		{"poststarthook/priority-and-fairness-config-consumer", p.flows},
 		{"poststarthook/start-apiextensions-informers", p.definitions},
 		{"poststarthook/start-apiextensions-controllers", p.definitions},
 		{"poststarthook/crd-informer-synced", p.definitions},
+		{"poststarthook/storage-readiness", nil},
+		{"poststarthook/start-system-namespaces-controller", nil},
 		{"poststarthook/bootstrap-controller", p.service},
+		{"poststarthook/start-service-ip-repair-controllers", nil},
 		{"poststarthook/rbac/bootstrap-roles", p.objects},
 		{"poststarthook/scheduling/bootstrap-system-priority-classes", p.objects},
 		{"poststarthook/priority-and-fairness-config-producer", p.objects},
@@ -51,6 +56,8 @@ func (p *startup) hooks() []hook {
 		{"poststarthook/start-kube-aggregator-informers", p.apis},
 		{"poststarthook/apiservice-registration-controller", p.apis},
 		{"poststarthook/apiservice-status-available-controller", p.apis},
+		{"poststarthook/apiservice-status-local-available-controller", p.apis},
+		{"poststarthook/apiservice-status-remote-available-controller", p.apis},
 		{"poststarthook/kube-apiserver-autoregistration", p.apis},
 		{"autoregister-completion", p.apis},
 		{"poststarthook/apiservice-openapi-controller", nil},

@@ -114,6 +114,7 @@ type catalogColumn struct {
 type catalogField struct {
 	model.Selectable
 	Parts string // []string{"spec", "nodeName"} as Go, or nil
+	Other string // the same of Else
 }
 
 type catalogSubresource struct {
@@ -178,7 +179,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 			r.Columns = append(r.Columns, column)
 		}
 		for _, f := range res.Selectable {
-			r.Fields = append(r.Fields, catalogField{f, pathLiteral(f.Path)})
+			r.Fields = append(r.Fields, catalogField{f, pathLiteral(f.Path), pathLiteral(f.Else)})
 		}
 		for _, sub := range res.Subresources {
 			r.Subresources = append(r.Subresources, newCatalogSubresource(gv, sub))

@@ -126,8 +126,10 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		if f.Path == "" || res.StoredAs != nil {
 			continue
 		}
-		if why := unreachable(t, root, f.Path, shown); why != "" {
-			d.fail(f.Pos, "mend the path", "the selectable field %s is at %s: %s", f.Name, f.Path, why)
+		for _, path := range []string{f.Path, f.Else} {
+			if why := unreachable(t, root, path, shown); path != "" && why != "" {
+				d.fail(f.Pos, "mend the path", "the selectable field %s is at %s: %s", f.Name, path, why)
+			}
 		}
 	}
 	d.checkKept(t, root, res)

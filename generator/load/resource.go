@@ -173,7 +173,7 @@ func (d *documents) selectable(n node, res *model.Resource) {
 	for _, item := range d.items(n) {
 		f := model.Selectable{Pos: item.pos()}
 		d.object(item, "a selectable field", map[string]func(node){
-			"name": d.text(&f.Name), "path": d.text(&f.Path), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
+			"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
 		})
 		d.checkSelectable(f, res)
 		res.Selectable = append(res.Selectable, f)
@@ -205,7 +205,7 @@ func (d *documents) checkSelectable(f model.Selectable, res *model.Resource) {
 		d.fail(f.Pos, "add name", "a selectable field of %s has no name", res.Plural)
 	case f.Name == "metadata.name" || f.Name == "metadata.namespace":
 		d.fail(f.Pos, "remove it", "%s is selectable everywhere", f.Name)
-	case given != 1:
+	case given != 1 || f.Else != "" && f.Path == "":
 		d.fail(f.Pos, "write path, aliasOf or never", "the selectable field %s needs one way to its value", f.Name)
 	case slices.ContainsFunc(res.Selectable, func(o model.Selectable) bool { return o.Name == f.Name }):
 		d.fail(f.Pos, "remove one of them", "%s has two selectable fields %s", res.Plural, f.Name)

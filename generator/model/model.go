@@ -96,9 +96,9 @@ type Column struct {
 
 // Selectable is a field that a fieldSelector may name.
 type Selectable struct {
-	Pos                          schema.Position
-	Name, Path, Default, AliasOf string
-	Never                        bool
+	Pos                                schema.Position
+	Name, Path, Else, Default, AliasOf string
+	Never                              bool
 }
 
 // Subresource is an endpoint below one object. Type is the body's, the

@@ -152,6 +152,7 @@ type CellFunc func(obj document.Value) any
 type Selectable struct {
 	Name    string   // "spec.nodeName"
 	Path    []string // where the value is; nil for metadata.name and metadata.namespace, which the key holds
+	Else    []string // where the value is when there is none at Path, or an empty one
 	Default string   // the value when the field is absent
 	AliasOf string   // another Name whose value it stands for
 	Never   bool     // accepted, but never equal to anything

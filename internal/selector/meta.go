@@ -53,7 +53,13 @@ func AppendMeta(dst []byte, obj document.Value, fields []api.Selectable) []byte 
 	count := 0
 	slots(fields, func(int, *api.Selectable) { count++ })
 	dst = binary.AppendUvarint(dst, uint64(count))
-	slots(fields, func(_ int, f *api.Selectable) { dst = appendField(dst, obj.At(f.Path...), f.Default) })
+	slots(fields, func(_ int, f *api.Selectable) {
+		value := obj.At(f.Path...)
+		if f.Else != nil && value.Text() == "" {
+			value = obj.At(f.Else...)
+		}
+		dst = appendField(dst, value, f.Default)
+	})
 	return dst
 }
 

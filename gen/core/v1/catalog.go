@@ -71,7 +71,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "involvedObject.uid", Path: []string{"involvedObject", "uid"}},
 				{Name: "reason", Path: []string{"reason"}},
 				{Name: "reportingComponent", Path: []string{"reportingComponent"}},
-				{Name: "source", Path: []string{"source", "component"}},
+				{Name: "source", Path: []string{"source", "component"}, Else: []string{"reportingComponent"}},
 				{Name: "type", Path: []string{"type"}},
 			},
 		},
