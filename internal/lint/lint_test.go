@@ -2,8 +2,6 @@
 package lint
 
 import (
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,34 +9,8 @@ import (
 	"testing"
 )
 
-const module = "github.com/capstan-dev/capstan/"
-
-// forbidden says which imports may not cross a border: a package below the
-// first path may not import one below any of the others. Imports point one
-// way: api, document and schema in the centre, the other internal packages
-// around them, gen beside those, server on top.
-var forbidden = []struct {
-	from string
-	to   []string
-	why  string
-}{
-	{"internal/", []string{"server"}, "the server is wired from the outside"},
-	{"gen/", []string{"server", "generator"}, "generated code calls hand-written code through interfaces"},
-	{"internal/store", []string{"gen", "internal/api", "internal/document", "internal/schema"}, "the store knows bytes, not kinds"},
-	{"internal/watch", []string{"gen", "internal/api", "internal/document", "internal/schema"}, "watches carry bytes, not kinds"},
-	{"internal/index", []string{"gen", "internal/api", "internal/document", "internal/schema", "internal/selector", "internal/watch"}, "the index knows headers, not what is in them"},
-	{"internal/schema", []string{"gen", "internal/api", "internal/document", "internal/store", "internal/codec"}, "tables are the centre"},
-	{"internal/document", []string{"gen", "internal/api", "internal/store", "internal/codec"}, "documents need tables only"},
-	{"internal/api", []string{"gen", "internal/store", "internal/codec", "internal/watch", "internal/authn", "internal/authz"}, "the domain centre imports no adapter"},
-	{"client", []string{"internal/", "server", "gen"}, "a client is usable on its own"},
-	{"value", []string{"internal/", "server", "gen"}, "value types are usable on their own"},
-}
-
-// exceptions are imports that a rule forbids and that have a reason.
-var exceptions = map[string]string{
-	"internal/e2e": "tests of the whole may see all of it",
-}
-
+// goFiles visits the Go files of the repository, with their paths in it, tests and
+// modules of their own included.
 func goFiles(t *testing.T, visit func(path string)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -66,39 +38,6 @@ func goFiles(t *testing.T, visit func(path string)) {
 func below(pkg, dir string) bool {
 	dir = strings.TrimSuffix(dir, "/")
 	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
-}
-
-func TestImportsPointOneWay(t *testing.T) {
-	goFiles(t, func(path string) {
-		if strings.HasSuffix(path, "_test.go") {
-			return // tests may look around
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", path), nil, parser.ImportsOnly)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		pkg := filepath.ToSlash(filepath.Dir(path))
-		for dir := range exceptions {
-			if below(pkg, dir) {
-				return
-			}
-		}
-		for _, imp := range file.Imports {
-			name := strings.Trim(imp.Path.Value, `"`)
-			if !strings.HasPrefix(name, module) {
-				continue
-			}
-			name = strings.TrimPrefix(name, module)
-			for _, rule := range forbidden {
-				for _, to := range rule.to {
-					if below(pkg, rule.from) && below(name, to) {
-						t.Errorf("%s imports %s: %s", path, name, rule.why)
-					}
-				}
-			}
-		}
-	})
 }
 
 // handwritten reports whether people maintain a file.
