@@ -135,7 +135,8 @@ func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
 	if len(managers) == 0 && live.Exists() {
 		before := w
 		before.Manager = beforeFirstApply
-		if managers, err = k.update(document.Value{}, live, nil, before); err != nil {
+		d := k.grammar().compare(k.Type, document.Value{}, live).without(w.Reset)
+		if managers, err = k.update(document.Value{}, live, nil, d, before); err != nil {
 			return nil, err
 		}
 	}

@@ -17,10 +17,12 @@ const (
 type change struct {
 	self  [kinds]bool
 	below [kinds][]node
+	vague bool // see difference
 }
 
 // add puts the change of a child into that of its parent.
 func (c *change) add(step Step, child *change) {
+	c.vague = c.vague || child.vague
 	for i := range kinds {
 		if child.self[i] || len(child.below[i]) > 0 {
 			c.below[i] = append(c.below[i], node{step, child.self[i], sortNodes(child.below[i])})
@@ -28,15 +30,19 @@ func (c *change) add(step Step, child *change) {
 	}
 }
 
-// difference is what a write changed.
-type difference struct{ added, modified, removed Set }
+// difference is what a write changed. A vague one has a list whose elements cannot
+// be told apart: of two the keys are the same, or one lacks a key.
+type difference struct {
+	added, modified, removed Set
+	vague                    bool
+}
 
 // changed is what the writer set.
 func (d difference) changed() Set { return d.modified.Union(d.added) }
 
 // without leaves out what a write through this endpoint does not change.
 func (d difference) without(reset Set) difference {
-	return difference{d.added.Without(reset), d.modified.Without(reset), d.removed.Without(reset)}
+	return difference{d.added.Without(reset), d.modified.Without(reset), d.removed.Without(reset), d.vague}
 }
 
 // compare finds what makes r of l. An absent l stands for a new object: one that
@@ -44,7 +50,7 @@ func (d difference) without(reset Set) difference {
 func (g grammar) compare(typ schema.Ref, l, r document.Value) difference {
 	var c change
 	g.compareValues(typ, l, r, !l.Exists(), &c)
-	return difference{sortNodes(c.below[added]), sortNodes(c.below[modified]), sortNodes(c.below[removed])}
+	return difference{sortNodes(c.below[added]), sortNodes(c.below[modified]), sortNodes(c.below[removed]), c.vague}
 }
 
 // compareValues compares two values of which one may be absent. With zero, l is
@@ -166,6 +172,7 @@ func (g grammar) compareItems(typ schema.Ref, l, r document.Value, c *change) {
 	elem := g.elem(typ)
 	var spaceL, spaceR [few]int
 	pair := func(step Step, ls, rs []int) {
+		c.vague = c.vague || len(ls) > 1 || len(rs) > 1 || left.keyless(ls) || right.keyless(rs)
 		var child change
 		switch {
 		case len(ls) <= 1 && len(rs) <= 1:
@@ -201,6 +208,11 @@ func (x *index) first(places []int) document.Value {
 		return document.Value{}
 	}
 	return x.items[places[0]].value
+}
+
+// keyless reports whether an element lacks a key.
+func (x *index) keyless(places []int) bool {
+	return len(places) > 0 && x.items[places[0]].keyless
 }
 
 func equalItems(l, r *index, ls, rs []int) bool {

@@ -7,8 +7,9 @@ import (
 
 // item is an element of a keyed list.
 type item struct {
-	step  Step
-	value document.Value
+	step    Step
+	value   document.Value
+	keyless bool // a key is missing and has no default
 }
 
 // items gives the elements of a keyed list with their steps; none for null.
@@ -26,12 +27,13 @@ func (g grammar) items(typ schema.Ref, v document.Value) []item {
 	text := make([]byte, 0, 32*v.Len())
 	at := make([]int, 0, v.Len())
 	for _, value := range v.Elements() {
+		it := item{step: Step{Kind: kind}, value: value}
 		if kind == StepValue {
 			text = appendStepValue(text, value)
 		} else {
-			text = g.appendItemKeys(text, t, keys, value)
+			text, it.keyless = g.appendItemKeys(text, t, keys, value)
 		}
-		out = append(out, item{Step{Kind: kind}, value})
+		out = append(out, it)
 		at = append(at, len(text))
 	}
 	all, start := string(text), 0 // one string for the texts of all steps
@@ -42,9 +44,9 @@ func (g grammar) items(typ schema.Ref, v document.Value) []item {
 	return out
 }
 
-// appendItemKeys writes the keys of an element, in order. A key that was not
-// sent has its default.
-func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) []byte {
+// appendItemKeys writes the keys of an element, in order, and reports whether one
+// is missing. A key that was not sent has its default.
+func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) (_ []byte, keyless bool) {
 	elem := g.typeOf(t.Elem)
 	dst = append(dst, '{')
 	first := true
@@ -56,6 +58,7 @@ func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v doc
 			}
 		}
 		if !value.Exists() && def == "" {
+			keyless = true
 			continue
 		}
 		if !first {
@@ -69,7 +72,7 @@ func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v doc
 			dst = append(dst, def...)
 		}
 	}
-	return append(dst, '}')
+	return append(dst, '}'), keyless
 }
 
 // few is the length up to which lists and objects are searched one by one.

@@ -130,17 +130,15 @@ func (r *reference) strip(manager string) {
 	}
 }
 
-func (r *reference) update(live, obj any, w Write, track bool) error {
+func (r *reference) update(live, obj any, w Write, track bool, opts ...typed.ValidationOptions) error {
 	if len(r.managers) == 0 && !track {
 		return nil
 	}
-	l, err := r.typed(live, typed.AllowDuplicates)
-	if err != nil {
-		return fmt.Errorf("live: %w", err)
-	}
-	o, err := r.typed(obj, typed.AllowDuplicates)
-	if err != nil {
-		return fmt.Errorf("new: %w", err)
+	l, err1 := r.typed(live, opts...)
+	o, err2 := r.typed(obj, opts...)
+	if err1 != nil || err2 != nil {
+		r.managers = fieldpath.ManagedFields{} // nobody can say who owns what of it
+		return nil
 	}
 	const self = "current-operation"
 	_, managers, err := r.updater(w).Update(l, o, fieldpath.APIVersion(r.kind.APIVersion), r.managers, self)
@@ -168,7 +166,7 @@ func (r *reference) apply(live, zero, config any, w Write, force bool) (any, []s
 	if len(r.managers) == 0 && live != nil {
 		before := w
 		before.Manager = beforeFirstApply
-		if err := r.update(zero, live, before, true); err != nil {
+		if err := r.update(zero, live, before, true, typed.AllowDuplicates); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -31,7 +31,12 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 		}
 		return nil // ownership of an object without entries is not tracked until somebody applies
 	}
-	managers, err := k.update(live, obj, managers, w)
+	d := k.grammar().compare(k.Type, live, obj)
+	if d.vague {
+		meta.Remove("managedFields") // as in 1.25, nobody can say who owns what of it
+		return nil
+	}
+	managers, err := k.update(live, obj, managers, d.without(w.Reset), w)
 	if err != nil {
 		return err
 	}
@@ -54,7 +59,7 @@ func (k *Kind) create(obj, meta document.Value, w Write) {
 	owned := len(text) - start
 	text = append(e.appendTail(text), ']')
 	g.out = text
-	if owned <= len("{}") || meta.SetStored("managedFields", text) != nil {
+	if g.vague || owned <= len("{}") || meta.SetStored("managedFields", text) != nil {
 		meta.Remove("managedFields")
 	}
 }
@@ -80,9 +85,7 @@ func clientLedger(sent, live document.Value, w Write) ledger {
 const scale = "scale"
 
 // update gives what the write changed to its manager and takes it from others.
-func (k *Kind) update(live, obj document.Value, managers ledger, w Write) (ledger, error) {
-	g := k.grammar()
-	d := g.compare(k.Type, live, obj).without(w.Reset)
+func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w Write) (ledger, error) {
 	managers, err := k.take(managers, live, obj, d, nil, w)
 	if err != nil {
 		return nil, err

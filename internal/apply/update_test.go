@@ -112,6 +112,31 @@ func TestOldestUpdatersArePutTogether(t *testing.T) {
 	}
 }
 
+func TestNobodyOwnsAnObjectWithElementsThatCannotBeToldApart(t *testing.T) {
+	k := coreKind("Pod")
+	good := `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}}`
+	for _, c := range []struct{ name, pod string }{
+		{"two of one name", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"},{"name":"c"}]}}`},
+		{"two of one value", `{"metadata":{"name":"p","finalizers":["x/y","x/y"]},"spec":{"containers":[{"name":"c"}]}}`},
+		{"no name", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}],"imagePullSecrets":[{}]}}`},
+		{"an empty name", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}],"imagePullSecrets":[{"name":""}]}}`},
+		{"two ports", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","ports":[{"containerPort":1},{"containerPort":1,"protocol":"TCP"}]}]}}`},
+		{"in the status, which is not written", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]},"status":{"conditions":[{"type":"A","status":"True"},{"type":"A","status":"True"}]}}`},
+	} {
+		w := Write{Manager: "m", Time: "2022-01-01T00:00:00Z", Reset: MainReset(true)}
+		if got := record(t, k, document.Value{}, object(t, k, c.pod), w); got != "" {
+			t.Errorf("a new one with %s: %s", c.name, got)
+		}
+		live := object(t, k, good)
+		if record(t, k, document.Value{}, live, w) == "" {
+			t.Fatal("nothing is recorded of a good one")
+		}
+		if got := record(t, k, live, object(t, k, c.pod), w); got != "" {
+			t.Errorf("one that gets %s: %s", c.name, got)
+		}
+	}
+}
+
 func TestUpdateWithoutEffectKeepsTimes(t *testing.T) {
 	k := coreKind("ConfigMap")
 	live := object(t, k, configMap)

@@ -15,6 +15,7 @@ import (
 type fieldsWriter struct {
 	grammar
 	applied bool
+	vague   bool // a new object has a list whose elements cannot be told apart
 	// Space for the members and lists that the walk is in, used as stacks.
 	sent []sent
 	keys []keyedBy
@@ -44,7 +45,7 @@ func (g *fieldsWriter) release() {
 // created appends the fields of a new object: what compare finds against nothing,
 // without reset and never.
 func (g *fieldsWriter) created(dst []byte, typ schema.Ref, obj document.Value, reset Set) []byte {
-	g.applied = false
+	g.applied, g.vague = false, false
 	return append(g.members(append(dst, '{'), typ, obj, true, reset, never), '}')
 }
 
@@ -61,6 +62,7 @@ func (g *fieldsWriter) configured(dst []byte, typ schema.Ref, config document.Va
 // empty object has too.
 func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Value, weak bool, reset, without *node) []byte {
 	if reset.member {
+		g.vague = g.vague || !g.applied && filled(v) && g.compare(typ, document.Value{}, v).vague
 		return dst[:start]
 	}
 	here := g.shapeOf(typ, v)
@@ -190,6 +192,9 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 		}
 	}
 	items := g.items(typ, v)
+	for i := range items {
+		g.vague = g.vague || items[i].keyless
+	}
 	byStep := func(a, b item) int { return compareSteps(a.step, b.step) }
 	if !slices.IsSortedFunc(items, byStep) {
 		slices.SortFunc(items, byStep)
@@ -202,7 +207,8 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 		dst = append(separate(dst), '"', byte(it.step.Kind), ':')
 		dst = appendEscaped(dst, it.step.Text)
 		if i+1 < len(items) && items[i+1].step == it.step {
-			// Elements with the same keys are owned together.
+			// Elements with the same keys are owned together by who applies them.
+			g.vague = true
 			dst = append(dst, `":{}`...)
 			continue
 		}
