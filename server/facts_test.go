@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,6 +32,30 @@ func (r factRow) String() string {
 		text += " if " + c
 	}
 	return text
+}
+
+// skips counts the facts that a test does not try, by reason.
+type skips map[string]int
+
+// add counts a fact, and names it in a verbose run.
+func (s skips) add(t *testing.T, reason string, r factRow) {
+	s[reason]++
+	if testing.Verbose() {
+		t.Logf("skipped, %s: %v", reason, r)
+	}
+}
+
+// compare holds the counts to those that are known: a higher one loses a fact that was
+// tried, a lower one is an improvement that has to be kept.
+func (s skips) compare(t *testing.T, known skips) {
+	t.Helper()
+	reasons := slices.AppendSeq(slices.Collect(maps.Keys(s)), maps.Keys(known))
+	slices.Sort(reasons)
+	for _, reason := range slices.Compact(reasons) {
+		if s[reason] != known[reason] {
+			t.Errorf("%d facts are skipped because %s; it should be %d: try those that are new (-v names all), or note the lower number", s[reason], reason, known[reason])
+		}
+	}
 }
 
 func factTable(t *testing.T, path string) []factRow {

@@ -59,17 +59,35 @@ func table(t *testing.T, name string) []row {
 }
 
 // differences collects what facts and documents do not agree on, once each,
-// as "<subject>: fact <x>, document <y>".
-type differences map[string]bool
+// as "<subject>: fact <x>, document <y>", and counts by table the facts that nothing in
+// the documents can be compared with.
+type differences struct {
+	found   map[string]bool
+	skipped map[string]int
+}
 
 func (d differences) compare(subject, aspect, fact, document string) {
 	if fact != document {
-		d[fmt.Sprintf("%s: fact %s %s, document %s", subject, aspect, fact, document)] = true
+		d.found[fmt.Sprintf("%s: fact %s %s, document %s", subject, aspect, fact, document)] = true
 	}
 }
 
-func (d differences) missing(subject string)    { d[subject+": fact present, document missing"] = true }
-func (d differences) unexpected(subject string) { d[subject+": fact missing, document present"] = true }
+func (d differences) missing(subject string) {
+	d.found[subject+": fact present, document missing"] = true
+}
+
+func (d differences) unexpected(subject string) {
+	d.found[subject+": fact missing, document present"] = true
+}
+
+// skip counts facts of a table.
+func (d differences) skip(table string, n int) { d.skipped[table] += n }
+
+// skippedFacts are the numbers of facts that are compared with nothing, by table.
+var skippedFacts = map[string]int{
+	"constants": 493, // of types of which no field has an enum in the documents
+	"types":     37,  // of group versions that are not served
+}
 
 func list(words []string) string {
 	if len(words) == 0 {
@@ -108,12 +126,13 @@ func TestDocumentsAgreeWithFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := differences{}
-	compareTypes(t, m, found)
-	compareDefaults(t, m, found)
-	compareResources(t, m, found)
-	compareConstants(t, m, found)
-	compareVersions(t, m, found)
+	all := differences{found: map[string]bool{}, skipped: map[string]int{}}
+	found := all.found
+	compareTypes(t, m, all)
+	compareDefaults(t, m, all)
+	compareResources(t, m, all)
+	compareConstants(t, m, all)
+	compareVersions(t, m, all)
 
 	for _, r := range table(t, "exceptions") {
 		if r["reason"] == "" {
@@ -126,6 +145,9 @@ func TestDocumentsAgreeWithFacts(t *testing.T) {
 	}
 	for _, d := range slices.Sorted(maps.Keys(found)) {
 		t.Error(d)
+	}
+	if !maps.Equal(all.skipped, skippedFacts) {
+		t.Errorf("facts that are compared with nothing, by table: %v, want %v: compare them, or note the lower number", all.skipped, skippedFacts)
 	}
 }
 

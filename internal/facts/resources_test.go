@@ -39,6 +39,7 @@ func compareResources(t *testing.T, m *model.Model, found differences) {
 	all := served(m)
 	for _, r := range table(t, "resources") {
 		if !all[dir(r["group"]+"/"+r["version"], m.Profile.GroupSuffix)] {
+			found.skip("resources", 1)
 			continue
 		}
 		name := r["group"] + "/" + r["version"] + " " + r["resource"]
@@ -86,6 +87,7 @@ func compareGroups(t *testing.T, m *model.Model, found differences) {
 		name := r["group"] + "/" + r["version"]
 		gv := groups[name]
 		if gv == nil {
+			found.skip("apiservices", 1)
 			continue
 		}
 		delete(groups, name)
@@ -110,6 +112,10 @@ func compareColumns(t *testing.T, resources map[string]*model.Resource, found di
 			columns = append(columns, strings.Join([]string{c.Name, c.Type, word(c.Format), strconv.Itoa(c.Priority)}, "|"))
 		}
 		found.compare(name, "columns", list(facts[name]), list(columns))
+		delete(facts, name)
+	}
+	for _, columns := range facts {
+		found.skip("columns", len(columns))
 	}
 }
 
@@ -129,5 +135,9 @@ func compareSelectors(t *testing.T, resources map[string]*model.Resource, found 
 			fields = append(fields, strings.Join([]string{s.Name, word(s.AliasOf), yes(!s.Never)}, "|"))
 		}
 		found.compare(name, "selectable fields", sorted(facts[name]), sorted(fields))
+		delete(facts, name)
+	}
+	for _, fields := range facts {
+		found.skip("selectors", len(fields))
 	}
 }
