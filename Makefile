@@ -120,6 +120,13 @@ $(TOOLS)/govulncheck: internal/tools/go.mod
 vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can reach (asks vuln.go.dev)
 	$(TOOLS)/govulncheck ./...
 
+.PHONY: lines
+lines: ## Count the lines that people maintain: Go, tests apart, and documents
+	@code() { git ls-files "$$@" | grep '\.go$$' | grep -v '^gen/'; }; total() { xargs cat | wc -l; }; \
+	for d in server internal generator client value .; do \
+	  printf '%-12s%7d   tests %7d\n' $${d/#./all} $$(code $$d | grep -v '_test\.go$$' | total) $$(code $$d | grep '_test\.go$$' | total); done; \
+	printf '%-12s%7d\n' documents $$(git ls-files openapi schemas | grep -v '^openapi/released/\|^schemas/examples/' | total)
+
 .PHONY: compat
 compat: ## Compare the documents with openapi/released and list breaking changes
 	go run ./generator compat

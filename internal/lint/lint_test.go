@@ -40,23 +40,6 @@ func below(pkg, dir string) bool {
 	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
 }
 
-// handwritten reports whether people maintain a file.
-func handwritten(path string) bool { return !strings.HasPrefix(path, "gen/") }
-
-func TestNoHandWrittenFileIsTooLong(t *testing.T) {
-	goFiles(t, func(path string) {
-		b, err := os.ReadFile(filepath.Join("..", "..", path))
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		const limit = 700
-		if lines := strings.Count(string(b), "\n"); handwritten(path) && lines > limit {
-			t.Errorf("%s has %d lines, the limit is %d: split it by noun", path, lines, limit)
-		}
-	})
-}
-
 // What is generated is committed, so that a change of a document shows what comes
 // of it. For that a diff must stay short: files of bounded length, in lines of
 // bounded length. The binary form of the OpenAPI document is that of v2.json.

@@ -1,0 +1,174 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The aims are a longest file of 400 lines, a longest function of 60, and 15 files in
+// server. What is above them today may shrink and not grow: a figure here that is higher
+// than needed by more than slack fails too.
+const (
+	longestFile, fileSlack         = 400, 20
+	longestFunction, functionSlack = 60, 5
+	serverFiles, serverSlack       = 98, 5
+)
+
+// longFiles are the hand-written files above the aim, with the lines that they may have.
+var longFiles = map[string]int{
+	"generator/validators_test.go":       437,
+	"internal/differ/compare/session.go": 486,
+	"internal/differ/main.go":            432,
+	"internal/document/decode_test.go":   449,
+	"internal/e2e/stress_test.go":        451,
+	"internal/index/index_test.go":       535,
+	"internal/selector/selector_test.go": 494,
+	"internal/store/crash_test.go":       404,
+	"internal/store/disk.go":             462,
+	"internal/store/fault_test.go":       526,
+	"internal/yaml/scanner.go":           414,
+	"server/delete.go":                   493,
+	"server/history_watcher_test.go":     419,
+	"server/hostile_test.go":             410,
+	"server/server.go":                   405,
+	"server/slow_test.go":                418,
+	"server/watch_test.go":               422,
+}
+
+// longFunctions are the functions above the aim, with the lines that they may have and
+// the reason. Tests have none: most of them are a table.
+var longFunctions = map[string]struct {
+	lines int
+	why   string
+}{
+	"generator/emit/catalog.go: newCatalogGroup":       {70, "to be split"},
+	"generator/emit/openapi_schema.go: schema":         {61, "to be split"},
+	"generator/load/resource.go: resource":             {73, "half of it is the table of keys"},
+	"generator/load/schema.go: schemaFields":           {61, "a table of keys"},
+	"internal/apply/applied.go: applyOnce":             {61, "the steps of an apply in their order"},
+	"internal/apply/merge.go: mergeItems":              {66, "one walk over two lists, with what it remembers"},
+	"internal/codec/binary_value.go: wrapped":          {63, "a case for each form of a value"},
+	"internal/codec/binary_write_value.go: message":    {62, "a case for each form of a value"},
+	"internal/differ/exec/runner.go: run":              {75, "to be split"},
+	"internal/differ/gen/enrich.go: make":              {66, "a case for each type of a schema"},
+	"internal/differ/main.go: cmdRun":                  {113, "to be split"},
+	"internal/differ/scenario/scenario.go: YAML":       {72, "to be split"},
+	"internal/document/stored.go: object":              {65, "the inner loop of reads: a call per member would be seen in the figures"},
+	"internal/document/stored.go: value":               {62, "the inner loop of reads: a call per member would be seen in the figures"},
+	"internal/patch/item.go: merge":                    {72, "one walk over two lists, with what it remembers"},
+	"internal/storetest/concurrent.go: testConcurrent": {67, "a test"},
+	"internal/yaml/scanner.go: fetch":                  {61, "a case for each character that begins a token"},
+	"server/config.go: Validate":                       {65, "a check for each field"},
+	"server/flags.go: AddFlags":                        {61, "a list of flags"},
+	"server/server.go: open":                           {98, "to be split: rooms wire themselves"},
+	"server/update.go: replacement":                    {63, "to be split: the steps of a write become a list"},
+}
+
+// handwritten reports whether people maintain a file.
+func handwritten(path string) bool { return !strings.HasPrefix(path, "gen/") }
+
+// checkBound reports a figure above its bound, and a bound that is needlessly high.
+func checkBound(what string, figure, bound, slack int) string {
+	switch {
+	case figure > bound:
+		return fmt.Sprintf("%s: %d, the bound is %d", what, figure, bound)
+	case figure < bound-slack:
+		return fmt.Sprintf("%s: %d, the bound is %d: lower it", what, figure, bound)
+	}
+	return ""
+}
+
+func TestFilesAreShort(t *testing.T) {
+	seen := map[string]bool{}
+	goFiles(t, func(name string) {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		lines := strings.Count(string(text), "\n")
+		if !handwritten(name) || lines <= longestFile {
+			return
+		}
+		bound, known := longFiles[name]
+		if seen[name] = known; !known {
+			t.Errorf("%s has %d lines, the limit is %d: split it by noun", name, lines, longestFile)
+		} else if m := checkBound(name+", lines", lines, bound, fileSlack); m != "" {
+			t.Error(m)
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(longFiles)) {
+		if !seen[name] {
+			t.Errorf("%s is not longer than %d lines: remove it from longFiles", name, longestFile)
+		}
+	}
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	seen := map[string]bool{}
+	goFiles(t, func(name string) {
+		if !handwritten(name) || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join("..", "..", name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
+			if lines <= longestFunction {
+				continue
+			}
+			key := name + ": " + f.Name.Name
+			bound, known := longFunctions[key]
+			if seen[key] = known; !known {
+				t.Errorf("%s has %d lines, the limit is %d: split it, or give the reason in longFunctions", key, lines, longestFunction)
+			} else if m := checkBound(key+", lines", lines, bound.lines, functionSlack); m != "" {
+				t.Error(m)
+			}
+		}
+	})
+	for _, key := range slices.Sorted(maps.Keys(longFunctions)) {
+		if !seen[key] {
+			t.Errorf("%s is not longer than %d lines: remove it from longFunctions", key, longestFunction)
+		}
+	}
+}
+
+func TestServerHasFewFiles(t *testing.T) {
+	n := 0
+	goFiles(t, func(name string) {
+		if path.Dir(name) == "server" && !strings.HasSuffix(name, "_test.go") {
+			n++
+		}
+	})
+	if m := checkBound("files in server that are not tests", n, serverFiles, serverSlack); m != "" {
+		t.Error(m)
+	}
+}
+
+func TestCheckBound(t *testing.T) {
+	for _, tt := range []struct {
+		figure int
+		ok     bool
+	}{{100, true}, {101, false}, {90, true}, {89, false}} {
+		if got := checkBound("x", tt.figure, 100, 10); (got == "") != tt.ok {
+			t.Errorf("%d under a bound of 100: %q", tt.figure, got)
+		}
+	}
+}
