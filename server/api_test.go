@@ -227,6 +227,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 			t.Errorf("%q on %s: %d, want %d: %s", test.token, test.path, got.code, test.code, got.body)
 		}
 	}
+	// Of a name that cannot be, a slash is one of the path.
+	if got := h.send("GET", configMaps+"/a%2Fx", "", nil, "Authorization", ""); got.field(t, "details.name") != "a" || !strings.Contains(string(got.body), `resource \"configmaps/x\"`) {
+		t.Errorf("%s", got.body)
+	}
 }
 
 // TestOpenAPIForms asks for the documents as clients of several ages do.

@@ -85,10 +85,11 @@ func (s *Server) applyTo(r *request, t target, config document.Value, a *applied
 	lock.RLock()
 	defer lock.RUnlock()
 	entry, err = s.transact(r.ctx, t, opts, func(current *store.Entry, live document.Value) (document.Value, error) {
+		var missing error
 		if current == nil {
 			created = true
-			if err := s.mayApply(r, t, config.Get("metadata")); err != nil {
-				return live, err
+			if missing = s.mayApply(r, t, config.Get("metadata")); missing != nil && !t.resource.CheckedWhenMissing {
+				return live, missing
 			}
 		}
 		text, err := o.kind.Apply(live, config, w, opts.force)
@@ -101,7 +102,10 @@ func (s *Server) applyTo(r *request, t target, config document.Value, a *applied
 		if doc, _, err = s.parse(text, kindOf(res), live); err != nil {
 			return document.Value{}, err
 		}
-		return doc.Root(), matchPatched(doc.Root(), t)
+		if err := matchPatched(doc.Root(), t); err != nil {
+			return document.Value{}, err
+		}
+		return doc.Root(), missing
 	})
 	return entry, created, err
 }
@@ -161,7 +165,7 @@ func (s *Server) applyScale(r *request) error {
 	}
 	entry, err := s.store.Get(r.ctx, r.key())
 	if err != nil || entry.Key == "" {
-		return s.notFound(t)
+		return api.NotFound(t.resource.GroupResource(), t.name)
 	}
 	if entry, _, err = s.applyTo(r, main, root, a); err != nil {
 		return err

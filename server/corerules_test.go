@@ -1,6 +1,9 @@
 package server_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRulesOfCoreKinds: what several layers have to do together for 1.25's answer.
 func TestRulesOfCoreKinds(t *testing.T) {
@@ -30,7 +33,22 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"is none any more", "PATCH", ns + "/services/s", mergePatch, `{"spec":{"type":"ClusterIP"}}`, 200, `"status":{"loadBalancer":{}}`},
 		{"another name has no policy", "POST", ns + "/services", "", `{"metadata":{"name":"e"},"spec":{"type":"ExternalName","externalName":"a.b","internalTrafficPolicy":"Local"}}`, 201, `"spec":{"type":"ExternalName","sessionAffinity":"None","externalName":"a.b"}`},
 
+		{"a wrong service that is gone", "PUT", ns + "/services/g", "", `{"metadata":{"name":"g","resourceVersion":"1"},"spec":{}}`, 422, `"field":"spec.ports"`},
+		{"a service that is gone", "PUT", ns + "/services/g", "", strings.Replace(service(`"type":"ClusterIP"`), `"name":"s"`, `"name":"g","resourceVersion":"1"`, 1), 404, `services \"g\"`},
+		{"the wrong status of none", "PATCH", ns + "/services/g/status?fieldManager=a", applyMedia, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"g"}}`, 422, `"field":"spec.ports"`},
+		{"the status of none", "PUT", ns + "/services/g/status", "", strings.Replace(service(`"type":"ClusterIP"`), `"name":"s"`, `"name":"g"`, 1), 404, `services \"g\"`},
+		{"budget", "POST", budgetPath, "", `{"metadata":{"name":"b"},"spec":{"minAvailable":1}}`, 201, ""},
+		{"less than none", "PATCH", budgetPath + "/b/status", mergePatch, `{"status":{"disruptionsAllowed":-1}}`, 422, `"field":"status.disruptionsAllowed"`},
+		{"attachment", "POST", "/apis/storage.k8s.io/v1/volumeattachments", "", `{"metadata":{"name":"v"},"spec":{"attacher":"a","nodeName":"n","source":{"inlineVolumeSpec":{"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h","nodeExpandSecretRef":{}}}}}}`,
+			422, `"field":"spec.source.inlineVolumeSpec.csi.nodeExpandSecretRef.name"`},
+
+		{"scale of none", "GET", "/apis/apps/v1/namespaces/default/deployments/q/scale", "", "", 404, `deployments/scale.apps \"q\"`},
+		{"scale of no set", "GET", "/apis/apps/v1/namespaces/default/statefulsets/q/scale", "", "", 404, `statefulsets.apps \"q\"`},
+		{"scale of no controller", "GET", ns + "/replicationcontrollers/q/scale", "", "", 404, `replicationcontrollers/scale.autoscaling \"q\"`},
+		{"applied scale of none", "PATCH", "/apis/apps/v1/namespaces/default/deployments/q/scale?fieldManager=a", applyMedia, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"q"}}`, 404, `deployments.apps \"q\"`},
+
 		{"pod", "POST", podsPath, "", podBody, 201, ""},
+		{"no pod evicted by no policy", "POST", podsPath + "/q/eviction", "", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"q"},"deleteOptions":{"propagationPolicy":"x"}}`, 404, `pods \"q\"`},
 		{"evicted by no policy", "POST", podsPath + "/p/eviction", "", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"propagationPolicy":"x"}}`, 422, `"field":"propagationPolicy"`},
 		{"condition", "PATCH", podsPath + "/p/status", mergePatch, `{"status":{"conditions":[{"type":"","status":"True"}]}}`, 422, `"field":"metadata.conditions[0].Type"`},
 		{"mirror", "PATCH", podsPath + "/p", mergePatch, `{"metadata":{"annotations":{"kubernetes.io/config.mirror":"x"}}}`, 422, `"field":"metadata.annotations[kubernetes.io/config.mirror]"`},

@@ -40,9 +40,6 @@ func (s *Server) evict(r *request) error {
 	}
 	var opts deleteOptions
 	causes := opts.read(doc.Root().Get("deleteOptions"))
-	if len(causes) > 0 {
-		return invalidOptions("DeleteOptions", causes)
-	}
 	opts.dryRun = opts.dryRun || query.dryRun
 
 	entry, err := s.store.Get(r.ctx, r.key())
@@ -51,6 +48,9 @@ func (s *Server) evict(r *request) error {
 	}
 	if err != nil {
 		return err
+	}
+	if len(causes) > 0 {
+		return invalidOptions("DeleteOptions", causes)
 	}
 	podDoc, err := document.ReadStored(s.pods.GV.Table, s.pods.Type, entry.Body)
 	if err != nil {

@@ -37,13 +37,12 @@ func (s *Server) current(r *request) (store.Entry, error) {
 	return entry, err
 }
 
-// notFound names the subresource too, as clients know it.
+// notFound is the 404 of a read, where some subresources have a name of their own.
 func (s *Server) notFound(t target) error {
-	gr := t.resource.GroupResource()
-	if t.sub != nil && t.sub.Scale != nil {
-		gr.Resource += "/" + t.sub.Name
+	if t.sub != nil && t.sub.MissingAs != (api.GroupResource{}) {
+		return api.NotFound(t.sub.MissingAs, t.name)
 	}
-	return api.NotFound(gr, t.name)
+	return api.NotFound(t.resource.GroupResource(), t.name)
 }
 
 // reach waits until a revision exists: 504 when it does not come about.

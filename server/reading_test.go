@@ -134,6 +134,8 @@ func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 		{"an unknown resource as YAML", "GET", "/api/v1/nothing", yamlType, "", 404, yamlType, "NotFound"},
 		{"a missing object as a list", "GET", configMaps + "/none", jsonType + listed, "", 404, jsonType, "NotFound"},
 		{"an object as a list", "GET", configMaps + "/a", jsonType + listed, "", 406, jsonType, "is not a list"},
+		{"the version as YAML", "GET", "/version", "application/yaml", "", 406, "application/yaml", "NotAcceptable"},
+		{"the version as anything", "GET", "/version", "text/html, */*;q=0.1", "", 200, jsonType, "gitVersion"},
 		{"a list as an object", "GET", configMaps, jsonType + partial, "", 406, jsonType, "is a list"},
 		{"a write as a list", "POST", configMaps, jsonType + listed, configMap("b", "{}"), 406, jsonType, "is not a list"},
 		{"and nothing is written", "GET", configMaps + "/b", "", "", 404, jsonType, "NotFound"},

@@ -187,7 +187,7 @@ func (r *request) mutating() bool { return r.method() != http.MethodGet }
 func (r *request) attributes() authz.Attributes {
 	t := r.target
 	a := authz.Attributes{User: r.user, Path: r.http.URL.Path}
-	if t.resource == nil {
+	if t.resource == nil || t.endpoint != nil { // in a name that cannot be a slash is one of the path
 		a.Verb = lower(r.http.Method)
 		if a.Describe(r.http.URL.Path) {
 			a.Verb = r.verb()

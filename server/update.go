@@ -131,7 +131,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 		old := oldDoc.Root()
 		obj, err := step(current, old)
 		if err != nil {
-			return store.Write{}, err
+			return store.Write{}, s.mistakesFirst(ctx, t, current, obj, opts, &claim, err)
 		}
 		write, err := s.replacement(ctx, t, current, obj, old, opts, &claim)
 		if err == nil && (opts.dryRun || write.Op == store.OpDelete) {
@@ -147,6 +147,20 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 		return answer, nil
 	}
 	return entry, err
+}
+
+// mistakesFirst is err, or where a kind's missing objects are checked first what is
+// wrong with the one that was to be there.
+func (s *Server) mistakesFirst(ctx context.Context, t target, current *store.Entry, obj document.Value, opts writeOptions, claim **allocate.Claim, err error) error {
+	var missing, wrong *api.Error
+	if current != nil || !t.resource.CheckedWhenMissing || !obj.Exists() || !errors.As(err, &missing) || missing.Kind != t.resource.Plural {
+		return err
+	}
+	t.sub = nil
+	if _, other := s.replacement(ctx, t, nil, obj, document.Value{}, opts, claim); errors.As(other, &wrong) && wrong.Reason == api.ReasonInvalid {
+		return wrong
+	}
+	return err
 }
 
 // replacement turns obj, which is to replace current, of which old is the tree,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/buildinfo"
+	"github.com/capstan-dev/capstan/internal/codec"
 )
 
 // The release whose API is served, as clients compare it.
@@ -22,6 +23,11 @@ const (
 func (s *Server) version(r *request) error {
 	if r.method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
+	}
+	if !codec.AcceptsJSON(r.http.Header.Get("Accept")) {
+		refused := api.NotAcceptableForm("only the following media types are accepted: application/json")
+		refused.HasDetails = true
+		return refused
 	}
 	body, err := json.MarshalIndent(buildInfo(), "", "  ")
 	if err != nil {

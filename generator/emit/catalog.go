@@ -210,6 +210,16 @@ func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
 func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
 
+// Missing is what a read calls an object that is not there, as a Go literal; "" for
+// the resource.
+func (s catalogSubresource) Missing() string {
+	if s.MissingAs == "" {
+		return ""
+	}
+	resource, group, _ := strings.Cut(s.MissingAs, ".")
+	return fmt.Sprintf("api.GroupResource{Group: %q, Resource: %q}", group, resource)
+}
+
 func pathsLiteral(paths []string) string {
 	if len(paths) == 0 {
 		return ""

@@ -118,6 +118,7 @@ func writeField(b *bytes.Buffer, f *schema.Field) {
 	l.add("Default", strconv.Quote(f.Default), f.Default == "")
 	l.add("Gate", strconv.Quote(f.Gate), f.Gate == "")
 	l.add("GateValue", strconv.Quote(f.GateValue), f.GateValue == "")
+	l.add("Ungated", "true", !f.Ungated)
 	l.add("Nonzero", "true", !f.Nonzero)
 	l.add("ByRules", "true", !f.ByRules)
 	l.add("Null", "true", !f.Null)

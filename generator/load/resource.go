@@ -34,7 +34,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful), "completes": d.boolean(&res.Completes),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
-		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "keeps": d.texts(&res.Keeps),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "keeps": d.texts(&res.Keeps),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
 			d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn")(n)
@@ -113,6 +113,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 			"verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref),
 			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
 			"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned),
+			"missingAs": d.text(&sub.MissingAs),
 		})
 		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
 		switch {

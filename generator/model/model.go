@@ -74,6 +74,7 @@ type Resource struct {
 	Hooks               []string // create, update, validate, warn
 	Checks              *Checks  // checksOnUpdate; nil for the usual
 	ChecksOnCreate      int      // how often a create checks everything; 0 is once
+	CheckedWhenMissing  bool
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name
@@ -111,6 +112,7 @@ type Subresource struct {
 	SpecReplicas, StatusReplicas, Selector string // scale only, dotted paths
 	Checks                                 *Checks
 	Keeps, Unowned                         []string // dotted paths
+	MissingAs                              string   // "deployments/scale.apps"
 }
 
 // Conversion says how objects of a resource that is stored as another get into

@@ -102,6 +102,7 @@ type Resource struct {
 	Hooks               *Hooks  // nil when the kind has none
 	Checks              *Checks // nil: UsualChecks
 	ChecksOnCreate      int     // how often a create tells what is wrong; 0 is once
+	CheckedWhenMissing  bool    // an update that may not create the object tells what is wrong with it first
 	Deprecated          *Deprecation
 	Off                 bool            // not served; set by the server at its start
 	Gated               *document.Gated // fields of features that are off; set by the server at its start
@@ -165,10 +166,11 @@ type Subresource struct {
 	Group, Version, Kind string // of the body, where it differs from the resource
 	Table                *schema.Table
 	Type                 schema.Ref
-	Scale                *ScalePaths // of the scale subresource
-	Checks               *Checks     // nil: UsualChecks, of the status UsualStatusChecks
-	Keeps                [][]string  // what a write through it leaves as it is, besides the rest of the object, and does not own
-	Unowned              [][]string  // what a write through it does not own either
+	Scale                *ScalePaths   // of the scale subresource
+	Checks               *Checks       // nil: UsualChecks, of the status UsualStatusChecks
+	Keeps                [][]string    // what a write through it leaves as it is, besides the rest of the object, and does not own
+	Unowned              [][]string    // what a write through it does not own either
+	MissingAs            GroupResource // what a read calls an object that is not there; zero for the resource
 }
 
 // Checks is how often an update looks at the parts of an object, and so how often

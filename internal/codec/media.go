@@ -128,6 +128,12 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 	return near, refused
 }
 
+// AcceptsJSON reports whether an Accept header is content with plain JSON, whatever
+// its parameters ask for.
+func AcceptsJSON(accept string) bool {
+	return accept == "" || slices.ContainsFunc(parseAccept(accept), func(a alternative) bool { return a.covers(mediaJSON) })
+}
+
 // ErrorForm is the form of an error for an Accept header. An error is never a
 // table or metadata, and it may be in a form that the endpoint does not have for
 // its objects.

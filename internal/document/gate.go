@@ -49,7 +49,7 @@ func (s gatedFinder) find(typ schema.Ref) *Gated {
 		for i := range t.Fields {
 			f := &t.Fields[i]
 			m := gatedMember{f, f.Gate != "" && !s.on(f.Gate), nil}
-			if !m.off {
+			if !m.off && !f.Ungated {
 				m.below = s.find(f.Type)
 			}
 			if m.off || m.below != nil {

@@ -238,7 +238,7 @@ func sortedFields(fields []Field) []uint16 {
 func (c *compiler) field(p Property, required bool, in *Named) Field {
 	s := p.Schema
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter),
-		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default), Gate: s.FeatureGate, GateValue: s.GateValue}
+		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default), Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated}
 	if s.EnforceRequired != "" {
 		f.Required, f.ByRules = s.EnforceRequired == "true" || s.EnforceRequired == "nonzero", s.EnforceRequired == "by-rules"
 		f.Nonzero = s.EnforceRequired == "nonzero"

@@ -64,6 +64,7 @@ type Schema struct {
 
 	FeatureGate string // x-cluster-feature-gate
 	GateValue   string // x-cluster-gate-value, beside it
+	Ungated     bool   // x-cluster-feature-gates: false
 
 	// EnforceRequired is x-cluster-validate-required: whether absence on input
 	// is an error of validation (Field.Required), where that differs from being

@@ -159,6 +159,7 @@ type Field struct {
 	Default   string // canonical JSON text; "" for none
 	Gate      string // the feature without which the field is dropped; "" for none
 	GateValue string // what it is without the feature instead, where it was sent; "" to drop it
+	Ungated   bool   // what it holds is there without its features
 	CauseName string // what causes call the field, where that is another name; with "/" before it a whole path
 	CauseList bool   // causes name the list where they are about an element, or its index is left out
 }

@@ -31,18 +31,14 @@ func (Policy) CreateCustomResourceDefinition(obj document.Value) { noteStoredVer
 func (Policy) UpdateCustomResourceDefinition(obj, _ document.Value) { noteStoredVersion(obj) }
 
 func noteStoredVersion(obj document.Value) {
-	var stored document.Value
-	var known names
 	for _, version := range obj.At("spec", "versions").Elements() {
-		if !version.Get("storage").Bool() {
-			continue
-		}
-		if !stored.Exists() {
-			stored = obj.SetObject("status").SetArray("storedVersions")
-			known = namesIn(stored)
-		}
-		if name := version.Get("name").Text(); known.add(name) {
-			stored.AppendString(name)
+		if version.Get("storage").Bool() { // a second one is refused
+			stored := obj.SetObject("status").SetArray("storedVersions")
+			known := namesIn(stored)
+			if name := version.Get("name").Text(); known.add(name) {
+				stored.AppendString(name)
+			}
+			return
 		}
 	}
 }

@@ -98,6 +98,7 @@ func TestCustomResourceDefinition(t *testing.T) {
 		{"names", fine, "spec/names", `{"plural":"cobs","singular":"cob","kind":"Cob","listKind":"CobList"}`},
 		{"conversion", fine, "spec/conversion", `{"strategy":"None"}`},
 		{"stored", fine, "status/storedVersions", `["v1"]`},
+		{"stored twice", with("versions: [", "versions: [{name: v0, served: true, storage: true}, "), "status/storedVersions", `["v0"]`},
 	})
 	established := fine + "\nstatus: {conditions: [{type: Established, status: 'True'}], acceptedNames: {plural: cobs, kind: Cob}}"
 	runUpdate(t, head, []updateCase{

@@ -29,16 +29,19 @@ func (c *causes) intOrPercent(v document.Value) {
 
 // atMostAll checks that a share is not more than everything.
 func (c *causes) atMostAll(v document.Value) {
-	if text := v.Text(); percent.MatchString(text) && intOrPercent(v) > 100 {
+	if v.Kind() == document.String && intOrPercent(v) > 100 {
 		c.invalid(v, "must not be greater than 100%")
 	}
 }
 
 // intOrPercent is the number of such an amount; shares too large to count are
-// large.
+// large, texts that are no share are nothing.
 func intOrPercent(v document.Value) int64 {
 	if v.Kind() != document.String {
 		return number(v)
+	}
+	if !percent.MatchString(v.Text()) {
+		return 0
 	}
 	n, err := strconv.ParseInt(strings.TrimSuffix(v.Text(), "%"), 10, 32)
 	if err != nil {

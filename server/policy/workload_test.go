@@ -116,6 +116,7 @@ func TestDaemonSet(t *testing.T) {
 	runCreate(t, "", []createCase{
 		{"both", rolling("maxUnavailable: 1, maxSurge: 1"), at + ".maxSurge: Invalid"},
 		{"none", rolling("maxUnavailable: 0"), at + ".maxUnavailable: Required"},
+		{"no share", rolling("maxUnavailable: ''"), at + ".maxUnavailable: Invalid; " + at + ".maxUnavailable: Required"},
 		{"surge", rolling("maxUnavailable: 0, maxSurge: 10%"), ""},
 		{"too much", rolling("maxUnavailable: 0, maxSurge: 101%"), at + ".maxSurge: Invalid"},
 		{"strategy", with("updateStrategy: {type: Slow}"), "spec.updateStrategy: NotSupported"},

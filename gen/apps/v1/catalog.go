@@ -61,7 +61,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the deployment.", Cell: h.CellDeploymentSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "apps", Resource: "deployments/scale"}},
 				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "Deployment", Table: &Table, Type: 193, Keeps: [][]string{[]string{"metadata", "labels"}}},
 			},
 		},
@@ -83,7 +83,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the replica set.", Cell: h.CellReplicaSetSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "apps", Resource: "replicasets/scale"}},
 				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "ReplicaSet", Table: &Table, Type: 201},
 			},
 		},

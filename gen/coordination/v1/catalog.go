@@ -12,7 +12,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "leases", Kind: "Lease", ListKind: "LeaseList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "61e6c899f0789600", StorageVersionHash: "gqkMMb/YqFM=", NameFormat: "dns1123-subdomain",
-			Checks: &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:             &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			CheckedWhenMissing: true,
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Holder", Type: "string", Description: "Who holds the lease.", Path: ".spec.holderIdentity"},

@@ -37,7 +37,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "endpoints", Kind: "Endpoints", ListKind: "EndpointsList", Type: 140,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"ep"}, StorageVersion: "v1", Form: "56bbf9e0fa6d273e", StorageVersionHash: "fWeeMqaN/OA=", NameFormat: "dns1123-subdomain",
-			Hooks: &api.Hooks{Validate: h.ValidateEndpoints},
+			CheckedWhenMissing: true,
+			Hooks:              &api.Hooks{Validate: h.ValidateEndpoints},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoints, which is that of their service.", Path: ".metadata.name"},
 				{Name: "Endpoints", Type: "string", Description: "The first ready addresses with their ports.", Cell: h.CellEndpointsEndpoints},
@@ -47,8 +48,9 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: 151,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "b333eda7d22dcb89", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "path-segment",
-			Checks: &api.Checks{Metadata: 0, Changes: 1, Object: 1},
-			Hooks:  &api.Hooks{Validate: h.ValidateEvent},
+			Checks:             &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			CheckedWhenMissing: true,
+			Hooks:              &api.Hooks{Validate: h.ValidateEvent},
 			Columns: []api.Column{
 				{Name: "Last Seen", Type: "string", Description: "Time since the event happened last.", Cell: h.CellEventLastSeen},
 				{Name: "Type", Type: "string", Description: "Normal or Warning.", Path: ".type"},
@@ -78,8 +80,9 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "limitranges", Kind: "LimitRange", ListKind: "LimitRangeList", Type: 173,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"limits"}, StorageVersion: "v1", Form: "0b1fce76b2ba7e4c", StorageVersionHash: "EBKMFVe6cwo=", NameFormat: "dns1123-subdomain",
-			Checks: &api.Checks{Metadata: 1, Changes: 0, Object: 1},
-			Hooks:  &api.Hooks{Create: h.CreateLimitRange, Validate: h.ValidateLimitRange},
+			Checks:             &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			CheckedWhenMissing: true,
+			Hooks:              &api.Hooks{Create: h.CreateLimitRange, Validate: h.ValidateLimitRange},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the limit range.", Path: ".metadata.name"},
 				{Name: "Created At", Type: "date", Description: "When the limit range was created.", Path: ".metadata.creationTimestamp"},
@@ -250,7 +253,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status.replicas", Path: []string{"status", "replicas"}, Default: "0"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 298, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 298, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "autoscaling", Resource: "replicationcontrollers/scale"}},
 				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ReplicationController", Table: &Table, Type: 286},
 			},
 		},
@@ -304,6 +307,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "5d01e57bc243695c", StorageVersionHash: "0/CO1lhkEBI=", NameFormat: "dns1035-label",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
+			CheckedWhenMissing:  true,
 			Hooks:               &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Validate: h.ValidateService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},

@@ -113,7 +113,7 @@ var Table = schema.Table{Group: "policy", Version: "v1",
 			{Name: "conditions", Type: 29, Number: 7, Patch: schema.PatchMerge, PatchKey: "type"},
 		}},
 		27: {Kind: schema.Map, Elem: 4},
-		28: {Kind: schema.Integer, Bits: 32, Elem: -1},
+		28: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true}},
 		29: {Kind: schema.List, ListType: schema.ListMap, Elem: 30, ListKeys: []string{"type"}},
 		30: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},

@@ -174,7 +174,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		}},
 		46: {Name: "storage/v1.VolumeAttachmentSource", Kind: schema.Object, Hook: 3, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
 			{Name: "persistentVolumeName", Type: 1, Number: 1, Presence: schema.Explicit},
-			{Name: "inlineVolumeSpec", Type: 47, Number: 2, Presence: schema.Explicit, Unchecked: true},
+			{Name: "inlineVolumeSpec", Type: 47, Number: 2, Presence: schema.Explicit, Unchecked: true, Ungated: true},
 		}},
 		47: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x17, 0x2, 0x10, 0xd, 0x0, 0x9, 0x8, 0x18, 0x16, 0xa, 0xc, 0xb, 0x1, 0x4, 0x3, 0x7, 0x14, 0x1b, 0x5, 0x1d, 0x19, 0x11, 0x12, 0xf, 0x6, 0x13, 0x1a, 0x15, 0x1c, 0xe}, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "capacity", Type: 48, Number: 1},
