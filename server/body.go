@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -104,6 +105,15 @@ func (want bodyKind) refuse(why string) error {
 	return api.BadRequest("%s in version %q cannot be handled as a %s: %s", want.kind, path.Base(want.apiVersion), want.kind, why)
 }
 
+// refused is an error of read as the answer to a request with such a body.
+func (want bodyKind) refused(err error) error {
+	var known *api.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return want.refuse(err.Error())
+}
+
 // decode makes the typed tree of what is to replace old, absent for something
 // new, and says what was unknown or given twice.
 func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Value, validation string) (*document.Document, error) {
@@ -124,6 +134,12 @@ func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Val
 // parse makes the typed tree of an object of the wanted kind, which is to
 // replace old.
 func (s *Server) parse(text []byte, want bodyKind, old document.Value) (*document.Document, []document.Problem, error) {
+	doc, found, err := s.read(text, want, old)
+	return doc, found, want.refused(err)
+}
+
+// read is parse, with the errors of the decoder as they are.
+func (s *Server) read(text []byte, want bodyKind, old document.Value) (*document.Document, []document.Problem, error) {
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
@@ -133,7 +149,7 @@ func (s *Server) parse(text []byte, want bodyKind, old document.Value) (*documen
 		if mismatch := s.otherKind(text, want); mismatch != nil {
 			return nil, nil, mismatch
 		}
-		return nil, nil, want.refuse(err.Error())
+		return nil, nil, err
 	}
 	root := doc.Root()
 	if !want.unsaid {

@@ -10,30 +10,39 @@ import (
 func TestPatchFieldValidation(t *testing.T) {
 	h := startServer(t, nil)
 	h.post(configMaps, `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
-	for _, c := range []struct{ name, media, body, want string }{
-		{"merge", "merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`},
-		{"strategic", "strategic-merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`},
-		{"strategic, of another kind", "strategic-merge-patch", `{"apiVersion":"v2","kind":"Pod"}`, ""},
-		{"JSON", "json-patch", `[{"op":"add","path":"/data/k","value":"3","foo":1},{"op":"add","path":"/nosuch","value":1}]`, `json patch unknown field "[0].foo"; unknown field "nosuch"`},
-		{"JSON twice", "json-patch", ` [ {"op":"add","path":"/data/k","value":"3","value":"4","foo":1,"op":"add"}]`, `json patch duplicate field "[0].value"; json patch unknown field "[0].foo"; json patch duplicate field "[0].op"`},
-		{"nothing", "merge-patch", `{"data":{"k":null}}`, ""},
+	for _, c := range []struct {
+		name, media, body, want string
+		refused                 bool // with 400, in any mode
+	}{
+		{"merge", "merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`, false},
+		{"strategic", "strategic-merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`, false},
+		{"strategic, of another kind", "strategic-merge-patch", `{"apiVersion":"v2","kind":"Pod"}`, "", false},
+		{"by name", "merge-patch", `{"zz":1,"nosuch":1,"metadata":{"b":1}}`, `unknown field "metadata.b"; unknown field "nosuch"; unknown field "zz"`, false},
+		{"of no version", "merge-patch", `{"zz":1,"apiVersion":null,"kind":null}`, `unknown field "data"; unknown field "metadata"; unknown field "zz"`, true},
+		{"JSON, of no version", "json-patch", `[{"op":"remove","path":"/apiVersion"}]`, `unknown field "data"; unknown field "metadata"`, true},
+		{"JSON", "json-patch", `[{"op":"add","path":"/data/k","value":"3","foo":1},{"op":"add","path":"/nosuch","value":1}]`, `json patch unknown field "[0].foo"; unknown field "nosuch"`, false},
+		{"JSON twice", "json-patch", ` [ {"op":"add","path":"/data/k","value":"3","value":"4","foo":1,"op":"add"}]`, `json patch duplicate field "[0].value"; json patch unknown field "[0].foo"; json patch duplicate field "[0].op"`, false},
+		{"nothing", "merge-patch", `{"data":{"k":null}}`, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			media := "application/" + c.media + "+json"
+			media, code := "application/"+c.media+"+json", 200
+			if c.refused {
+				code = 400
+			}
 			warned := h.send("PATCH", configMaps+"/a?dryRun=All", media, []byte(c.body))
 			var got []string
 			for _, w := range warned.header.Values("Warning") {
 				w = strings.TrimSuffix(strings.TrimPrefix(w, `299 - "`), `"`)
 				got = append(got, strings.ReplaceAll(w, `\"`, `"`))
 			}
-			if text := strings.Join(got, "; "); warned.code != 200 || text != c.want {
+			if text := strings.Join(got, "; "); warned.code != code || text != c.want {
 				t.Errorf("warned: %d %s, want %s", warned.code, text, c.want)
 			}
 			strict := h.send("PATCH", configMaps+"/a?dryRun=All&fieldValidation=Strict", media, []byte(c.body))
 			if wantCode := map[bool]int{true: 200, false: 400}[c.want == ""]; strict.code != wantCode {
 				t.Errorf("strict: %d %s", strict.code, strict.body)
 			}
-			if quiet := h.send("PATCH", configMaps+"/a?dryRun=All&fieldValidation=Ignore", media, []byte(c.body)); quiet.code != 200 || quiet.header.Get("Warning") != "" {
+			if quiet := h.send("PATCH", configMaps+"/a?dryRun=All&fieldValidation=Ignore", media, []byte(c.body)); quiet.code != code || quiet.header.Get("Warning") != "" {
 				t.Errorf("ignored: %d %v", quiet.code, quiet.header)
 			}
 		})

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -88,21 +89,67 @@ func matchPatched(obj document.Value, t target) error {
 	return matchNamespace(t.resource, meta, t.namespace)
 }
 
-// decodePatched reads what a patch made of old. A result of the wrong shape is the
-// patch's fault: 422.
+// decodePatched reads what a patch made of old. What the object does not know is
+// told by name, as in 1.25, where a patched object has no order.
 func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *patchBody, want bodyKind) (*document.Document, error) {
-	if _, ok := document.Find(text, "apiVersion"); !ok && p.media != strategicPatch {
-		return nil, api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.apiVersion)
+	if p.media != strategicPatch && lacksVersion(text) {
+		return nil, p.refuseUnversioned(r, text, want)
 	}
-	doc, problems, err := s.parse(text, want, old)
+	doc, problems, err := s.read(text, want, old)
 	if err != nil {
-		return nil, api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + err.Error()}})
+		return nil, p.refuse(err, want)
 	}
-	if err := report(r, append(p.problems, describe(problems)...), want, p.opts.validation); err != nil {
+	if err := p.report(r, problems, want); err != nil {
 		doc.Release()
 		return nil, err
 	}
 	return doc, nil
+}
+
+// report tells what is wrong with the fields of the patch, and of what it made.
+func (p *patchBody) report(r *request, problems []document.Problem, want bodyKind) error {
+	slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return report(r, append(p.problems, describe(problems)...), want, p.opts.validation)
+}
+
+// refuse is the answer to a patch that makes something of the object that cannot be
+// read: 422, but 400 where 1.25 would store another value than the patch has, as it
+// does with null in a list, and with large numbers in a strategic patch.
+func (p *patchBody) refuse(err error, want bodyKind) error {
+	refused := want.refused(err)
+	var wrong *document.TypeError
+	if errors.As(err, &wrong) && (wrong.Mistake == document.EmptyPlace || wrong.Mistake == document.NoInteger && p.media == strategicPatch) {
+		return refused
+	}
+	return api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + refused.Error()}})
+}
+
+// lacksVersion reports whether a patched object does not say its version.
+func lacksVersion(text []byte) bool {
+	version, said := document.Find(text, "apiVersion")
+	return bytes.HasPrefix(text, []byte("{")) && (!said || string(version) == "null" || string(version) == `""`)
+}
+
+// refuseUnversioned is the answer to a patch that leaves the object without a
+// version, and so without a name and other fields, since those are what a version
+// defines.
+func (p *patchBody) refuseUnversioned(r *request, text []byte, want bodyKind) error {
+	if kind, said := document.Find(text, "kind"); said && string(kind) != "null" {
+		if name := document.Unquote(kind); kind[0] != '"' || name != "" && name != want.kind {
+			return p.refuse(want.refuse("the patch makes another kind of it: "+string(kind)), want)
+		}
+	}
+	var problems []document.Problem
+	document.EachMember(text, func(name, _ []byte) bool {
+		if string(name) != "apiVersion" && string(name) != "kind" {
+			problems = append(problems, document.Problem{Path: string(name)})
+		}
+		return len(problems) < maxPatchProblems
+	})
+	if err := p.report(r, problems, want); err != nil {
+		return err
+	}
+	return api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.apiVersion)
 }
 
 // patchBody is a patch as it was sent.

@@ -146,7 +146,7 @@ func (p *parser) mismatch(n int32, t *schema.Type) error {
 
 // wrong is the error for a value that its type does not allow; sent says what
 // was there, mend what to send.
-func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) error {
+func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) *TypeError {
 	path := string(p.d.appendPath(nil, n, true))
 	var b strings.Builder
 	b.WriteString("cannot unmarshal " + sent + " into ")
@@ -160,6 +160,13 @@ func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) error {
 		b.WriteString(": " + mend)
 	}
 	return &TypeError{Path: path, Message: b.String()}
+}
+
+// emptyPlace is the error for null as an element of a list.
+func (p *parser) emptyPlace(n int32, typ schema.Ref) error {
+	err := p.wrong(n, &p.table.Types[typ], "null", "a list has no empty places, remove it")
+	err.Mistake = EmptyPlace
+	return err
 }
 
 // list reads the elements of a list; pos is at the bracket.
@@ -187,7 +194,7 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 		case untyped:
 			err = p.any(m)
 		case p.isNull():
-			return p.wrong(m, &p.table.Types[elem], "null", "a list has no empty places, remove it")
+			return p.emptyPlace(m, elem)
 		default:
 			p.known, near = near, near.following()
 			err = p.value(m, elem)
@@ -196,7 +203,7 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 			return err
 		}
 		if !untyped && d.nodes[m].kind == Null { // the zero time
-			return p.wrong(m, &p.table.Types[elem], "null", "a list has no empty places, remove it")
+			return p.emptyPlace(m, elem)
 		}
 		if done, err = p.comma(']'); err != nil {
 			return err

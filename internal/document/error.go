@@ -50,7 +50,19 @@ func (e *SyntaxError) Error() string {
 type TypeError struct {
 	Path    string // "spec.replicas"; "" for the whole document
 	Message string // "cannot unmarshal string into field spec.replicas of type int32"
+	Mistake Mistake
 }
+
+// Mistake tells apart what is wrong with a value, for callers that answer to one
+// in another way.
+type Mistake uint8
+
+// The mistakes of values.
+const (
+	OtherType  Mistake = iota // a string for a number, a name that no enum has
+	EmptyPlace                // null as an element of a list
+	NoInteger                 // a number with a fraction, or out of the range of its type
+)
 
 func (e *TypeError) Error() string { return "json: " + e.Message }
 

@@ -131,7 +131,9 @@ func (p *parser) integer(n int32, t *schema.Type, bits uint8) error {
 	text := p.d.text(nd.off, nd.size)
 	value, ok := parseInt(text, bits)
 	if !ok {
-		return p.wrong(n, t, "number "+string(text[:min(len(text), 64)]), "want a whole number in its range, without fraction or exponent")
+		err := p.wrong(n, t, "number "+string(text[:min(len(text), 64)]), "want a whole number in its range, without fraction or exponent")
+		err.Mistake = NoInteger
+		return err
 	}
 	if value == 0 && len(text) > 1 {
 		nd.off, nd.size = constZero.off, constZero.size

@@ -25,7 +25,8 @@ const (
 
 // JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a member that does not
 // exist can be replaced, and is null where it is copied or tested; negative indices
-// count from the end of a list, and a value that is missing is null.
+// count from the end of a list, and a value that is missing is null; the whole object
+// can be replaced, not added.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
@@ -101,7 +102,7 @@ var errOther = errors.New("the value is another")
 // applyWhole applies an operation to the whole object.
 func (t *target) applyWhole(o operation) error {
 	switch o.op {
-	case "add", "replace":
+	case "replace":
 		t.root = newNode(o.value)
 		return nil
 	case "test":
@@ -110,7 +111,7 @@ func (t *target) applyWhole(o operation) error {
 		}
 		return errOther
 	}
-	return errors.New("the whole object cannot go")
+	return errors.New("the whole object can only be replaced and tested")
 }
 
 // take gives the value that an operation copies or moves.
@@ -213,8 +214,8 @@ func newOperation(m map[string]json.RawMessage) (o operation, err error) {
 		return o, err
 	}
 	o.value = value.Bytes()
-	if o.path == "" && (o.op == "add" || o.op == "replace") && o.value[0] != '{' {
-		return o, fmt.Errorf("%s of the whole object needs a value that is an object", o.op)
+	if o.path == "" && o.op == "replace" && o.value[0] != '{' {
+		return o, errors.New("replace of the whole object needs a value that is an object")
 	}
 	return o, nil
 }
