@@ -128,6 +128,10 @@ type Config struct {
 	// that says nothing about it stays on a node that is not ready or not reachable.
 	// Default 300; negative for 0.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
+	// EventTTL is how long after its last write an event vanishes, give or take a
+	// minute. A start gives those that are there their whole time again. Default 1h;
+	// negative for never.
+	EventTTL time.Duration
 	// DisablePriorityAndFairness leaves flow schemas and priority levels to themselves:
 	// none are created, and nothing is said in their status.
 	DisablePriorityAndFairness bool
@@ -195,6 +199,7 @@ const (
 	defaultWrites      = 200
 	defaultStreams     = 250
 	defaultToleration  = 300 // seconds
+	defaultEventTime   = time.Hour
 	defaultBodyBytes   = 3 << 20
 	defaultListMemory  = 64 << 20
 	defaultObjectBytes = 3 << 19
@@ -210,6 +215,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.ServiceNodePortRange, defaultNodePorts)
 	setDefault(&c.NotReadyTolerationSeconds, defaultToleration)
 	setDefault(&c.UnreachableTolerationSeconds, defaultToleration)
+	setDefault(&c.EventTTL, defaultEventTime)
 	setDefault(&c.RequestTimeout, defaultRequestTime)
 	setDefault(&c.MinRequestTimeout, defaultWatchTime)
 	setDefault(&c.MaxRequestsInflight, defaultReads)

@@ -2,13 +2,67 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
 )
+
+// startBackground starts what the server does of itself.
+func (s *Server) startBackground() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stopBackground = cancel
+	s.background.Go(func() { s.keepBootstrapped(ctx) })
+	s.background.Go(func() { s.followDefinitions(ctx) })
+	pauses := s.cfg.durations
+	s.every(ctx, pauses.FlowControl, "flow schemas and priority levels", s.reconcileFlowControl)
+	s.every(ctx, pauses.OwnService, "the service of the server", s.keepOwnService)
+	s.every(ctx, pauses.Extensions, "what extension servers are told", s.keepExtensionConfig)
+	s.every(ctx, pauses.Registrations, "the objects of group versions", s.keepAPIServices)
+	s.every(ctx, pauses.Services, "the addresses of services", s.repairServices)
+	s.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { s.Reload(); return nil })
+	s.every(ctx, pauses.Renewal, "the server's own certificates", s.renewOwn)
+	s.every(ctx, pauses.Namespaces, "the system namespaces", s.createNamespaces)
+	s.expire(ctx)
+}
+
+// expire removes objects that last for a while only.
+func (s *Server) expire(ctx context.Context) {
+	rows := map[string]*api.Resource{}
+	for _, gv := range s.groups {
+		for i := range gv.Resources {
+			if res := &gv.Resources[i]; res.Expires {
+				rows[prefixOf(res, "")] = res
+			}
+		}
+	}
+	if s.cfg.EventTTL < 0 || len(rows) == 0 {
+		return
+	}
+	x := expiry.New(expiry.Config{Store: s.store, Prefixes: slices.Sorted(maps.Keys(rows)), Life: s.cfg.EventTTL,
+		Last: func(e *store.Entry) (store.Value, error) {
+			for prefix, res := range rows {
+				if strings.HasPrefix(e.Key, prefix) {
+					doc, err := document.ReadStored(res.GV.Table, res.Type, e.Body)
+					if err != nil {
+						return store.Value{}, err
+					}
+					defer doc.Release()
+					return sealed(res, doc.Root())
+				}
+			}
+			return store.Value{}, fmt.Errorf("%s is of no kind that expires", e.Key)
+		}})
+	s.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
+}
 
 // startControllers runs the controllers that the configuration selects. They
 // begin by looking at all objects, beside the first requests.

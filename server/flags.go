@@ -62,7 +62,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*bound)(&c.UnreachableTolerationSeconds), "default-unreachable-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not reachable")
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")
 	fs.StringVar(&c.ServiceNodePortRange, "service-node-port-range", c.ServiceNodePortRange, "ports that node ports are taken from: FIRST-LAST, or FIRST+COUNT")
-
+	fs.Var((*lasting)(&c.EventTTL), "event-ttl", "how long after its last write an event vanishes; 0 for never")
 	fs.Var((*seconds)(&c.MinRequestTimeout), "min-request-timeout", "seconds that a watch stays open at least")
 	fs.Var((*bound)(&c.MaxRequestsInflight), "max-requests-inflight", "reading requests that may run at once, a quarter of them for one user; 0 for no bound")
 	fs.Var((*bound)(&c.MaxMutatingRequestsInflight), "max-mutating-requests-inflight", "writing requests that may run at once, a quarter of them for one user; 0 for no bound")

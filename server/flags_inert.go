@@ -74,7 +74,7 @@ var inert = []inertFlags{
 			default-watch-cache-size delete-collection-workers disabled-metrics egress-selector-config-file endpoint-reconciler-type
 			etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 			etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
-			event-ttl external-hostname goaway-chance
+			external-hostname goaway-chance
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
 			kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port
 			kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port

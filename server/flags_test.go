@@ -43,6 +43,8 @@ func TestFlags(t *testing.T) {
 		{"--default-not-ready-toleration-seconds=0 --service-account-max-token-expiration=2h", func(c *Config) bool {
 			return c.NotReadyTolerationSeconds == -1 && c.UnreachableTolerationSeconds == 300 && c.ServiceAccountMaxTokenExpiration == 2*time.Hour
 		}},
+		{"--event-ttl=0", func(c *Config) bool { return c.EventTTL == -1 }},
+		{"--event-ttl=2h", func(c *Config) bool { return c.EventTTL == 2*time.Hour }},
 		{"--tls-sni-cert-key=a,b:c,d --tls-sni-cert-key e,f", func(c *Config) bool { return slices.Equal(c.TLSSNICertKeys, []string{"a,b:c,d", "e,f"}) }},
 		{"--write-kubeconfig=k --in-memory", func(c *Config) bool { return c.KubeconfigFile == "k" && c.InMemory }},
 	} {

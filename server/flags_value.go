@@ -135,6 +135,23 @@ func (v *expiration) Set(text string) error {
 	return nil
 }
 
+// lasting is a flag for a time after which something ends, 0 for never. Never is
+// negative in Config.
+type lasting time.Duration
+
+func (v *lasting) String() string { return max(time.Duration(*v), 0).String() }
+func (v *lasting) Type() string   { return "duration" }
+func (v *lasting) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("%q is no time to come; write it like 90s or 1h30m, or 0 for never", text)
+	}
+	if *v = lasting(d); d == 0 {
+		*v = -1
+	}
+	return nil
+}
+
 // first is a flag that may be given several times, or with commas between several
 // values, of which the first counts.
 type first struct {

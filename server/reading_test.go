@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/server"
 )
 
 // Parameters that say nothing sensible are refused on every way that reads them.
@@ -177,4 +180,20 @@ func TestSourceOfEvents(t *testing.T) {
 			t.Errorf("events of %s: %q, want %q", source, got, want)
 		}
 	}
+}
+
+// An event vanishes some time after its last write, whatever holds it; watchers are
+// told. Other objects stay.
+func TestEventsExpire(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.EventTTL = 200 * time.Millisecond })
+	const events = "/api/v1/namespaces/default/events"
+	w := h.watch("/apis/events.k8s.io/v1/events?watch=1")
+	h.create(configMaps, configMap("a", "{}"))
+	h.create(events, `{"metadata":{"name":"e","finalizers":["a.b/c"]},"involvedObject":{"namespace":"default"}}`)
+	added := w.expect("ADDED e").meta.Metadata.ResourceVersion
+	if last := w.expect("DELETED e"); last.meta.Metadata.ResourceVersion == added {
+		t.Errorf("the last state is at the version before: %s", last.Object)
+	}
+	h.get(events+"/e").expect(t, http.StatusNotFound, "NotFound")
+	h.get(configMaps+"/a").expect(t, http.StatusOK, "")
 }

@@ -109,23 +109,6 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// startBackground starts what the server does of itself.
-func (s *Server) startBackground() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stopBackground = cancel
-	s.background.Go(func() { s.keepBootstrapped(ctx) })
-	s.background.Go(func() { s.followDefinitions(ctx) })
-	pauses := s.cfg.durations
-	s.every(ctx, pauses.FlowControl, "flow schemas and priority levels", s.reconcileFlowControl)
-	s.every(ctx, pauses.OwnService, "the service of the server", s.keepOwnService)
-	s.every(ctx, pauses.Extensions, "what extension servers are told", s.keepExtensionConfig)
-	s.every(ctx, pauses.Registrations, "the objects of group versions", s.keepAPIServices)
-	s.every(ctx, pauses.Services, "the addresses of services", s.repairServices)
-	s.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { s.Reload(); return nil })
-	s.every(ctx, pauses.Renewal, "the server's own certificates", s.renewOwn)
-	s.every(ctx, pauses.Namespaces, "the system namespaces", s.createNamespaces)
-}
-
 // open builds the object graph, from the disk up to the listener.
 func (s *Server) open(ctx context.Context) error {
 	cfg := &s.cfg

@@ -32,7 +32,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		},
 		"schema":     d.text(&ref),
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
-		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful), "completes": d.boolean(&res.Completes),
+		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
 		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "keeps": d.texts(&res.Keeps),
 		"hooks": func(n node) {

@@ -67,8 +67,8 @@ func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
 	if res.Namespaced != to.Namespaced || res.HasStatus != to.HasStatus {
 		d.fail(pos, "give both the same scope, and both the subresource status or none", "%s has another scope or status than at %s, as which it is stored", res.Plural, to.Pos)
 	}
-	if len(res.Columns) > 0 || res.HasGeneration || res.Graceful || res.Completes || res.StatusOnCreate || res.DeleteReturnsObject {
-		d.fail(pos, "remove columns, generation, graceful, completes, statusOnCreate and deleteReturnsObject: they are those of the version that is stored", "%s says what only %s can say", res.Plural, to.Pos)
+	if len(res.Columns) > 0 || res.HasGeneration || res.Graceful || res.Completes || res.Expires || res.StatusOnCreate || res.DeleteReturnsObject {
+		d.fail(pos, "remove columns, generation, graceful, completes, expires, statusOnCreate and deleteReturnsObject: they are those of the version that is stored", "%s says what only %s can say", res.Plural, to.Pos)
 	}
 	for _, h := range res.Hooks {
 		if h != "validate" {

@@ -63,6 +63,7 @@ type Resource struct {
 	HasGeneration       bool
 	Graceful            bool
 	Completes           bool     // completes: a phase says that the object is done
+	Expires             bool     // expires: the object vanishes some time after its last write
 	Keeps               []string // paths without the leading dot
 	StatusOnCreate      bool     // statusOnCreate: a new object keeps the status it was sent with
 	DeleteReturnsObject bool     // deleteReturnsObject: delete answers with the object

@@ -92,6 +92,7 @@ type Resource struct {
 	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
 	Graceful            bool       // delete honours gracePeriodSeconds (pods)
 	Completes           bool       // status.phase says Succeeded or Failed when the object is done, and so do tables (pods)
+	Expires             bool       // objects vanish some time after their last write (events)
 	StatusOnCreate      bool       // a new object keeps the status it was sent with (nodes)
 	DeleteReturnsObject bool       // delete answers with the object, not with a Status
 	Keeps               [][]string // what an update leaves as it is, whatever it says, and nobody owns

@@ -48,6 +48,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: 151,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "b333eda7d22dcb89", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "path-segment",
+			Expires:            true,
 			Checks:             &api.Checks{Metadata: 0, Changes: 1, Object: 1},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateEvent},

@@ -1,0 +1,128 @@
+// Package expiry removes objects that last for a while only.
+package expiry
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+const (
+	stepsOfLife = 60   // looks into the store in the life of an object, at least
+	pageKeys    = 1024 // objects that are looked up before they are removed
+	writers     = 8    // objects removed at once: their commits share syncs of the disk
+)
+
+// Config says what expires, and when.
+type Config struct {
+	Store    store.Store
+	Prefixes []string      // of the keys of what expires
+	Life     time.Duration // from the last write of an object
+	// Last is what watchers see last of an object.
+	Last func(e *store.Entry) (store.Value, error)
+}
+
+// Expiry removes objects a while after their last write. It knows none of them: it
+// notes which revision was the newest at which time, and what was not written since
+// a revision that is old enough goes. A new one has noted nothing, so that a start of
+// the server gives every object its whole life again, as a new leader of etcd does.
+type Expiry struct {
+	Config
+	seen []moment // in order of time and of revision; all but the first are younger than a life
+	gone uint64   // what was not written since this revision is removed
+}
+
+// moment says that at a time the newest revision was that one.
+type moment struct {
+	at       time.Time
+	revision uint64
+}
+
+// New makes an Expiry that has seen nothing yet.
+func New(cfg Config) *Expiry { return &Expiry{Config: cfg} }
+
+// Pause is how long to wait between two steps.
+func (x *Expiry) Pause() time.Duration { return min(x.Life/stepsOfLife, time.Minute) }
+
+// Step notes the present and removes objects whose life is over. While nothing is
+// written it does not look into the store. What could not be removed is tried again
+// by the next step.
+func (x *Expiry) Step(ctx context.Context, now time.Time) error {
+	if current, n := x.Store.Current(), len(x.seen); n == 0 || x.seen[n-1].revision < current {
+		x.seen = append(x.seen, moment{now, current})
+	}
+	for len(x.seen) > 1 && now.Sub(x.seen[1].at) >= x.Life {
+		x.seen = x.seen[1:]
+	}
+	due := x.seen[0]
+	if now.Sub(due.at) < x.Life || due.revision <= x.gone {
+		return nil
+	}
+	for _, prefix := range x.Prefixes {
+		if err := x.remove(ctx, prefix, due.revision); err != nil {
+			return err
+		}
+	}
+	x.gone = due.revision
+	return nil
+}
+
+// remove removes the objects that were not written since a revision.
+func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error {
+	keys, from := make([]string, 0, pageKeys), ""
+	var failed error
+	for {
+		var err error
+		if keys, err = x.page(ctx, keys[:0], prefix, from, since); err != nil || len(keys) == 0 {
+			return errors.Join(failed, err)
+		}
+		var work sync.WaitGroup
+		var first [writers]error // one of each is enough to tell
+		for w := range writers {
+			work.Go(func() {
+				for i := w; i < len(keys) && ctx.Err() == nil; i += writers {
+					if err := x.end(ctx, keys[i], since); first[w] == nil {
+						first[w] = err
+					}
+				}
+			})
+		}
+		work.Wait()
+		if failed == nil {
+			failed = errors.Join(first[:]...)
+		}
+		from = keys[len(keys)-1] + "\x00"
+	}
+}
+
+// page finds the next of them.
+func (x *Expiry) page(ctx context.Context, keys []string, prefix, from string, since uint64) ([]string, error) {
+	reader, err := x.Store.At(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	err = reader.ScanMeta(ctx, prefix, from, func(e *store.Entry) bool {
+		if e.Revision <= since {
+			keys = append(keys, strings.Clone(e.Key))
+		}
+		return len(keys) < pageKeys
+	})
+	return keys, err
+}
+
+// end removes an object, unless it has been written again. Nothing holds it.
+func (x *Expiry) end(ctx context.Context, key string, since uint64) error {
+	_, err := x.Store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+		if current == nil || current.Revision > since {
+			return store.Write{}, nil
+		}
+		last, err := x.Last(current)
+		return store.Write{Op: store.OpDelete, Value: last}, err
+	})
+	return err
+}

@@ -1,0 +1,132 @@
+package expiry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/capstan-dev/capstan/internal/expiry"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// kept are the keys in the store, with spaces between.
+func kept(t *testing.T, s store.Store) string {
+	t.Helper()
+	r, err := s.At(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var keys []string
+	if err := r.ScanMeta(context.Background(), "", "", func(e *store.Entry) bool { keys = append(keys, strings.Clone(e.Key)); return true }); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(keys, " ")
+}
+
+func open(t *testing.T) (s store.Store, write func(keys ...string)) {
+	t.Helper()
+	s, err := store.Open(store.Config{Dir: "data", FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s, func(keys ...string) {
+		t.Helper()
+		for _, key := range keys {
+			if _, err := s.Update(context.Background(), key, func(current *store.Entry) (store.Write, error) {
+				op := store.OpUpdate
+				if current == nil {
+					op = store.OpCreate
+				}
+				return store.Write{Op: op, Value: store.Value{Body: []byte("x"), RevisionAt: -1}}, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func asItWas(e *store.Entry) (store.Value, error) {
+	return store.Value{Meta: e.Meta, Body: e.Body, RevisionAt: -1}, nil
+}
+
+// An object goes a life after its last write, others stay.
+func TestExpiry(t *testing.T) {
+	s, write := open(t)
+	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/", "f/"}, Life: time.Hour, Last: asItWas})
+	start := time.Now()
+	for _, step := range []struct {
+		minute int
+		write  string
+		want   string // before the write
+	}{
+		{0, "e/a e/b f/c g/d", ""},
+		{1, "", "e/a e/b f/c g/d"},
+		{40, "e/b", "e/a e/b f/c g/d"},
+		{60, "e/z", "e/a e/b f/c g/d"},
+		{61, "", "e/b e/z g/d"},
+		{100, "", "e/b e/z g/d"},
+		{119, "", "e/b e/z g/d"},
+		{120, "", "e/z g/d"}, // b was written after the look at minute 40, and before the one at 60
+		{121, "", "g/d"},
+		{300, "e/a", "g/d"},
+		{301, "", "e/a g/d"},
+		{361, "", "g/d"},
+	} {
+		if err := x.Step(context.Background(), start.Add(time.Duration(step.minute)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if got := kept(t, s); got != step.want {
+			t.Errorf("minute %d: there is %q, want %q", step.minute, got, step.want)
+		}
+		write(strings.Fields(step.write)...)
+	}
+	before := s.Current()
+	for minute := range 200 {
+		if err := x.Step(context.Background(), start.Add(time.Duration(400+minute)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Current() != before {
+		t.Error("something was written though nothing had to go")
+	}
+}
+
+// More objects than are looked up at once go all, and what fails is tried again.
+func TestExpiryOfMany(t *testing.T) {
+	s, write := open(t)
+	for i := range 1500 {
+		write(fmt.Sprintf("e/%04d", i))
+	}
+	broken := errors.New("broken")
+	fails := true
+	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/"}, Life: time.Second, Last: func(e *store.Entry) (store.Value, error) {
+		if fails && (e.Key == "e/0007" || e.Key == "e/1400") {
+			return store.Value{}, broken
+		}
+		return asItWas(e)
+	}})
+	now := time.Now()
+	for _, want := range []struct {
+		err  error
+		keys string
+	}{{nil, ""}, {broken, "e/0007 e/1400"}, {nil, ""}} {
+		err := x.Step(context.Background(), now)
+		if !errors.Is(err, want.err) {
+			t.Errorf("error %v, want %v", err, want.err)
+		}
+		if got := kept(t, s); want.err != nil && got != want.keys {
+			t.Errorf("there is %q, want %q", got, want.keys)
+		}
+		now, fails = now.Add(time.Second), want.err == nil
+	}
+	if got := kept(t, s); got != "" {
+		t.Errorf("%q is left", got)
+	}
+}
