@@ -113,7 +113,12 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	if managers, err = k.take(managers, live, merged.Root(), d, me, w); err != nil {
 		return nil, err
 	}
-	if !live.Exists() || !equal(live, merged.Root()) {
+	if d.empty() { // the object stays as it is, in its own order
+		merged.Release()
+		if merged, err = decoded(live.AppendJSON(nil)); err != nil {
+			return nil, err
+		}
+	} else {
 		me.time, me.changed = w.Time, true
 	}
 	root := merged.Root()

@@ -62,12 +62,40 @@ func TestConfigurationsThatCannotBeApplied(t *testing.T) {
 			`failed to create typed patch object (n/d; apps/v1, Kind=Deployment): .spec.template.spec.containers: duplicate entries for key [name="c"]`, 422},
 		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"n","finalizers":["a/b","a/b"]},"spec":{"template":{"spec":{"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":80,"protocol":"TCP"}]}]}}}}`,
 			"failed to create typed patch object (n/d; apps/v1, Kind=Deployment): errors:\n  .metadata.finalizers: duplicate entries for key [=\"a/b\"]\n  .spec.template.spec.containers[name=\"c\"].ports: duplicate entries for key [containerPort=80,protocol=\"TCP\"]", 422},
+		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","namespace":"n"},"spec":{"template":{"spec":{"imagePullSecrets":[{"name":"s"},{}]}}}}`,
+			`failed to create typed patch object (n/d; apps/v1, Kind=Deployment): .spec.template.spec.imagePullSecrets: element 1: associative list with keys has an element that omits a key field (name)`, 422},
 		{`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d","finalizers":[null]}}`,
 			"failed to create typed patch object (/d; apps/v1, Kind=Deployment): .metadata.finalizers: element 0: associative list without keys has an element that is no scalar", 422},
 	} {
 		if e := refused(t, k, document.Value{}, c.text); e.Message != c.message || e.Code != c.code {
 			t.Errorf("got  %d %s\nwant %d %s", e.Code, e.Message, c.code, c.message)
 		}
+	}
+}
+
+// A key that the object always has is "" when a configuration leaves it out.
+func TestKeysThatAreAlwaysWritten(t *testing.T) {
+	body, err := appsKind("Deployment").Apply(document.Value{}, untyped(t, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"template":{"spec":{"containers":[{"image":"i"}]}}}}`), Write{Manager: "m"}, false)
+	if err != nil || !strings.Contains(string(body), `"f:containers":{"k:{\"name\":\"\"}":{".":{},"f:image":{}}}`) {
+		t.Errorf("got %s, %v", body, err)
+	}
+}
+
+func TestApplyThatChangesOnlyOrderLeavesTheObjectAlone(t *testing.T) {
+	k := coreKind("Pod")
+	live := object(t, k, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"d"},{"name":"c"}]}}`)
+	w := Write{Manager: "m", Time: "2022-01-01T00:00:00Z"}
+	record(t, k, document.Value{}, live, w)
+	body, err := k.Apply(live, untyped(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c"},{"name":"d"}]}}`), w, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := untyped(t, string(body))
+	if first := got.At("spec", "containers").Index(0).Get("name").Text(); first != "d" {
+		t.Errorf("the first container is %s", first)
+	}
+	if e := got.At("metadata", "managedFields").Index(0); !e.Get("operation").Equals("Apply") || e.Get("time").Exists() {
+		t.Errorf("the entry is %s", e.AppendJSON(nil))
 	}
 }
 

@@ -40,6 +40,10 @@ type difference struct {
 // changed is what the writer set.
 func (d difference) changed() Set { return d.modified.Union(d.added) }
 
+func (d difference) empty() bool {
+	return d.added.Empty() && d.modified.Empty() && d.removed.Empty()
+}
+
 // without leaves out what a write through this endpoint does not change.
 func (d difference) without(reset Set) difference {
 	return difference{d.added.Without(reset), d.modified.Without(reset), d.removed.Without(reset), d.vague}

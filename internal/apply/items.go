@@ -45,7 +45,8 @@ func (g grammar) items(typ schema.Ref, v document.Value) []item {
 }
 
 // appendItemKeys writes the keys of an element, in order, and reports whether one
-// is missing. A key that was not sent has its default.
+// is missing. A key that was not sent has its default; one that is always written
+// has at least its zero value.
 func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) (_ []byte, keyless bool) {
 	elem := g.typeOf(t.Elem)
 	dst = append(dst, '{')
@@ -54,7 +55,7 @@ func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v doc
 		value, def := v.Get(key), ""
 		if !value.Exists() && elem != nil {
 			if i := elem.Field(key); i >= 0 {
-				def = elem.Fields[i].Default
+				def = g.keyDefault(&elem.Fields[i])
 			}
 		}
 		if !value.Exists() && def == "" {
@@ -73,6 +74,17 @@ func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v doc
 		}
 	}
 	return append(dst, '}'), keyless
+}
+
+// keyDefault is the JSON of a key that was not sent, empty if there is none.
+func (g grammar) keyDefault(f *schema.Field) string {
+	if f.Default != "" || f.Presence != schema.Always {
+		return f.Default
+	}
+	if t := g.typeOf(f.Type); t != nil && (t.Kind == schema.Integer || t.Kind == schema.Number) {
+		return "0"
+	}
+	return `""`
 }
 
 // few is the length up to which lists and objects are searched one by one.

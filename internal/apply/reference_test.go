@@ -200,6 +200,9 @@ func (r *reference) apply(live, zero, config any, w Write, force bool) (any, []s
 	if out == nil {
 		return live, nil, nil
 	}
+	if d, err := l.Compare(out); err != nil || d.ExcludeFields(toReference(w.Reset)).IsSame() {
+		return live, nil, err // 1.25 leaves an object alone in which nothing changes but the order of lists
+	}
 	r.times[id] = w.Time
 	return out.AsValue().Unstructured(), nil, nil
 }
