@@ -29,6 +29,8 @@ func TestApply(t *testing.T) {
 		{"update takes over", "PATCH", path, "application/merge-patch+json", `{"data":{"k":"y"}}`, 200, `"manager":"capstan-test","operation":"Update"`},
 		{"conflict with an update", "PATCH", path + "?fieldManager=n", applyMedia, config("{k: z}"), 409, `conflict with \"capstan-test\" using v1`},
 		{"force is for apply", "PATCH", path + "?force=true", "application/merge-patch+json", `{}`, 422, "force"},
+		{"what the server sets elsewhere", "PATCH", configMaps + "/b?fieldManager=m", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, deletionGracePeriodSeconds: 5}", 201, `"deletionGracePeriodSeconds":5`},
+		{"the same again", "PATCH", configMaps + "/b?fieldManager=m", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, deletionGracePeriodSeconds: 5}", 200, `"deletionGracePeriodSeconds":5`},
 		{"unknown field", "PATCH", path + "?fieldManager=n&fieldValidation=Strict", applyMedia, config("{}") + "\nnosuch: 1", 400, "nosuch"},
 	})
 	again := h.send("PATCH", path+"?fieldManager=n&force=true", applyMedia, []byte(config("{k: z}")))

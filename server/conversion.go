@@ -118,6 +118,8 @@ func (s *Server) createServed(ctx context.Context, t target, obj document.Value,
 	if err := matchNamespace(t.resource, obj.SetObject("metadata"), t.namespace); err != nil {
 		return store.Entry{}, err
 	}
+	opts.dropRepeatedOwners(obj.Get("metadata"))
+	dropSystemFields(obj.Get("metadata"))
 	w := &servedWrite{s: s, t: t, opts: &opts}
 	defer w.release()
 	obj, err := w.store(obj, document.Value{})

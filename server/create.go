@@ -180,7 +180,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 // prepareCreate sets what the server owns on a new object.
 func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
-	dropSystemFields(meta)
+	meta.Remove("selfLink")
 	meta.SetString("uid", newUID())
 	meta.SetString("creationTimestamp", s.now())
 	if res.HasGeneration {

@@ -21,6 +21,7 @@ func TestOwnedFields(t *testing.T) {
 			`"f:metadata":{"f:annotations":{".":{},"f:deprecated.daemonset.template.generation":{}}}`},
 		{"usual target", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", `"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"}}`, `"f:targetCPUUtilizationPercentage":{}`},
 		{"what the server sets", "/apis/storage.k8s.io/v1/csidrivers", `"metadata":{"name":"d","uid":"u","labels":{"a":"b"},"deletionTimestamp":"2020-01-01T00:00:00Z","deletionGracePeriodSeconds":5}`, `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}`},
+		{"what the server sets, in another version", "/apis/storage.k8s.io/v1beta1/namespaces/default/csistoragecapacities", `"metadata":{"name":"d","labels":{"a":"b"},"deletionGracePeriodSeconds":5},"storageClassName":"s"`, `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}`},
 		{"status of a node", "/api/v1/nodes", `"metadata":{"name":"n","labels":{"a":"b"}},"status":{"phase":"Running"}`, `{"f:metadata":{"f:labels":{".":{},"f:a":{}}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

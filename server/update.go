@@ -170,6 +170,9 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	var err error
 	opts.dropRepeatedOwners(obj.Get("metadata"))
 	if current == nil {
+		if !opts.patched { // what an apply says is deleted is created so, as in 1.25
+			dropSystemFields(obj.Get("metadata"))
+		}
 		if err := s.own(t, document.Value{}, obj, opts); err != nil {
 			return store.Write{}, err
 		}
