@@ -170,28 +170,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	var err error
 	opts.dropRepeatedOwners(obj.Get("metadata"))
 	if current == nil {
-		if !opts.patched { // what an apply says is deleted is created so, as in 1.25
-			dropSystemFields(obj.Get("metadata"))
-		}
-		if err := s.own(t, document.Value{}, obj, opts); err != nil {
-			return store.Write{}, err
-		}
-		s.prepareCreate(res, obj, t.namespace, opts.user)
-		if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
-			return store.Write{}, err
-		}
-		if *claim, err = s.services.claim(t, obj, document.Value{}, opts.dryRun); err != nil {
-			return store.Write{}, err
-		}
-		if causes := append(validate(t, obj, document.Value{}), opts.causes...); len(causes) > 0 {
-			return store.Write{}, res.Invalid(t.name, causes)
-		}
-		opts.warn(t, obj, document.Value{})
-		if err := s.checkAdmission(ctx, t, opts.user, obj, document.Value{}); err != nil {
-			return store.Write{}, err
-		}
-		value, err := s.seal(res, obj)
-		return store.Write{Op: store.OpCreate, Value: value}, err
+		return s.birth(ctx, t, obj, opts, claim)
 	}
 	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata"), opts.patched); err != nil {
 		return store.Write{}, err
@@ -230,6 +209,34 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		return store.Write{}, nil
 	}
 	return store.Write{Op: store.OpUpdate, Value: value, Frees: obj.At("metadata", "deletionTimestamp").Exists()}, nil
+}
+
+// birth is replacement where there is no object yet.
+func (s *Server) birth(ctx context.Context, t target, obj document.Value, opts writeOptions, claim **allocate.Claim) (store.Write, error) {
+	res := t.resource
+	var err error
+	if !opts.patched { // what an apply says is deleted is created so, as in 1.25
+		dropSystemFields(obj.Get("metadata"))
+	}
+	if err := s.own(t, document.Value{}, obj, opts); err != nil {
+		return store.Write{}, err
+	}
+	s.prepareCreate(res, obj, t.namespace, opts.user)
+	if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
+		return store.Write{}, err
+	}
+	if *claim, err = s.services.claim(t, obj, document.Value{}, opts.dryRun); err != nil {
+		return store.Write{}, err
+	}
+	if causes := append(validate(t, obj, document.Value{}), opts.causes...); len(causes) > 0 {
+		return store.Write{}, res.Invalid(t.name, causes)
+	}
+	opts.warn(t, obj, document.Value{})
+	if err := s.checkAdmission(ctx, t, opts.user, obj, document.Value{}); err != nil {
+		return store.Write{}, err
+	}
+	value, err := s.seal(res, obj)
+	return store.Write{Op: store.OpCreate, Value: value}, err
 }
 
 // checkPreconditions compares what the object says of itself with what is

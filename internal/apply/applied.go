@@ -121,12 +121,16 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	} else {
 		me.time, me.changed = w.Time, true
 	}
-	root := merged.Root()
+	return managers.applied(merged.Root(), applied, w), nil
+}
+
+// applied writes the entries into a merged object, and gives its JSON.
+func (l ledger) applied(merged, config document.Value, w Write) []byte {
 	if w.Manager == kubectl {
-		setLastApplied(root, applied)
+		setLastApplied(merged, config)
 	}
-	managers.withoutEmpty().store(root.SetObject("metadata"))
-	return root.AppendJSON(nil), nil
+	l.withoutEmpty().store(merged.SetObject("metadata"))
+	return merged.AppendJSON(nil)
 }
 
 // ledgerToApply reads the entries of an object. Fields of an

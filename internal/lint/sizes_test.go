@@ -69,7 +69,6 @@ var longFunctions = map[string]struct {
 	"server/config.go: Validate":                       {65, "a check for each field"},
 	"server/flags.go: AddFlags":                        {61, "a list of flags"},
 	"server/server.go: open":                           {98, "to be split: rooms wire themselves"},
-	"server/update.go: replacement":                    {63, "to be split: the steps of a write become a list"},
 }
 
 // handwritten reports whether people maintain a file.
