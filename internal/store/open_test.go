@@ -204,6 +204,13 @@ func TestStats(t *testing.T) {
 	if s := e.Stats(); s.OpenReaders != 0 {
 		t.Errorf("%d readers after closing the only one", s.OpenReaders)
 	}
+	if err := e.eachKey(e.Current(), func([]byte) {
+		if s := e.Stats(); s.OpenReaders != 0 {
+			t.Errorf("%d readers while the store reads for itself", s.OpenReaders)
+		}
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 // Background trimming, with the real goroutine and a clock that runs ahead.

@@ -110,18 +110,23 @@ func (e *Engine) countKeys() {
 	}
 }
 
-// eachKey visits the keys of a view.
+// eachKey visits the keys of a view. Close waits for it, so that the view is not
+// one of those that are open.
 func (e *Engine) eachKey(at uint64, visit func(key []byte)) error {
 	if at == 0 {
 		return nil // there was nothing yet
 	}
-	view, err := e.At(context.Background(), at)
+	if !e.gate.enter() {
+		return ErrClosed
+	}
+	defer e.gate.leave()
+	view, err := e.view(at)
 	if err != nil {
 		return err
 	}
-	err = view.(*reader).walk(context.Background(), headerSpace, "", "", func(v version, _ *pebble.Iterator) (bool, error) {
+	err = view.walk(context.Background(), headerSpace, "", "", func(v version, _ *pebble.Iterator) (bool, error) {
 		visit(v.key)
 		return true, nil
 	})
-	return errors.Join(err, view.Close())
+	return errors.Join(err, view.release())
 }

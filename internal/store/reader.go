@@ -38,6 +38,18 @@ func (e *Engine) At(ctx context.Context, at uint64) (Reader, error) {
 		return nil, ErrClosed
 	}
 	defer e.gate.leave()
+	r, err := e.view(at)
+	if err != nil {
+		return nil, err
+	}
+	e.readers.Lock()
+	e.readers.open[r] = struct{}{}
+	e.readers.Unlock()
+	return r, nil
+}
+
+// view opens a view, which Close does not know of. The caller is inside the gate.
+func (e *Engine) view(at uint64) (*reader, error) {
 	for {
 		r := &reader{engine: e, revision: at}
 		current := e.Current()
@@ -60,9 +72,6 @@ func (e *Engine) At(ctx context.Context, at uint64) (Reader, error) {
 			}
 			return nil, &TrimmedError{Asked: at, Oldest: oldest}
 		}
-		e.readers.Lock()
-		e.readers.open[r] = struct{}{}
-		e.readers.Unlock()
 		return r, nil
 	}
 }

@@ -14,10 +14,10 @@ type Stats struct {
 	CacheBytes    int64  `json:"cacheBytes"`    // memory of the block cache
 	CacheHits     int64  `json:"cacheHits"`     // since the start
 	CacheMisses   int64  `json:"cacheMisses"`
-	Compactions   int64  `json:"compactions"` // since the start
-	Flushes       int64  `json:"flushes"`     // since the start
-	ReadAmp       int    `json:"readAmp"`     // sorted runs that a read may look at
-	OpenReaders   int    `json:"openReaders"`
+	Compactions   int64  `json:"compactions"`         // since the start
+	Flushes       int64  `json:"flushes"`             // since the start
+	ReadAmp       int    `json:"readAmp"`             // sorted runs that a read may look at
+	OpenReaders   int    `json:"openReaders"`         // views that At has opened and nobody has closed
 	Unhealthy     string `json:"unhealthy,omitempty"` // what Healthy says
 }
 
