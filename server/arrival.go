@@ -56,6 +56,9 @@ func (s *Server) receive(r *request, room *place) error {
 			r.owed = true
 			return api.TooLarge(limit)
 		case err == io.EOF:
+			if !guard.release() { // the context of the request ends, as if the client had gone
+				return s.notReceived(os.ErrDeadlineExceeded)
+			}
 			r.body = body
 			return nil
 		case err != nil:

@@ -3,13 +3,18 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // TestPanicIsAnswered: a panic becomes a 500 with a Status, is logged, and the
@@ -45,5 +50,42 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 	if w := send(s.version); w.Code != http.StatusOK {
 		t.Errorf("after the panic: %d %s", w.Code, w.Body)
+	}
+}
+
+// lateReader ends a body when the guard of its request has fired.
+type lateReader struct {
+	*httptest.ResponseRecorder
+	s    *Server
+	past chan struct{}
+}
+
+func (l lateReader) SetReadDeadline(time.Time) error { close(l.past); return nil }
+
+func (l lateReader) Read([]byte) (int, error) {
+	l.s.sweeper.cutEarly()
+	<-l.past
+	return 0, io.EOF
+}
+
+// TestBodyAtTheLastMoment: a body that is whole when its time is over is refused,
+// as net/http goes on as if the client had gone.
+func TestBodyAtTheLastMoment(t *testing.T) {
+	s, err := Start(context.Background(), Config{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	w := lateReader{httptest.NewRecorder(), s, make(chan struct{})}
+	r := newRequest(echo.New().NewContext(httptest.NewRequest(http.MethodPost, "/", w), w), target{}, s.features, &s.limits)
+	var room place
+	defer room.leave()
+	var refused *api.Error
+	if err := s.receive(r, &room); !errors.As(err, &refused) || refused.Code != http.StatusRequestTimeout {
+		t.Errorf("%v", err)
 	}
 }

@@ -172,7 +172,9 @@ func (s *Server) fail(r *request, err error) {
 	switch {
 	case errors.As(err, &known):
 	case errors.As(err, &gone), r.http.Context().Err() != nil:
-		return // nobody is there to read it
+		// Nobody is there to read it, as far as is known. Somebody who is there
+		// all the same would take silence for a 200, or for a proper end.
+		panic(http.ErrAbortHandler)
 	case errors.Is(err, context.DeadlineExceeded):
 		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the request did not finish in time; it may have taken effect"}
 	case errors.Is(err, store.ErrClosed):

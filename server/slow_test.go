@@ -307,6 +307,22 @@ func TestSlowHeads(t *testing.T) {
 	}
 }
 
+// TestClientsWithoutVoice: a client that has closed its side of the connection
+// while it waits is as good as gone. Should it read on, it is not told that all
+// went well.
+func TestClientsWithoutVoice(t *testing.T) {
+	h := startServer(t, nil)
+	for _, query := range []string{"?resourceVersion=1000000", "?watch=1&resourceVersion=1000000&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=true"} {
+		conn := h.line("http/1.1", "GET "+configMaps+query+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+adminToken+"\r\n\r\n")
+		if err := conn.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(conn); len(got) > 0 || err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: %.200q %v", query, got, err)
+		}
+	}
+}
+
 // TestShutdownDelay: during the delay all is served as before but /readyz.
 func TestShutdownDelay(t *testing.T) {
 	const delay = 3 * time.Second

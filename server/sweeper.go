@@ -164,9 +164,12 @@ func (g *guard) fire() {
 	}
 }
 
-func (g *guard) release() {
+// release reports whether it has come before cut was called.
+func (g *guard) release() bool {
 	g.sweeper.remove(g)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	inTime := g.cut != nil
 	g.cut = nil
+	return inTime
 }

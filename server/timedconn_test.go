@@ -99,14 +99,18 @@ func TestSweeperPauses(t *testing.T) {
 				t.Fatalf("after %d ticks it was cut %d times", tick+1, cut)
 			}
 		}
-		g.release()
+		if g.release() {
+			t.Error("what was cut was released in time")
+		}
 		other := s.guard(func() { t.Error("what went on was cut") })
 		for range 3 * sweepsPerStall {
 			other.begin()
 			s.sweep()
 			other.end()
 		}
-		other.release()
+		if !other.release() {
+			t.Error("what was not cut was released too late")
+		}
 		s.breakOff()
 		synctest.Wait()
 	})
