@@ -306,8 +306,29 @@ func (s *Server) closeHTTP(ctx context.Context) {
 	soon, cancel := context.WithTimeout(ctx, s.cfg.durations.Close)
 	defer cancel()
 	if err := s.http.Shutdown(soon); err != nil {
+		s.breakHTTP()
+	}
+}
+
+// breakHTTP closes all connections while requests may be under way. Net/http lets
+// TLS say good-bye on one after the other, which would wait for seconds behind a
+// write that a client does not take.
+func (s *Server) breakHTTP() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
 		_ = s.http.Close()
-		s.sweeper.breakOff() // those that net/http does not know any more
+	}()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		s.sweeper.breakWrites()
+		select {
+		case <-closed:
+			s.sweeper.breakOff() // those that net/http does not know any more
+			return
+		case <-again.C:
+		}
 	}
 }
 

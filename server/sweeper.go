@@ -108,6 +108,17 @@ func (s *sweeper) cutEarly() {
 	}
 }
 
+// breakWrites ends connections on which a write is under way.
+func (s *sweeper) breakWrites() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.all {
+		if c, ok := w.(*timedConn); ok && c.writing.Load() != 0 {
+			c.breakOff()
+		}
+	}
+}
+
 // breakOff ends everything, also what is to come: the server does not wait any
 // longer.
 func (s *sweeper) breakOff() {
