@@ -39,7 +39,6 @@ var longFiles = map[string]int{
 	"server/delete.go":                   493,
 	"server/history_watcher_test.go":     419,
 	"server/hostile_test.go":             410,
-	"server/slow_test.go":                418,
 	"server/watch_test.go":               422,
 }
 

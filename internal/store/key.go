@@ -205,3 +205,20 @@ func appendNextPrefix(dst, prefix []byte) []byte {
 	}
 	return append(dst, 0)
 }
+
+// keyArena makes strings of keys, many to an allocation. A string stays valid
+// for as long as somebody holds it and keeps its neighbours in memory, a few
+// kilobytes.
+type keyArena struct{ b strings.Builder }
+
+const arenaBytes = 4 << 10
+
+func (a *keyArena) add(key []byte) string {
+	if a.b.Cap()-a.b.Len() < len(key) {
+		a.b = strings.Builder{}
+		a.b.Grow(max(arenaBytes, len(key)))
+	}
+	start := a.b.Len()
+	a.b.Write(key)
+	return a.b.String()[start:]
+}

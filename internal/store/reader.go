@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -387,21 +386,4 @@ func (r *reader) release() error {
 	snap := r.snap
 	r.snap = nil
 	return snap.Close()
-}
-
-// keyArena makes strings of keys, many to an allocation. A string stays valid
-// for as long as somebody holds it and keeps its neighbours in memory, a few
-// kilobytes.
-type keyArena struct{ b strings.Builder }
-
-const arenaBytes = 4 << 10
-
-func (a *keyArena) add(key []byte) string {
-	if a.b.Cap()-a.b.Len() < len(key) {
-		a.b = strings.Builder{}
-		a.b.Grow(max(arenaBytes, len(key)))
-	}
-	start := a.b.Len()
-	a.b.Write(key)
-	return a.b.String()[start:]
 }

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// stop is Shutdown with the times of the configuration.
+func (s *Server) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownDelay+s.cfg.ShutdownTimeout)
+	defer cancel()
+	s.shutdown(ctx)
+}
+
+// Shutdown lets /readyz fail and serves on for the delay of the configuration.
+// Then it refuses new requests, ends watches and requests that have not been
+// acted on, waits for the others until ctx ends, closes the listener and the
+// store. It is safe to call more than once.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.shutdown(ctx)
+	<-s.done
+	return s.failure
+}
+
+func (s *Server) shutdown(ctx context.Context) {
+	s.once.Do(func() {
+		s.leaving.Store(true)
+		if s.cfg.ShutdownDelay > 0 {
+			wait(ctx, s.cfg.ShutdownDelay)
+		}
+		s.intake.closed.Store(true)
+		close(s.stopping)
+		s.sweeper.cutEarly()
+		s.stopBackground()
+		s.background.Wait()
+		s.controllers.Stop()
+		s.intake.drain(ctx)
+		s.closeHTTP(ctx)
+		s.intake.drain(context.Background()) // what was broken off ends at once, but uses the store until then
+		if err := s.closeParts(); err != nil && s.failure == nil {
+			s.failure = err
+		}
+		close(s.done)
+	})
+}
+
+// closeHTTP closes the listener and all connections: no request that was taken on
+// needs them any more, or ctx has ended.
+func (s *Server) closeHTTP(ctx context.Context) {
+	soon, cancel := context.WithTimeout(ctx, s.cfg.durations.Close)
+	defer cancel()
+	if err := s.http.Shutdown(soon); err != nil {
+		s.breakHTTP()
+	}
+}
+
+// breakHTTP closes all connections while requests may be under way. Net/http lets
+// TLS say good-bye on one after the other, which would wait for seconds behind a
+// write that a client does not take.
+func (s *Server) breakHTTP() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = s.http.Close()
+	}()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		s.sweeper.breakWrites()
+		select {
+		case <-closed:
+			s.sweeper.breakOff() // those that net/http does not know any more
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// closeParts closes what open has opened so far.
+func (s *Server) closeParts() error {
+	if s.hub != nil {
+		s.hub.Close()
+	}
+	if s.services != nil {
+		s.services.cancel()
+	}
+	if s.classes != nil {
+		s.classes.cancel()
+	}
+	if s.headers != nil {
+		s.headers.Close()
+	}
+	s.control.close()
+	var err error
+	if s.store != nil {
+		err = s.store.Close()
+	}
+	if s.listener != nil {
+		_ = s.listener.Close() // closed already when HTTP was shut down
+	}
+	return err
+}
+
+// intake counts the requests that the server has taken on and not finished, until
+// it is closed: then it takes none.
+type intake struct {
+	count  atomic.Int64
+	closed atomic.Bool
+	idle   chan struct{} // room for one: told when the last request has ended
+}
+
+// begin reports whether a request is taken on; then done is to be called in the
+// end.
+func (i *intake) begin() bool {
+	i.count.Add(1)
+	if i.closed.Load() {
+		i.done()
+		return false
+	}
+	return true
+}
+
+func (i *intake) done() {
+	if i.count.Add(-1) == 0 && i.closed.Load() {
+		select {
+		case i.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain returns when all requests have ended, or ctx has. The intake is closed.
+func (i *intake) drain(ctx context.Context) {
+	for i.count.Load() > 0 {
+		select {
+		case <-i.idle:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

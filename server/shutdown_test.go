@@ -1,0 +1,130 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/streamtest"
+	"github.com/capstan-dev/capstan/server"
+)
+
+// TestShutdownDelay: during the delay all is served as before but /readyz.
+func TestShutdownDelay(t *testing.T) {
+	const delay = 3 * time.Second
+	h := startServer(t, func(c *server.Config) { c.ShutdownDelay = delay })
+	h.create(configMaps, configMap("a", "{}"))
+	w := h.watch(configMaps + "?watch=1")
+	w.expect("ADDED a")
+	begun, stopped := time.Now(), make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	for h.get("/readyz").code == http.StatusOK {
+	}
+	h.client.CloseIdleConnections()
+	h.patch(configMaps+"/a", `{"data":{"k":"v"}}`)
+	w.expect("MODIFIED a")
+	h.get("/livez").expect(t, http.StatusOK, "")
+	h.watch(configMaps + "?watch=1").expect("ADDED a")
+	if err := <-stopped; err != nil || time.Since(begun) < delay {
+		t.Errorf("stopped after %s: %v", time.Since(begun), err)
+	}
+	w.ends()
+}
+
+// TestDraining: while the last request that was taken on goes on, others are told
+// to go elsewhere, on new connections too.
+func TestDraining(t *testing.T) {
+	h := startServer(t, nil)
+	held := make(chan reply, 1)
+	go func() {
+		h := &harness{t: t, server: h.server, client: h.client}
+		held <- h.get(configMaps + "?resourceVersion=1000000")
+	}()
+	const reading = `apiserver_current_inflight_requests{request_kind="readOnly"`
+	for h.figures()[reading] != "2" { // with the one that asks
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	h.client = &http.Client{Transport: h.client.Transport.(*http.Transport).Clone()}
+	h.client.Transport.(*http.Transport).DisableKeepAlives = true
+	refused := h.get(configMaps)
+	for refused.code == http.StatusOK {
+		refused = h.get(configMaps)
+	}
+	refused.expect(t, http.StatusServiceUnavailable, "ServiceUnavailable")
+	if refused.header.Get("Retry-After") == "" {
+		t.Error("nobody is told when to come again")
+	}
+	h.get("/readyz").expect(t, http.StatusInternalServerError, "")
+	h.get("/livez").expect(t, http.StatusOK, "")
+	last := <-held
+	last.expect(t, http.StatusGatewayTimeout, "Timeout")
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShutdownOfAll: whatever is open when the server stops, it ends soon: watches
+// properly, requests that have not arrived with a refusal, and only an answer that
+// is not taken is waited for, as long as the stop may take. Then TLS's good-bye to
+// those who do not listen takes no time.
+func TestShutdownOfAll(t *testing.T) {
+	h := startServer(t, everybodyMay)
+	text := strings.Repeat("x", 40<<10)
+	for i := range 300 {
+		h.create(configMaps, configMap(fmt.Sprintf("large-%03d", i), `{"k":"`+text+`"}`))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	ended := make(chan error)
+	for _, transport := range streamtest.Transports {
+		s, err := streamtest.Open(ctx, h.target(), streamtest.Watch{Transport: transport, Path: "/api/v1/nodes?watch=1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, err := s.All()
+			ended <- err
+		}()
+	}
+	uploads := []<-chan reply{h.begin(ctx, "POST", configMaps, dribble{ctx})}
+	h2 := *h
+	h2.client = &http.Client{Transport: h.client.Transport.(*http.Transport).Clone()}
+	h2.http2()
+	uploads = append(uploads, h2.begin(ctx, "POST", configMaps, dribble{ctx}))
+	for range 4 {
+		slow := h.line("http/1.1", "GET "+configMaps+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bob-token\r\n\r\n")
+		if _, err := slow.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.line("h2", noWindow()+http2Request(1, "/version"))
+
+	soon, hurry := context.WithCancel(ctx)
+	defer hurry()
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(soon) }()
+	for range streamtest.Transports {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, answer := range uploads {
+		got := <-answer
+		got.expect(t, http.StatusServiceUnavailable, "ServiceUnavailable")
+	}
+	select {
+	case err := <-stopped:
+		t.Fatalf("stopped before all answers were taken: %v", err)
+	default:
+	}
+	begun := time.Now()
+	hurry()
+	<-stopped
+	if took := time.Since(begun); took > 4*time.Second {
+		t.Errorf("the stop took %s from when it was to hurry", took)
+	}
+}
