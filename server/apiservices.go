@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/policy"
 )
 
 // registrationGroup is the group of the objects that name all group versions, itself
@@ -68,23 +69,10 @@ func (s *Server) tellAvailable(ctx context.Context, res *api.Resource, name stri
 			return document.Value{}, err
 		}
 		conditions := doc.Root().SetObject("status").SetArray("conditions")
-		var c document.Value
-		for _, have := range conditions.Elements() {
-			if have.Get("type").Equals("Available") {
-				c = have
-			}
-		}
-		if c.Get("status").Equals("True") {
+		if conditions.ElementBy("type", policy.LocalService.Type).Get("status").Equals("True") {
 			return document.Value{}, errNothing
 		}
-		if !c.Exists() {
-			c = conditions.AppendObject()
-			c.SetString("type", "Available")
-		}
-		c.SetString("status", "True")
-		c.SetString("lastTransitionTime", s.now())
-		c.SetString("reason", "Local")
-		c.SetString("message", "Local APIServices are always available")
+		policy.LocalService.Set(conditions, s.now())
 		return doc.Root(), nil
 	})
 	if errors.Is(err, errNothing) {

@@ -90,27 +90,9 @@ func (s *Server) assign(pod, binding document.Value) error {
 	for key, value := range binding.At("metadata", "annotations").Members() {
 		meta.SetObject("annotations").SetString(key, value.Text())
 	}
-	s.setCondition(pod.SetObject("status").SetArray("conditions"), "PodScheduled")
-	return nil
-}
-
-// setCondition makes a condition true in a list of them, as of now.
-func (s *Server) setCondition(conditions document.Value, typ string) {
-	condition := document.Value{}
-	for _, c := range conditions.Elements() {
-		if c.Get("type").Equals(typ) {
-			condition = c
-		}
-	}
-	if !condition.Exists() {
-		condition = conditions.AppendObject()
-		condition.SetString("type", typ)
+	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), s.now())
+	if !condition.Get("lastProbeTime").Exists() {
 		condition.SetNull("lastProbeTime")
 	}
-	if !condition.Get("status").Equals("True") {
-		condition.SetString("status", "True")
-		condition.SetString("lastTransitionTime", s.now())
-	}
-	condition.Remove("reason")
-	condition.Remove("message")
+	return nil
 }

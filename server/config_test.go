@@ -3,6 +3,7 @@ package server
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,26 +131,17 @@ func TestServingNames(t *testing.T) {
 		c.cfg.setDefaults()
 		got := servingNames(&c.cfg)
 		for _, w := range c.want {
-			if !contains(got, w) {
+			if !slices.Contains(got, w) {
 				t.Errorf("%s: %q is not among %q", name, w, got)
 			}
 		}
-		if contains(got, "0.0.0.0") || contains(got, "") {
+		if slices.Contains(got, "0.0.0.0") || slices.Contains(got, "") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	all := Config{BindAddress: "0.0.0.0"}
 	all.setDefaults()
-	if got := servingNames(&all); contains(got, "0.0.0.0") {
+	if got := servingNames(&all); slices.Contains(got, "0.0.0.0") {
 		t.Errorf("%q", got)
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -265,7 +265,7 @@ func propagation(res *api.Resource, meta document.Value, asked string) string {
 		return "Background" // they are never owners
 	case asked != "":
 		return asked
-	case holds(meta.Get("finalizers"), finalizerOrphan), holds(meta.Get("finalizers"), finalizerForeground):
+	case meta.Get("finalizers").HasText(finalizerOrphan), meta.Get("finalizers").HasText(finalizerForeground):
 		return ""
 	case orphans(res):
 		return "Orphan"

@@ -90,12 +90,7 @@ func (s *Server) tellDangling(ctx context.Context, schemas, levels *api.Resource
 
 // dangling is the condition of a flow schema that tells whether it is of no use.
 func dangling(obj document.Value) document.Value {
-	for _, c := range obj.At("status", "conditions").Elements() {
-		if c.Get("type").Equals("Dangling") {
-			return c
-		}
-	}
-	return document.Value{}
+	return obj.At("status", "conditions").ElementBy("type", "Dangling")
 }
 
 func danglingStatus(levelExists bool) string {
@@ -117,22 +112,16 @@ func (s *Server) setDangling(ctx context.Context, schemas *api.Resource, name, l
 		if doc, err = document.ReadStored(schemas.GV.Table, schemas.Type, current.Body); err != nil {
 			return document.Value{}, err
 		}
-		c := dangling(doc.Root())
-		if c.Get("status").Equals(danglingStatus(exists)) {
+		if dangling(doc.Root()).Get("status").Equals(danglingStatus(exists)) {
 			return document.Value{}, errNothing
-		}
-		if !c.Exists() {
-			c = doc.Root().SetObject("status").SetArray("conditions").AppendObject()
-			c.SetString("type", "Dangling")
 		}
 		reason, but := "Found", "and it exists"
 		if !exists {
 			reason, but = "NotFound", "but there is no such object"
 		}
-		c.SetString("status", danglingStatus(exists))
-		c.SetString("lastTransitionTime", s.now())
-		c.SetString("reason", reason)
-		c.SetString("message", fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q %s", level, but))
+		c := api.Condition{Type: "Dangling", Status: danglingStatus(exists), Reason: reason,
+			Message: fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q %s", level, but)}
+		c.Set(doc.Root().SetObject("status").SetArray("conditions"), s.now())
 		return doc.Root(), nil
 	})
 	if errors.Is(err, errNothing) {

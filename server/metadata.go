@@ -263,7 +263,7 @@ func (c *causes) addedFinalizers(meta, old document.Value) {
 		return
 	}
 	for _, f := range meta.Get("finalizers").Elements() {
-		if text := f.Text(); !holds(old.Get("finalizers"), text) {
+		if text := f.Text(); !old.Get("finalizers").HasText(text) {
 			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
 			return
 		}
@@ -281,12 +281,3 @@ func (c *causes) fixed(meta, old document.Value) {
 
 // builtInFinalizers are the finalizers without a domain.
 var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, profile.MediaTypeWord: true}
-
-func holds(list document.Value, text string) bool {
-	for _, v := range list.Elements() {
-		if v.Equals(text) {
-			return true
-		}
-	}
-	return false
-}

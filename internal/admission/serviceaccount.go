@@ -106,7 +106,7 @@ func mountToken(spec document.Value) error {
 	needed := false
 	for _, list := range [...]string{"initContainers", "containers"} {
 		for _, container := range spec.Get(list).Elements() {
-			if mounts := container.Get("volumeMounts"); occupied(mounts) {
+			if mounts := container.Get("volumeMounts"); mounts.ElementBy("mountPath", tokenMountPath).Exists() {
 				continue
 			}
 			m := container.SetArray("volumeMounts").AppendObject()
@@ -122,15 +122,6 @@ func mountToken(spec document.Value) error {
 	volume := spec.SetArray("volumes").AppendObject()
 	volume.SetString("name", name)
 	return volume.SetRaw("projected", []byte(tokenSources))
-}
-
-func occupied(mounts document.Value) bool {
-	for _, m := range mounts.Elements() {
-		if m.Get("mountPath").Equals(tokenMountPath) {
-			return true
-		}
-	}
-	return false
 }
 
 // suffix makes names differ; it has no vowels, so that it spells no words.

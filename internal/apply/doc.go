@@ -31,9 +31,6 @@
 // nothing but a time in them has changed, so that a write without effect
 // remains one.
 //
-// Admission may change managedFields: ValidFields says whether what it left can
-// be kept; otherwise the server restores the list from before and goes on.
-//
 // # What it costs
 //
 // An update compares two trees whose unchanged parts are told by their text.

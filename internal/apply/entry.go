@@ -179,13 +179,6 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 	return out, nil
 }
 
-// ValidFields reports whether a list of managedFields is one that can be read:
-// what an admission webhook made of it may not be.
-func ValidFields(list document.Value) bool {
-	_, err := readLedger(list, true)
-	return err == nil
-}
-
 // find is the entry of that identity, nil for none.
 func (l ledger) find(id identity) *entry {
 	for _, e := range l {

@@ -89,7 +89,11 @@ func cpu(b *testing.B) func() {
 func BenchmarkScan(b *testing.B) {
 	f, r := pods(b, 5000)
 	for _, bench := range []struct{ name, labels, fields string }{{"label", "shard=s7", ""}, {"field", "", "spec.nodeName=node-7"}} {
-		s, err := selector.New(bench.labels, bench.fields, r)
+		q, err := selector.Parse(bench.labels, bench.fields)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, err := q.For(r)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package selector
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -26,8 +24,6 @@ import (
 // api.Resource.Selectable: headers written before have fewer fields, and the
 // reader takes the default for the ones that are missing.
 const metaVersion = 1
-
-var errHeader = errors.New("object header is damaged: a length points outside of it; restore the store from a backup, or write the object again")
 
 // slots calls visit for every selectable field whose value is kept in the
 // header, in order.
@@ -106,35 +102,6 @@ func appendField(dst []byte, v document.Value, absent string) []byte {
 func appendText(dst []byte, s string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	return append(dst, s...)
-}
-
-// CheckMeta returns nil when a header is whole and its labels are sorted. The
-// empty header is that of an object without labels and fields.
-func CheckMeta(meta []byte) error {
-	if len(meta) == 0 {
-		return nil
-	}
-	r := reader{rest: meta}
-	if v := r.number(); v != metaVersion {
-		return fmt.Errorf("object header has version %d, this binary reads %d; use the binary that wrote it", v, metaVersion)
-	}
-	var last []byte
-	labels := reader{rest: r.block()}
-	for first := true; len(labels.rest) > 0; first = false {
-		key := labels.text()
-		if !first && string(last) >= string(key) {
-			return fmt.Errorf("object header is damaged: label %q is not after %q; write the object again", key, last)
-		}
-		last = key
-		labels.text()
-	}
-	for i, n := uint64(0), r.number(); i < n && !r.bad; i++ {
-		r.text()
-	}
-	if r.bad || labels.bad || len(r.rest) > 0 {
-		return errHeader
-	}
-	return nil
 }
 
 // reader walks a header. After a length that points outside of the header bad

@@ -62,15 +62,6 @@ func (q Query) For(r *api.Resource) (*Selector, error) {
 	return s, nil
 }
 
-// New is Parse and For in one.
-func New(labelText, fieldText string, r *api.Resource) (*Selector, error) {
-	q, err := Parse(labelText, fieldText)
-	if err != nil {
-		return nil, err
-	}
-	return q.For(r)
-}
-
 // demanded returns the longest piece of a header that the rules demand: the
 // label or the value that some rule wants to be equal, as AppendMeta writes it.
 // A field whose default is wanted demands nothing, because old headers leave it
@@ -116,7 +107,7 @@ func (s *Selector) Name() (string, bool) {
 // Matches reports whether the selector chooses the object with this key
 // (<group>/<plural>/<namespace>/<name>, without the namespace where the
 // resource is cluster-scoped) and header. A damaged header matches nothing but
-// Everything; CheckMeta says what is wrong with it. It does not allocate.
+// Everything. It does not allocate.
 func (s *Selector) Matches(key string, meta []byte) bool {
 	n := 0
 	for ; n < len(s.fields) && s.fields[n].slot < 0; n++ {

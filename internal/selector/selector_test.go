@@ -46,7 +46,7 @@ func header(t testing.TB, object string, r *api.Resource) []byte {
 	}
 	defer d.Release()
 	meta := AppendMeta(nil, d.Root(), r.Selectable)
-	if err := CheckMeta(meta); err != nil {
+	if err := checkHeader(meta); err != nil {
 		t.Fatalf("header of %s: %v", object, err)
 	}
 	return meta
@@ -89,7 +89,7 @@ func TestBits(t *testing.T) {
 		{"", "spec.unschedulable=false", false},
 		{"", "metadata.name=x,metadata.namespace=y,status.podIPs=z", false},
 	} {
-		s, err := New(test.labels, test.fields, r)
+		s, err := parsed(test.labels, test.fields, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestMatchesLabels(t *testing.T) {
 		{"env=prod,env=dev", ""},
 		{"example.com/x,env in (prod),tier notin (9),!zone", "a"},
 	} {
-		s, err := New(test.selector, "", r)
+		s, err := parsed(test.selector, "", r)
 		if err != nil {
 			t.Errorf("%q: %v", test.selector, err)
 			continue
@@ -200,7 +200,7 @@ func TestMatchesFields(t *testing.T) {
 	} {
 		got := ""
 		for _, o := range objects {
-			s, err := New(test.label, test.selector, o.r)
+			s, err := parsed(test.label, test.selector, o.r)
 			if err != nil {
 				if o.r.Plural == "nodes" && strings.Contains(err.Error(), "not supported") {
 					continue
@@ -237,18 +237,18 @@ func TestErrors(t *testing.T) {
 		{fields: `metadata.name=a\b`, want: `invalid escape sequence`},
 		{fields: `metadata.name=a=b`, want: `invalid field selector`},
 	} {
-		_, err := New(test.labels, test.fields, r)
+		_, err := parsed(test.labels, test.fields, r)
 		var refused *api.Error
 		if !errors.As(err, &refused) || refused.Code != 400 || refused.Reason != api.ReasonBadRequest || !strings.Contains(refused.Message, test.want) {
 			t.Errorf("labels %.40q fields %.40q: %.200v, want a 400 with %q", test.labels, test.fields, err, test.want)
 		}
 	}
 	cluster := &api.Resource{GV: r.GV, Selectable: r.Selectable[2:3]}
-	if _, err := New("", "metadata.namespace=", cluster); err == nil || !strings.Contains(err.Error(), "(supported: metadata.name, spec.nodeName)") {
+	if _, err := parsed("", "metadata.namespace=", cluster); err == nil || !strings.Contains(err.Error(), "(supported: metadata.name, spec.nodeName)") {
 		t.Errorf("a kind of the cluster with a field of its own: %v", err)
 	}
 	cluster.Selectable = nil
-	if _, err := New("", "metadata.namespace=", cluster); err != nil {
+	if _, err := parsed("", "metadata.namespace=", cluster); err != nil {
 		t.Errorf("a kind of the cluster without one: %v", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestName(t *testing.T) {
 		{fields: "metadata.name!=a"},
 		{fields: "metadata.namespace=a"},
 	} {
-		s, err := New("", test.fields, pods())
+		s, err := parsed("", test.fields, pods())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestName(t *testing.T) {
 			t.Errorf("%q: Name %q %v, Everything %v", test.fields, name, ok, s.Everything())
 		}
 	}
-	if s, _ := New("a", "", pods()); s.Everything() {
+	if s, _ := parsed("a", "", pods()); s.Everything() {
 		t.Error("a label selector is not Everything")
 	}
 }
@@ -291,7 +291,7 @@ func TestOldHeader(t *testing.T) {
 		"spec.nodeName=x,status.replicas=0":         true,
 		"spec.nodeName!=x,spec.unschedulable=false": false,
 	} {
-		s, err := New("", fields, now)
+		s, err := parsed("", fields, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,29 +300,6 @@ func TestOldHeader(t *testing.T) {
 		}
 		if fields == "spec.unschedulable=false" && !matches(t, s, "core/pods/n/a", nil) {
 			t.Error("no header at all reads as defaults")
-		}
-	}
-}
-
-func TestCheckMeta(t *testing.T) {
-	good := header(t, `{"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"nodeName":"x"}}`, pods())
-	for n := 1; n < len(good); n++ {
-		if CheckMeta(good[:n]) == nil {
-			t.Errorf("a header cut after %d bytes is accepted", n)
-		}
-	}
-	for what, bad := range map[string][]byte{
-		"tail":     append(good[:len(good):len(good)], 0),
-		"version":  {2, 0, 0, 0, 0, 0},
-		"order":    {1, 6, 0, 0, 0, 1, 'b', 0, 1, 'a', 0, 0},
-		"twice":    {1, 6, 0, 0, 0, 1, 'a', 0, 1, 'a', 0, 0},
-		"length":   {1, 3, 0, 0, 0, 20, 'a', 0, 0},
-		"half":     {1, 2, 0, 0, 0, 1, 'a', 0},
-		"block":    {1, 1, 0, 0, 1, 0, 0},
-		"overlong": {1, 0x80},
-	} {
-		if CheckMeta(bad) == nil {
-			t.Errorf("%s: accepted", what)
 		}
 	}
 }
@@ -369,7 +346,7 @@ func TestAgainstReference(t *testing.T) {
 
 		wantLabels, err := labels.Parse(labelText)
 		if err != nil { // such as "a in (,,)"
-			if _, err := New(labelText, "", r); err == nil {
+			if _, err := parsed(labelText, "", r); err == nil {
 				t.Fatalf("%q is accepted", labelText)
 			}
 			return
@@ -378,7 +355,7 @@ func TestAgainstReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(labelText, fieldText, r)
+		s, err := parsed(labelText, fieldText, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -397,13 +374,13 @@ func FuzzMatches(f *testing.F) {
 	f.Add("/", []byte{1, 10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	var selectors []*Selector
 	for _, text := range [][2]string{{"a=1,b!=3,!c,d>3", "metadata.name!=x,spec.nodeName!=y,status.replicas!=7"}, {"a=1", ""}, {"", "spec.nodeName=x,spec.unschedulable=true"}} {
-		s, err := New(text[0], text[1], pods())
+		s, err := parsed(text[0], text[1], pods())
 		if err != nil {
 			f.Fatal(err)
 		}
 		selectors = append(selectors, s)
 	}
-	negative, err := New("!zzz", "spec.nodeName!=zzz", pods())
+	negative, err := parsed("!zzz", "spec.nodeName!=zzz", pods())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -414,7 +391,7 @@ func FuzzMatches(f *testing.F) {
 		if len(meta) > 0 && meta[0] != metaVersion && negative.Matches(key, meta) {
 			t.Errorf("a header of version %d matches", meta[0])
 		}
-		_ = CheckMeta(meta)
+		_ = checkHeader(meta)
 	})
 }
 
@@ -424,7 +401,7 @@ func FuzzNew(f *testing.F) {
 	f.Add("\x00", "\\")
 	meta := header(f, `{"metadata":{"labels":{"a":"1"}}}`, pods())
 	f.Fuzz(func(t *testing.T, labelText, fieldText string) {
-		s, err := New(labelText, fieldText, pods())
+		s, err := parsed(labelText, fieldText, pods())
 		if err != nil {
 			var refused *api.Error
 			if !errors.As(err, &refused) || refused.Code != 400 {
@@ -454,7 +431,7 @@ func BenchmarkMatches(b *testing.B) {
 		{"field", "", "spec.nodeName=node-7"},
 		{"both", "app=web-7,tier", "spec.nodeName=node-7,status.phase!=Failed"},
 	} {
-		s, err := New(bench.labels, bench.fields, r)
+		s, err := parsed(bench.labels, bench.fields, r)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -472,7 +449,7 @@ func BenchmarkMatches(b *testing.B) {
 
 func TestMatchesDoesNotAllocate(t *testing.T) {
 	meta := header(t, `{"metadata":{"labels":{"a":"1","b":"x"}},"spec":{"nodeName":"x"}}`, pods())
-	s, err := New("a>0,b in (x,y),!c", "metadata.namespace=n,spec.nodeName=x", pods())
+	s, err := parsed("a>0,b in (x,y),!c", "metadata.namespace=n,spec.nodeName=x", pods())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,10 +58,5 @@ func CheckCertificates(data []byte) error {
 
 // Has reports whether a list of conditions has one of that type.
 func Has(conditions document.Value, kind string) bool {
-	for _, c := range conditions.Elements() {
-		if c.Get("type").Equals(kind) {
-			return true
-		}
-	}
-	return false
+	return conditions.ElementBy("type", kind).Exists()
 }

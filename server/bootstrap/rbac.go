@@ -119,7 +119,7 @@ func coversResource(rules document.Value, verb, group, resource string, only doc
 		return someRule(rules, everything)
 	}
 	for _, name := range only.Elements() {
-		one := func(r document.Value) bool { return allows(r) && has(r.Get("resourceNames"), name.Text()) }
+		one := func(r document.Value) bool { return allows(r) && r.Get("resourceNames").HasText(name.Text()) }
 		if !someRule(rules, everything) && !someRule(rules, one) {
 			return false
 		}
@@ -136,22 +136,13 @@ func someRule(rules document.Value, is func(document.Value) bool) bool {
 	return false
 }
 
-func has(list document.Value, s string) bool {
-	for _, v := range list.Elements() {
-		if v.Equals(s) {
-			return true
-		}
-	}
-	return false
-}
-
-// names is has with a star for everything.
-func names(list document.Value, s string) bool { return has(list, "*") || has(list, s) }
+// names is HasText with a star for everything.
+func names(list document.Value, s string) bool { return list.HasText("*") || list.HasText(s) }
 
 // matchesResource is names with "*/scale" for one subresource of everything.
 func matchesResource(list document.Value, resource string) bool {
 	_, sub, ok := strings.Cut(resource, "/")
-	return names(list, resource) || ok && has(list, "*/"+sub)
+	return names(list, resource) || ok && list.HasText("*/"+sub)
 }
 
 // matchesURL is names with a star at the end of a path for all below.

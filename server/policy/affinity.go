@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,7 @@ var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
 
 func (c *causes) nodeSelectorTerm(term document.Value) {
 	for _, e := range term.Get("matchExpressions").Elements() {
-		if operator := e.Get("operator"); !contains(nodeOperators, operator.Text()) {
+		if operator := e.Get("operator"); !slices.Contains(nodeOperators, operator.Text()) {
 			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
 		}
 		c.operatorValues(e)

@@ -4,21 +4,20 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
+
+// LocalService is the condition of a group version that this server serves itself.
+var LocalService = api.Condition{Type: "Available", Status: "True", Reason: "Local", Message: "Local APIServices are always available"}
 
 // CreateAPIService says that what this server serves itself is available.
 func (p Policy) CreateAPIService(obj document.Value) {
 	if isSet(obj.At("spec", "service")) {
 		return
 	}
-	condition := obj.SetObject("status").SetArray("conditions").AppendObject()
-	condition.SetString("type", "Available")
-	condition.SetString("status", "True")
-	condition.SetString("lastTransitionTime", p.Now().UTC().Format(time.RFC3339))
-	condition.SetString("reason", "Local")
-	condition.SetString("message", "Local APIServices are always available")
+	LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.Now().UTC().Format(time.RFC3339))
 }
 
 // ValidateAPIService checks a group version and the service behind it.
@@ -81,15 +80,13 @@ func (Policy) CellAPIServiceService(obj document.Value) any {
 
 // CellAPIServiceAvailable shows the condition Available.
 func (Policy) CellAPIServiceAvailable(obj document.Value) any {
-	for _, condition := range obj.At("status", "conditions").Elements() {
-		if !condition.Get("type").Equals("Available") {
-			continue
-		}
-		status := condition.Get("status").Text()
-		if status == "True" {
-			return status
-		}
+	condition := obj.At("status", "conditions").ElementBy("type", "Available")
+	switch status := condition.Get("status").Text(); {
+	case !condition.Exists():
+		return "Unknown"
+	case status == "True":
+		return status
+	default:
 		return status + " (" + condition.Get("reason").Text() + ")"
 	}
-	return "Unknown"
 }

@@ -70,12 +70,7 @@ func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema
 }
 
 func established(obj document.Value) bool {
-	for _, condition := range obj.At("status", "conditions").Elements() {
-		if condition.Get("type").Equals("Established") {
-			return condition.Get("status").Equals("True")
-		}
-	}
-	return false
+	return obj.At("status", "conditions").ElementBy("type", "Established").Get("status").Equals("True")
 }
 
 func (c *causes) definitionName(obj document.Value) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -66,11 +67,11 @@ func (c *causes) fieldRef(field string, ref document.Value, allowed []string) {
 		c.subscript(field, strings.ToLower(subscript))
 	case subscripted && name == "metadata.labels":
 		c.subscript(field, subscript)
-	case subscripted && contains(podFields, name):
+	case subscripted && slices.Contains(podFields, name):
 		c.invalidText(field, name, "does not support subscript")
-	case subscripted || !contains(podFields, name):
+	case subscripted || !slices.Contains(podFields, name):
 		c.invalidText(field+".fieldPath", path, "error converting fieldPath: field label not supported: "+path)
-	case !contains(allowed, name):
+	case !slices.Contains(allowed, name):
 		c.notSupportedAt(field+".fieldPath", ref.Get("fieldPath"), allowed...)
 	}
 }
@@ -110,17 +111,17 @@ func (c *causes) resourceFieldRef(field string, ref document.Value, inFile bool)
 		c.required(field+".containerName", "")
 	case name == "":
 		c.required(field+".resource", "")
-	case !huge && !contains(shownResources, name):
+	case !huge && !slices.Contains(shownResources, name):
 		c.notSupportedAt(field+".resource", ref.Get("resource"), shownResources...)
 	}
 	units := sizeUnits
 	switch {
 	case strings.HasSuffix(name, "s.cpu"):
 		units = cpuUnits
-	case !huge && !contains(shownResources, name):
+	case !huge && !slices.Contains(shownResources, name):
 		return
 	}
-	if divisor := ref.Get("divisor"); !isZero(divisor) && !contains(units, divisor.Text()) {
+	if divisor := ref.Get("divisor"); !isZero(divisor) && !slices.Contains(units, divisor.Text()) {
 		c.invalidText(field+".divisor", name, "only the divisors "+strings.Join(units, ", ")+" are supported for this resource")
 	}
 }

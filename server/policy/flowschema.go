@@ -170,10 +170,8 @@ func (Policy) CellFlowSchemaDistinguisherMethod(obj document.Value) any {
 
 // CellFlowSchemaMissingPriorityLevel shows the condition Dangling.
 func (Policy) CellFlowSchemaMissingPriorityLevel(obj document.Value) any {
-	for _, condition := range obj.At("status", "conditions").Elements() {
-		if condition.Get("type").Equals("Dangling") {
-			return condition.Get("status").Text()
-		}
+	if condition := obj.At("status", "conditions").ElementBy("type", "Dangling"); condition.Exists() {
+		return condition.Get("status").Text()
 	}
 	return "?"
 }

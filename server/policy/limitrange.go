@@ -55,7 +55,7 @@ func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
 	for _, item := range obj.At("spec", "limits").Elements() {
 		kind := item.Get("type")
 		switch name, field := kind.Text(), member(item, "type"); {
-		case contains(limitTypes, name):
+		case slices.Contains(limitTypes, name):
 		case len(document.CheckFormat("qualified-name", name)) > 0:
 			c.formatText(field, name, "qualified-name")
 		case !strings.Contains(name, "/"):

@@ -29,7 +29,7 @@ func (p Policy) CreateNamespace(obj document.Value) {
 	p.DefaultNamespace(obj)
 	obj.SetObject("status").SetString("phase", "Active")
 	finalizers := obj.SetObject("spec").SetArray("finalizers")
-	if !has(finalizers, namespaceFinalizer) {
+	if !finalizers.HasText(namespaceFinalizer) {
 		finalizers.AppendString(namespaceFinalizer)
 	}
 }

@@ -162,7 +162,7 @@ func storagePhase(obj document.Value) string {
 func accessModesText(modes document.Value) string {
 	var text []byte
 	for _, mode := range [...][2]string{{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}} {
-		if has(modes, mode[0]) {
+		if modes.HasText(mode[0]) {
 			if len(text) > 0 {
 				text = append(text, ',')
 			}

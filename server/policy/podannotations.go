@@ -60,10 +60,8 @@ func (c *causes) seccompProfile(field, profile string) {
 
 func hasContainer(spec document.Value, name string) bool {
 	for _, list := range podContainers {
-		for _, container := range spec.Get(list).Elements() {
-			if container.Get("name").Equals(name) {
-				return true
-			}
+		if spec.Get(list).ElementBy("name", name).Exists() {
+			return true
 		}
 	}
 	return false

@@ -111,12 +111,7 @@ func statusWord(v document.Value) string {
 
 // hasCondition reports whether a condition is true.
 func hasCondition(status document.Value, kind string) bool {
-	for _, condition := range status.Get("conditions").Elements() {
-		if condition.Get("type").Equals(kind) && condition.Get("status").Equals("True") {
-			return true
-		}
-	}
-	return false
+	return status.Get("conditions").ElementBy("type", kind).Get("status").Equals("True")
 }
 
 // CellPodReady says how many containers are ready: "1/2".

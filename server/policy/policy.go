@@ -9,6 +9,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/capstan-dev/capstan/gen/profile"
@@ -48,30 +49,11 @@ func sameBut(a, b document.Value, mutable ...string) bool {
 // covers reports whether b has all that a has, the named members aside.
 func covers(a, b document.Value, mutable []string) bool {
 	for name, v := range a.Members() {
-		if !contains(mutable, name) && !same(v, b.Get(name)) {
+		if !slices.Contains(mutable, name) && !same(v, b.Get(name)) {
 			return false
 		}
 	}
 	return true
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
-}
-
-// has reports whether a list of strings has s.
-func has(list document.Value, s string) bool {
-	for _, v := range list.Elements() {
-		if v.Equals(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // isEmpty reports whether nothing was said: absent, null, "", [] or {}.

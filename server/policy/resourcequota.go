@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -69,7 +70,7 @@ func (c *causes) quotaScopes(spec document.Value) {
 	var seen names
 	for _, scope := range scopes.Elements() {
 		first := seen.add(scope.Text())
-		if !contains(quotaScopes, scope.Text()) {
+		if !slices.Contains(quotaScopes, scope.Text()) {
 			c.invalid(scopes, "unsupported scope")
 		} else if first {
 			c.countsInScope(scopes.Path(), spec, scope.Text())
@@ -84,7 +85,7 @@ func (c *causes) quotaScopes(spec document.Value) {
 // is looked at once, so that the work does not grow with the product of both lists.
 func (c *causes) countsInScope(field string, spec document.Value, scope string) {
 	for name := range spec.Get("hard").Members() {
-		if isQuotaResource(name) && (!contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
+		if isQuotaResource(name) && (!slices.Contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
 			c.invalidAt(field, spec.Get("scopes"), "unsupported scope applied to resource")
 		}
 	}
@@ -102,12 +103,12 @@ func (c *causes) scopeSelector(spec document.Value) {
 	for _, e := range expressions.Elements() {
 		scope, operator, values := e.Get("scopeName"), e.Get("operator"), e.Get("values")
 		first := seen.add(scope.Text())
-		if !contains(quotaScopes, scope.Text()) {
+		if !slices.Contains(quotaScopes, scope.Text()) {
 			c.invalidAt(member(expressions, "scopeName"), scope, "unsupported scope")
 		} else if first {
 			c.countsInScope(expressions.Path(), spec, scope.Text())
 		}
-		if contains(quotaScopes, scope.Text()) && !scope.Equals("PriorityClass") && !operator.Equals("Exists") {
+		if slices.Contains(quotaScopes, scope.Text()) && !scope.Equals("PriorityClass") && !operator.Equals("Exists") {
 			c.invalidAt(member(expressions, "operator"), operator, "must be 'Exists' for scope "+scope.Text())
 		}
 		switch operator.Text() {

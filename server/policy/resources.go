@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -35,11 +36,11 @@ const hugePagesPrefix = "hugepages-"
 func isHugePages(name string) bool { return strings.HasPrefix(name, hugePagesPrefix) }
 
 func isContainerResource(name string) bool {
-	return contains(containerResources, name) || isHugePages(name)
+	return slices.Contains(containerResources, name) || isHugePages(name)
 }
 
 func isQuotaResource(name string) bool {
-	return contains(quotaResources, name) || isHugePages(name) || strings.HasPrefix(name, "requests.hugepages-")
+	return slices.Contains(quotaResources, name) || isHugePages(name) || strings.HasPrefix(name, "requests.hugepages-")
 }
 
 // isStandardResource reports whether a name without a domain is known anywhere.
@@ -91,7 +92,7 @@ func (c *causes) resourceAmount(field, name string, v document.Value) {
 	if strings.HasPrefix(v.Text(), "-") {
 		c.invalidAt(field, v, "must be greater than or equal to 0")
 	}
-	if (contains(countedResources, name) || !isNative(name) && isExtended(name)) && !isWhole(v) {
+	if (slices.Contains(countedResources, name) || !isNative(name) && isExtended(name)) && !isWhole(v) {
 		c.invalidAt(field, v, "must be an integer")
 	}
 }

@@ -86,9 +86,9 @@ func Selects(selector, set document.Value) bool {
 		ok := false
 		switch e.Get("operator").Text() {
 		case "In":
-			ok = value.Exists() && has(e.Get("values"), value.Text())
+			ok = value.Exists() && e.Get("values").HasText(value.Text())
 		case "NotIn":
-			ok = !value.Exists() || !has(e.Get("values"), value.Text())
+			ok = !value.Exists() || !e.Get("values").HasText(value.Text())
 		case "Exists":
 			ok = value.Exists()
 		case "DoesNotExist":

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
+	"slices"
 )
 
 const (
@@ -65,7 +66,7 @@ func (Policy) CreateService(obj document.Value) {
 
 // forgetPolicy drops the policy of traffic inside the cluster where there is none.
 func forgetPolicy(spec document.Value) {
-	if !needsClusterIP(spec.Get("type").Text()) && contains(trafficPolicies, spec.Get("internalTrafficPolicy").Text()) {
+	if !needsClusterIP(spec.Get("type").Text()) && slices.Contains(trafficPolicies, spec.Get("internalTrafficPolicy").Text()) {
 		spec.Remove("internalTrafficPolicy")
 	}
 }

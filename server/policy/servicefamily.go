@@ -3,6 +3,7 @@ package policy
 import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"slices"
 )
 
 // The policies of families.
@@ -53,7 +54,7 @@ func ServiceFamilies(spec, before document.Value, configured []string) []schema.
 		f.policyWrong("this cluster is not configured for dual-stack services")
 	}
 	for _, family := range spec.Get("ipFamilies").Elements() {
-		if !contains(configured, family.Text()) {
+		if !slices.Contains(configured, family.Text()) {
 			f.invalid(family, "not configured on this cluster")
 		}
 	}
@@ -131,7 +132,7 @@ func (f *families) infer() {
 			continue
 		}
 		family := ipFamily(ip.Text())
-		if !contains(f.configured, family) {
+		if !slices.Contains(f.configured, family) {
 			f.invalidAt(ip.Path(), ips, family+" is not configured on this cluster")
 			continue
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -29,7 +30,7 @@ func (c *causes) clusterIPs(spec document.Value) {
 	case first.Exists() && !first.Equals(ip.Text()):
 		c.invalid(ips, "first value must match `clusterIP`")
 	}
-	if policy := spec.Get("ipFamilyPolicy"); isSet(policy) && !contains(familyPolicies, policy.Text()) {
+	if policy := spec.Get("ipFamilyPolicy"); isSet(policy) && !slices.Contains(familyPolicies, policy.Text()) {
 		c.notSupported(policy, familyPolicies...)
 	}
 	var taken names

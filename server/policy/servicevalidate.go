@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -125,10 +126,10 @@ func (c *causes) trafficPolicies(spec document.Value, kind string) {
 	case policy.Text() == "":
 	case !needsNodePort(kind):
 		c.invalid(policy, "ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service")
-	case !contains(trafficPolicies, policy.Text()):
+	case !slices.Contains(trafficPolicies, policy.Text()):
 		c.notSupported(policy, trafficPolicies...)
 	}
-	if policy := spec.Get("internalTrafficPolicy"); isSet(policy) && !contains(trafficPolicies, policy.Text()) {
+	if policy := spec.Get("internalTrafficPolicy"); isSet(policy) && !slices.Contains(trafficPolicies, policy.Text()) {
 		c.notSupported(policy, trafficPolicies...)
 	}
 	port := spec.Get("healthCheckNodePort")

@@ -67,7 +67,7 @@ func knownReviews(hooks document.Value) bool {
 }
 
 func knownReview(versions document.Value) bool {
-	return has(versions, "v1") || has(versions, "v1beta1")
+	return versions.HasText("v1") || versions.HasText("v1beta1")
 }
 
 func (c *causes) qualifiedDomain(v document.Value) {
