@@ -27,8 +27,8 @@ import (
 //	verb         decode 400 413 415, default, validate 422,
 //	             store transaction 404 409 410 504, respond
 //
-// Update, patch and delete run validation inside the store's one closure, because only there the current
-// object is known (write.go).
+// Update, patch and delete validate inside the store's closure, since only there the
+// current object is known (update.go, delete.go).
 //
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.

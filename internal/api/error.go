@@ -1,5 +1,5 @@
-// Package api is the centre that every other package may import and that
-// imports none of them: errors, catalog rows, the attributes of a request.
+// Package api has what engines and the server say to each other: errors, catalog
+// rows, conditions. It imports trees of objects and the tables of their types.
 package api
 
 import (

@@ -1,0 +1,72 @@
+package lint
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var goFile = regexp.MustCompile(`[\w./-]*\w\.go\b`)
+
+// inventedFiles are named by examples only.
+var inventedFiles = map[string]bool{"server/policy/cobbler.go": true}
+
+// TestNamedFilesExist: a file that a comment or a page names is there. A comment may
+// leave the folder out for a file of its package, a page for any.
+func TestNamedFilesExist(t *testing.T) {
+	known := map[string]bool{}
+	goFiles(t, func(name string) {
+		for at := name; ; {
+			known[at] = true
+			_, rest, ok := strings.Cut(at, "/")
+			if !ok {
+				break
+			}
+			at = rest
+		}
+	})
+	checked := 0
+	check := func(where, dir, text string) {
+		for _, name := range goFile.FindAllString(text, -1) {
+			checked++
+			if !strings.Contains(name, "/") {
+				name = path.Join(dir, name)
+			}
+			if !known[name] && !inventedFiles[name] {
+				t.Errorf("%s names %s, which is not there", where, name)
+			}
+		}
+	}
+	goFiles(t, func(name string) {
+		if !handwritten(name) || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join("..", "..", name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, c := range file.Comments {
+			check(files.Position(c.Pos()).String(), path.Dir(name), c.Text())
+		}
+	})
+	pages, err := filepath.Glob(filepath.Join("..", "..", "*.md"))
+	for _, page := range pages {
+		text, readErr := os.ReadFile(page)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		for _, m := range code.FindAllStringSubmatch(string(text), -1) {
+			check(filepath.Base(page), "", m[1])
+		}
+	}
+	if err != nil || checked < 30 {
+		t.Errorf("%d names were checked, error %v", checked, err)
+	}
+}
