@@ -101,17 +101,24 @@ $(NODE_CLIENT):
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
+# Code that no program of ours calls: other programs, tests or other processors do.
+CALLED := ^\(client\|value\|internal/history\|internal/storetest\|internal/streamtest\)/\|^internal/document/classify.go
+
 .PHONY: lint
-lint: $(TOOLS)/staticcheck ## Check formatting, vet, staticcheck and the house rules
+lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticcheck, dead code and the house rules
 	@files=$$(gofmt -l client generator internal server value); if [ -n "$$files" ]; then echo "gofmt these:"; echo "$$files"; exit 1; fi
 	go vet ./...
 	go -C internal/e2e vet ./...
 	go -C internal/differ vet ./...
 	$(TOOLS)/staticcheck ./...
+	@dead=$$($(TOOLS)/deadcode ./... | grep -v '$(CALLED)' || true); if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi
 	go test ./internal/lint
 
 $(TOOLS)/staticcheck: internal/tools/go.mod
 	go -C internal/tools build -o $@ honnef.co/go/tools/cmd/staticcheck
+
+$(TOOLS)/deadcode: internal/tools/go.mod
+	go -C internal/tools build -o $@ golang.org/x/tools/cmd/deadcode
 
 $(TOOLS)/govulncheck: internal/tools/go.mod
 	go -C internal/tools build -o $@ golang.org/x/vuln/cmd/govulncheck

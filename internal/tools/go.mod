@@ -3,6 +3,7 @@ module github.com/capstan-dev/capstan/internal/tools
 go 1.26.8
 
 require (
+	golang.org/x/tools v0.51.0
 	golang.org/x/vuln v1.8.0
 	honnef.co/go/tools v0.8.2
 )
@@ -14,5 +15,4 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/telemetry v0.0.0-20260924152758-ed294f943157 // indirect
-	golang.org/x/tools v0.51.0 // indirect
 )

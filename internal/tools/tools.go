@@ -4,6 +4,7 @@
 package tools
 
 import (
+	_ "golang.org/x/tools/cmd/deadcode"
 	_ "golang.org/x/vuln/cmd/govulncheck"
 	_ "honnef.co/go/tools/cmd/staticcheck"
 )
