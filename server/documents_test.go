@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -34,6 +33,9 @@ func serve(c *server.Config, changes ...func(*documents)) {
 		}
 		for _, change := range changes {
 			change(d)
+			for _, gv := range d.groups {
+				gv.Table.MakeIndex()
+			}
 		}
 		for _, gv := range d.groups {
 			for i := range gv.Resources {
@@ -88,7 +90,6 @@ func (d *documents) add(name string, f schema.Field, types ...schema.Type) {
 					t.Fields[i].Type += schema.Ref(first)
 				}
 				t.Elem += schema.Ref(first)
-				t.Sorted = byName(t.Fields)
 			}
 			if t.Kind == schema.Object || t.Elem < 0 || t.Kind != schema.List && t.Kind != schema.Map {
 				t.Elem = schema.None
@@ -99,19 +100,9 @@ func (d *documents) add(name string, f schema.Field, types ...schema.Type) {
 			if t := &gv.Table.Types[i]; t.Name == name {
 				f.Type = schema.Ref(len(gv.Table.Types) - 1)
 				t.Fields = append(t.Fields, f)
-				t.Sorted = byName(t.Fields)
 			}
 		}
 	}
-}
-
-func byName(fields []schema.Field) []uint16 {
-	sorted := make([]uint16, len(fields))
-	for i := range sorted {
-		sorted[i] = uint16(i)
-	}
-	sort.Slice(sorted, func(a, b int) bool { return fields[sorted[a]].Name < fields[sorted[b]].Name })
-	return sorted
 }
 
 // rules changes the rules of the values of a field. The type of the values may be

@@ -85,7 +85,6 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 	l.add("HookRevision", fmt.Sprint(t.HookRevision), t.HookRevision == 0)
 	l.add("Elem", fmt.Sprint(t.Elem), t.Elem == 0)
 	l.add("ListKeys", fmt.Sprintf("%#v", t.ListKeys), t.ListKeys == nil)
-	l.add("Sorted", fmt.Sprintf("%#v", t.Sorted), t.Sorted == nil)
 	if t.Rules != nil {
 		l.add("Rules", rulesLiteral(t.Rules), false)
 	}
@@ -98,8 +97,23 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 			writeField(b, &t.Fields[j])
 		}
 		b.WriteString("}")
+		l.add("Index", indexLiteral(&t.Index), false)
 	}
 	b.WriteString("},\n")
+}
+
+func indexLiteral(x *schema.Index) string {
+	var b bytes.Buffer
+	b.WriteString("schema.Index{")
+	l := literal{b: &b}
+	for _, list := range []struct {
+		name   string
+		fields []uint16
+	}{{"Names", x.Names}, {"Sorted", x.Sorted}, {"Checks", x.Checks}, {"Fills", x.Fills}} {
+		l.add(list.name, "[]uint16{"+strings.Trim(strings.ReplaceAll(fmt.Sprint(list.fields), " ", ", "), "[]")+"}", list.fields == nil)
+	}
+	b.WriteString("}")
+	return b.String()
 }
 
 func writeField(b *bytes.Buffer, f *schema.Field) {
@@ -108,23 +122,34 @@ func writeField(b *bytes.Buffer, f *schema.Field) {
 	l.add("Name", strconv.Quote(f.Name), false)
 	l.add("Type", fmt.Sprint(f.Type), f.Type == 0)
 	l.add("Number", fmt.Sprint(f.Number), f.Number == 0)
-	l.add("Outer", fmt.Sprint(f.Outer), f.Outer == 0)
 	l.add("Presence", presenceNames[f.Presence], f.Presence == 0)
 	l.add("Required", "true", !f.Required)
 	l.add("Immutable", "true", !f.Immutable)
 	l.add("Unchecked", "true", !f.Unchecked)
 	l.add("Patch", patchNames(f.Patch), f.Patch == 0)
-	l.add("PatchKey", strconv.Quote(f.PatchKey), f.PatchKey == "")
 	l.add("Default", strconv.Quote(f.Default), f.Default == "")
-	l.add("Gate", strconv.Quote(f.Gate), f.Gate == "")
-	l.add("GateValue", strconv.Quote(f.GateValue), f.GateValue == "")
-	l.add("Ungated", "true", !f.Ungated)
 	l.add("Nonzero", "true", !f.Nonzero)
 	l.add("ByRules", "true", !f.ByRules)
 	l.add("Null", "true", !f.Null)
-	l.add("CauseName", strconv.Quote(f.CauseName), f.CauseName == "")
-	l.add("CauseList", "true", !f.CauseList)
+	if f.More != nil {
+		l.add("More", moreLiteral(f.More), false)
+	}
 	b.WriteString("},\n")
+}
+
+func moreLiteral(m *schema.More) string {
+	var b bytes.Buffer
+	b.WriteString("&schema.More{")
+	l := literal{b: &b}
+	l.add("Outer", fmt.Sprint(m.Outer), m.Outer == 0)
+	l.add("PatchKey", strconv.Quote(m.PatchKey), m.PatchKey == "")
+	l.add("Gate", strconv.Quote(m.Gate), m.Gate == "")
+	l.add("GateValue", strconv.Quote(m.GateValue), m.GateValue == "")
+	l.add("Ungated", "true", !m.Ungated)
+	l.add("CauseName", strconv.Quote(m.CauseName), m.CauseName == "")
+	l.add("CauseList", "true", !m.CauseList)
+	b.WriteString("}")
+	return b.String()
 }
 
 func patchNames(p schema.PatchStrategy) string {

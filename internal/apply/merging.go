@@ -47,8 +47,8 @@ func mergedList(t *schema.Table, f *schema.Field) (schema.Type, bool) {
 	}
 	elem := &t.Types[list.Elem]
 	switch {
-	case elem.Kind == schema.Object && f.PatchKey != "" && elem.Field(f.PatchKey) >= 0:
-		list.ListType, list.ListKeys = schema.ListMap, []string{f.PatchKey}
+	case elem.Kind == schema.Object && f.Rest().PatchKey != "" && elem.Field(f.More.PatchKey) >= 0:
+		list.ListType, list.ListKeys = schema.ListMap, []string{f.More.PatchKey}
 	case elem.Kind != schema.Object && elem.Kind != schema.Map && elem.Kind != schema.List && elem.Kind != schema.Any:
 		list.ListType = schema.ListSet
 	default:

@@ -142,9 +142,9 @@ func (b *BinaryCodec) newPlan(t *schema.Type) plan {
 			continue
 		}
 		p.members[i] = memberPlan{typ: f.Type, tag: newTag(f.Number, wire)}
-		p.numbers = append(p.numbers, number{f.Outer, f.Number, i})
-		if f.Outer != 0 && !slices.Contains(p.numbers, number{0, f.Outer, -1}) {
-			p.numbers = append(p.numbers, number{0, f.Outer, -1})
+		p.numbers = append(p.numbers, number{f.Rest().Outer, f.Number, i})
+		if outer := f.Rest().Outer; outer != 0 && !slices.Contains(p.numbers, number{0, outer, -1}) {
+			p.numbers = append(p.numbers, number{0, outer, -1})
 		}
 	}
 	slices.SortFunc(p.numbers, compareNumbers)

@@ -7,8 +7,8 @@ import (
 )
 
 func eitherCodec() *BinaryCodec {
-	return NewBinary(&schema.Table{Types: []schema.Type{
-		{Name: "Node", Kind: schema.Object, Elem: schema.None, Sorted: []uint16{2, 1, 0, 3}, Fields: []schema.Field{
+	table := &schema.Table{Types: []schema.Type{
+		{Name: "Node", Kind: schema.Object, Elem: schema.None, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1}, {Name: "list", Type: 2, Number: 2, Presence: schema.Explicit},
 			{Name: "flag", Type: 3, Number: 3, Presence: schema.Explicit}, {Name: "words", Type: 5, Number: 4},
 		}},
@@ -17,7 +17,9 @@ func eitherCodec() *BinaryCodec {
 		{Kind: schema.Any, Elem: 0, Binary: schema.BinaryObjectOrBoolean},
 		{Kind: schema.Any, Elem: 0, Binary: schema.BinaryObjectOrStrings},
 		{Kind: schema.Map, Elem: 4},
-	}})
+	}}
+	table.MakeIndex()
+	return NewBinary(table)
 }
 
 func TestEither(t *testing.T) {

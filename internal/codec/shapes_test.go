@@ -30,7 +30,7 @@ func parseTable(text string) *schema.Table {
 		default:
 			f := schema.Field{Name: words[0]}
 			if outer, inner, ok := strings.Cut(words[1], "."); ok {
-				f.Outer, f.Number = atoi(outer), atoi(inner)
+				f.More, f.Number = &schema.More{Outer: atoi(outer)}, atoi(inner)
 			} else if words[1] != "-" {
 				f.Number = atoi(words[1])
 			}
@@ -46,14 +46,11 @@ func parseTable(text string) *schema.Table {
 	}
 	for i := range p.table.Types {
 		t := &p.table.Types[i]
-		for k := range t.Fields {
-			t.Sorted = append(t.Sorted, uint16(k))
-		}
-		slices.SortFunc(t.Sorted, func(a, b uint16) int { return strings.Compare(t.Fields[a].Name, t.Fields[b].Name) })
 		if t.Kind == schema.Object {
 			p.table.Roots = append(p.table.Roots, schema.Root{Name: t.Name, Type: schema.Ref(i)})
 		}
 	}
+	p.table.MakeIndex()
 	slices.SortFunc(p.table.Roots, func(a, b schema.Root) int { return strings.Compare(a.Name, b.Name) })
 	return p.table
 }

@@ -44,6 +44,7 @@ func (d *Document) newMember(p int32, name string) int32 {
 			if i := t.Field(name); i >= 0 {
 				return d.newNode(p, t.Fields[i].Type, uint16(i))
 			}
+			d.odd = true
 		case schema.Map:
 			typ = t.Elem
 		}

@@ -21,25 +21,15 @@ func absentIsNull(k schema.Kind) bool { return k == schema.Bytes || zeroIsNull(k
 func (p *parser) complete(n int32, t *schema.Type) error {
 	d := p.d
 	prev, c := int32(0), d.nodes[n].first
-	for i := range t.Fields {
+	for _, i := range t.Fills {
+		prev, c = p.settle(t, prev, c, i)
 		f := &t.Fields[i]
 		hasDefault := p.fill && f.Default != ""
-		if c != 0 && int(d.nodes[c].field) == i {
-			if !d.dropped(c, f.Presence, hasDefault) {
-				p.emptyList(c, f)
-				prev, c = c, d.nodes[c].next
-				continue
-			}
-			d.dirt++
-			next := d.nodes[c].next
-			d.unlink(prev, c)
-			c = next
-		}
-		if !hasDefault && f.Presence != schema.Always && !f.Null {
+		if prev != 0 && d.nodes[prev].field == i || !hasDefault && f.Presence != schema.Always && !f.Null {
 			continue
 		}
 		d.dirt++
-		m, err := p.node(n, f.Type, uint16(i))
+		m, err := p.node(n, f.Type, i)
 		if err != nil {
 			return err
 		}
@@ -60,6 +50,7 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 			return err
 		}
 	}
+	p.settle(t, prev, c, noField-1)
 	if h := int(t.Hook); h > 0 && h <= len(p.defaults) && p.defaults[h-1] != nil {
 		before := d.dirt
 		p.defaults[h-1](Value{d, n})
@@ -68,6 +59,24 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 		}
 	}
 	return nil
+}
+
+// settle takes away the members without a value among c, which is behind prev, and
+// those behind it, up to the field last. It returns the same for what is behind them.
+func (p *parser) settle(t *schema.Type, prev, c int32, last uint16) (int32, int32) {
+	d := p.d
+	for c != 0 && d.nodes[c].field <= last {
+		f, next := &t.Fields[d.nodes[c].field], d.nodes[c].next
+		if d.dropped(c, f.Presence, p.fill && f.Default != "") {
+			d.dirt++
+			d.unlink(prev, c)
+		} else {
+			p.emptyList(c, f)
+			prev = c
+		}
+		c = next
+	}
+	return prev, c
 }
 
 // emptyList makes an empty list of a field that is always written null, which is

@@ -95,6 +95,7 @@ type Document struct {
 	places  places
 	names   map[int32]*directory // of large objects that were searched, by their node
 	dirt    uint32               // counts what makes text differ from its canonical form
+	odd     bool                 // members of Object types may be no fields
 	dead    bool                 // released
 }
 
@@ -126,7 +127,7 @@ var pool = sync.Pool{New: func() any {
 // open takes a document with an absent root from the pool.
 func open(t *schema.Table, src []byte) *Document {
 	d := pool.Get().(*Document)
-	d.table, d.src, d.dead, d.dirt = t, src, false, 0
+	d.table, d.src, d.odd, d.dead, d.dirt = t, src, false, false, 0
 	d.places = places{}
 	d.side = append(d.side[:0], constants...)
 	d.nodes = append(d.nodes[:0], node{typ: schema.None, field: noField}, node{typ: schema.None, field: noField})

@@ -10,8 +10,8 @@ import (
 // eitherTable is a type that holds itself, in every form of a value that is an
 // object or something else.
 func eitherTable() *schema.Table {
-	return &schema.Table{Types: []schema.Type{
-		{Name: "Node", Kind: schema.Object, Elem: schema.None, Sorted: []uint16{2, 1, 0, 3}, Fields: []schema.Field{
+	table := &schema.Table{Types: []schema.Type{
+		{Name: "Node", Kind: schema.Object, Elem: schema.None, Fields: []schema.Field{
 			{Name: "name", Type: 1}, {Name: "list", Type: 2, Presence: schema.Explicit}, {Name: "flag", Type: 3, Presence: schema.Explicit}, {Name: "words", Type: 5},
 		}},
 		{Kind: schema.String, Elem: schema.None},
@@ -20,6 +20,8 @@ func eitherTable() *schema.Table {
 		{Kind: schema.Any, Elem: 0, Binary: schema.BinaryObjectOrStrings},
 		{Kind: schema.Map, Elem: 4},
 	}}
+	table.MakeIndex()
+	return table
 }
 
 func TestEither(t *testing.T) {

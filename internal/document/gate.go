@@ -48,8 +48,8 @@ func (s gatedFinder) find(typ schema.Ref) *Gated {
 	case schema.Object:
 		for i := range t.Fields {
 			f := &t.Fields[i]
-			m := gatedMember{f, f.Gate != "" && !s.on(f.Gate), nil}
-			if !m.off && !f.Ungated {
+			m := gatedMember{f, f.Rest().Gate != "" && !s.on(f.More.Gate), nil}
+			if !m.off && !f.Rest().Ungated {
 				m.below = s.find(f.Type)
 			}
 			if m.off || m.below != nil {
@@ -86,8 +86,8 @@ func (g *Gated) Drop(obj, old Value) {
 	g.each(obj, func(in Value, f *schema.Field) {
 		switch {
 		case !slices.Contains(sent, f):
-		case f.GateValue != "":
-			in.SetString(f.Name, f.GateValue)
+		case f.More.GateValue != "":
+			in.SetString(f.Name, f.More.GateValue)
 		default:
 			in.Remove(f.Name)
 		}
@@ -112,7 +112,7 @@ func (g *Gated) each(v Value, visit func(in Value, f *schema.Field)) {
 		case !member.Exists():
 		case !m.off:
 			m.below.each(member, visit)
-		case m.field.GateValue == "" || !member.Equals(m.field.GateValue):
+		case m.field.More.GateValue == "" || !member.Equals(m.field.More.GateValue):
 			visit(v, m.field)
 		}
 	}

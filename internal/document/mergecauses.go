@@ -97,5 +97,5 @@ func causeField(table *schema.Table, typ schema.Ref, name string) int {
 	if i := t.Field(name); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(t.Fields, func(f schema.Field) bool { return f.CauseName == name })
+	return slices.IndexFunc(t.Fields, func(f schema.Field) bool { return f.Rest().CauseName == name })
 }

@@ -16,11 +16,12 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		p.pos++
 	}
 	near := known.first()
-	for hint := (fieldHint{}); !done; {
-		i, err := p.field(n, t, &hint)
+	for next := 0; !done; {
+		i, err := p.field(n, t, next)
 		switch {
 		case err != nil:
 		case i >= 0:
+			next = i + 1
 			if known.d != nil {
 				near = near.orLater(known, i)
 				p.known = near.ofField(i)
@@ -46,9 +47,10 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 }
 
 // field reads the name of a member and the colon. It returns the index of the
-// field, or -1 after noting that the type has none of that name.
-func (p *parser) field(n int32, t *schema.Type, hint *fieldHint) (int, error) {
-	if i := hint.expected(t, p.buf[p.pos:]); i >= 0 {
+// field, likely next or behind it, or -1 after noting that the type has none of
+// that name.
+func (p *parser) field(n int32, t *schema.Type, next int) (int, error) {
+	if i := expected(t.Fields, next, p.buf[p.pos:]); i >= 0 {
 		p.pos += len(t.Fields[i].Name) + 2
 		return i, p.colon()
 	}
@@ -60,7 +62,7 @@ func (p *parser) field(n int32, t *schema.Type, hint *fieldHint) (int, error) {
 	if hasEscapes {
 		name = appendUnescaped(nil, name)
 	}
-	i := hint.find(t, name)
+	i := t.FieldOf(name)
 	if i < 0 {
 		p.unknown(n, name)
 		p.d.dirt++

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -74,7 +75,7 @@ func (d *Document) declared(n int32) *schema.Field {
 // listOnly reports whether causes leave out the index of a list's elements.
 func (d *Document) listOnly(list int32) bool {
 	f := d.declared(list)
-	return f != nil && f.CauseList
+	return f != nil && f.More != nil && f.More.CauseList
 }
 
 // appendCause appends a member by the name that causes have for it.
@@ -88,16 +89,14 @@ func (d *Document) appendCause(dst []byte, n int32) []byte {
 
 // appendField appends a declared field by the name that causes have for it.
 func appendField(dst []byte, f *schema.Field) []byte {
-	if whole, ok := strings.CutPrefix(f.CauseName, "/"); ok {
+	name := f.Rest().CauseName
+	if whole, ok := strings.CutPrefix(name, "/"); ok {
 		return append(dst[:0], whole...)
 	}
-	if f.CauseName == "." {
+	if name == "." {
 		return dst
 	}
-	if f.CauseName != "" {
-		return appendStep(dst, f.CauseName)
-	}
-	return appendStep(dst, f.Name)
+	return appendStep(dst, cmp.Or(name, f.Name))
 }
 
 func appendStep(dst []byte, name string) []byte {

@@ -227,6 +227,27 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// Members that are not where their type has them are found all the same: text that
+// was stored under another schema may have such.
+func TestMembersOfAnotherSchema(t *testing.T) {
+	table := parseTable(t, kitchen)
+	d, err := ReadStored(table, table.Root("Thing"), []byte(`{"count":5,"gone":1,"name":"a","flag":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Release()
+	v := d.Root()
+	if got := v.Get("name").Text(); got != "a" {
+		t.Errorf("name is %q", got)
+	}
+	v.SetString("never", "x")
+	for name, want := range map[string]string{"count": "5", "gone": "1", "name": `"a"`, "flag": "true", "never": `"x"`, "ready": "", "else": ""} {
+		if got := string(v.Get(name).AppendJSON(nil)); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
+
 // TestEqual: equality of values that were read, changed and written.
 func TestEqual(t *testing.T) {
 	read := func(text string) Value {

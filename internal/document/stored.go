@@ -310,6 +310,7 @@ func (r *reader) object(n int32, typ schema.Ref) bool {
 				m.flags = keyEscaped
 			}
 			r.pos = end
+			d.odd = d.odd || fields != nil
 		}
 		if r.at() != ':' {
 			return false

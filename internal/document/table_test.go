@@ -52,13 +52,7 @@ func parseTable(tb testing.TB, text string) *schema.Table {
 			b.scalar(w)
 		}
 	}
-	for i := range b.table.Types {
-		t := &b.table.Types[i]
-		for j := range t.Fields {
-			t.Sorted = append(t.Sorted, uint16(j))
-		}
-		sort.Slice(t.Sorted, func(x, y int) bool { return t.Fields[t.Sorted[x]].Name < t.Fields[t.Sorted[y]].Name })
-	}
+	b.table.MakeIndex()
 	return b.table
 }
 
@@ -106,7 +100,8 @@ func (b *tableBuilder) field(name, expr, line string) schema.Field {
 	f := schema.Field{Name: name, Type: b.ref(expr), Default: def}
 	for _, word := range strings.Fields(line)[2:] {
 		if gate, ok := strings.CutPrefix(word, "gate="); ok {
-			f.Gate, f.GateValue, _ = strings.Cut(gate, "=")
+			f.More = &schema.More{}
+			f.More.Gate, f.More.GateValue, _ = strings.Cut(gate, "=")
 			continue
 		}
 		switch word {

@@ -109,15 +109,20 @@ func (c *checker) free(t *schema.Type) bool {
 	return t.Rules == nil && t.Kind != schema.Object && t.Kind != schema.Map && t.Kind != schema.List
 }
 
+// object checks the members of an object in which something may be wrong, and
+// those that it must have.
 func (c *checker) object(n int32, t *schema.Type, old Value) {
 	m := c.d.children(n)
 	var extra []uint16
 	if t.OneOf != nil {
 		extra = c.oneOf(n, t, old)
 	}
-	for i := range t.Fields {
+	for _, i := range t.Checks {
+		for m != 0 && c.d.nodes[m].field < i {
+			m = c.d.nodes[m].next
+		}
 		f := &t.Fields[i]
-		if m == 0 || int(c.d.nodes[m].field) != i {
+		if m == 0 || c.d.nodes[m].field != i {
 			if (f.Required || f.ByRules) && !c.lacked(0, old, f.Name) {
 				c.without(string(appendField(c.d.appendPath(nil, n, true), f)), f)
 			}
@@ -134,11 +139,10 @@ func (c *checker) object(n int32, t *schema.Type, old Value) {
 				c.without(c.path(m), f)
 			}
 		case f.Presence == schema.Always && !f.Required && c.empty(m):
-		case extra != nil && slices.Contains(extra, uint16(i)):
+		case extra != nil && slices.Contains(extra, i):
 		default:
 			c.value(m, before)
 		}
-		m = c.d.nodes[m].next
 	}
 }
 

@@ -173,15 +173,16 @@ scalar Port int32 format=port-number
 	root := &table.Types[table.Root("Thing")]
 	root.OneOf = &schema.OneOf{Fields: []uint16{0, 1, 2}, Names: []string{"first", "zweite", ""}, What: "box", Required: true}
 	for name, f := range map[string]func(*schema.Field){
-		"names": func(f *schema.Field) { f.CauseList = true },
-		"boxes": func(f *schema.Field) { f.CauseList, f.CauseName = true, "/elsewhere.box" },
+		"names": func(f *schema.Field) { f.More = &schema.More{CauseList: true} },
+		"boxes": func(f *schema.Field) { f.More = &schema.More{CauseList: true, CauseName: "/elsewhere.box"} },
 		"port":  func(f *schema.Field) { f.ByRules = true },
-		"name":  func(f *schema.Field) { f.ByRules, f.CauseName = true, "." },
+		"name":  func(f *schema.Field) { f.ByRules, f.More = true, &schema.More{CauseName: "."} },
 	} {
 		f(&root.Fields[root.Field(name)])
 	}
 	box := &table.Types[table.Root("Box")]
-	box.Fields[0].CauseName = "."
+	box.Fields[0].More = &schema.More{CauseName: "."}
+	table.MakeIndex()
 	const port, name = "FieldValueInvalid port", "FieldValueInvalid "
 	for _, c := range []struct {
 		name, in string

@@ -70,8 +70,27 @@ func (d *Document) find(p int32, name string) int32 {
 	if t == nil {
 		return d.findKey(p, name)
 	}
+	i, c := t.Field(name), d.children(p)
+	if i < 0 || d.odd {
+		return d.findNamed(p, i, name)
+	}
+	field := uint16(i)
+	if c == 0 || d.nodes[d.nodes[p].last].field < field {
+		return 0
+	}
+	for d.nodes[c].field < field { // it ends at the last one
+		c = d.nodes[c].next
+	}
+	if d.nodes[c].field > field {
+		return 0
+	}
+	return c
+}
+
+// findNamed is find for an object of a document that has odd ones.
+func (d *Document) findNamed(p int32, i int, name string) int32 {
 	for c := d.children(p); c != 0; c = d.nodes[c].next {
-		if m := &d.nodes[c]; m.field != noField && t.Fields[m.field].Name == name || m.field == noField && d.keyIs(m, name) {
+		if m := &d.nodes[c]; m.field != noField && int(m.field) == i || m.field == noField && d.keyIs(m, name) {
 			return c
 		}
 	}

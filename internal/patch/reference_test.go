@@ -257,7 +257,7 @@ func (g generator) patch(typ schema.Ref, cur map[string]any, depth int) map[stri
 		if f.Name == "name" || f.Name == "port" || f.Name == "keyless" || g.rare(2) {
 			continue
 		}
-		r := rule{f.Type, f.Patch, f.PatchKey}
+		r := rule{f.Type, f.Patch, f.Rest().PatchKey}
 		if f.Patch&schema.PatchMerge != 0 {
 			g.listChange(p, f.Name, r, cur[f.Name], depth)
 		} else {

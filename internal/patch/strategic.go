@@ -69,7 +69,7 @@ func (m *merger) field(typ schema.Ref, name string) rule {
 		case schema.Object:
 			if i := t.Field(name); i >= 0 {
 				f := &t.Fields[i]
-				return rule{typ: f.Type, strategy: f.Patch, key: f.PatchKey}
+				return rule{typ: f.Type, strategy: f.Patch, key: f.Rest().PatchKey}
 			}
 		case schema.Map:
 			return rule{typ: t.Elem}

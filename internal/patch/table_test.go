@@ -1,8 +1,6 @@
 package patch
 
 import (
-	"sort"
-
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -28,12 +26,7 @@ const (
 // distinguishes.
 func testTable() *schema.Table {
 	object := func(name string, fields ...schema.Field) schema.Type {
-		t := schema.Type{Name: name, Kind: schema.Object, Elem: schema.None, Fields: fields}
-		for i := range fields {
-			t.Sorted = append(t.Sorted, uint16(i))
-		}
-		sort.Slice(t.Sorted, func(i, j int) bool { return fields[t.Sorted[i]].Name < fields[t.Sorted[j]].Name })
-		return t
+		return schema.Type{Name: name, Kind: schema.Object, Elem: schema.None, Fields: fields}
 	}
 	of := func(kind schema.Kind, elem schema.Ref) schema.Type { return schema.Type{Kind: kind, Elem: elem} }
 	types := make([]schema.Type, itemMapType+1)
@@ -47,9 +40,9 @@ func testTable() *schema.Table {
 		schema.Field{Name: "set", Type: textsType, Patch: schema.PatchMerge},
 		schema.Field{Name: "numbers", Type: numbersType, Patch: schema.PatchMerge},
 		schema.Field{Name: "plain", Type: textsType},
-		schema.Field{Name: "items", Type: itemsType, Patch: schema.PatchMerge, PatchKey: "name"},
-		schema.Field{Name: "volumes", Type: itemsType, Patch: schema.PatchMerge | schema.PatchRetainKeys, PatchKey: "name"},
-		schema.Field{Name: "ports", Type: portsType, Patch: schema.PatchMerge, PatchKey: "port"},
+		schema.Field{Name: "items", Type: itemsType, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
+		schema.Field{Name: "volumes", Type: itemsType, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
+		schema.Field{Name: "ports", Type: portsType, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "port"}},
 		schema.Field{Name: "atomic", Type: itemsType},
 		schema.Field{Name: "keyless", Type: itemsType, Patch: schema.PatchMerge},
 		schema.Field{Name: "any", Type: anyType},
@@ -60,7 +53,7 @@ func testTable() *schema.Table {
 		schema.Field{Name: "value", Type: textType},
 		schema.Field{Name: "labels", Type: textMapType},
 		schema.Field{Name: "set", Type: textsType, Patch: schema.PatchMerge},
-		schema.Field{Name: "ports", Type: portsType, Patch: schema.PatchMerge, PatchKey: "port"},
+		schema.Field{Name: "ports", Type: portsType, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "port"}},
 		schema.Field{Name: "item", Type: itemType},
 	)
 	types[portType] = object("Port",
@@ -82,5 +75,7 @@ func testTable() *schema.Table {
 	types[numbersType] = of(schema.List, numberType)
 	types[anyType] = of(schema.Any, schema.None)
 	types[itemMapType] = of(schema.Map, itemType)
-	return &schema.Table{Types: types, Roots: []schema.Root{{Name: "Root", Type: rootType}}}
+	table := &schema.Table{Types: types, Roots: []schema.Root{{Name: "Root", Type: rootType}}}
+	table.MakeIndex()
+	return table
 }

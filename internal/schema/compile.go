@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -63,6 +62,7 @@ func Compile(src Source) (*Table, error) {
 	}
 	t := ordered(&Table{Group: src.Group, Version: src.Version, Types: c.out, Roots: roots})
 	numberHooks(t)
+	t.MakeIndex()
 	return t, nil
 }
 
@@ -120,7 +120,6 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 		}
 		text := c.intern(Type{Kind: String, Elem: None})
 		t.Fields = append([]Field{{Name: "kind", Type: text}, {Name: "apiVersion", Type: text}}, t.Fields...)
-		t.Sorted = sortedFields(t.Fields)
 	}
 	c.out[ref] = t
 	return ref
@@ -179,7 +178,14 @@ func (c *compiler) intern(t Type) Ref {
 	if bare.Rules = nil; t.Rules != nil {
 		rules = *t.Rules
 	}
-	key := fmt.Sprintf("%#v %#v", bare, rules)
+	bare.Fields = slices.Clone(t.Fields)
+	rest := map[int]More{}
+	for i := range bare.Fields {
+		if more := bare.Fields[i].More; more != nil {
+			rest[i], bare.Fields[i].More = *more, nil
+		}
+	}
+	key := fmt.Sprintf("%#v %#v %#v", bare, rules, rest)
 	if ref, ok := c.anonymous[key]; ok {
 		return ref
 	}
@@ -198,7 +204,6 @@ func (c *compiler) object(t *Type, s *Schema, in *Named) {
 	for _, p := range s.Properties {
 		t.Fields = append(t.Fields, c.field(p, slices.Contains(s.Required, p.Name), in))
 	}
-	t.Sorted = sortedFields(t.Fields)
 	t.OneOf = c.oneOf(t, s)
 }
 
@@ -223,22 +228,13 @@ func (c *compiler) oneOf(t *Type, s *Schema) *OneOf {
 	return one
 }
 
-func sortedFields(fields []Field) []uint16 {
-	if len(fields) == 0 {
-		return nil
-	}
-	sorted := make([]uint16, len(fields))
-	for i := range sorted {
-		sorted[i] = uint16(i)
-	}
-	sort.Slice(sorted, func(a, b int) bool { return fields[sorted[a]].Name < fields[sorted[b]].Name })
-	return sorted
-}
-
 func (c *compiler) field(p Property, required bool, in *Named) Field {
 	s := p.Schema
-	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Outer: uint32(s.BinaryOuter),
-		Required: required, Immutable: s.Immutable, PatchKey: s.PatchMergeKey, Default: string(s.Default), Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated}
+	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: required, Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
+	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated, CauseName: s.CauseName, CauseList: s.CauseList}
+	if more != (More{}) {
+		f.More = &more
+	}
 	if s.EnforceRequired != "" {
 		f.Required, f.ByRules = s.EnforceRequired == "true" || s.EnforceRequired == "nonzero", s.EnforceRequired == "by-rules"
 		f.Nonzero = s.EnforceRequired == "nonzero"
@@ -246,7 +242,6 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	if s.Validate != nil {
 		f.Unchecked, f.Required = !*s.Validate, f.Required && *s.Validate
 	}
-	f.CauseName, f.CauseList, f.Null = s.CauseName, s.CauseList, s.Null
 	switch s.Presence {
 	case "implicit":
 		f.Presence = Implicit

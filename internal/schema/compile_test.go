@@ -163,7 +163,7 @@ func TestListsAndMaps(t *testing.T) {
 	if at(2).Binary != BinaryStringList || !at(3).AtomicMap || at(3).Kind != Map || !table.Types[table.Root("B")].AtomicMap {
 		t.Errorf("%+v %+v", at(2), at(3))
 	}
-	if a.Fields[1].Patch != PatchMerge|PatchRetainKeys || a.Fields[1].PatchKey != "k" || a.Fields[2].Patch != PatchReplace {
+	if a.Fields[1].Patch != PatchMerge|PatchRetainKeys || a.Fields[1].Rest().PatchKey != "k" || a.Fields[2].Patch != PatchReplace {
 		t.Errorf("patch: %+v %+v", a.Fields[1], a.Fields[2])
 	}
 	if at(0).Elem != at(2).Elem || at(0).Elem != at(3).Elem {

@@ -113,9 +113,9 @@ type Root struct {
 	Type Ref
 }
 
-// Type describes the values of one type.
+// Type describes the values of one type. What every walk over an object looks at
+// comes first.
 type Type struct {
-	Name      string // "core/v1.PodSpec"; "" for an anonymous type
 	Kind      Kind
 	Bits      uint8 // Integer: 32 or 64
 	Binary    BinaryForm
@@ -125,11 +125,12 @@ type Type struct {
 	// HookRevision counts the changes of what the default hook fills in.
 	HookRevision uint16
 	Elem         Ref      // List and Map; of an Any, its objects; None otherwise
-	ListKeys     []string // List of type ListMap
-	Fields       []Field  // Object, in canonical order
-	Sorted       []uint16 // Object: indices of Fields ordered by name, for lookup
 	Rules        *Rules   // constraints on the value itself; nil for none
 	OneOf        *OneOf   // Object: members of which only one may be set; nil for none
+	Fields       []Field  // Object, in canonical order
+	Index                 // Object: what follows from Fields
+	Name         string   // "core/v1.PodSpec"; "" for an anonymous type
+	ListKeys     []string // List of type ListMap
 }
 
 // OneOf are members of an object of which only one may be set. The first in
@@ -144,24 +145,38 @@ type OneOf struct {
 // Field is one member of an Object type.
 type Field struct {
 	Name      string
+	Default   string // canonical JSON text; "" for none
 	Type      Ref
 	Number    uint32 // in the binary form; 0 for none
-	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
 	Presence  Presence
+	Patch     PatchStrategy
 	Required  bool // absence on input is an error (422, FieldValueRequired)
 	Null      bool // written as null when it has no value, beside Explicit
 	Nonzero   bool // beside Required: 0 is absent too
 	ByRules   bool // absence on input is checked by the rules of the type, as an empty value
 	Immutable bool // may not change after creation
 	Unchecked bool // what it holds is not validated, only decoded
-	Patch     PatchStrategy
+	More      *More
+}
+
+// More is what few fields have, and is kept apart so that walks over objects touch
+// less memory.
+type More struct {
+	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
 	PatchKey  string // merge key of PatchMerge lists; "" for scalars
-	Default   string // canonical JSON text; "" for none
 	Gate      string // the feature without which the field is dropped; "" for none
 	GateValue string // what it is without the feature instead, where it was sent; "" to drop it
 	Ungated   bool   // what it holds is there without its features
 	CauseName string // what causes call the field, where that is another name; with "/" before it a whole path
 	CauseList bool   // causes name the list where they are about an element, or its index is left out
+}
+
+// Rest is More, also of a field that has none.
+func (f *Field) Rest() More {
+	if f.More == nil {
+		return More{}
+	}
+	return *f.More
 }
 
 // Rules are the constraints that a schema can say. Zero means not set.
@@ -199,22 +214,3 @@ func (t *Table) Root(name string) Ref {
 
 // Either reports whether values are objects of type Elem or something else.
 func (t *Type) Either() bool { return t.Kind == Any && t.Binary >= BinaryObjectOrList }
-
-// Field returns the index in Fields of the member with that name, or -1.
-func (t *Type) Field(name string) int {
-	lo, hi := 0, len(t.Sorted)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if t.Fields[t.Sorted[mid]].Name < name {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(t.Sorted) {
-		if i := int(t.Sorted[lo]); t.Fields[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}

@@ -30,20 +30,20 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 		{Name: "WebhookConversion", Type: 15},
 	},
 	Types: []schema.Type{
-		0: {Name: "apiextensions/v1.ConversionRequest", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		0: {Name: "apiextensions/v1.ConversionRequest", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "uid", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "desiredAPIVersion", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "objects", Type: 2, Number: 3, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 2, 3, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.List, Elem: 3},
 		3: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
-		4: {Name: "apiextensions/v1.ConversionResponse", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		4: {Name: "apiextensions/v1.ConversionResponse", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "uid", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "convertedObjects", Type: 2, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "result", Type: 5, Number: 3, Presence: schema.Always, Required: true},
-		}},
-		5: {Name: "meta/v1.Status", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x7, 0x6, 0x0, 0x4, 0x2, 0x5, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
+		5: {Name: "meta/v1.Status", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 6, Number: 1, Presence: schema.Always},
@@ -52,72 +52,72 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "details", Type: 8, Number: 5, Presence: schema.Explicit},
 			{Name: "code", Type: 11, Number: 6},
-		}},
-		6: {Name: "meta/v1.ListMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 0, 0, 4, 7, 8, 0, 0, 0, 2, 5, 6, 0}, Fills: []uint16{2}}},
+		6: {Name: "meta/v1.ListMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "selfLink", Type: 1, Number: 1},
 			{Name: "resourceVersion", Type: 1, Number: 2},
 			{Name: "continue", Type: 1, Number: 3},
 			{Name: "remainingItemCount", Type: 7, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{4, 0, 0, 1, 0, 3, 2, 0}}},
 		7: {Kind: schema.Integer, Bits: 64, Elem: -1},
-		8: {Name: "meta/v1.StatusDetails", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x1, 0x2, 0x0, 0x5, 0x3}, Fields: []schema.Field{
+		8: {Name: "meta/v1.StatusDetails", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "group", Type: 1, Number: 2},
 			{Name: "kind", Type: 1, Number: 3},
 			{Name: "uid", Type: 1, Number: 6},
 			{Name: "causes", Type: 9, Number: 4},
 			{Name: "retryAfterSeconds", Type: 11, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 3, 0, 2, 5, 6, 0, 4, 0, 0, 0, 0, 0, 0, 0}}},
 		9: {Kind: schema.List, Elem: 10},
-		10: {Name: "meta/v1.StatusCause", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		10: {Name: "meta/v1.StatusCause", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "reason", Type: 1, Number: 1},
 			{Name: "message", Type: 1, Number: 2},
 			{Name: "field", Type: 1, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 0}}},
 		11: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		12: {Name: "apiextensions/v1.ConversionReview", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		12: {Name: "apiextensions/v1.ConversionReview", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "request", Number: 1, Presence: schema.Explicit},
 			{Name: "response", Type: 4, Number: 2, Presence: schema.Explicit},
-		}},
-		13: {Name: "apiextensions/v1.CustomResourceColumnDefinition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x5, 0x0, 0x4, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 3, 1, 4, 2, 0, 0, 0}, Checks: []uint16{2, 3}}},
+		13: {Name: "apiextensions/v1.CustomResourceColumnDefinition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "type", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "format", Type: 1, Number: 3},
 			{Name: "description", Type: 1, Number: 4},
 			{Name: "priority", Type: 11, Number: 5},
 			{Name: "jsonPath", Type: 1, Number: 6, Presence: schema.Always},
-		}},
-		14: {Name: "apiextensions/v1.CustomResourceConversion", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 0, 4, 6, 5, 0, 2, 0, 0, 0, 0, 0, 0}, Fills: []uint16{0, 1, 5}}},
+		14: {Name: "apiextensions/v1.CustomResourceConversion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "strategy", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "webhook", Type: 15, Number: 2, Presence: schema.Explicit},
-		}},
-		15: {Name: "apiextensions/v1.WebhookConversion", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Fills: []uint16{0}}},
+		15: {Name: "apiextensions/v1.WebhookConversion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "clientConfig", Type: 16, Number: 2, Presence: schema.Explicit},
 			{Name: "conversionReviewVersions", Type: 19, Number: 3, Presence: schema.Always},
-		}},
-		16: {Name: "apiextensions/v1.WebhookClientConfig", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2}, Fills: []uint16{1}}},
+		16: {Name: "apiextensions/v1.WebhookClientConfig", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "url", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "service", Type: 17, Number: 1, Presence: schema.Explicit},
 			{Name: "caBundle", Type: 18, Number: 2},
-		}},
-		17: {Name: "apiextensions/v1.ServiceReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 2, 0, 1, 0}}},
+		17: {Name: "apiextensions/v1.ServiceReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "namespace", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "path", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "port", Type: 11, Number: 4, Presence: schema.Explicit, Default: "443"},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 3, 0, 4, 0, 0, 1, 0}, Fills: []uint16{0, 1, 3}}},
 		18: {Kind: schema.Bytes, Elem: -1},
 		19: {Kind: schema.List, Elem: 1},
-		20: {Name: "apiextensions/v1.CustomResourceDefinition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		20: {Name: "apiextensions/v1.CustomResourceDefinition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 21, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 33, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 53, Number: 3, Presence: schema.Always},
-		}},
-		21: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3, 4}}},
+		21: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -130,24 +130,24 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 7, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 23, Number: 11},
 			{Name: "annotations", Type: 23, Number: 12},
-			{Name: "ownerReferences", Type: 24, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 24, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 19, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 27, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		22: {Kind: schema.Time, Elem: -1},
 		23: {Kind: schema.Map, Elem: 1},
 		24: {Kind: schema.List, Elem: 25},
-		25: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		25: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 26, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 26, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		26: {Kind: schema.Boolean, Elem: -1},
 		27: {Kind: schema.List, Elem: 28},
-		28: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		28: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 29, Number: 1},
 			{Name: "operation", Type: 30, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -155,29 +155,29 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 			{Name: "fieldsType", Type: 31, Number: 6},
 			{Name: "fieldsV1", Type: 3, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 32, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		29: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		30: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		31: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		32: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		33: {Name: "apiextensions/v1.CustomResourceDefinitionSpec", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x4, 0x0, 0x1, 0x5, 0x2, 0x3}, Fields: []schema.Field{
+		33: {Name: "apiextensions/v1.CustomResourceDefinitionSpec", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "names", Type: 34, Number: 3, Presence: schema.Always},
 			{Name: "scope", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "versions", Type: 35, Number: 7, Presence: schema.Always},
 			{Name: "conversion", Type: 14, Number: 9, Presence: schema.Explicit},
 			{Name: "preserveUnknownFields", Type: 26, Number: 10},
-		}},
-		34: {Name: "apiextensions/v1.CustomResourceDefinitionNames", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x5, 0x3, 0x4, 0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 6, 1, 0, 2, 3, 0, 0, 0, 0, 0, 4, 5, 0}, Fills: []uint16{0, 1, 2, 3}}},
+		34: {Name: "apiextensions/v1.CustomResourceDefinitionNames", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "plural", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "singular", Type: 1, Number: 2},
 			{Name: "shortNames", Type: 19, Number: 3},
 			{Name: "kind", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "listKind", Type: 1, Number: 5},
 			{Name: "categories", Type: 19, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 5, 4, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 6}, Fills: []uint16{0, 3}}},
 		35: {Kind: schema.List, Elem: 36},
-		36: {Name: "apiextensions/v1.CustomResourceDefinitionVersion", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x3, 0x4, 0x0, 0x5, 0x1, 0x2, 0x6}, Fields: []schema.Field{
+		36: {Name: "apiextensions/v1.CustomResourceDefinitionVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "served", Type: 26, Number: 2, Presence: schema.Always},
 			{Name: "storage", Type: 26, Number: 3, Presence: schema.Always},
@@ -186,11 +186,11 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 			{Name: "schema", Type: 37, Number: 4, Presence: schema.Explicit},
 			{Name: "subresources", Type: 49, Number: 5, Presence: schema.Explicit},
 			{Name: "additionalPrinterColumns", Type: 52, Number: 6},
-		}},
-		37: {Name: "apiextensions/v1.CustomResourceValidation", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 8, 0, 2, 0, 0, 0, 0, 3, 0, 5, 0, 0, 4, 6, 7}, Fills: []uint16{0, 1, 2}}},
+		37: {Name: "apiextensions/v1.CustomResourceValidation", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "openAPIV3Schema", Type: 38, Number: 1, Presence: schema.Explicit},
-		}},
-		38: {Name: "apiextensions/v1.JSONSchemaProps", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x20, 0x1d, 0x18, 0x1a, 0x7, 0x21, 0x1f, 0x3, 0x13, 0x23, 0x9, 0xb, 0x22, 0x5, 0x0, 0x17, 0xf, 0xc, 0x14, 0x8, 0x10, 0xd, 0x15, 0xa, 0x12, 0x1b, 0x24, 0x19, 0xe, 0x1e, 0x1c, 0x16, 0x6, 0x4, 0x11, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x25, 0x2b}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}}},
+		38: {Name: "apiextensions/v1.JSONSchemaProps", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "id", Type: 1, Number: 1},
 			{Name: "$schema", Type: 1, Number: 2},
 			{Name: "$ref", Type: 1, Number: 3, Presence: schema.Explicit},
@@ -234,8 +234,8 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 			{Name: "x-kubernetes-list-map-keys", Type: 19, Number: 41},
 			{Name: "x-kubernetes-list-type", Type: 1, Number: 42, Presence: schema.Explicit},
 			{Name: "x-kubernetes-map-type", Type: 1, Number: 43, Presence: schema.Explicit},
-			{Name: "x-kubernetes-validations", Type: 47, Number: 44, Patch: schema.PatchMerge, PatchKey: "rule"},
-		}},
+			{Name: "x-kubernetes-validations", Type: 47, Number: 44, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "rule"}},
+		}, Index: schema.Index{Names: []uint16{6, 0, 0, 0, 0, 0, 0, 0, 22, 5, 20, 31, 0, 0, 0, 0, 0, 0, 0, 0, 26, 17, 29, 0, 33, 0, 0, 0, 36, 39, 0, 37, 1, 0, 0, 0, 24, 0, 0, 15, 0, 0, 0, 0, 0, 0, 0, 0, 14, 0, 0, 25, 0, 0, 0, 0, 11, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13, 44, 0, 0, 43, 0, 10, 21, 0, 34, 0, 9, 0, 42, 0, 0, 0, 0, 18, 28, 0, 0, 30, 41, 0, 0, 0, 0, 40, 0, 0, 0, 23, 0, 0, 32, 38, 0, 0, 27, 0, 2, 0, 35, 0, 0, 8, 0, 4, 0, 7, 16, 0, 0, 19, 0, 12, 0, 0}}},
 		39: {Kind: schema.Number, Elem: -1},
 		40: {Kind: schema.Any, Binary: schema.BinaryObjectOrList, Elem: 38},
 		41: {Kind: schema.List, Elem: 38},
@@ -243,37 +243,37 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 		43: {Kind: schema.Any, Binary: schema.BinaryObjectOrBoolean, Elem: 38},
 		44: {Kind: schema.Map, Elem: 45},
 		45: {Kind: schema.Any, Binary: schema.BinaryObjectOrStrings, Elem: 38},
-		46: {Name: "apiextensions/v1.ExternalDocumentation", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		46: {Name: "apiextensions/v1.ExternalDocumentation", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "description", Type: 1, Number: 1},
 			{Name: "url", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}}},
 		47: {Kind: schema.List, ListType: schema.ListMap, Elem: 48, ListKeys: []string{"rule"}},
-		48: {Name: "apiextensions/v1.ValidationRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		48: {Name: "apiextensions/v1.ValidationRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "rule", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 2},
-		}},
-		49: {Name: "apiextensions/v1.CustomResourceSubresources", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Fills: []uint16{0}}},
+		49: {Name: "apiextensions/v1.CustomResourceSubresources", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "status", Type: 50, Number: 1, Presence: schema.Explicit},
 			{Name: "scale", Type: 51, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}}},
 		50: {Name: "apiextensions/v1.CustomResourceSubresourceStatus", Kind: schema.Object, Elem: -1},
-		51: {Name: "apiextensions/v1.CustomResourceSubresourceScale", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		51: {Name: "apiextensions/v1.CustomResourceSubresourceScale", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "specReplicasPath", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "statusReplicasPath", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "labelSelectorPath", Type: 1, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 1, 0, 2, 3}, Fills: []uint16{0, 1}}},
 		52: {Kind: schema.List, Elem: 13},
-		53: {Name: "apiextensions/v1.CustomResourceDefinitionStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		53: {Name: "apiextensions/v1.CustomResourceDefinitionStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditions", Type: 54, Number: 1, Presence: schema.Always},
 			{Name: "acceptedNames", Type: 34, Number: 2, Presence: schema.Always},
 			{Name: "storedVersions", Type: 19, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 3, 0, 0, 0, 0, 0, 1}, Fills: []uint16{0, 1, 2}}},
 		54: {Kind: schema.List, ListType: schema.ListMap, Elem: 55, ListKeys: []string{"type"}},
-		55: {Name: "apiextensions/v1.CustomResourceDefinitionCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		55: {Name: "apiextensions/v1.CustomResourceDefinitionCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 22, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
 	}}

@@ -34,15 +34,15 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		{Name: "StatefulSetUpdateStrategy", Type: 218},
 	},
 	Types: []schema.Type{
-		0: {Name: "apps/v1.ControllerRevision", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2, 0x4}, Fields: []schema.Field{
+		0: {Name: "apps/v1.ControllerRevision", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "data", Type: 15, Number: 2, Presence: schema.Always, Required: true, Immutable: true},
 			{Name: "revision", Type: 17, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{4, 0, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -55,26 +55,26 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 3, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 5, Number: 11},
 			{Name: "annotations", Type: 5, Number: 12},
-			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 9, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 10, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		3: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		4: {Kind: schema.Time, Elem: -1},
 		5: {Kind: schema.Map, Elem: 1},
 		6: {Kind: schema.List, Elem: 7},
-		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 8, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 8, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		8:  {Kind: schema.Boolean, Elem: -1},
 		9:  {Kind: schema.List, Elem: 1},
 		10: {Kind: schema.List, Elem: 11},
-		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 12, Number: 1},
 			{Name: "operation", Type: 13, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -82,47 +82,47 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "fieldsType", Type: 14, Number: 6},
 			{Name: "fieldsV1", Type: 15, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 16, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		17: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true}},
-		18: {Name: "apps/v1.DaemonSet", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		18: {Name: "apps/v1.DaemonSet", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 19, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 190, Number: 3, Presence: schema.Always},
-		}},
-		19: {Name: "apps/v1.DaemonSetSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x4, 0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		19: {Name: "apps/v1.DaemonSetSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "selector", Type: 20, Number: 1, Presence: schema.Explicit, Immutable: true},
 			{Name: "template", Type: 24, Number: 2, Presence: schema.Always},
 			{Name: "updateStrategy", Type: 187, Number: 3, Presence: schema.Always},
 			{Name: "minReadySeconds", Type: 122, Number: 4},
 			{Name: "revisionHistoryLimit", Type: 122, Number: 6, Presence: schema.Explicit, Default: "10"},
-		}},
-		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 2, 0, 1, 0, 0, 3, 0, 0, 0, 0, 5}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{1, 2, 4}}},
+		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 21, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		21: {Kind: schema.List, Elem: 22},
-		22: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		22: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 23, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 9, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		23: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
-		24: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		24: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 25, Number: 2, Presence: schema.Always},
-		}},
-		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 9, Elem: -1, Sorted: []uint16{0x6, 0x15, 0xb, 0x2, 0x1b, 0x7, 0x1e, 0x3, 0x18, 0xf, 0xd, 0xe, 0x24, 0x13, 0x12, 0x1, 0xc, 0x8, 0x23, 0x20, 0x1f, 0x1a, 0x19, 0x1c, 0x4, 0x1d, 0x16, 0x11, 0xa, 0x9, 0x22, 0x10, 0x14, 0x5, 0x17, 0x21, 0x0}, Fields: []schema.Field{
-			{Name: "volumes", Type: 26, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, PatchKey: "name"},
-			{Name: "initContainers", Type: 89, Number: 20, Patch: schema.PatchMerge, PatchKey: "name"},
-			{Name: "containers", Type: 89, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, PatchKey: "name"},
-			{Name: "ephemeralContainers", Type: 135, Number: 34, Patch: schema.PatchMerge, PatchKey: "name"},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 9, Elem: -1, Fields: []schema.Field{
+			{Name: "volumes", Type: 26, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
+			{Name: "initContainers", Type: 89, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
+			{Name: "containers", Type: 89, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
+			{Name: "ephemeralContainers", Type: 135, Number: 34, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "restartPolicy", Type: 138, Number: 3, Default: "\"Always\""},
 			{Name: "terminationGracePeriodSeconds", Type: 3, Number: 4, Presence: schema.Explicit, Default: "30"},
 			{Name: "activeDeadlineSeconds", Type: 139, Number: 5, Presence: schema.Explicit},
@@ -137,13 +137,13 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "hostIPC", Type: 8, Number: 13},
 			{Name: "shareProcessNamespace", Type: 8, Number: 27, Presence: schema.Explicit},
 			{Name: "securityContext", Type: 142, Number: 14, Presence: schema.Explicit, Default: "{}"},
-			{Name: "imagePullSecrets", Type: 148, Number: 15, Patch: schema.PatchMerge, PatchKey: "name"},
+			{Name: "imagePullSecrets", Type: 148, Number: 15, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "hostname", Type: 28, Number: 16},
 			{Name: "subdomain", Type: 28, Number: 17},
 			{Name: "affinity", Type: 149, Number: 18, Presence: schema.Explicit},
 			{Name: "schedulerName", Type: 1, Number: 19, Default: "\"default-scheduler\""},
 			{Name: "tolerations", Type: 166, Number: 22},
-			{Name: "hostAliases", Type: 170, Number: 23, Patch: schema.PatchMerge, PatchKey: "ip", CauseList: true},
+			{Name: "hostAliases", Type: 170, Number: 23, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "ip", CauseList: true}},
 			{Name: "priorityClassName", Type: 1, Number: 24},
 			{Name: "priority", Type: 174, Number: 25, Presence: schema.Explicit},
 			{Name: "dnsConfig", Type: 175, Number: 26, Presence: schema.Explicit},
@@ -152,93 +152,93 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "enableServiceLinks", Type: 8, Number: 30, Presence: schema.Explicit},
 			{Name: "preemptionPolicy", Type: 1, Number: 31, Presence: schema.Explicit},
 			{Name: "overhead", Type: 86, Number: 32},
-			{Name: "topologySpreadConstraints", Type: 181, Number: 33, Patch: schema.PatchMerge, PatchKey: "topologyKey"},
+			{Name: "topologySpreadConstraints", Type: 181, Number: 33, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "topologyKey"}},
 			{Name: "setHostnameAsFQDN", Type: 8, Number: 35, Presence: schema.Explicit},
 			{Name: "os", Type: 185, Number: 36, Presence: schema.Explicit},
-			{Name: "hostUsers", Type: 8, Number: 37, Presence: schema.Explicit, Gate: "UserNamespacesStatelessPodsSupport"},
-		}},
+			{Name: "hostUsers", Type: 8, Number: 37, Presence: schema.Explicit, More: &schema.More{Gate: "UserNamespacesStatelessPodsSupport"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 37, 0, 0, 0, 0, 0, 6, 21, 14, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 18, 0, 0, 0, 5, 0, 0, 15, 24, 32, 0, 0, 13, 2, 0, 0, 0, 10, 12, 19, 0, 0, 0, 0, 0, 0, 0, 28, 36, 0, 0, 0, 25, 16, 35, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 20, 23, 27, 0, 34, 0, 0, 9, 33, 0, 0, 22, 0, 17, 0, 0, 0, 29, 0, 0, 0, 0, 0, 0, 26, 0, 0, 31, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0}, Checks: []uint16{0, 1, 2, 3, 4, 6, 7, 9, 12, 17, 19, 20, 21, 23, 24, 27, 28, 33, 35}, Fills: []uint16{2, 4, 5, 7, 17, 22}}},
 		26: {Kind: schema.List, Elem: 27},
-		27: {Name: "core/v1.Volume", Kind: schema.Object, Hook: 11, Elem: -1, Sorted: []uint16{0x4, 0x16, 0x12, 0xe, 0xd, 0x13, 0x1c, 0x10, 0x2, 0x1d, 0x11, 0xc, 0xf, 0x3, 0x5, 0x9, 0x1, 0x8, 0x0, 0x7, 0xa, 0x17, 0x19, 0x18, 0x15, 0xb, 0x1a, 0x6, 0x1b, 0x14}, OneOf: &schema.OneOf{Fields: []uint16{0x2, 0x1, 0x5, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9, 0xf, 0xa, 0xb, 0xd, 0xe, 0x15, 0x10, 0x11, 0xc, 0x13, 0x12, 0x14, 0x17, 0x19, 0x16, 0x1b, 0x18, 0x1a, 0x1c, 0x1d}, Names: []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "quobyte", "downwarAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"}, What: "volume type", Required: true}, Fields: []schema.Field{
+		27: {Name: "core/v1.Volume", Kind: schema.Object, Hook: 11, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x2, 0x1, 0x5, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9, 0xf, 0xa, 0xb, 0xd, 0xe, 0x15, 0x10, 0x11, 0xc, 0x13, 0x12, 0x14, 0x17, 0x19, 0x16, 0x1b, 0x18, 0x1a, 0x1c, 0x1d}, Names: []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "quobyte", "downwarAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "name", Type: 28, Number: 1, Presence: schema.Always, Required: true},
-			{Name: "hostPath", Type: 29, Number: 1, Outer: 2, Presence: schema.Explicit},
-			{Name: "emptyDir", Type: 31, Number: 2, Outer: 2, Presence: schema.Explicit},
-			{Name: "gcePersistentDisk", Type: 33, Number: 3, Outer: 2, Presence: schema.Explicit, CauseName: "persistentDisk"},
-			{Name: "awsElasticBlockStore", Type: 35, Number: 4, Outer: 2, Presence: schema.Explicit},
-			{Name: "gitRepo", Type: 36, Number: 5, Outer: 2, Presence: schema.Explicit},
-			{Name: "secret", Type: 37, Number: 6, Outer: 2, Presence: schema.Explicit},
-			{Name: "nfs", Type: 41, Number: 7, Outer: 2, Presence: schema.Explicit},
-			{Name: "iscsi", Type: 43, Number: 8, Outer: 2, Presence: schema.Explicit},
-			{Name: "glusterfs", Type: 46, Number: 9, Outer: 2, Presence: schema.Explicit},
-			{Name: "persistentVolumeClaim", Type: 47, Number: 10, Outer: 2, Presence: schema.Explicit},
-			{Name: "rbd", Type: 48, Number: 11, Outer: 2, Presence: schema.Explicit},
-			{Name: "flexVolume", Type: 49, Number: 12, Outer: 2, Presence: schema.Explicit},
-			{Name: "cinder", Type: 50, Number: 13, Outer: 2, Presence: schema.Explicit},
-			{Name: "cephfs", Type: 51, Number: 14, Outer: 2, Presence: schema.Explicit},
-			{Name: "flocker", Type: 52, Number: 15, Outer: 2, Presence: schema.Explicit},
-			{Name: "downwardAPI", Type: 53, Number: 16, Outer: 2, Presence: schema.Explicit},
-			{Name: "fc", Type: 58, Number: 17, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureFile", Type: 59, Number: 18, Outer: 2, Presence: schema.Explicit},
-			{Name: "configMap", Type: 60, Number: 19, Outer: 2, Presence: schema.Explicit},
-			{Name: "vsphereVolume", Type: 61, Number: 20, Outer: 2, Presence: schema.Explicit},
-			{Name: "quobyte", Type: 62, Number: 21, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureDisk", Type: 63, Number: 22, Outer: 2, Presence: schema.Explicit},
-			{Name: "photonPersistentDisk", Type: 66, Number: 23, Outer: 2, Presence: schema.Explicit},
-			{Name: "projected", Type: 67, Number: 26, Outer: 2, Presence: schema.Explicit},
-			{Name: "portworxVolume", Type: 75, Number: 24, Outer: 2, Presence: schema.Explicit},
-			{Name: "scaleIO", Type: 76, Number: 25, Outer: 2, Presence: schema.Explicit},
-			{Name: "storageos", Type: 77, Number: 27, Outer: 2, Presence: schema.Explicit},
-			{Name: "csi", Type: 78, Number: 28, Outer: 2, Presence: schema.Explicit},
-			{Name: "ephemeral", Type: 80, Number: 29, Outer: 2, Presence: schema.Explicit},
-		}},
+			{Name: "hostPath", Type: 29, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "emptyDir", Type: 31, Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "gcePersistentDisk", Type: 33, Number: 3, Presence: schema.Explicit, More: &schema.More{Outer: 2, CauseName: "persistentDisk"}},
+			{Name: "awsElasticBlockStore", Type: 35, Number: 4, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "gitRepo", Type: 36, Number: 5, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "secret", Type: 37, Number: 6, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "nfs", Type: 41, Number: 7, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "iscsi", Type: 43, Number: 8, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "glusterfs", Type: 46, Number: 9, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "persistentVolumeClaim", Type: 47, Number: 10, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "rbd", Type: 48, Number: 11, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flexVolume", Type: 49, Number: 12, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cinder", Type: 50, Number: 13, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cephfs", Type: 51, Number: 14, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flocker", Type: 52, Number: 15, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "downwardAPI", Type: 53, Number: 16, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "fc", Type: 58, Number: 17, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureFile", Type: 59, Number: 18, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "configMap", Type: 60, Number: 19, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "vsphereVolume", Type: 61, Number: 20, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "quobyte", Type: 62, Number: 21, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureDisk", Type: 63, Number: 22, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "photonPersistentDisk", Type: 66, Number: 23, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "projected", Type: 67, Number: 26, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "portworxVolume", Type: 75, Number: 24, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "scaleIO", Type: 76, Number: 25, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "storageos", Type: 77, Number: 27, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "csi", Type: 78, Number: 28, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "ephemeral", Type: 80, Number: 29, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+		}, Index: schema.Index{Names: []uint16{1, 17, 0, 0, 0, 0, 0, 2, 3, 23, 28, 0, 0, 0, 0, 0, 0, 0, 15, 6, 5, 19, 21, 22, 12, 24, 29, 26, 0, 14, 0, 16, 0, 0, 27, 25, 0, 9, 13, 11, 7, 18, 0, 0, 10, 0, 0, 0, 0, 8, 0, 0, 0, 20, 0, 0, 4, 30, 0, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29}, Fills: []uint16{0}}},
 		28: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-label"}},
-		29: {Name: "core/v1.HostPathVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		29: {Name: "core/v1.HostPathVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "type", Type: 30, Number: 2, Presence: schema.Explicit, Default: "\"\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		30: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"}}},
-		31: {Name: "core/v1.EmptyDirVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		31: {Name: "core/v1.EmptyDirVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "medium", Type: 1, Number: 1},
 			{Name: "sizeLimit", Type: 32, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 1}}},
 		32: {Kind: schema.Quantity, Elem: -1},
-		33: {Name: "core/v1.GCEPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0, 0x3}, Fields: []schema.Field{
+		33: {Name: "core/v1.GCEPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "pdName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "partition", Type: 34, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 4, 0, 3, 0, 1, 2}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
 		34: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 255}},
-		35: {Name: "core/v1.AWSElasticBlockStoreVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		35: {Name: "core/v1.AWSElasticBlockStoreVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "partition", Type: 34, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
-		}},
-		36: {Name: "core/v1.GitRepoVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 4, 0, 1, 3, 2, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
+		36: {Name: "core/v1.GitRepoVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "repository", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "revision", Type: 1, Number: 2},
 			{Name: "directory", Type: 1, Number: 3},
-		}},
-		37: {Name: "core/v1.SecretVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x3, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 2, 0, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		37: {Name: "core/v1.SecretVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secretName", Type: 1, Number: 1, Required: true},
 			{Name: "items", Type: 38, Number: 2},
 			{Name: "defaultMode", Type: 40, Number: 3, Presence: schema.Explicit, Default: "420"},
 			{Name: "optional", Type: 8, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{4, 1, 3, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{2}}},
 		38: {Kind: schema.List, Elem: 39},
-		39: {Name: "core/v1.KeyToPath", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		39: {Name: "core/v1.KeyToPath", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "mode", Type: 40, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0, 0, 0, 3, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1}}},
 		40: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 511}},
-		41: {Name: "core/v1.NFSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		41: {Name: "core/v1.NFSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "server", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 42, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		42: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "absolute-path"}},
-		43: {Name: "core/v1.ISCSIVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x8, 0x4, 0xa, 0x1, 0x3, 0x2, 0x6, 0x5, 0x9, 0x0}, Fields: []schema.Field{
+		43: {Name: "core/v1.ISCSIVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetPortal", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "iqn", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "lun", Type: 44, Number: 3, Presence: schema.Always},
@@ -249,22 +249,22 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "chapAuthDiscovery", Type: 8, Number: 8},
 			{Name: "chapAuthSession", Type: 8, Number: 11},
 			{Name: "secretRef", Type: 45, Number: 10, Presence: schema.Explicit},
-			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, CauseName: "initiatorname"},
-		}},
+			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, More: &schema.More{CauseName: "initiatorname"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 2, 5, 0, 0, 6, 0, 0, 7, 3, 9, 4, 0, 0, 11, 0, 0, 0, 0, 0, 8, 0, 0, 10, 0, 1, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2, 3}}},
 		44: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 255}},
-		45: {Name: "core/v1.LocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		45: {Name: "core/v1.LocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
-		}},
-		46: {Name: "core/v1.GlusterfsVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
+		46: {Name: "core/v1.GlusterfsVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "endpoints", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
-		}},
-		47: {Name: "core/v1.PersistentVolumeClaimVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		47: {Name: "core/v1.PersistentVolumeClaimVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "claimName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 2},
-		}},
-		48: {Name: "core/v1.RBDVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x5, 0x0, 0x3, 0x7, 0x6, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		48: {Name: "core/v1.RBDVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 9, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 3},
@@ -273,134 +273,134 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "keyring", Type: 1, Number: 6, Default: "\"/etc/ceph/keyring\""},
 			{Name: "secretRef", Type: 45, Number: 7, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 8, Number: 8},
-		}},
-		49: {Name: "core/v1.FlexVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x4, 0x3, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 5, 4, 3, 6, 0, 0, 8, 2, 7, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 3, 4, 5}}},
+		49: {Name: "core/v1.FlexVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "secretRef", Type: 45, Number: 3, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 8, Number: 4},
 			{Name: "options", Type: 5, Number: 5},
-		}},
-		50: {Name: "core/v1.CinderVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 5, 0, 0, 0, 2, 0, 0, 0, 4, 0, 3, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		50: {Name: "core/v1.CinderVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 8, Number: 3},
 			{Name: "secretRef", Type: 45, Number: 4, Presence: schema.Explicit},
-		}},
-		51: {Name: "core/v1.CephFSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x5, 0x3, 0x4, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 4, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		51: {Name: "core/v1.CephFSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 9, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2},
 			{Name: "user", Type: 1, Number: 3},
 			{Name: "secretFile", Type: 1, Number: 4},
 			{Name: "secretRef", Type: 45, Number: 5, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 8, Number: 6},
-		}},
-		52: {Name: "core/v1.FlockerVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0, 3, 0, 4, 0, 0, 0, 6, 0, 5, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		52: {Name: "core/v1.FlockerVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "datasetName", Type: 1, Number: 1},
 			{Name: "datasetUUID", Type: 1, Number: 2},
-		}},
-		53: {Name: "core/v1.DownwardAPIVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
-			{Name: "items", Type: 54, Number: 1, CauseName: ".", CauseList: true},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		53: {Name: "core/v1.DownwardAPIVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "items", Type: 54, Number: 1, More: &schema.More{CauseName: ".", CauseList: true}},
 			{Name: "defaultMode", Type: 40, Number: 2, Presence: schema.Explicit, Default: "420"},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1}}},
 		54: {Kind: schema.List, Elem: 55},
-		55: {Name: "core/v1.DownwardAPIVolumeFile", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		55: {Name: "core/v1.DownwardAPIVolumeFile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fieldRef", Type: 56, Number: 2, Presence: schema.Explicit},
 			{Name: "resourceFieldRef", Type: 57, Number: 3, Presence: schema.Explicit},
 			{Name: "mode", Type: 40, Number: 4, Presence: schema.Explicit},
-		}},
-		56: {Name: "core/v1.ObjectFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2, 3, 0, 4, 0}, Checks: []uint16{0, 1, 3}, Fills: []uint16{0}}},
+		56: {Name: "core/v1.ObjectFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 1, Default: "\"v1\""},
 			{Name: "fieldPath", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		57: {Name: "core/v1.ResourceFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{1}, Fills: []uint16{0, 1}}},
+		57: {Name: "core/v1.ResourceFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "containerName", Type: 1, Number: 1},
 			{Name: "resource", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "divisor", Type: 32, Number: 3, Presence: schema.Always},
-		}},
-		58: {Name: "core/v1.FCVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x3, 0x0, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 1, 0, 3, 0, 2}, Fills: []uint16{1, 2}}},
+		58: {Name: "core/v1.FCVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetWWNs", Type: 9, Number: 1},
 			{Name: "lun", Type: 44, Number: 2, Presence: schema.Explicit},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
 			{Name: "wwids", Type: 9, Number: 5},
-		}},
-		59: {Name: "core/v1.AzureFileVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 1, 3, 5, 0, 0, 4, 0, 0, 0, 2, 0}, Checks: []uint16{1}}},
+		59: {Name: "core/v1.AzureFileVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secretName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "shareName", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
-		}},
-		60: {Name: "core/v1.ConfigMapVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0, 0x3}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Outer: 1, Required: true},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		60: {Name: "core/v1.ConfigMapVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "items", Type: 38, Number: 2},
 			{Name: "defaultMode", Type: 40, Number: 3, Presence: schema.Explicit, Default: "420"},
 			{Name: "optional", Type: 8, Number: 4, Presence: schema.Explicit},
-		}},
-		61: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 3, 4, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{2}}},
+		61: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumePath", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "storagePolicyName", Type: 1, Number: 3},
 			{Name: "storagePolicyID", Type: 1, Number: 4},
-		}},
-		62: {Name: "core/v1.QuobyteVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x2, 0x0, 0x5, 0x3, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 1, 2, 3}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		62: {Name: "core/v1.QuobyteVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "registry", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "volume", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
 			{Name: "user", Type: 1, Number: 4},
 			{Name: "group", Type: 1, Number: 5},
 			{Name: "tenant", Type: 1, Number: 6},
-		}},
-		63: {Name: "core/v1.AzureDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1, 0x3, 0x5, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 5, 6, 0, 0, 0, 2, 3, 0, 0, 0, 1}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		63: {Name: "core/v1.AzureDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "diskName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "diskURI", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "cachingMode", Type: 64, Number: 3, Presence: schema.Explicit, Default: "\"ReadWrite\""},
 			{Name: "fsType", Type: 1, Number: 4, Presence: schema.Explicit, Default: "\"ext4\""},
 			{Name: "readOnly", Type: 8, Number: 5, Presence: schema.Explicit, Default: "false"},
 			{Name: "kind", Type: 65, Number: 6, Presence: schema.Explicit, Default: "\"Shared\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 6, 0, 0, 4, 0, 1, 0, 3, 5, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 5}, Fills: []uint16{0, 1, 2, 3, 4, 5}}},
 		64: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"None", "ReadOnly", "ReadWrite"}}},
 		65: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Dedicated", "Managed", "Shared"}}},
-		66: {Name: "core/v1.PhotonPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		66: {Name: "core/v1.PhotonPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "pdID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
-		}},
-		67: {Name: "core/v1.ProjectedVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		67: {Name: "core/v1.ProjectedVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "sources", Type: 68, Number: 1, Presence: schema.Always},
 			{Name: "defaultMode", Type: 40, Number: 2, Presence: schema.Explicit, Default: "420"},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 1}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		68: {Kind: schema.List, Elem: 69},
-		69: {Name: "core/v1.VolumeProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0, 0x3}, Fields: []schema.Field{
+		69: {Name: "core/v1.VolumeProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secret", Type: 70, Number: 1, Presence: schema.Explicit},
 			{Name: "downwardAPI", Type: 71, Number: 2, Presence: schema.Explicit},
 			{Name: "configMap", Type: 72, Number: 3, Presence: schema.Explicit},
 			{Name: "serviceAccountToken", Type: 73, Number: 4, Presence: schema.Explicit},
-		}},
-		70: {Name: "core/v1.SecretProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Outer: 1, Required: true},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0, 0, 3, 4, 0}, Checks: []uint16{0, 1, 2, 3}}},
+		70: {Name: "core/v1.SecretProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "items", Type: 38, Number: 2},
 			{Name: "optional", Type: 8, Number: 4, Presence: schema.Explicit},
-		}},
-		71: {Name: "core/v1.DownwardAPIProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
-			{Name: "items", Type: 54, Number: 1, CauseName: ".", CauseList: true},
-		}},
-		72: {Name: "core/v1.ConfigMapProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Outer: 1, Required: true},
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1}}},
+		71: {Name: "core/v1.DownwardAPIProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "items", Type: 54, Number: 1, More: &schema.More{CauseName: ".", CauseList: true}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
+		72: {Name: "core/v1.ConfigMapProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "items", Type: 38, Number: 2},
 			{Name: "optional", Type: 8, Number: 4, Presence: schema.Explicit},
-		}},
-		73: {Name: "core/v1.ServiceAccountTokenProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1}}},
+		73: {Name: "core/v1.ServiceAccountTokenProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "audience", Type: 1, Number: 1},
 			{Name: "expirationSeconds", Type: 74, Number: 2, Presence: schema.Explicit, Default: "3600"},
 			{Name: "path", Type: 1, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 3, 2, 1, 0, 0, 0, 0}, Checks: []uint16{1}, Fills: []uint16{1, 2}}},
 		74: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 600, HasMax: true, Max: 4294967296}},
-		75: {Name: "core/v1.PortworxVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		75: {Name: "core/v1.PortworxVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 8, Number: 3},
-		}},
-		76: {Name: "core/v1.ScaleIOVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x4, 0x9, 0x2, 0x3, 0x6, 0x5, 0x1, 0x7}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 0, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		76: {Name: "core/v1.ScaleIOVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "gateway", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "system", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "secretRef", Type: 45, Number: 3, Presence: schema.Explicit, Null: true},
@@ -411,31 +411,31 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "volumeName", Type: 1, Number: 8, Required: true},
 			{Name: "fsType", Type: 1, Number: 9, Default: "\"xfs\""},
 			{Name: "readOnly", Type: 8, Number: 10},
-		}},
-		77: {Name: "core/v1.StorageOSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x4, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 5, 2, 10, 8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3, 0, 6, 0}, Checks: []uint16{0, 1, 7}, Fills: []uint16{0, 1, 2, 6, 8}}},
+		77: {Name: "core/v1.StorageOSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeName", Type: 28, Number: 1, Required: true},
 			{Name: "volumeNamespace", Type: 28, Number: 2},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
 			{Name: "secretRef", Type: 45, Number: 5, Presence: schema.Explicit},
-		}},
-		78: {Name: "core/v1.CSIVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x4, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 5, 0, 1, 0}, Checks: []uint16{0, 1}}},
+		78: {Name: "core/v1.CSIVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 79, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 2, Presence: schema.Explicit},
 			{Name: "fsType", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "volumeAttributes", Type: 5, Number: 4},
 			{Name: "nodePublishSecretRef", Type: 45, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 4, 0, 5, 0, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		79: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 63}},
-		80: {Name: "core/v1.EphemeralVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		80: {Name: "core/v1.EphemeralVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeClaimTemplate", Type: 81, Number: 1, Presence: schema.Explicit, Required: true},
-		}},
-		81: {Name: "core/v1.PersistentVolumeClaimTemplate", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
+		81: {Name: "core/v1.PersistentVolumeClaimTemplate", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 82, Number: 2, Presence: schema.Always},
-		}},
-		82: {Name: "core/v1.PersistentVolumeClaimSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x6, 0x7, 0x2, 0x1, 0x4, 0x5, 0x3}, Fields: []schema.Field{
-			{Name: "accessModes", Type: 83, Number: 1, CauseList: true},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		82: {Name: "core/v1.PersistentVolumeClaimSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "accessModes", Type: 83, Number: 1, More: &schema.More{CauseList: true}},
 			{Name: "selector", Type: 20, Number: 4, Presence: schema.Explicit},
 			{Name: "resources", Type: 85, Number: 2, Presence: schema.Always},
 			{Name: "volumeName", Type: 1, Number: 3},
@@ -443,33 +443,33 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "volumeMode", Type: 87, Number: 6, Presence: schema.Explicit, Default: "\"Filesystem\""},
 			{Name: "dataSource", Type: 88, Number: 7, Presence: schema.Explicit},
 			{Name: "dataSourceRef", Type: 88, Number: 8, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 7, 0, 0, 0, 2, 0, 3, 0, 8, 5, 6, 4, 0}, Checks: []uint16{0, 1, 5, 6, 7}, Fills: []uint16{2, 5}}},
 		83: {Kind: schema.List, Elem: 84},
 		84: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"}}},
-		85: {Name: "core/v1.ResourceRequirements", Kind: schema.Object, Hook: 10, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		85: {Name: "core/v1.ResourceRequirements", Kind: schema.Object, Hook: 10, Elem: -1, Fields: []schema.Field{
 			{Name: "limits", Type: 86, Number: 1},
 			{Name: "requests", Type: 86, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}}},
 		86: {Kind: schema.Map, Elem: 32},
 		87: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Block", "Filesystem"}}},
-		88: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		88: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 1, Number: 1, Presence: schema.Explicit, Null: true},
 			{Name: "kind", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Checks: []uint16{1, 2}, Fills: []uint16{0, 1, 2}}},
 		89: {Kind: schema.List, Elem: 90},
-		90: {Name: "core/v1.Container", Kind: schema.Object, Hook: 6, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x7, 0x6, 0x1, 0x11, 0xe, 0xb, 0x0, 0x5, 0xc, 0x8, 0x12, 0xd, 0x13, 0x14, 0xf, 0x10, 0x15, 0xa, 0x9, 0x4}, Fields: []schema.Field{
+		90: {Name: "core/v1.Container", Kind: schema.Object, Hook: 6, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 28, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Required: true},
 			{Name: "command", Type: 9, Number: 3},
 			{Name: "args", Type: 9, Number: 4},
 			{Name: "workingDir", Type: 1, Number: 5},
-			{Name: "ports", Type: 91, Number: 6, Patch: schema.PatchMerge, PatchKey: "containerPort"},
+			{Name: "ports", Type: 91, Number: 6, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "containerPort"}},
 			{Name: "envFrom", Type: 96, Number: 19},
-			{Name: "env", Type: 102, Number: 7, Patch: schema.PatchMerge, PatchKey: "name"},
+			{Name: "env", Type: 102, Number: 7, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "resources", Type: 85, Number: 8, Presence: schema.Always},
-			{Name: "volumeMounts", Type: 108, Number: 9, Patch: schema.PatchMerge, PatchKey: "mountPath"},
-			{Name: "volumeDevices", Type: 110, Number: 21, Patch: schema.PatchMerge, PatchKey: "devicePath"},
+			{Name: "volumeMounts", Type: 108, Number: 9, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "mountPath"}},
+			{Name: "volumeDevices", Type: 110, Number: 21, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "devicePath"}},
 			{Name: "livenessProbe", Type: 112, Number: 10, Presence: schema.Explicit},
 			{Name: "readinessProbe", Type: 112, Number: 11, Presence: schema.Explicit},
 			{Name: "startupProbe", Type: 112, Number: 22, Presence: schema.Explicit},
@@ -481,123 +481,123 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "stdin", Type: 8, Number: 16},
 			{Name: "stdinOnce", Type: 8, Number: 17},
 			{Name: "tty", Type: 8, Number: 18},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 7, 0, 0, 0, 0, 6, 15, 8, 10, 20, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 19, 0, 0, 0, 0, 0, 0, 9, 18, 2, 0, 0, 0, 14, 22, 0, 0, 13, 21, 0, 0, 0, 4, 3, 5, 16, 0, 0, 0, 11}, Checks: []uint16{0, 1, 5, 6, 7, 9, 10, 11, 12, 13, 14, 16, 17, 18}, Fills: []uint16{0, 8, 15, 16}}},
 		91: {Kind: schema.List, ListType: schema.ListMap, Elem: 92, ListKeys: []string{"containerPort", "protocol"}},
-		92: {Name: "core/v1.ContainerPort", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x1, 0x0, 0x3}, Fields: []schema.Field{
+		92: {Name: "core/v1.ContainerPort", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 93, Number: 1},
 			{Name: "hostPort", Type: 94, Number: 2},
 			{Name: "containerPort", Type: 94, Number: 3, Presence: schema.Always, Required: true, Nonzero: true},
 			{Name: "protocol", Type: 95, Number: 4, Default: "\"TCP\""},
 			{Name: "hostIP", Type: 1, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 5, 0, 0, 0, 0, 3, 4, 0, 2, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2, 3}}},
 		93: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "port-name"}},
 		94: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 65535}},
 		95: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"SCTP", "TCP", "UDP"}}},
 		96: {Kind: schema.List, Elem: 97},
-		97: {Name: "core/v1.EnvFromSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		97: {Name: "core/v1.EnvFromSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "prefix", Type: 98, Number: 1},
 			{Name: "configMapRef", Type: 99, Number: 2, Presence: schema.Explicit},
 			{Name: "secretRef", Type: 101, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 3, 2, 0, 0}, Checks: []uint16{0, 1, 2}}},
 		98: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "env-var-name"}},
-		99: {Name: "core/v1.ConfigMapEnvSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 100, Number: 1, Outer: 1, Required: true},
+		99: {Name: "core/v1.ConfigMapEnvSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 100, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "optional", Type: 8, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		100: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
-		101: {Name: "core/v1.SecretEnvSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 100, Number: 1, Outer: 1, Required: true},
+		101: {Name: "core/v1.SecretEnvSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 100, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "optional", Type: 8, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		102: {Kind: schema.List, Elem: 103},
-		103: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		103: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 98, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2},
 			{Name: "valueFrom", Type: 104, Number: 3, Presence: schema.Explicit},
-		}},
-		104: {Name: "core/v1.EnvVarSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 3, 0, 0, 0, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
+		104: {Name: "core/v1.EnvVarSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "fieldRef", Type: 56, Number: 1, Presence: schema.Explicit},
 			{Name: "resourceFieldRef", Type: 57, Number: 2, Presence: schema.Explicit},
 			{Name: "configMapKeyRef", Type: 105, Number: 3, Presence: schema.Explicit},
 			{Name: "secretKeyRef", Type: 107, Number: 4, Presence: schema.Explicit},
-		}},
-		105: {Name: "core/v1.ConfigMapKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 100, Number: 1, Outer: 1, ByRules: true},
+		}, Index: schema.Index{Names: []uint16{0, 4, 0, 1, 2, 0, 3, 0}, Checks: []uint16{0, 2, 3}}},
+		105: {Name: "core/v1.ConfigMapKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 100, Number: 1, ByRules: true, More: &schema.More{Outer: 1}},
 			{Name: "key", Type: 106, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "optional", Type: 8, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1}}},
 		106: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "config-key"}},
-		107: {Name: "core/v1.SecretKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 100, Number: 1, Outer: 1, ByRules: true},
+		107: {Name: "core/v1.SecretKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 100, Number: 1, ByRules: true, More: &schema.More{Outer: 1}},
 			{Name: "key", Type: 106, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "optional", Type: 8, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1}}},
 		108: {Kind: schema.List, Elem: 109},
-		109: {Name: "core/v1.VolumeMount", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x0, 0x1, 0x3, 0x5}, Fields: []schema.Field{
+		109: {Name: "core/v1.VolumeMount", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 2},
 			{Name: "mountPath", Type: 1, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "subPath", Type: 1, Number: 4},
 			{Name: "mountPropagation", Type: 1, Number: 5, Presence: schema.Explicit},
 			{Name: "subPathExpr", Type: 1, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 0, 0, 3, 4, 6, 0, 2, 5, 0, 0, 0, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0, 2}}},
 		110: {Kind: schema.List, Elem: 111},
-		111: {Name: "core/v1.VolumeDevice", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		111: {Name: "core/v1.VolumeDevice", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "devicePath", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		112: {Name: "core/v1.Probe", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x8, 0x3, 0x1, 0x4, 0x6, 0x7, 0x2, 0x9, 0x5}, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2, 0x3}, Names: []string{"exec", "httpGet", "tcpSocket", "grpc"}, What: "handler type", Required: true}, Fields: []schema.Field{
-			{Name: "exec", Type: 113, Number: 1, Outer: 1, Presence: schema.Explicit},
-			{Name: "httpGet", Type: 114, Number: 2, Outer: 1, Presence: schema.Explicit},
-			{Name: "tcpSocket", Type: 120, Number: 3, Outer: 1, Presence: schema.Explicit},
-			{Name: "grpc", Type: 121, Number: 4, Outer: 1, Presence: schema.Explicit},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		112: {Name: "core/v1.Probe", Kind: schema.Object, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2, 0x3}, Names: []string{"exec", "httpGet", "tcpSocket", "grpc"}, What: "handler type", Required: true}, Fields: []schema.Field{
+			{Name: "exec", Type: 113, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "httpGet", Type: 114, Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "tcpSocket", Type: 120, Number: 3, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "grpc", Type: 121, Number: 4, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
 			{Name: "initialDelaySeconds", Type: 122, Number: 2},
 			{Name: "timeoutSeconds", Type: 122, Number: 3, Default: "1"},
 			{Name: "periodSeconds", Type: 122, Number: 4, Default: "10"},
 			{Name: "successThreshold", Type: 122, Number: 5, Default: "1"},
 			{Name: "failureThreshold", Type: 122, Number: 6, Default: "3"},
-			{Name: "terminationGracePeriodSeconds", Type: 123, Number: 7, Presence: schema.Explicit, Gate: "ProbeTerminationGracePeriod"},
-		}},
-		113: {Name: "core/v1.ExecAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+			{Name: "terminationGracePeriodSeconds", Type: 123, Number: 7, Presence: schema.Explicit, More: &schema.More{Gate: "ProbeTerminationGracePeriod"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 10, 4, 5, 6, 0, 0, 0, 0, 9, 8, 0, 0, 0, 2}, Checks: []uint16{0, 1, 3, 4, 5, 6, 7, 8, 9}, Fills: []uint16{5, 6, 7, 8}}},
+		113: {Name: "core/v1.ExecAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "command", Type: 9, Number: 1, Required: true},
-		}},
-		114: {Name: "core/v1.HTTPGetAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x0, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
+		114: {Name: "core/v1.HTTPGetAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Default: "\"/\""},
 			{Name: "port", Type: 115, Number: 2, Presence: schema.Always},
 			{Name: "host", Type: 1, Number: 3},
 			{Name: "scheme", Type: 116, Number: 4, Default: "\"HTTP\""},
-			{Name: "httpHeaders", Type: 117, Number: 5, CauseList: true},
-		}},
+			{Name: "httpHeaders", Type: 117, Number: 5, More: &schema.More{CauseList: true}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 5, 2, 0, 0, 4, 0}, Checks: []uint16{3, 4}, Fills: []uint16{0, 1, 3}}},
 		115: {Kind: schema.IntOrString, Elem: -1},
 		116: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"HTTP", "HTTPS"}}},
 		117: {Kind: schema.List, Elem: 118},
-		118: {Name: "core/v1.HTTPHeader", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 119, Number: 1, Presence: schema.Always, ByRules: true, CauseName: "."},
+		118: {Name: "core/v1.HTTPHeader", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 119, Number: 1, Presence: schema.Always, ByRules: true, More: &schema.More{CauseName: "."}},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		119: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Pattern: "^[-A-Za-z0-9]+$"}},
-		120: {Name: "core/v1.TCPSocketAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		120: {Name: "core/v1.TCPSocketAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "port", Type: 115, Number: 1, Presence: schema.Always},
 			{Name: "host", Type: 1, Number: 2},
-		}},
-		121: {Name: "core/v1.GRPCAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Fills: []uint16{0}}},
+		121: {Name: "core/v1.GRPCAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "port", Type: 94, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "service", Type: 1, Number: 2, Presence: schema.Explicit, Default: "\"\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		122: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true}},
 		123: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1}},
-		124: {Name: "core/v1.Lifecycle", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		124: {Name: "core/v1.Lifecycle", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "postStart", Type: 125, Number: 1, Presence: schema.Explicit},
 			{Name: "preStop", Type: 125, Number: 2, Presence: schema.Explicit},
-		}},
-		125: {Name: "core/v1.LifecycleHandler", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2}, Names: []string{"exec", "httpGet", "tcpSocket"}, What: "handler type", Required: true}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{0, 1}}},
+		125: {Name: "core/v1.LifecycleHandler", Kind: schema.Object, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2}, Names: []string{"exec", "httpGet", "tcpSocket"}, What: "handler type", Required: true}, Fields: []schema.Field{
 			{Name: "exec", Type: 113, Number: 1, Presence: schema.Explicit},
 			{Name: "httpGet", Type: 114, Number: 2, Presence: schema.Explicit},
 			{Name: "tcpSocket", Type: 120, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 1, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1}}},
 		126: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"File", "FallbackToLogsOnError"}}},
 		127: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "IfNotPresent", "Never"}}},
-		128: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x1, 0x9, 0x7, 0x5, 0x6, 0x4, 0x2, 0xa, 0x3}, Fields: []schema.Field{
+		128: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "capabilities", Type: 129, Number: 1, Presence: schema.Explicit},
 			{Name: "privileged", Type: 8, Number: 2, Presence: schema.Explicit},
 			{Name: "seLinuxOptions", Type: 130, Number: 3, Presence: schema.Explicit},
@@ -607,63 +607,63 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "runAsNonRoot", Type: 8, Number: 5, Presence: schema.Explicit},
 			{Name: "readOnlyRootFilesystem", Type: 8, Number: 6, Presence: schema.Explicit},
 			{Name: "allowPrivilegeEscalation", Type: 8, Number: 7, Presence: schema.Explicit},
-			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, Gate: "ProcMountType", GateValue: "Default"},
+			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, More: &schema.More{Gate: "ProcMountType", GateValue: "Default"}},
 			{Name: "seccompProfile", Type: 133, Number: 11, Presence: schema.Explicit},
-		}},
-		129: {Name: "core/v1.Capabilities", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{4, 5, 10}}},
+		129: {Name: "core/v1.Capabilities", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "add", Type: 9, Number: 1},
 			{Name: "drop", Type: 9, Number: 2},
-		}},
-		130: {Name: "core/v1.SELinuxOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}}},
+		130: {Name: "core/v1.SELinuxOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "user", Type: 1, Number: 1},
 			{Name: "role", Type: 1, Number: 2},
 			{Name: "type", Type: 1, Number: 3},
 			{Name: "level", Type: 1, Number: 4},
-		}},
-		131: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x3, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 3, 0, 1, 4, 0, 0}}},
+		131: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "gmsaCredentialSpecName", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "gmsaCredentialSpec", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "runAsUserName", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "hostProcess", Type: 8, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 4}}},
 		132: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 2147483647}},
-		133: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		133: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 134, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "localhostProfile", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		134: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Localhost", "RuntimeDefault", "Unconfined"}}},
 		135: {Kind: schema.List, Elem: 136},
-		136: {Name: "core/v1.EphemeralContainer", Kind: schema.Object, Hook: 7, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x7, 0x6, 0x1, 0x11, 0xe, 0xb, 0x0, 0x5, 0xc, 0x8, 0x12, 0xd, 0x13, 0x14, 0x16, 0xf, 0x10, 0x15, 0xa, 0x9, 0x4}, Fields: []schema.Field{
-			{Name: "name", Type: 28, Number: 1, Outer: 1, Presence: schema.Always, Required: true},
-			{Name: "image", Type: 1, Number: 2, Outer: 1, Required: true},
-			{Name: "command", Type: 9, Number: 3, Outer: 1},
-			{Name: "args", Type: 9, Number: 4, Outer: 1},
-			{Name: "workingDir", Type: 1, Number: 5, Outer: 1},
-			{Name: "ports", Type: 91, Number: 6, Outer: 1, Patch: schema.PatchMerge, PatchKey: "containerPort"},
-			{Name: "envFrom", Type: 96, Number: 19, Outer: 1},
-			{Name: "env", Type: 102, Number: 7, Outer: 1, Patch: schema.PatchMerge, PatchKey: "name"},
-			{Name: "resources", Type: 85, Number: 8, Outer: 1, Presence: schema.Always},
-			{Name: "volumeMounts", Type: 108, Number: 9, Outer: 1, Patch: schema.PatchMerge, PatchKey: "mountPath"},
-			{Name: "volumeDevices", Type: 110, Number: 21, Outer: 1, Patch: schema.PatchMerge, PatchKey: "devicePath"},
-			{Name: "livenessProbe", Type: 112, Number: 10, Outer: 1, Presence: schema.Explicit},
-			{Name: "readinessProbe", Type: 112, Number: 11, Outer: 1, Presence: schema.Explicit},
-			{Name: "startupProbe", Type: 112, Number: 22, Outer: 1, Presence: schema.Explicit},
-			{Name: "lifecycle", Type: 124, Number: 12, Outer: 1, Presence: schema.Explicit},
-			{Name: "terminationMessagePath", Type: 1, Number: 13, Outer: 1, Default: "\"/dev/termination-log\""},
-			{Name: "terminationMessagePolicy", Type: 137, Number: 20, Outer: 1, Default: "\"File\""},
-			{Name: "imagePullPolicy", Type: 127, Number: 14, Outer: 1},
-			{Name: "securityContext", Type: 128, Number: 15, Outer: 1, Presence: schema.Explicit},
-			{Name: "stdin", Type: 8, Number: 16, Outer: 1},
-			{Name: "stdinOnce", Type: 8, Number: 17, Outer: 1},
-			{Name: "tty", Type: 8, Number: 18, Outer: 1},
+		136: {Name: "core/v1.EphemeralContainer", Kind: schema.Object, Hook: 7, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 28, Number: 1, Presence: schema.Always, Required: true, More: &schema.More{Outer: 1}},
+			{Name: "image", Type: 1, Number: 2, Required: true, More: &schema.More{Outer: 1}},
+			{Name: "command", Type: 9, Number: 3, More: &schema.More{Outer: 1}},
+			{Name: "args", Type: 9, Number: 4, More: &schema.More{Outer: 1}},
+			{Name: "workingDir", Type: 1, Number: 5, More: &schema.More{Outer: 1}},
+			{Name: "ports", Type: 91, Number: 6, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "containerPort"}},
+			{Name: "envFrom", Type: 96, Number: 19, More: &schema.More{Outer: 1}},
+			{Name: "env", Type: 102, Number: 7, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "name"}},
+			{Name: "resources", Type: 85, Number: 8, Presence: schema.Always, More: &schema.More{Outer: 1}},
+			{Name: "volumeMounts", Type: 108, Number: 9, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "mountPath"}},
+			{Name: "volumeDevices", Type: 110, Number: 21, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "devicePath"}},
+			{Name: "livenessProbe", Type: 112, Number: 10, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "readinessProbe", Type: 112, Number: 11, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "startupProbe", Type: 112, Number: 22, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "lifecycle", Type: 124, Number: 12, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "terminationMessagePath", Type: 1, Number: 13, Default: "\"/dev/termination-log\"", More: &schema.More{Outer: 1}},
+			{Name: "terminationMessagePolicy", Type: 137, Number: 20, Default: "\"File\"", More: &schema.More{Outer: 1}},
+			{Name: "imagePullPolicy", Type: 127, Number: 14, More: &schema.More{Outer: 1}},
+			{Name: "securityContext", Type: 128, Number: 15, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "stdin", Type: 8, Number: 16, More: &schema.More{Outer: 1}},
+			{Name: "stdinOnce", Type: 8, Number: 17, More: &schema.More{Outer: 1}},
+			{Name: "tty", Type: 8, Number: 18, More: &schema.More{Outer: 1}},
 			{Name: "targetContainerName", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 7, 0, 0, 0, 0, 6, 15, 8, 10, 20, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 19, 0, 0, 0, 0, 0, 0, 9, 18, 2, 23, 0, 0, 14, 22, 0, 0, 13, 21, 0, 0, 0, 4, 3, 5, 16, 0, 0, 0, 11}, Checks: []uint16{0, 1, 5, 6, 7, 9, 10, 11, 12, 13, 14, 16, 17, 18}, Fills: []uint16{0, 8, 15, 16}}},
 		137: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FallbackToLogsOnError", "File"}}},
 		138: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "OnFailure", "Never"}}},
 		139: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 2147483647}},
 		140: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}}},
 		141: {Kind: schema.Map, AtomicMap: true, Elem: 1},
-		142: {Name: "core/v1.PodSecurityContext", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x6, 0x8, 0x3, 0x4, 0x2, 0x0, 0x9, 0x5, 0x7, 0x1}, Fields: []schema.Field{
+		142: {Name: "core/v1.PodSecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "seLinuxOptions", Type: 130, Number: 1, Presence: schema.Explicit},
 			{Name: "windowsOptions", Type: 131, Number: 8, Presence: schema.Explicit},
 			{Name: "runAsUser", Type: 132, Number: 2, Presence: schema.Explicit},
@@ -674,126 +674,126 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "sysctls", Type: 144, Number: 7},
 			{Name: "fsGroupChangePolicy", Type: 147, Number: 9, Presence: schema.Explicit},
 			{Name: "seccompProfile", Type: 133, Number: 10, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{2, 3, 5, 6, 7, 8, 9}}},
 		143: {Kind: schema.List, Elem: 132},
 		144: {Kind: schema.List, Elem: 145},
-		145: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		145: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 146, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		146: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Pattern: "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"}},
 		147: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "OnRootMismatch"}}},
 		148: {Kind: schema.List, Elem: 45},
-		149: {Name: "core/v1.Affinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		149: {Name: "core/v1.Affinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeAffinity", Type: 150, Number: 1, Presence: schema.Explicit},
 			{Name: "podAffinity", Type: 159, Number: 2, Presence: schema.Explicit},
 			{Name: "podAntiAffinity", Type: 165, Number: 3, Presence: schema.Explicit},
-		}},
-		150: {Name: "core/v1.NodeAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 0, 2, 0, 1}, Checks: []uint16{0, 1, 2}}},
+		150: {Name: "core/v1.NodeAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 151, Number: 1, Presence: schema.Explicit},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 156, Number: 2},
-		}},
-		151: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
+		151: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeSelectorTerms", Type: 152, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		152: {Kind: schema.List, Elem: 153},
-		153: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		153: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 154, Number: 1},
 			{Name: "matchFields", Type: 154, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
 		154: {Kind: schema.List, Elem: 155},
-		155: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		155: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 9, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Fills: []uint16{0, 1}}},
 		156: {Kind: schema.List, Elem: 157},
-		157: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		157: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 158, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "preference", Type: 153, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		158: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 100}},
-		159: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		159: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 160, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 163, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		160: {Kind: schema.List, Elem: 161},
-		161: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x3, 0x1, 0x2}, Fields: []schema.Field{
+		161: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 20, Number: 1, Presence: schema.Explicit},
-			{Name: "namespaces", Type: 162, Number: 2, CauseName: "namespace", CauseList: true},
+			{Name: "namespaces", Type: 162, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 23, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "namespaceSelector", Type: 20, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 4, 0, 0, 0, 1, 0, 2}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2}}},
 		162: {Kind: schema.List, Elem: 28},
 		163: {Kind: schema.List, Elem: 164},
-		164: {Name: "core/v1.WeightedPodAffinityTerm", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		164: {Name: "core/v1.WeightedPodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 158, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "podAffinityTerm", Type: 161, Number: 2, Presence: schema.Always},
-		}},
-		165: {Name: "core/v1.PodAntiAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		165: {Name: "core/v1.PodAntiAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 160, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 163, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		166: {Kind: schema.List, Elem: 167},
-		167: {Name: "core/v1.Toleration", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x0, 0x1, 0x4, 0x2}, Fields: []schema.Field{
+		167: {Name: "core/v1.Toleration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 23, Number: 1},
 			{Name: "operator", Type: 168, Number: 2},
 			{Name: "value", Type: 1, Number: 3},
 			{Name: "effect", Type: 169, Number: 4},
 			{Name: "tolerationSeconds", Type: 3, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 4, 0, 0, 0, 0, 0, 5, 0, 0, 2, 0, 0, 0, 0}, Checks: []uint16{0, 1, 3}}},
 		168: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Equal", "Exists"}}},
 		169: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}}},
 		170: {Kind: schema.List, Elem: 171},
-		171: {Name: "core/v1.HostAlias", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		171: {Name: "core/v1.HostAlias", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ip", Type: 172, Number: 1, ByRules: true},
-			{Name: "hostnames", Type: 173, Number: 2, CauseList: true},
-		}},
+			{Name: "hostnames", Type: 173, Number: 2, More: &schema.More{CauseList: true}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}}},
 		172: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "ip"}},
 		173: {Kind: schema.List, Elem: 100},
 		174: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		175: {Name: "core/v1.PodDNSConfig", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		175: {Name: "core/v1.PodDNSConfig", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "nameservers", Type: 176, Number: 1},
 			{Name: "searches", Type: 9, Number: 2},
 			{Name: "options", Type: 177, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 2}}},
 		176: {Kind: schema.List, Elem: 172},
 		177: {Kind: schema.List, Elem: 178},
-		178: {Name: "core/v1.PodDNSConfigOption", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Required: true, CauseName: "."},
+		178: {Name: "core/v1.PodDNSConfigOption", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{CauseName: "."}},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		179: {Kind: schema.List, Elem: 180},
-		180: {Name: "core/v1.PodReadinessGate", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		180: {Name: "core/v1.PodReadinessGate", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditionType", Type: 23, Number: 1, Presence: schema.Always, ByRules: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		181: {Kind: schema.List, ListType: schema.ListMap, Elem: 182, ListKeys: []string{"topologyKey", "whenUnsatisfiable"}},
-		182: {Name: "core/v1.TopologySpreadConstraint", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x7, 0x0, 0x4, 0x5, 0x6, 0x1, 0x2}, Fields: []schema.Field{
+		182: {Name: "core/v1.TopologySpreadConstraint", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "maxSkew", Type: 183, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "topologyKey", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "whenUnsatisfiable", Type: 184, Number: 3, Presence: schema.Always, ByRules: true},
 			{Name: "labelSelector", Type: 20, Number: 4, Presence: schema.Explicit, Unchecked: true},
-			{Name: "minDomains", Type: 174, Number: 5, Presence: schema.Explicit, Gate: "MinDomainsInPodTopologySpread"},
-			{Name: "nodeAffinityPolicy", Type: 1, Number: 6, Presence: schema.Explicit, Gate: "NodeInclusionPolicyInPodTopologySpread"},
-			{Name: "nodeTaintsPolicy", Type: 1, Number: 7, Presence: schema.Explicit, Gate: "NodeInclusionPolicyInPodTopologySpread"},
-			{Name: "matchLabelKeys", Type: 9, Number: 8, Gate: "MatchLabelKeysInPodTopologySpread"},
-		}},
+			{Name: "minDomains", Type: 174, Number: 5, Presence: schema.Explicit, More: &schema.More{Gate: "MinDomainsInPodTopologySpread"}},
+			{Name: "nodeAffinityPolicy", Type: 1, Number: 6, Presence: schema.Explicit, More: &schema.More{Gate: "NodeInclusionPolicyInPodTopologySpread"}},
+			{Name: "nodeTaintsPolicy", Type: 1, Number: 7, Presence: schema.Explicit, More: &schema.More{Gate: "NodeInclusionPolicyInPodTopologySpread"}},
+			{Name: "matchLabelKeys", Type: 9, Number: 8, More: &schema.More{Gate: "MatchLabelKeysInPodTopologySpread"}},
+		}, Index: schema.Index{Names: []uint16{0, 6, 0, 7, 0, 0, 5, 0, 0, 3, 0, 1, 0, 4, 8, 2}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
 		183: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1}},
 		184: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"DoNotSchedule", "ScheduleAnyway"}}},
-		185: {Name: "core/v1.PodOS", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		185: {Name: "core/v1.PodOS", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 186, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		186: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"linux", "windows"}, AtParent: true}},
-		187: {Name: "apps/v1.DaemonSetUpdateStrategy", Kind: schema.Object, Hook: 2, HookRevision: 1, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		187: {Name: "apps/v1.DaemonSetUpdateStrategy", Kind: schema.Object, Hook: 2, HookRevision: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 188, Number: 1, Default: "\"RollingUpdate\""},
 			{Name: "rollingUpdate", Type: 189, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		188: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"RollingUpdate", "OnDelete"}, AtParent: true}},
-		189: {Name: "apps/v1.RollingUpdateDaemonSet", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		189: {Name: "apps/v1.RollingUpdateDaemonSet", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "maxUnavailable", Type: 115, Number: 1, Presence: schema.Explicit},
 			{Name: "maxSurge", Type: 115, Number: 2, Presence: schema.Explicit},
-		}},
-		190: {Name: "apps/v1.DaemonSetStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x9, 0x0, 0x2, 0x6, 0x1, 0x3, 0x7, 0x4, 0x5}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		190: {Name: "apps/v1.DaemonSetStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "currentNumberScheduled", Type: 122, Number: 1, Presence: schema.Always},
 			{Name: "numberMisscheduled", Type: 122, Number: 2, Presence: schema.Always},
 			{Name: "desiredNumberScheduled", Type: 122, Number: 3, Presence: schema.Always},
@@ -803,24 +803,24 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "numberAvailable", Type: 122, Number: 7},
 			{Name: "numberUnavailable", Type: 122, Number: 8},
 			{Name: "collisionCount", Type: 122, Number: 9, Presence: schema.Explicit},
-			{Name: "conditions", Type: 191, Number: 10, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 191, Number: 10, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{10, 9, 0, 4, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 6, 0, 0, 1, 7, 8, 0, 0, 0, 3}, Checks: []uint16{0, 1, 2, 3, 4, 5, 6, 7, 8}, Fills: []uint16{0, 1, 2, 3}}},
 		191: {Kind: schema.List, Elem: 192},
-		192: {Name: "apps/v1.DaemonSetCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		192: {Name: "apps/v1.DaemonSetCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
-		193: {Name: "apps/v1.Deployment", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
+		193: {Name: "apps/v1.Deployment", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 194, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 198, Number: 3, Presence: schema.Always},
-		}},
-		194: {Name: "apps/v1.DeploymentSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x6, 0x7, 0x0, 0x5, 0x1, 0x3, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		194: {Name: "apps/v1.DeploymentSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "selector", Type: 20, Number: 2, Presence: schema.Explicit, Required: true, Immutable: true},
 			{Name: "template", Type: 24, Number: 3, Presence: schema.Always},
@@ -829,90 +829,90 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "revisionHistoryLimit", Type: 122, Number: 6, Presence: schema.Explicit, Default: "10"},
 			{Name: "paused", Type: 8, Number: 7},
 			{Name: "progressDeadlineSeconds", Type: 122, Number: 9, Presence: schema.Explicit, Default: "600"},
-		}},
-		195: {Name: "apps/v1.DeploymentStrategy", Kind: schema.Object, Hook: 3, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 4, 7, 5, 0, 3, 0, 2, 0, 0, 0, 8, 0, 0, 0, 6}, Checks: []uint16{0, 1, 2, 3, 4, 5, 7}, Fills: []uint16{0, 2, 3, 5, 7}}},
+		195: {Name: "apps/v1.DeploymentStrategy", Kind: schema.Object, Hook: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 196, Number: 1, Default: "\"RollingUpdate\""},
 			{Name: "rollingUpdate", Type: 197, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		196: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Recreate", "RollingUpdate"}, AtParent: true}},
-		197: {Name: "apps/v1.RollingUpdateDeployment", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		197: {Name: "apps/v1.RollingUpdateDeployment", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "maxUnavailable", Type: 115, Number: 1, Presence: schema.Explicit},
 			{Name: "maxSurge", Type: 115, Number: 2, Presence: schema.Explicit},
-		}},
-		198: {Name: "apps/v1.DeploymentStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x7, 0x6, 0x0, 0x3, 0x1, 0x5, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		198: {Name: "apps/v1.DeploymentStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "observedGeneration", Type: 17, Number: 1},
 			{Name: "replicas", Type: 122, Number: 2},
 			{Name: "updatedReplicas", Type: 122, Number: 3},
 			{Name: "readyReplicas", Type: 122, Number: 7},
 			{Name: "availableReplicas", Type: 122, Number: 4},
 			{Name: "unavailableReplicas", Type: 122, Number: 5},
-			{Name: "conditions", Type: 199, Number: 6, Patch: schema.PatchMerge, PatchKey: "type"},
+			{Name: "conditions", Type: 199, Number: 6, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
 			{Name: "collisionCount", Type: 122, Number: 8, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 3, 4, 1, 8, 0, 0, 0, 0, 0, 0, 5, 6, 0, 0, 7}, Checks: []uint16{0, 1, 2, 3, 4, 5, 7}}},
 		199: {Kind: schema.List, Elem: 200},
-		200: {Name: "apps/v1.DeploymentCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x5, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		200: {Name: "apps/v1.DeploymentCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastUpdateTime", Type: 4, Number: 6, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 4, Number: 7, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
-		201: {Name: "apps/v1.ReplicaSet", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 3, 0, 1, 0, 0, 0, 6, 5, 0}, Fills: []uint16{0, 1, 2, 3}}},
+		201: {Name: "apps/v1.ReplicaSet", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 202, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 203, Number: 3, Presence: schema.Always},
-		}},
-		202: {Name: "apps/v1.ReplicaSetSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		202: {Name: "apps/v1.ReplicaSetSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "minReadySeconds", Type: 122, Number: 4},
 			{Name: "selector", Type: 20, Number: 2, Presence: schema.Explicit, Required: true, Immutable: true},
 			{Name: "template", Type: 24, Number: 3, Presence: schema.Always},
-		}},
-		203: {Name: "apps/v1.ReplicaSetStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x1, 0x4, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 4, 0, 3}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{0, 3}}},
+		203: {Name: "apps/v1.ReplicaSetStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Always},
 			{Name: "fullyLabeledReplicas", Type: 122, Number: 2},
 			{Name: "readyReplicas", Type: 122, Number: 4},
 			{Name: "availableReplicas", Type: 122, Number: 5},
 			{Name: "observedGeneration", Type: 17, Number: 3},
-			{Name: "conditions", Type: 204, Number: 6, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 204, Number: 6, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 6, 5, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 2}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{0}}},
 		204: {Kind: schema.List, Elem: 205},
-		205: {Name: "apps/v1.ReplicaSetCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		205: {Name: "apps/v1.ReplicaSetCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
-		206: {Name: "apps/v1.RollingUpdateStatefulSetStrategy", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
+		206: {Name: "apps/v1.RollingUpdateStatefulSetStrategy", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "partition", Type: 122, Number: 1, Presence: schema.Explicit},
-			{Name: "maxUnavailable", Type: 115, Number: 2, Presence: schema.Explicit, Gate: "MaxUnavailableStatefulSet"},
-		}},
-		207: {Name: "autoscaling/v1.Scale", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+			{Name: "maxUnavailable", Type: 115, Number: 2, Presence: schema.Explicit, More: &schema.More{Gate: "MaxUnavailableStatefulSet"}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{0}}},
+		207: {Name: "autoscaling/v1.Scale", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 208, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 209, Number: 3, Presence: schema.Always},
-		}},
-		208: {Name: "autoscaling/v1.ScaleSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		208: {Name: "autoscaling/v1.ScaleSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1},
-		}},
-		209: {Name: "autoscaling/v1.ScaleStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
+		209: {Name: "autoscaling/v1.ScaleStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 174, Number: 1, Presence: schema.Always},
 			{Name: "selector", Type: 1, Number: 2},
-		}},
-		210: {Name: "apps/v1.StatefulSet", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Fills: []uint16{0}}},
+		210: {Name: "apps/v1.StatefulSet", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 211, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 221, Number: 3, Presence: schema.Always},
-		}},
-		211: {Name: "apps/v1.StatefulSetSpec", Kind: schema.Object, Hook: 4, Elem: -1, Sorted: []uint16{0x8, 0x9, 0x5, 0x0, 0x7, 0x1, 0x4, 0x2, 0x6, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		211: {Name: "apps/v1.StatefulSetSpec", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "selector", Type: 20, Number: 2, Presence: schema.Explicit, Required: true},
 			{Name: "template", Type: 24, Number: 3, Presence: schema.Always, Unchecked: true},
@@ -922,44 +922,44 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "updateStrategy", Type: 218, Number: 7, Presence: schema.Always},
 			{Name: "revisionHistoryLimit", Type: 174, Number: 8, Presence: schema.Explicit, Default: "10"},
 			{Name: "minReadySeconds", Type: 122, Number: 9},
-			{Name: "persistentVolumeClaimRetentionPolicy", Type: 220, Number: 10, Presence: schema.Explicit, Gate: "StatefulSetAutoDeletePVC"},
-		}},
+			{Name: "persistentVolumeClaimRetentionPolicy", Type: 220, Number: 10, Presence: schema.Explicit, More: &schema.More{Gate: "StatefulSetAutoDeletePVC"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 10, 9, 0, 3, 0, 0, 6, 0, 7, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 8}, Checks: []uint16{0, 1, 5, 6, 8}, Fills: []uint16{0, 2, 4, 5, 6, 7}}},
 		212: {Kind: schema.List, Elem: 213},
-		213: {Name: "core/v1.PersistentVolumeClaim", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		213: {Name: "core/v1.PersistentVolumeClaim", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 82, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 214, Number: 3, Presence: schema.Always},
-		}},
-		214: {Name: "core/v1.PersistentVolumeClaimStatus", Kind: schema.Object, Hook: 8, Elem: -1, Sorted: []uint16{0x1, 0x4, 0x2, 0x3, 0x0, 0x5}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		214: {Name: "core/v1.PersistentVolumeClaimStatus", Kind: schema.Object, Hook: 8, Elem: -1, Fields: []schema.Field{
 			{Name: "phase", Type: 1, Number: 1, Default: "\"Pending\""},
 			{Name: "accessModes", Type: 9, Number: 2},
 			{Name: "capacity", Type: 86, Number: 3},
-			{Name: "conditions", Type: 215, Number: 4, Patch: schema.PatchMerge, PatchKey: "type"},
-			{Name: "allocatedResources", Type: 86, Number: 5, Gate: "RecoverVolumeExpansionFailure"},
-			{Name: "resizeStatus", Type: 1, Number: 6, Presence: schema.Explicit, Gate: "RecoverVolumeExpansionFailure"},
-		}},
+			{Name: "conditions", Type: 215, Number: 4, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+			{Name: "allocatedResources", Type: 86, Number: 5, More: &schema.More{Gate: "RecoverVolumeExpansionFailure"}},
+			{Name: "resizeStatus", Type: 1, Number: 6, Presence: schema.Explicit, More: &schema.More{Gate: "RecoverVolumeExpansionFailure"}},
+		}, Index: schema.Index{Names: []uint16{2, 3, 5, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 4}, Fills: []uint16{0}}},
 		215: {Kind: schema.List, Elem: 216},
-		216: {Name: "core/v1.PersistentVolumeClaimCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x5, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		216: {Name: "core/v1.PersistentVolumeClaimCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastProbeTime", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 4, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5},
 			{Name: "message", Type: 1, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 3}, Fills: []uint16{0, 1, 2, 3}}},
 		217: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"OrderedReady", "Parallel"}, Invalid: true}},
-		218: {Name: "apps/v1.StatefulSetUpdateStrategy", Kind: schema.Object, Hook: 5, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		218: {Name: "apps/v1.StatefulSetUpdateStrategy", Kind: schema.Object, Hook: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 219, Number: 1},
 			{Name: "rollingUpdate", Type: 206, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0, 1}}},
 		219: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"RollingUpdate", "OnDelete"}, Invalid: true, AtParent: true}},
-		220: {Name: "apps/v1.StatefulSetPersistentVolumeClaimRetentionPolicy", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		220: {Name: "apps/v1.StatefulSetPersistentVolumeClaimRetentionPolicy", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "whenDeleted", Type: 1, Number: 1},
 			{Name: "whenScaled", Type: 1, Number: 2},
-		}},
-		221: {Name: "apps/v1.StatefulSetStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x9, 0x7, 0x8, 0x3, 0x5, 0x0, 0x2, 0x1, 0x6, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}}},
+		221: {Name: "apps/v1.StatefulSetStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "observedGeneration", Type: 17, Number: 1},
 			{Name: "replicas", Type: 122, Number: 2, Presence: schema.Always},
 			{Name: "readyReplicas", Type: 122, Number: 3},
@@ -968,15 +968,15 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "currentRevision", Type: 1, Number: 6},
 			{Name: "updateRevision", Type: 1, Number: 7},
 			{Name: "collisionCount", Type: 122, Number: 9, Presence: schema.Explicit},
-			{Name: "conditions", Type: 222, Number: 10, Patch: schema.PatchMerge, PatchKey: "type"},
+			{Name: "conditions", Type: 222, Number: 10, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
 			{Name: "availableReplicas", Type: 122, Number: 11, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{5, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 0, 1, 7, 0, 0, 0, 0, 0, 0, 6, 10, 4, 0, 9}, Checks: []uint16{0, 1, 2, 3, 4, 7, 9}, Fills: []uint16{1, 9}}},
 		222: {Kind: schema.List, Elem: 223},
-		223: {Name: "apps/v1.StatefulSetCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		223: {Name: "apps/v1.StatefulSetCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
 	}}

@@ -17,21 +17,21 @@ var Table = schema.Table{Group: "authentication.k8s.io", Version: "v1",
 		{Name: "UserInfo", Type: 24},
 	},
 	Types: []schema.Type{
-		0: {Name: "authentication/v1.BoundObjectReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		0: {Name: "authentication/v1.BoundObjectReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1},
 			{Name: "apiVersion", Type: 1, Number: 2},
 			{Name: "name", Type: 1, Number: 3},
 			{Name: "uid", Type: 1, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 4, 1, 0, 2, 0, 0, 0}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "authentication/v1.TokenRequest", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "authentication/v1.TokenRequest", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 18, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 20, Number: 3, Presence: schema.Always},
-		}},
-		3: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		3: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -44,26 +44,26 @@ var Table = schema.Table{Group: "authentication.k8s.io", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 4, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 6, Number: 11},
 			{Name: "annotations", Type: 6, Number: 12},
-			{Name: "ownerReferences", Type: 7, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 7, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 10, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 11, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		4: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		5: {Kind: schema.Time, Elem: -1},
 		6: {Kind: schema.Map, Elem: 1},
 		7: {Kind: schema.List, Elem: 8},
-		8: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		8: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 9, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 9, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		9:  {Kind: schema.Boolean, Elem: -1},
 		10: {Kind: schema.List, Elem: 1},
 		11: {Kind: schema.List, Elem: 12},
-		12: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		12: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 13, Number: 1},
 			{Name: "operation", Type: 14, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -71,45 +71,45 @@ var Table = schema.Table{Group: "authentication.k8s.io", Version: "v1",
 			{Name: "fieldsType", Type: 15, Number: 6},
 			{Name: "fieldsV1", Type: 16, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 17, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		15: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		16: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		17: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		18: {Name: "authentication/v1.TokenRequestSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		18: {Name: "authentication/v1.TokenRequestSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "audiences", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "expirationSeconds", Type: 19, Number: 4, Presence: schema.Explicit, Default: "3600"},
 			{Name: "boundObjectRef", Number: 3, Presence: schema.Explicit, Null: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1, 0, 0, 3, 0}, Checks: []uint16{1}, Fills: []uint16{0, 1, 2}}},
 		19: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 600, HasMax: true, Max: 4294967296}},
-		20: {Name: "authentication/v1.TokenRequestStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		20: {Name: "authentication/v1.TokenRequestStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "token", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "expirationTimestamp", Type: 5, Number: 2, Presence: schema.Always},
-		}},
-		21: {Name: "authentication/v1.TokenReview", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Fills: []uint16{0, 1}}},
+		21: {Name: "authentication/v1.TokenReview", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 22, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 23, Number: 3, Presence: schema.Always},
-		}},
-		22: {Name: "authentication/v1.TokenReviewSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		22: {Name: "authentication/v1.TokenReviewSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "token", Type: 1, Number: 1},
 			{Name: "audiences", Type: 10, Number: 2},
-		}},
-		23: {Name: "authentication/v1.TokenReviewStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		23: {Name: "authentication/v1.TokenReviewStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "authenticated", Type: 9, Number: 1},
 			{Name: "user", Type: 24, Number: 2, Presence: schema.Always},
 			{Name: "audiences", Type: 10, Number: 4},
 			{Name: "error", Type: 1, Number: 3},
-		}},
-		24: {Name: "authentication/v1.UserInfo", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 4, 3, 2, 0, 0, 0}, Fills: []uint16{1}}},
+		24: {Name: "authentication/v1.UserInfo", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "username", Type: 1, Number: 1},
 			{Name: "uid", Type: 1, Number: 2},
 			{Name: "groups", Type: 10, Number: 3},
 			{Name: "extra", Type: 25, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 4, 1, 3, 0, 0, 0, 0}}},
 		25: {Kind: schema.Map, Elem: 26},
 		26: {Kind: schema.List, Binary: schema.BinaryStringList, Elem: 1},
 	}}

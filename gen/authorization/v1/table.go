@@ -22,15 +22,15 @@ var Table = schema.Table{Group: "authorization.k8s.io", Version: "v1",
 		{Name: "SubjectRulesReviewStatus", Type: 29},
 	},
 	Types: []schema.Type{
-		0: {Name: "authorization/v1.LocalSubjectAccessReview", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		0: {Name: "authorization/v1.LocalSubjectAccessReview", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 17, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 22, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -43,26 +43,26 @@ var Table = schema.Table{Group: "authorization.k8s.io", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 3, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 5, Number: 11},
 			{Name: "annotations", Type: 5, Number: 12},
-			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 9, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 10, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		3: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		4: {Kind: schema.Time, Elem: -1},
 		5: {Kind: schema.Map, Elem: 1},
 		6: {Kind: schema.List, Elem: 7},
-		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 8, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 8, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		8:  {Kind: schema.Boolean, Elem: -1},
 		9:  {Kind: schema.List, Elem: 1},
 		10: {Kind: schema.List, Elem: 11},
-		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 12, Number: 1},
 			{Name: "operation", Type: 13, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -70,21 +70,21 @@ var Table = schema.Table{Group: "authorization.k8s.io", Version: "v1",
 			{Name: "fieldsType", Type: 14, Number: 6},
 			{Name: "fieldsV1", Type: 15, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 16, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		17: {Name: "authorization/v1.SubjectAccessReviewSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x3, 0x1, 0x0, 0x5, 0x2}, Fields: []schema.Field{
+		17: {Name: "authorization/v1.SubjectAccessReviewSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "resourceAttributes", Type: 18, Number: 1, Presence: schema.Explicit},
 			{Name: "nonResourceAttributes", Type: 19, Number: 2, Presence: schema.Explicit},
 			{Name: "user", Type: 1, Number: 3},
 			{Name: "groups", Type: 9, Number: 4},
 			{Name: "extra", Type: 20, Number: 5},
 			{Name: "uid", Type: 1, Number: 6},
-		}},
-		18: {Name: "authorization/v1.ResourceAttributes", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x6, 0x0, 0x4, 0x5, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 3, 0, 0, 0, 1, 2, 5, 6, 0, 0, 0, 0}}},
+		18: {Name: "authorization/v1.ResourceAttributes", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "namespace", Type: 1, Number: 1},
 			{Name: "verb", Type: 1, Number: 2},
 			{Name: "group", Type: 1, Number: 3},
@@ -92,63 +92,63 @@ var Table = schema.Table{Group: "authorization.k8s.io", Version: "v1",
 			{Name: "resource", Type: 1, Number: 5},
 			{Name: "subresource", Type: 1, Number: 6},
 			{Name: "name", Type: 1, Number: 7},
-		}},
-		19: {Name: "authorization/v1.NonResourceAttributes", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{7, 0, 0, 6, 3, 0, 0, 5, 0, 2, 4, 0, 0, 0, 1, 0}}},
+		19: {Name: "authorization/v1.NonResourceAttributes", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1},
 			{Name: "verb", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}}},
 		20: {Kind: schema.Map, Elem: 21},
 		21: {Kind: schema.List, Binary: schema.BinaryStringList, Elem: 1},
-		22: {Name: "authorization/v1.SubjectAccessReviewStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x3, 0x2}, Fields: []schema.Field{
+		22: {Name: "authorization/v1.SubjectAccessReviewStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "allowed", Type: 8, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "denied", Type: 8, Number: 4},
 			{Name: "reason", Type: 1, Number: 2},
 			{Name: "evaluationError", Type: 1, Number: 3},
-		}},
-		23: {Name: "authorization/v1.NonResourceRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 2, 4, 1, 3}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		23: {Name: "authorization/v1.NonResourceRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "verbs", Type: 9, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "nonResourceURLs", Type: 9, Number: 2},
-		}},
-		24: {Name: "authorization/v1.ResourceRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		24: {Name: "authorization/v1.ResourceRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "verbs", Type: 9, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "apiGroups", Type: 9, Number: 2},
 			{Name: "resources", Type: 9, Number: 3},
 			{Name: "resourceNames", Type: 9, Number: 4},
-		}},
-		25: {Name: "authorization/v1.SelfSubjectAccessReview", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 3, 2, 0, 0, 1, 4, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		25: {Name: "authorization/v1.SelfSubjectAccessReview", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 26, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 22, Number: 3, Presence: schema.Always},
-		}},
-		26: {Name: "authorization/v1.SelfSubjectAccessReviewSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		26: {Name: "authorization/v1.SelfSubjectAccessReviewSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "resourceAttributes", Type: 18, Number: 1, Presence: schema.Explicit},
 			{Name: "nonResourceAttributes", Type: 19, Number: 2, Presence: schema.Explicit},
-		}},
-		27: {Name: "authorization/v1.SelfSubjectRulesReview", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}}},
+		27: {Name: "authorization/v1.SelfSubjectRulesReview", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 28, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 29, Number: 3, Presence: schema.Always},
-		}},
-		28: {Name: "authorization/v1.SelfSubjectRulesReviewSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		28: {Name: "authorization/v1.SelfSubjectRulesReviewSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "namespace", Type: 1, Number: 1},
-		}},
-		29: {Name: "authorization/v1.SubjectRulesReviewStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
+		29: {Name: "authorization/v1.SubjectRulesReviewStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "resourceRules", Type: 30, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "nonResourceRules", Type: 31, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "incomplete", Type: 8, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "evaluationError", Type: 1, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 0, 4, 2, 0, 1}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
 		30: {Kind: schema.List, Elem: 24},
 		31: {Kind: schema.List, Elem: 23},
-		32: {Name: "authorization/v1.SubjectAccessReview", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		32: {Name: "authorization/v1.SubjectAccessReview", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 17, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 22, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
 	}}

@@ -32,79 +32,79 @@ var Table = schema.Table{Group: "autoscaling", Version: "v2",
 		{Name: "ResourceMetricStatus", Type: 46},
 	},
 	Types: []schema.Type{
-		0: {Name: "autoscaling/v2.ContainerResourceMetricSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		0: {Name: "autoscaling/v2.ContainerResourceMetricSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "target", Type: 2, Number: 2, Presence: schema.Always},
 			{Name: "container", Type: 1, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0, 3, 0, 0, 0}, Fills: []uint16{0, 1, 2}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "autoscaling/v2.MetricTarget", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x0, 0x1}, Fields: []schema.Field{
+		2: {Name: "autoscaling/v2.MetricTarget", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "value", Type: 3, Number: 2, Presence: schema.Explicit},
 			{Name: "averageValue", Type: 3, Number: 3, Presence: schema.Explicit},
 			{Name: "averageUtilization", Type: 4, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0, 0, 3, 4, 0}, Fills: []uint16{0}}},
 		3: {Kind: schema.Quantity, Elem: -1},
 		4: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		5: {Name: "autoscaling/v2.ContainerResourceMetricStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		5: {Name: "autoscaling/v2.ContainerResourceMetricStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "current", Type: 6, Number: 2, Presence: schema.Always},
 			{Name: "container", Type: 1, Number: 3, Presence: schema.Always},
-		}},
-		6: {Name: "autoscaling/v2.MetricValueStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 3, 2, 0, 0}, Fills: []uint16{0, 1, 2}}},
+		6: {Name: "autoscaling/v2.MetricValueStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "value", Type: 3, Number: 1, Presence: schema.Explicit},
 			{Name: "averageValue", Type: 3, Number: 2, Presence: schema.Explicit},
 			{Name: "averageUtilization", Type: 4, Number: 3, Presence: schema.Explicit},
-		}},
-		7: {Name: "autoscaling/v2.CrossVersionObjectReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 0, 2, 3, 0}}},
+		7: {Name: "autoscaling/v2.CrossVersionObjectReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "apiVersion", Type: 1, Number: 3},
-		}},
-		8: {Name: "autoscaling/v2.ExternalMetricSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0, 3, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		8: {Name: "autoscaling/v2.ExternalMetricSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metric", Type: 9, Number: 1, Presence: schema.Always},
 			{Name: "target", Type: 2, Number: 2, Presence: schema.Always},
-		}},
-		9: {Name: "autoscaling/v2.MetricIdentifier", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		9: {Name: "autoscaling/v2.MetricIdentifier", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "selector", Type: 10, Number: 2, Presence: schema.Explicit},
-		}},
-		10: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{1}, Fills: []uint16{0}}},
+		10: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 11, Number: 1},
 			{Name: "matchExpressions", Type: 12, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		11: {Kind: schema.Map, Elem: 1},
 		12: {Kind: schema.List, Elem: 13},
-		13: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		13: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 14, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 15, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		15: {Kind: schema.List, Elem: 1},
-		16: {Name: "autoscaling/v2.ExternalMetricStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		16: {Name: "autoscaling/v2.ExternalMetricStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metric", Type: 9, Number: 1, Presence: schema.Always},
 			{Name: "current", Type: 6, Number: 2, Presence: schema.Always},
-		}},
-		17: {Name: "autoscaling/v2.HPAScalingPolicy", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		17: {Name: "autoscaling/v2.HPAScalingPolicy", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "value", Type: 4, Number: 2, Presence: schema.Always},
 			{Name: "periodSeconds", Type: 4, Number: 3, Presence: schema.Always},
-		}},
-		18: {Name: "autoscaling/v2.HPAScalingRules", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0, 0, 0, 3, 0}, Fills: []uint16{0, 1, 2}}},
+		18: {Name: "autoscaling/v2.HPAScalingRules", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "stabilizationWindowSeconds", Type: 4, Number: 3, Presence: schema.Explicit},
 			{Name: "selectPolicy", Type: 1, Number: 1, Presence: schema.Explicit, Default: "\"Max\""},
 			{Name: "policies", Type: 19, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 0, 3, 1, 0, 0}, Fills: []uint16{1}}},
 		19: {Kind: schema.List, Elem: 17},
-		20: {Name: "autoscaling/v2.HorizontalPodAutoscaler", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		20: {Name: "autoscaling/v2.HorizontalPodAutoscaler", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 21, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 34, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 41, Number: 3, Presence: schema.Always},
-		}},
-		21: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		21: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -117,24 +117,24 @@ var Table = schema.Table{Group: "autoscaling", Version: "v2",
 			{Name: "deletionGracePeriodSeconds", Type: 22, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 11, Number: 11},
 			{Name: "annotations", Type: 11, Number: 12},
-			{Name: "ownerReferences", Type: 24, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 24, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 15, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 27, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		22: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		23: {Kind: schema.Time, Elem: -1},
 		24: {Kind: schema.List, Elem: 25},
-		25: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		25: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 26, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 26, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		26: {Kind: schema.Boolean, Elem: -1},
 		27: {Kind: schema.List, Elem: 28},
-		28: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		28: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 29, Number: 1},
 			{Name: "operation", Type: 30, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -142,81 +142,81 @@ var Table = schema.Table{Group: "autoscaling", Version: "v2",
 			{Name: "fieldsType", Type: 31, Number: 6},
 			{Name: "fieldsV1", Type: 32, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 33, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		29: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		30: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		31: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		32: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		33: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		34: {Name: "autoscaling/v2.HorizontalPodAutoscalerSpec", Kind: schema.Object, Hook: 2, Elem: -1, Sorted: []uint16{0x4, 0x2, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		34: {Name: "autoscaling/v2.HorizontalPodAutoscalerSpec", Kind: schema.Object, Hook: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "scaleTargetRef", Type: 7, Number: 1, Presence: schema.Always},
 			{Name: "minReplicas", Type: 4, Number: 2, Presence: schema.Explicit, Default: "1"},
 			{Name: "maxReplicas", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "metrics", Type: 35, Number: 4},
 			{Name: "behavior", Type: 40, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 4, 5}, Checks: []uint16{0, 3}, Fills: []uint16{0, 1, 2}}},
 		35: {Kind: schema.List, Elem: 36},
-		36: {Name: "autoscaling/v2.MetricSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x5, 0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		36: {Name: "autoscaling/v2.MetricSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "object", Type: 37, Number: 2, Presence: schema.Explicit},
 			{Name: "pods", Type: 38, Number: 3, Presence: schema.Explicit},
 			{Name: "resource", Type: 39, Number: 4, Presence: schema.Explicit},
-			{Name: "containerResource", Number: 7, Presence: schema.Explicit, Gate: "HPAContainerMetrics"},
+			{Name: "containerResource", Number: 7, Presence: schema.Explicit, More: &schema.More{Gate: "HPAContainerMetrics"}},
 			{Name: "external", Type: 8, Number: 5, Presence: schema.Explicit},
-		}},
-		37: {Name: "autoscaling/v2.ObjectMetricSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 6, 0, 0, 0, 0, 2, 4, 1, 0, 3, 0, 5, 0, 0}, Checks: []uint16{1, 2, 5}, Fills: []uint16{0}}},
+		37: {Name: "autoscaling/v2.ObjectMetricSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "describedObject", Type: 7, Number: 1, Presence: schema.Always},
 			{Name: "target", Type: 2, Number: 2, Presence: schema.Always},
 			{Name: "metric", Type: 9, Number: 3, Presence: schema.Always},
-		}},
-		38: {Name: "autoscaling/v2.PodsMetricSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 3, 0, 1, 0, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0, 1, 2}}},
+		38: {Name: "autoscaling/v2.PodsMetricSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metric", Type: 9, Number: 1, Presence: schema.Always},
 			{Name: "target", Type: 2, Number: 2, Presence: schema.Always},
-		}},
-		39: {Name: "autoscaling/v2.ResourceMetricSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		39: {Name: "autoscaling/v2.ResourceMetricSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "target", Type: 2, Number: 2, Presence: schema.Always},
-		}},
-		40: {Name: "autoscaling/v2.HorizontalPodAutoscalerBehavior", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Fills: []uint16{0, 1}}},
+		40: {Name: "autoscaling/v2.HorizontalPodAutoscalerBehavior", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "scaleUp", Type: 18, Number: 1, Presence: schema.Explicit},
 			{Name: "scaleDown", Type: 18, Number: 2, Presence: schema.Explicit},
-		}},
-		41: {Name: "autoscaling/v2.HorizontalPodAutoscalerStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x5, 0x4, 0x2, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}}},
+		41: {Name: "autoscaling/v2.HorizontalPodAutoscalerStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "observedGeneration", Type: 22, Number: 1, Presence: schema.Explicit},
 			{Name: "lastScaleTime", Type: 23, Number: 2, Presence: schema.Explicit},
 			{Name: "currentReplicas", Type: 4, Number: 3},
 			{Name: "desiredReplicas", Type: 4, Number: 4, Presence: schema.Always},
 			{Name: "currentMetrics", Type: 42, Number: 5, Presence: schema.Always},
-			{Name: "conditions", Type: 47, Number: 6, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 47, Number: 6, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 4, 3, 5, 6}, Checks: []uint16{4}, Fills: []uint16{3, 4}}},
 		42: {Kind: schema.List, Elem: 43},
-		43: {Name: "autoscaling/v2.MetricStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x5, 0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		43: {Name: "autoscaling/v2.MetricStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "object", Type: 44, Number: 2, Presence: schema.Explicit},
 			{Name: "pods", Type: 45, Number: 3, Presence: schema.Explicit},
 			{Name: "resource", Type: 46, Number: 4, Presence: schema.Explicit},
 			{Name: "containerResource", Type: 5, Number: 7, Presence: schema.Explicit},
 			{Name: "external", Type: 16, Number: 5, Presence: schema.Explicit},
-		}},
-		44: {Name: "autoscaling/v2.ObjectMetricStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 6, 0, 0, 0, 0, 2, 4, 1, 0, 3, 0, 5, 0, 0}, Checks: []uint16{1, 2, 5}, Fills: []uint16{0}}},
+		44: {Name: "autoscaling/v2.ObjectMetricStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metric", Type: 9, Number: 1, Presence: schema.Always},
 			{Name: "current", Type: 6, Number: 2, Presence: schema.Always},
 			{Name: "describedObject", Type: 7, Number: 3, Presence: schema.Always},
-		}},
-		45: {Name: "autoscaling/v2.PodsMetricStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 0, 2, 3, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0, 1, 2}}},
+		45: {Name: "autoscaling/v2.PodsMetricStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metric", Type: 9, Number: 1, Presence: schema.Always},
 			{Name: "current", Type: 6, Number: 2, Presence: schema.Always},
-		}},
-		46: {Name: "autoscaling/v2.ResourceMetricStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		46: {Name: "autoscaling/v2.ResourceMetricStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "current", Type: 6, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Fills: []uint16{0, 1}}},
 		47: {Kind: schema.List, ListType: schema.ListMap, Elem: 48, ListKeys: []string{"type"}},
-		48: {Name: "autoscaling/v2.HorizontalPodAutoscalerCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		48: {Name: "autoscaling/v2.HorizontalPodAutoscalerCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 23, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
 	}}

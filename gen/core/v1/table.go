@@ -196,111 +196,111 @@ var Table = schema.Table{Group: "", Version: "v1",
 		{Name: "WindowsSecurityContextOptions", Type: 117},
 	},
 	Types: []schema.Type{
-		0: {Name: "core/v1.AWSElasticBlockStoreVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		0: {Name: "core/v1.AWSElasticBlockStoreVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "partition", Type: 2, Number: 3},
 			{Name: "readOnly", Type: 3, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 4, 0, 1, 3, 2, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 255}},
 		3: {Kind: schema.Boolean, Elem: -1},
-		4: {Name: "core/v1.Affinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		4: {Name: "core/v1.Affinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeAffinity", Type: 5, Number: 1, Presence: schema.Explicit},
 			{Name: "podAffinity", Type: 15, Number: 2, Presence: schema.Explicit},
 			{Name: "podAntiAffinity", Type: 27, Number: 3, Presence: schema.Explicit},
-		}},
-		5: {Name: "core/v1.NodeAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 0, 2, 0, 1}, Checks: []uint16{0, 1, 2}}},
+		5: {Name: "core/v1.NodeAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 6, Number: 1, Presence: schema.Explicit},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 12, Number: 2},
-		}},
-		6: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
+		6: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeSelectorTerms", Type: 7, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		7: {Kind: schema.List, Elem: 8},
-		8: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		8: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 9, Number: 1},
 			{Name: "matchFields", Type: 9, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
 		9: {Kind: schema.List, Elem: 10},
-		10: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		10: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 11, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Fills: []uint16{0, 1}}},
 		11: {Kind: schema.List, Elem: 1},
 		12: {Kind: schema.List, Elem: 13},
-		13: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		13: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 14, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "preference", Type: 8, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		14: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 100}},
-		15: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		15: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 16, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 25, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		16: {Kind: schema.List, Elem: 17},
-		17: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x3, 0x1, 0x2}, Fields: []schema.Field{
+		17: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 18, Number: 1, Presence: schema.Explicit},
-			{Name: "namespaces", Type: 23, Number: 2, CauseName: "namespace", CauseList: true},
+			{Name: "namespaces", Type: 23, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 22, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "namespaceSelector", Type: 18, Number: 4, Presence: schema.Explicit},
-		}},
-		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 4, 0, 0, 0, 1, 0, 2}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2}}},
+		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 19, Number: 1},
 			{Name: "matchExpressions", Type: 20, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		19: {Kind: schema.Map, Elem: 1},
 		20: {Kind: schema.List, Elem: 21},
-		21: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		21: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 22, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 11, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		22: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		23: {Kind: schema.List, Elem: 24},
 		24: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-label"}},
 		25: {Kind: schema.List, Elem: 26},
-		26: {Name: "core/v1.WeightedPodAffinityTerm", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		26: {Name: "core/v1.WeightedPodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 14, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "podAffinityTerm", Type: 17, Number: 2, Presence: schema.Always},
-		}},
-		27: {Name: "core/v1.PodAntiAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		27: {Name: "core/v1.PodAntiAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 16, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 25, Number: 2},
-		}},
-		28: {Name: "core/v1.AttachedVolume", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
+		28: {Name: "core/v1.AttachedVolume", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "devicePath", Type: 1, Number: 2, Presence: schema.Always},
-		}},
-		29: {Name: "core/v1.AzureDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1, 0x3, 0x5, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Fills: []uint16{0, 1}}},
+		29: {Name: "core/v1.AzureDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "diskName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "diskURI", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "cachingMode", Type: 30, Number: 3, Presence: schema.Explicit, Default: "\"ReadWrite\""},
 			{Name: "fsType", Type: 1, Number: 4, Presence: schema.Explicit, Default: "\"ext4\""},
 			{Name: "readOnly", Type: 3, Number: 5, Presence: schema.Explicit, Default: "false"},
 			{Name: "kind", Type: 31, Number: 6, Presence: schema.Explicit, Default: "\"Shared\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 6, 0, 0, 4, 0, 1, 0, 3, 5, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 5}, Fills: []uint16{0, 1, 2, 3, 4, 5}}},
 		30: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"None", "ReadOnly", "ReadWrite"}}},
 		31: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Dedicated", "Managed", "Shared"}}},
-		32: {Name: "core/v1.AzureFilePersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
+		32: {Name: "core/v1.AzureFilePersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secretName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "shareName", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
 			{Name: "secretNamespace", Type: 1, Number: 4, Presence: schema.Explicit, Null: true},
-		}},
-		33: {Name: "core/v1.AzureFileVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{4, 1, 2, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 3}}},
+		33: {Name: "core/v1.AzureFileVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secretName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "shareName", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
-		}},
-		34: {Name: "core/v1.Binding", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		34: {Name: "core/v1.Binding", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "target", Type: 47, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		35: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
+		35: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -313,23 +313,23 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 36, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 19, Number: 11},
 			{Name: "annotations", Type: 19, Number: 12},
-			{Name: "ownerReferences", Type: 38, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 38, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 11, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 40, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		36: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		37: {Kind: schema.Time, Elem: -1},
 		38: {Kind: schema.List, Elem: 39},
-		39: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		39: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 3, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 3, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		40: {Kind: schema.List, Elem: 41},
-		41: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		41: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 42, Number: 1},
 			{Name: "operation", Type: 43, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -337,13 +337,13 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "fieldsType", Type: 44, Number: 6},
 			{Name: "fieldsV1", Type: 45, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 46, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		42: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		43: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		44: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		45: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		46: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		47: {Name: "core/v1.ObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x4, 0x6, 0x0, 0x2, 0x1, 0x5, 0x3}, Fields: []schema.Field{
+		47: {Name: "core/v1.ObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1},
 			{Name: "namespace", Type: 1, Number: 2},
 			{Name: "name", Type: 1, Number: 3},
@@ -351,8 +351,8 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "apiVersion", Type: 1, Number: 5},
 			{Name: "resourceVersion", Type: 1, Number: 6},
 			{Name: "fieldPath", Type: 1, Number: 7},
-		}},
-		48: {Name: "core/v1.CSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x5, 0x0, 0x3, 0x9, 0x7, 0x6, 0x2, 0x4, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 0, 0, 0, 0, 0, 4, 7, 0, 0, 5, 0, 2, 6}}},
+		48: {Name: "core/v1.CSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 49, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "volumeHandle", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
@@ -362,130 +362,130 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "nodeStageSecretRef", Type: 50, Number: 7, Presence: schema.Explicit},
 			{Name: "nodePublishSecretRef", Type: 50, Number: 8, Presence: schema.Explicit},
 			{Name: "controllerExpandSecretRef", Type: 50, Number: 9, Presence: schema.Explicit},
-			{Name: "nodeExpandSecretRef", Type: 50, Number: 10, Presence: schema.Explicit, Gate: "CSINodeExpandSecret"},
-		}},
+			{Name: "nodeExpandSecretRef", Type: 50, Number: 10, Presence: schema.Explicit, More: &schema.More{Gate: "CSINodeExpandSecret"}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 0, 0, 4, 10, 0, 0, 3, 2, 9, 7, 0, 0, 0, 5, 0, 0, 8, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		49: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 63}},
-		50: {Name: "core/v1.SecretReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		50: {Name: "core/v1.SecretReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "namespace", Type: 1, Number: 2},
-		}},
-		51: {Name: "core/v1.CSIVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x4, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}}},
+		51: {Name: "core/v1.CSIVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 49, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 2, Presence: schema.Explicit},
 			{Name: "fsType", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "volumeAttributes", Type: 19, Number: 4},
 			{Name: "nodePublishSecretRef", Type: 52, Number: 5, Presence: schema.Explicit},
-		}},
-		52: {Name: "core/v1.LocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 4, 0, 5, 0, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		52: {Name: "core/v1.LocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
-		}},
-		53: {Name: "core/v1.Capabilities", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
+		53: {Name: "core/v1.Capabilities", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "add", Type: 11, Number: 1},
 			{Name: "drop", Type: 11, Number: 2},
-		}},
-		54: {Name: "core/v1.CephFSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x5, 0x3, 0x4, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}}},
+		54: {Name: "core/v1.CephFSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 11, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2},
 			{Name: "user", Type: 1, Number: 3},
 			{Name: "secretFile", Type: 1, Number: 4},
 			{Name: "secretRef", Type: 50, Number: 5, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 3, Number: 6},
-		}},
-		55: {Name: "core/v1.CephFSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x5, 0x3, 0x4, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0, 3, 0, 4, 0, 0, 0, 6, 0, 5, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		55: {Name: "core/v1.CephFSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 11, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2},
 			{Name: "user", Type: 1, Number: 3},
 			{Name: "secretFile", Type: 1, Number: 4},
 			{Name: "secretRef", Type: 52, Number: 5, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 3, Number: 6},
-		}},
-		56: {Name: "core/v1.CinderPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0, 3, 0, 4, 0, 0, 0, 6, 0, 5, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		56: {Name: "core/v1.CinderPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 3, Number: 3},
 			{Name: "secretRef", Type: 50, Number: 4, Presence: schema.Explicit},
-		}},
-		57: {Name: "core/v1.CinderVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 4, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		57: {Name: "core/v1.CinderVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 3, Number: 3},
 			{Name: "secretRef", Type: 52, Number: 4, Presence: schema.Explicit},
-		}},
-		58: {Name: "core/v1.ClientIPConfig", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 4, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		58: {Name: "core/v1.ClientIPConfig", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "timeoutSeconds", Type: 59, Number: 1, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
 		59: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 86400}},
-		60: {Name: "core/v1.ComponentCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x1, 0x0}, Fields: []schema.Field{
+		60: {Name: "core/v1.ComponentCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 3},
 			{Name: "error", Type: 1, Number: 4},
-		}},
-		61: {Name: "core/v1.ComponentStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 4, 0, 0, 3, 2, 0}, Fills: []uint16{0, 1}}},
+		61: {Name: "core/v1.ComponentStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
-			{Name: "conditions", Type: 62, Number: 2, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 62, Number: 2, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 0, 0, 4}, Checks: []uint16{2}, Fills: []uint16{2}}},
 		62: {Kind: schema.List, Elem: 60},
-		63: {Name: "core/v1.ConfigMap", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x5, 0x4, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		63: {Name: "core/v1.ConfigMap", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "immutable", Type: 3, Number: 4, Presence: schema.Explicit},
 			{Name: "data", Type: 19, Number: 2},
 			{Name: "binaryData", Type: 64, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 4, 6, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2}}},
 		64: {Kind: schema.Map, Elem: 65},
 		65: {Kind: schema.Bytes, Elem: -1},
-		66: {Name: "core/v1.ConfigMapEnvSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 67, Number: 1, Outer: 1, Required: true},
+		66: {Name: "core/v1.ConfigMapEnvSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 67, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "optional", Type: 3, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		67: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
-		68: {Name: "core/v1.ConfigMapKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 67, Number: 1, Outer: 1, ByRules: true},
+		68: {Name: "core/v1.ConfigMapKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 67, Number: 1, ByRules: true, More: &schema.More{Outer: 1}},
 			{Name: "key", Type: 69, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "optional", Type: 3, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1}}},
 		69: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "config-key"}},
-		70: {Name: "core/v1.ConfigMapNodeConfigSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x1, 0x0, 0x3, 0x2}, Fields: []schema.Field{
+		70: {Name: "core/v1.ConfigMapNodeConfigSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "namespace", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 3},
 			{Name: "resourceVersion", Type: 1, Number: 4},
 			{Name: "kubeletConfigKey", Type: 1, Number: 5, Presence: schema.Always},
-		}},
-		71: {Name: "core/v1.ConfigMapProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Outer: 1, Required: true},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, 0, 0, 1, 4}, Fills: []uint16{0, 1, 4}}},
+		71: {Name: "core/v1.ConfigMapProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "items", Type: 72, Number: 2},
 			{Name: "optional", Type: 3, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1}}},
 		72: {Kind: schema.List, Elem: 73},
-		73: {Name: "core/v1.KeyToPath", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		73: {Name: "core/v1.KeyToPath", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "mode", Type: 74, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0, 0, 0, 3, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1}}},
 		74: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 511}},
-		75: {Name: "core/v1.ConfigMapVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0, 0x3}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Outer: 1, Required: true},
+		75: {Name: "core/v1.ConfigMapVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "items", Type: 72, Number: 2},
 			{Name: "defaultMode", Type: 74, Number: 3, Presence: schema.Explicit, Default: "420"},
 			{Name: "optional", Type: 3, Number: 4, Presence: schema.Explicit},
-		}},
-		76: {Name: "core/v1.Container", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x7, 0x6, 0x1, 0x11, 0xe, 0xb, 0x0, 0x5, 0xc, 0x8, 0x12, 0xd, 0x13, 0x14, 0xf, 0x10, 0x15, 0xa, 0x9, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 3, 4, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{2}}},
+		76: {Name: "core/v1.Container", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 24, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Required: true},
 			{Name: "command", Type: 11, Number: 3},
 			{Name: "args", Type: 11, Number: 4},
 			{Name: "workingDir", Type: 1, Number: 5},
-			{Name: "ports", Type: 77, Number: 6, Patch: schema.PatchMerge, PatchKey: "containerPort"},
+			{Name: "ports", Type: 77, Number: 6, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "containerPort"}},
 			{Name: "envFrom", Type: 82, Number: 19},
-			{Name: "env", Type: 86, Number: 7, Patch: schema.PatchMerge, PatchKey: "name"},
+			{Name: "env", Type: 86, Number: 7, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "resources", Type: 93, Number: 8, Presence: schema.Always},
-			{Name: "volumeMounts", Type: 95, Number: 9, Patch: schema.PatchMerge, PatchKey: "mountPath"},
-			{Name: "volumeDevices", Type: 97, Number: 21, Patch: schema.PatchMerge, PatchKey: "devicePath"},
+			{Name: "volumeMounts", Type: 95, Number: 9, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "mountPath"}},
+			{Name: "volumeDevices", Type: 97, Number: 21, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "devicePath"}},
 			{Name: "livenessProbe", Type: 99, Number: 10, Presence: schema.Explicit},
 			{Name: "readinessProbe", Type: 99, Number: 11, Presence: schema.Explicit},
 			{Name: "startupProbe", Type: 99, Number: 22, Presence: schema.Explicit},
@@ -497,127 +497,127 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "stdin", Type: 3, Number: 16},
 			{Name: "stdinOnce", Type: 3, Number: 17},
 			{Name: "tty", Type: 3, Number: 18},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 7, 0, 0, 0, 0, 6, 15, 8, 10, 20, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 19, 0, 0, 0, 0, 0, 0, 9, 18, 2, 0, 0, 0, 14, 22, 0, 0, 13, 21, 0, 0, 0, 4, 3, 5, 16, 0, 0, 0, 11}, Checks: []uint16{0, 1, 5, 6, 7, 9, 10, 11, 12, 13, 14, 16, 17, 18}, Fills: []uint16{0, 8, 15, 16}}},
 		77: {Kind: schema.List, ListType: schema.ListMap, Elem: 78, ListKeys: []string{"containerPort", "protocol"}},
-		78: {Name: "core/v1.ContainerPort", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x1, 0x0, 0x3}, Fields: []schema.Field{
+		78: {Name: "core/v1.ContainerPort", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 79, Number: 1},
 			{Name: "hostPort", Type: 80, Number: 2},
 			{Name: "containerPort", Type: 80, Number: 3, Presence: schema.Always, Required: true, Nonzero: true},
 			{Name: "protocol", Type: 81, Number: 4, Default: "\"TCP\""},
 			{Name: "hostIP", Type: 1, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 5, 0, 0, 0, 0, 3, 4, 0, 2, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2, 3}}},
 		79: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "port-name"}},
 		80: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 65535}},
 		81: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"SCTP", "TCP", "UDP"}}},
 		82: {Kind: schema.List, Elem: 83},
-		83: {Name: "core/v1.EnvFromSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		83: {Name: "core/v1.EnvFromSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "prefix", Type: 84, Number: 1},
 			{Name: "configMapRef", Type: 66, Number: 2, Presence: schema.Explicit},
 			{Name: "secretRef", Type: 85, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 3, 2, 0, 0}, Checks: []uint16{0, 1, 2}}},
 		84: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "env-var-name"}},
-		85: {Name: "core/v1.SecretEnvSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 67, Number: 1, Outer: 1, Required: true},
+		85: {Name: "core/v1.SecretEnvSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 67, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "optional", Type: 3, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		86: {Kind: schema.List, Elem: 87},
-		87: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		87: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 84, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2},
 			{Name: "valueFrom", Type: 88, Number: 3, Presence: schema.Explicit},
-		}},
-		88: {Name: "core/v1.EnvVarSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 3, 0, 0, 0, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
+		88: {Name: "core/v1.EnvVarSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "fieldRef", Type: 89, Number: 1, Presence: schema.Explicit},
 			{Name: "resourceFieldRef", Type: 90, Number: 2, Presence: schema.Explicit},
 			{Name: "configMapKeyRef", Type: 68, Number: 3, Presence: schema.Explicit},
 			{Name: "secretKeyRef", Type: 92, Number: 4, Presence: schema.Explicit},
-		}},
-		89: {Name: "core/v1.ObjectFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 4, 0, 1, 2, 0, 3, 0}, Checks: []uint16{0, 2, 3}}},
+		89: {Name: "core/v1.ObjectFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 1, Default: "\"v1\""},
 			{Name: "fieldPath", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		90: {Name: "core/v1.ResourceFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{1}, Fills: []uint16{0, 1}}},
+		90: {Name: "core/v1.ResourceFieldSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "containerName", Type: 1, Number: 1},
 			{Name: "resource", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "divisor", Type: 91, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 1, 0, 3, 0, 2}, Fills: []uint16{1, 2}}},
 		91: {Kind: schema.Quantity, Elem: -1},
-		92: {Name: "core/v1.SecretKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 67, Number: 1, Outer: 1, ByRules: true},
+		92: {Name: "core/v1.SecretKeySelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 67, Number: 1, ByRules: true, More: &schema.More{Outer: 1}},
 			{Name: "key", Type: 69, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "optional", Type: 3, Number: 3, Presence: schema.Explicit},
-		}},
-		93: {Name: "core/v1.ResourceRequirements", Kind: schema.Object, Hook: 15, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1}}},
+		93: {Name: "core/v1.ResourceRequirements", Kind: schema.Object, Hook: 15, Elem: -1, Fields: []schema.Field{
 			{Name: "limits", Type: 94, Number: 1},
 			{Name: "requests", Type: 94, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}}},
 		94: {Kind: schema.Map, Elem: 91},
 		95: {Kind: schema.List, Elem: 96},
-		96: {Name: "core/v1.VolumeMount", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x0, 0x1, 0x3, 0x5}, Fields: []schema.Field{
+		96: {Name: "core/v1.VolumeMount", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 2},
 			{Name: "mountPath", Type: 1, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "subPath", Type: 1, Number: 4},
 			{Name: "mountPropagation", Type: 1, Number: 5, Presence: schema.Explicit},
 			{Name: "subPathExpr", Type: 1, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 0, 0, 3, 4, 6, 0, 2, 5, 0, 0, 0, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0, 2}}},
 		97: {Kind: schema.List, Elem: 98},
-		98: {Name: "core/v1.VolumeDevice", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		98: {Name: "core/v1.VolumeDevice", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "devicePath", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		99: {Name: "core/v1.Probe", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x8, 0x3, 0x1, 0x4, 0x6, 0x7, 0x2, 0x9, 0x5}, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2, 0x3}, Names: []string{"exec", "httpGet", "tcpSocket", "grpc"}, What: "handler type", Required: true}, Fields: []schema.Field{
-			{Name: "exec", Type: 100, Number: 1, Outer: 1, Presence: schema.Explicit},
-			{Name: "httpGet", Type: 101, Number: 2, Outer: 1, Presence: schema.Explicit},
-			{Name: "tcpSocket", Type: 107, Number: 3, Outer: 1, Presence: schema.Explicit},
-			{Name: "grpc", Type: 108, Number: 4, Outer: 1, Presence: schema.Explicit},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		99: {Name: "core/v1.Probe", Kind: schema.Object, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2, 0x3}, Names: []string{"exec", "httpGet", "tcpSocket", "grpc"}, What: "handler type", Required: true}, Fields: []schema.Field{
+			{Name: "exec", Type: 100, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "httpGet", Type: 101, Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "tcpSocket", Type: 107, Number: 3, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "grpc", Type: 108, Number: 4, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
 			{Name: "initialDelaySeconds", Type: 109, Number: 2},
 			{Name: "timeoutSeconds", Type: 109, Number: 3, Default: "1"},
 			{Name: "periodSeconds", Type: 109, Number: 4, Default: "10"},
 			{Name: "successThreshold", Type: 109, Number: 5, Default: "1"},
 			{Name: "failureThreshold", Type: 109, Number: 6, Default: "3"},
-			{Name: "terminationGracePeriodSeconds", Type: 110, Number: 7, Presence: schema.Explicit, Gate: "ProbeTerminationGracePeriod"},
-		}},
-		100: {Name: "core/v1.ExecAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+			{Name: "terminationGracePeriodSeconds", Type: 110, Number: 7, Presence: schema.Explicit, More: &schema.More{Gate: "ProbeTerminationGracePeriod"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 10, 4, 5, 6, 0, 0, 0, 0, 9, 8, 0, 0, 0, 2}, Checks: []uint16{0, 1, 3, 4, 5, 6, 7, 8, 9}, Fills: []uint16{5, 6, 7, 8}}},
+		100: {Name: "core/v1.ExecAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "command", Type: 11, Number: 1, Required: true},
-		}},
-		101: {Name: "core/v1.HTTPGetAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x0, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
+		101: {Name: "core/v1.HTTPGetAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Default: "\"/\""},
 			{Name: "port", Type: 102, Number: 2, Presence: schema.Always},
 			{Name: "host", Type: 1, Number: 3},
 			{Name: "scheme", Type: 103, Number: 4, Default: "\"HTTP\""},
-			{Name: "httpHeaders", Type: 104, Number: 5, CauseList: true},
-		}},
+			{Name: "httpHeaders", Type: 104, Number: 5, More: &schema.More{CauseList: true}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 5, 2, 0, 0, 4, 0}, Checks: []uint16{3, 4}, Fills: []uint16{0, 1, 3}}},
 		102: {Kind: schema.IntOrString, Elem: -1},
 		103: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"HTTP", "HTTPS"}}},
 		104: {Kind: schema.List, Elem: 105},
-		105: {Name: "core/v1.HTTPHeader", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 106, Number: 1, Presence: schema.Always, ByRules: true, CauseName: "."},
+		105: {Name: "core/v1.HTTPHeader", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 106, Number: 1, Presence: schema.Always, ByRules: true, More: &schema.More{CauseName: "."}},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		106: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Pattern: "^[-A-Za-z0-9]+$"}},
-		107: {Name: "core/v1.TCPSocketAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		107: {Name: "core/v1.TCPSocketAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "port", Type: 102, Number: 1, Presence: schema.Always},
 			{Name: "host", Type: 1, Number: 2},
-		}},
-		108: {Name: "core/v1.GRPCAction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Fills: []uint16{0}}},
+		108: {Name: "core/v1.GRPCAction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "port", Type: 80, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "service", Type: 1, Number: 2, Presence: schema.Explicit, Default: "\"\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		109: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true}},
 		110: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1}},
-		111: {Name: "core/v1.Lifecycle", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		111: {Name: "core/v1.Lifecycle", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "postStart", Type: 112, Number: 1, Presence: schema.Explicit},
 			{Name: "preStop", Type: 112, Number: 2, Presence: schema.Explicit},
-		}},
-		112: {Name: "core/v1.LifecycleHandler", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2}, Names: []string{"exec", "httpGet", "tcpSocket"}, What: "handler type", Required: true}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{0, 1}}},
+		112: {Name: "core/v1.LifecycleHandler", Kind: schema.Object, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x0, 0x1, 0x2}, Names: []string{"exec", "httpGet", "tcpSocket"}, What: "handler type", Required: true}, Fields: []schema.Field{
 			{Name: "exec", Type: 100, Number: 1, Presence: schema.Explicit},
 			{Name: "httpGet", Type: 101, Number: 2, Presence: schema.Explicit},
 			{Name: "tcpSocket", Type: 107, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 1, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1}}},
 		113: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"File", "FallbackToLogsOnError"}}},
 		114: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "IfNotPresent", "Never"}}},
-		115: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x1, 0x9, 0x7, 0x5, 0x6, 0x4, 0x2, 0xa, 0x3}, Fields: []schema.Field{
+		115: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "capabilities", Type: 53, Number: 1, Presence: schema.Explicit},
 			{Name: "privileged", Type: 3, Number: 2, Presence: schema.Explicit},
 			{Name: "seLinuxOptions", Type: 116, Number: 3, Presence: schema.Explicit},
@@ -627,44 +627,44 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "runAsNonRoot", Type: 3, Number: 5, Presence: schema.Explicit},
 			{Name: "readOnlyRootFilesystem", Type: 3, Number: 6, Presence: schema.Explicit},
 			{Name: "allowPrivilegeEscalation", Type: 3, Number: 7, Presence: schema.Explicit},
-			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, Gate: "ProcMountType", GateValue: "Default"},
+			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, More: &schema.More{Gate: "ProcMountType", GateValue: "Default"}},
 			{Name: "seccompProfile", Type: 119, Number: 11, Presence: schema.Explicit},
-		}},
-		116: {Name: "core/v1.SELinuxOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{4, 5, 10}}},
+		116: {Name: "core/v1.SELinuxOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "user", Type: 1, Number: 1},
 			{Name: "role", Type: 1, Number: 2},
 			{Name: "type", Type: 1, Number: 3},
 			{Name: "level", Type: 1, Number: 4},
-		}},
-		117: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x3, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 3, 0, 1, 4, 0, 0}}},
+		117: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "gmsaCredentialSpecName", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "gmsaCredentialSpec", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "runAsUserName", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "hostProcess", Type: 3, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 4}}},
 		118: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 2147483647}},
-		119: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		119: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 120, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "localhostProfile", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		120: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Localhost", "RuntimeDefault", "Unconfined"}}},
-		121: {Name: "core/v1.ContainerImage", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		121: {Name: "core/v1.ContainerImage", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "names", Type: 11, Number: 1, Presence: schema.Always},
 			{Name: "sizeBytes", Type: 36, Number: 2},
-		}},
-		122: {Name: "core/v1.ContainerState", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Fills: []uint16{0}}},
+		122: {Name: "core/v1.ContainerState", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "waiting", Type: 123, Number: 1, Presence: schema.Explicit},
 			{Name: "running", Type: 124, Number: 2, Presence: schema.Explicit},
 			{Name: "terminated", Type: 125, Number: 3, Presence: schema.Explicit},
-		}},
-		123: {Name: "core/v1.ContainerStateWaiting", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 2, 0, 3, 0}}},
+		123: {Name: "core/v1.ContainerStateWaiting", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "reason", Type: 1, Number: 1},
 			{Name: "message", Type: 1, Number: 2},
-		}},
-		124: {Name: "core/v1.ContainerStateRunning", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}}},
+		124: {Name: "core/v1.ContainerStateRunning", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "startedAt", Type: 37, Number: 1, Presence: schema.Always},
-		}},
-		125: {Name: "core/v1.ContainerStateTerminated", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x6, 0x0, 0x5, 0x3, 0x2, 0x1, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Fills: []uint16{0}}},
+		125: {Name: "core/v1.ContainerStateTerminated", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "exitCode", Type: 126, Number: 1, Presence: schema.Always},
 			{Name: "signal", Type: 126, Number: 2},
 			{Name: "reason", Type: 1, Number: 3},
@@ -672,9 +672,9 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "startedAt", Type: 37, Number: 5, Presence: schema.Always},
 			{Name: "finishedAt", Type: 37, Number: 6, Presence: schema.Always},
 			{Name: "containerID", Type: 1, Number: 7},
-		}},
+		}, Index: schema.Index{Names: []uint16{6, 7, 1, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 2, 3, 4}, Fills: []uint16{0, 4, 5}}},
 		126: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		127: {Name: "core/v1.ContainerStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x5, 0x6, 0x2, 0x0, 0x3, 0x4, 0x8, 0x1}, Fields: []schema.Field{
+		127: {Name: "core/v1.ContainerStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "state", Type: 122, Number: 2, Presence: schema.Always},
 			{Name: "lastState", Type: 122, Number: 3, Presence: schema.Always},
@@ -684,90 +684,90 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "imageID", Type: 1, Number: 7, Presence: schema.Always},
 			{Name: "containerID", Type: 1, Number: 8},
 			{Name: "started", Type: 3, Number: 9, Presence: schema.Explicit},
-		}},
-		128: {Name: "core/v1.DaemonEndpoint", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 8, 0, 0, 0, 0, 4, 0, 0, 7, 0, 6, 0, 0, 0, 0, 0, 0, 9, 5, 0, 0, 3, 0, 0, 2, 0, 0, 0, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3, 4, 5, 6}}},
+		128: {Name: "core/v1.DaemonEndpoint", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "Port", Type: 126, Number: 1, Presence: schema.Always},
-		}},
-		129: {Name: "core/v1.DownwardAPIProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
-			{Name: "items", Type: 130, Number: 1, CauseName: ".", CauseList: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Fills: []uint16{0}}},
+		129: {Name: "core/v1.DownwardAPIProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "items", Type: 130, Number: 1, More: &schema.More{CauseName: ".", CauseList: true}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
 		130: {Kind: schema.List, Elem: 131},
-		131: {Name: "core/v1.DownwardAPIVolumeFile", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		131: {Name: "core/v1.DownwardAPIVolumeFile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fieldRef", Type: 89, Number: 2, Presence: schema.Explicit},
 			{Name: "resourceFieldRef", Type: 90, Number: 3, Presence: schema.Explicit},
 			{Name: "mode", Type: 74, Number: 4, Presence: schema.Explicit},
-		}},
-		132: {Name: "core/v1.DownwardAPIVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
-			{Name: "items", Type: 130, Number: 1, CauseName: ".", CauseList: true},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2, 3, 0, 4, 0}, Checks: []uint16{0, 1, 3}, Fills: []uint16{0}}},
+		132: {Name: "core/v1.DownwardAPIVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "items", Type: 130, Number: 1, More: &schema.More{CauseName: ".", CauseList: true}},
 			{Name: "defaultMode", Type: 74, Number: 2, Presence: schema.Explicit, Default: "420"},
-		}},
-		133: {Name: "core/v1.EmptyDirVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1}}},
+		133: {Name: "core/v1.EmptyDirVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "medium", Type: 1, Number: 1},
 			{Name: "sizeLimit", Type: 91, Number: 2, Presence: schema.Explicit},
-		}},
-		134: {Name: "core/v1.EndpointAddress", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 1}}},
+		134: {Name: "core/v1.EndpointAddress", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "ip", Type: 135, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "hostname", Type: 24, Number: 3},
 			{Name: "nodeName", Type: 67, Number: 4, Presence: schema.Explicit},
 			{Name: "targetRef", Type: 47, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 4, 0, 0, 0, 1, 2}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0}}},
 		135: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "ip"}},
-		136: {Name: "core/v1.EndpointPort", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x3, 0x0, 0x1, 0x2}, Fields: []schema.Field{
+		136: {Name: "core/v1.EndpointPort", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 24, Number: 1},
 			{Name: "port", Type: 80, Number: 2, Presence: schema.Always, ByRules: true},
 			{Name: "protocol", Type: 81, Number: 3, Default: "\"TCP\""},
 			{Name: "appProtocol", Type: 22, Number: 4, Presence: schema.Explicit},
-		}},
-		137: {Name: "core/v1.EndpointSubset", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 3, 4, 2, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{1, 2}}},
+		137: {Name: "core/v1.EndpointSubset", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "addresses", Type: 138, Number: 1},
 			{Name: "notReadyAddresses", Type: 138, Number: 2},
 			{Name: "ports", Type: 139, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 2, 0, 3, 1}, Checks: []uint16{0, 1, 2}}},
 		138: {Kind: schema.List, Elem: 134},
 		139: {Kind: schema.List, Elem: 136},
-		140: {Name: "core/v1.Endpoints", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		140: {Name: "core/v1.Endpoints", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "subsets", Type: 141, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2}}},
 		141: {Kind: schema.List, Elem: 137},
-		142: {Name: "core/v1.EphemeralContainer", Kind: schema.Object, Hook: 2, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x7, 0x6, 0x1, 0x11, 0xe, 0xb, 0x0, 0x5, 0xc, 0x8, 0x12, 0xd, 0x13, 0x14, 0x16, 0xf, 0x10, 0x15, 0xa, 0x9, 0x4}, Fields: []schema.Field{
-			{Name: "name", Type: 24, Number: 1, Outer: 1, Presence: schema.Always, Required: true},
-			{Name: "image", Type: 1, Number: 2, Outer: 1, Required: true},
-			{Name: "command", Type: 11, Number: 3, Outer: 1},
-			{Name: "args", Type: 11, Number: 4, Outer: 1},
-			{Name: "workingDir", Type: 1, Number: 5, Outer: 1},
-			{Name: "ports", Type: 77, Number: 6, Outer: 1, Patch: schema.PatchMerge, PatchKey: "containerPort"},
-			{Name: "envFrom", Type: 82, Number: 19, Outer: 1},
-			{Name: "env", Type: 86, Number: 7, Outer: 1, Patch: schema.PatchMerge, PatchKey: "name"},
-			{Name: "resources", Type: 93, Number: 8, Outer: 1, Presence: schema.Always},
-			{Name: "volumeMounts", Type: 95, Number: 9, Outer: 1, Patch: schema.PatchMerge, PatchKey: "mountPath"},
-			{Name: "volumeDevices", Type: 97, Number: 21, Outer: 1, Patch: schema.PatchMerge, PatchKey: "devicePath"},
-			{Name: "livenessProbe", Type: 99, Number: 10, Outer: 1, Presence: schema.Explicit},
-			{Name: "readinessProbe", Type: 99, Number: 11, Outer: 1, Presence: schema.Explicit},
-			{Name: "startupProbe", Type: 99, Number: 22, Outer: 1, Presence: schema.Explicit},
-			{Name: "lifecycle", Type: 111, Number: 12, Outer: 1, Presence: schema.Explicit},
-			{Name: "terminationMessagePath", Type: 1, Number: 13, Outer: 1, Default: "\"/dev/termination-log\""},
-			{Name: "terminationMessagePolicy", Type: 143, Number: 20, Outer: 1, Default: "\"File\""},
-			{Name: "imagePullPolicy", Type: 114, Number: 14, Outer: 1},
-			{Name: "securityContext", Type: 115, Number: 15, Outer: 1, Presence: schema.Explicit},
-			{Name: "stdin", Type: 3, Number: 16, Outer: 1},
-			{Name: "stdinOnce", Type: 3, Number: 17, Outer: 1},
-			{Name: "tty", Type: 3, Number: 18, Outer: 1},
+		142: {Name: "core/v1.EphemeralContainer", Kind: schema.Object, Hook: 2, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 24, Number: 1, Presence: schema.Always, Required: true, More: &schema.More{Outer: 1}},
+			{Name: "image", Type: 1, Number: 2, Required: true, More: &schema.More{Outer: 1}},
+			{Name: "command", Type: 11, Number: 3, More: &schema.More{Outer: 1}},
+			{Name: "args", Type: 11, Number: 4, More: &schema.More{Outer: 1}},
+			{Name: "workingDir", Type: 1, Number: 5, More: &schema.More{Outer: 1}},
+			{Name: "ports", Type: 77, Number: 6, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "containerPort"}},
+			{Name: "envFrom", Type: 82, Number: 19, More: &schema.More{Outer: 1}},
+			{Name: "env", Type: 86, Number: 7, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "name"}},
+			{Name: "resources", Type: 93, Number: 8, Presence: schema.Always, More: &schema.More{Outer: 1}},
+			{Name: "volumeMounts", Type: 95, Number: 9, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "mountPath"}},
+			{Name: "volumeDevices", Type: 97, Number: 21, Patch: schema.PatchMerge, More: &schema.More{Outer: 1, PatchKey: "devicePath"}},
+			{Name: "livenessProbe", Type: 99, Number: 10, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "readinessProbe", Type: 99, Number: 11, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "startupProbe", Type: 99, Number: 22, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "lifecycle", Type: 111, Number: 12, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "terminationMessagePath", Type: 1, Number: 13, Default: "\"/dev/termination-log\"", More: &schema.More{Outer: 1}},
+			{Name: "terminationMessagePolicy", Type: 143, Number: 20, Default: "\"File\"", More: &schema.More{Outer: 1}},
+			{Name: "imagePullPolicy", Type: 114, Number: 14, More: &schema.More{Outer: 1}},
+			{Name: "securityContext", Type: 115, Number: 15, Presence: schema.Explicit, More: &schema.More{Outer: 1}},
+			{Name: "stdin", Type: 3, Number: 16, More: &schema.More{Outer: 1}},
+			{Name: "stdinOnce", Type: 3, Number: 17, More: &schema.More{Outer: 1}},
+			{Name: "tty", Type: 3, Number: 18, More: &schema.More{Outer: 1}},
 			{Name: "targetContainerName", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 7, 0, 0, 0, 0, 6, 15, 8, 10, 20, 0, 0, 0, 0, 0, 0, 0, 0, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 0, 0, 0, 19, 0, 0, 0, 0, 0, 0, 9, 18, 2, 23, 0, 0, 14, 22, 0, 0, 13, 21, 0, 0, 0, 4, 3, 5, 16, 0, 0, 0, 11}, Checks: []uint16{0, 1, 5, 6, 7, 9, 10, 11, 12, 13, 14, 16, 17, 18}, Fills: []uint16{0, 8, 15, 16}}},
 		143: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FallbackToLogsOnError", "File"}}},
-		144: {Name: "core/v1.EphemeralVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		144: {Name: "core/v1.EphemeralVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeClaimTemplate", Type: 145, Number: 1, Presence: schema.Explicit, Required: true},
-		}},
-		145: {Name: "core/v1.PersistentVolumeClaimTemplate", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
+		145: {Name: "core/v1.PersistentVolumeClaimTemplate", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 146, Number: 2, Presence: schema.Always},
-		}},
-		146: {Name: "core/v1.PersistentVolumeClaimSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x6, 0x7, 0x2, 0x1, 0x4, 0x5, 0x3}, Fields: []schema.Field{
-			{Name: "accessModes", Type: 147, Number: 1, CauseList: true},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		146: {Name: "core/v1.PersistentVolumeClaimSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "accessModes", Type: 147, Number: 1, More: &schema.More{CauseList: true}},
 			{Name: "selector", Type: 18, Number: 4, Presence: schema.Explicit},
 			{Name: "resources", Type: 93, Number: 2, Presence: schema.Always},
 			{Name: "volumeName", Type: 1, Number: 3},
@@ -775,16 +775,16 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "volumeMode", Type: 149, Number: 6, Presence: schema.Explicit, Default: "\"Filesystem\""},
 			{Name: "dataSource", Type: 150, Number: 7, Presence: schema.Explicit},
 			{Name: "dataSourceRef", Type: 150, Number: 8, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 7, 0, 0, 0, 2, 0, 3, 0, 8, 5, 6, 4, 0}, Checks: []uint16{0, 1, 5, 6, 7}, Fills: []uint16{2, 5}}},
 		147: {Kind: schema.List, Elem: 148},
 		148: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"}}},
 		149: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Block", "Filesystem"}}},
-		150: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		150: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 1, Number: 1, Presence: schema.Explicit, Null: true},
 			{Name: "kind", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-		}},
-		151: {Name: "core/v1.Event", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xd, 0x1, 0x9, 0xb, 0x7, 0x3, 0x0, 0x8, 0x5, 0x2, 0x4, 0xe, 0xf, 0x10, 0xc, 0x6, 0xa}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Checks: []uint16{1, 2}, Fills: []uint16{0, 1, 2}}},
+		151: {Name: "core/v1.Event", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
@@ -802,23 +802,23 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "related", Type: 47, Number: 13, Presence: schema.Explicit},
 			{Name: "reportingComponent", Type: 1, Number: 14, Presence: schema.Always},
 			{Name: "reportingInstance", Type: 1, Number: 15, Presence: schema.Always},
-		}},
-		152: {Name: "core/v1.EventSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 0, 0, 0, 0, 11, 12, 14, 9, 0, 0, 0, 0, 0, 1, 3, 8, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2, 6, 5, 7, 15, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3, 6, 7, 8, 11, 15, 16}}},
+		152: {Name: "core/v1.EventSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "component", Type: 1, Number: 1},
 			{Name: "host", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2}}},
 		153: {Kind: schema.MicroTime, Elem: -1},
-		154: {Name: "core/v1.EventSeries", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		154: {Name: "core/v1.EventSeries", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "count", Type: 126, Number: 1},
 			{Name: "lastObservedTime", Type: 153, Number: 2, Presence: schema.Always},
-		}},
-		155: {Name: "policy/v1.Eviction", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Fills: []uint16{1}}},
+		155: {Name: "policy/v1.Eviction", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "deleteOptions", Type: 156, Number: 2, Presence: schema.Explicit},
-		}},
-		156: {Name: "meta/v1.DeleteOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x6, 0x2, 0x0, 0x4, 0x3, 0x5}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2}}},
+		156: {Name: "meta/v1.DeleteOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "gracePeriodSeconds", Type: 36, Number: 1, Presence: schema.Explicit},
@@ -826,70 +826,70 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "orphanDependents", Type: 3, Number: 3, Presence: schema.Explicit},
 			{Name: "propagationPolicy", Type: 1, Number: 4, Presence: schema.Explicit},
 			{Name: "dryRun", Type: 11, Number: 5},
-		}},
-		157: {Name: "meta/v1.Preconditions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 6, 0, 0, 0, 0, 0, 0, 4, 3, 2, 5, 7, 0}}},
+		157: {Name: "meta/v1.Preconditions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "uid", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "resourceVersion", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
-		158: {Name: "core/v1.FCVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x3, 0x0, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}}},
+		158: {Name: "core/v1.FCVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetWWNs", Type: 11, Number: 1},
 			{Name: "lun", Type: 159, Number: 2, Presence: schema.Explicit},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 3, Number: 4},
 			{Name: "wwids", Type: 11, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 1, 3, 5, 0, 0, 4, 0, 0, 0, 2, 0}, Checks: []uint16{1}}},
 		159: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 255}},
-		160: {Name: "core/v1.FlexPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x4, 0x3, 0x2}, Fields: []schema.Field{
+		160: {Name: "core/v1.FlexPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "secretRef", Type: 50, Number: 3, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 3, Number: 4},
 			{Name: "options", Type: 19, Number: 5},
-		}},
-		161: {Name: "core/v1.FlexVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x4, 0x3, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 5, 0, 0, 0, 2, 0, 0, 0, 4, 0, 3, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		161: {Name: "core/v1.FlexVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "secretRef", Type: 52, Number: 3, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 3, Number: 4},
 			{Name: "options", Type: 19, Number: 5},
-		}},
-		162: {Name: "core/v1.FlockerVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 5, 0, 0, 0, 2, 0, 0, 0, 4, 0, 3, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		162: {Name: "core/v1.FlockerVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "datasetName", Type: 1, Number: 1},
 			{Name: "datasetUUID", Type: 1, Number: 2},
-		}},
-		163: {Name: "core/v1.GCEPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		163: {Name: "core/v1.GCEPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "pdName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "partition", Type: 2, Number: 3},
 			{Name: "readOnly", Type: 3, Number: 4},
-		}},
-		164: {Name: "core/v1.GitRepoVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 4, 0, 3, 0, 1, 2}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
+		164: {Name: "core/v1.GitRepoVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "repository", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "revision", Type: 1, Number: 2},
 			{Name: "directory", Type: 1, Number: 3},
-		}},
-		165: {Name: "core/v1.GlusterfsPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x3, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 2, 0, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		165: {Name: "core/v1.GlusterfsPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "endpoints", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
 			{Name: "endpointsNamespace", Type: 1, Number: 4, Presence: schema.Explicit},
-		}},
-		166: {Name: "core/v1.GlusterfsVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 3, 4, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		166: {Name: "core/v1.GlusterfsVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "endpoints", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
-		}},
-		167: {Name: "core/v1.HostAlias", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		167: {Name: "core/v1.HostAlias", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ip", Type: 135, Number: 1, ByRules: true},
-			{Name: "hostnames", Type: 168, Number: 2, CauseList: true},
-		}},
+			{Name: "hostnames", Type: 168, Number: 2, More: &schema.More{CauseList: true}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}}},
 		168: {Kind: schema.List, Elem: 67},
-		169: {Name: "core/v1.HostPathVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		169: {Name: "core/v1.HostPathVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "type", Type: 170, Number: 2, Presence: schema.Explicit, Default: "\"\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		170: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"}}},
-		171: {Name: "core/v1.ISCSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x8, 0x4, 0xa, 0x1, 0x3, 0x2, 0x6, 0x5, 0x9, 0x0}, Fields: []schema.Field{
+		171: {Name: "core/v1.ISCSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetPortal", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "iqn", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "lun", Type: 159, Number: 3, Presence: schema.Always},
@@ -900,9 +900,9 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "chapAuthDiscovery", Type: 3, Number: 8},
 			{Name: "chapAuthSession", Type: 3, Number: 11},
 			{Name: "secretRef", Type: 50, Number: 10, Presence: schema.Explicit},
-			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, CauseName: "initiatorname"},
-		}},
-		172: {Name: "core/v1.ISCSIVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x8, 0x4, 0xa, 0x1, 0x3, 0x2, 0x6, 0x5, 0x9, 0x0}, Fields: []schema.Field{
+			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, More: &schema.More{CauseName: "initiatorname"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 2, 5, 0, 0, 6, 0, 0, 7, 3, 9, 4, 0, 0, 11, 0, 0, 0, 0, 0, 8, 0, 0, 10, 0, 1, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2, 3}}},
+		172: {Name: "core/v1.ISCSIVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetPortal", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "iqn", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "lun", Type: 159, Number: 3, Presence: schema.Always},
@@ -913,132 +913,132 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "chapAuthDiscovery", Type: 3, Number: 8},
 			{Name: "chapAuthSession", Type: 3, Number: 11},
 			{Name: "secretRef", Type: 52, Number: 10, Presence: schema.Explicit},
-			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, CauseName: "initiatorname"},
-		}},
-		173: {Name: "core/v1.LimitRange", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, More: &schema.More{CauseName: "initiatorname"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 2, 5, 0, 0, 6, 0, 0, 7, 3, 9, 4, 0, 0, 11, 0, 0, 0, 0, 0, 8, 0, 0, 10, 0, 1, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2, 3}}},
+		173: {Name: "core/v1.LimitRange", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 174, Number: 2, Presence: schema.Always},
-		}},
-		174: {Name: "core/v1.LimitRangeSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3}}},
+		174: {Name: "core/v1.LimitRangeSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "limits", Type: 175, Number: 1, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Fills: []uint16{0}}},
 		175: {Kind: schema.List, Elem: 176},
-		176: {Name: "core/v1.LimitRangeItem", Kind: schema.Object, Hook: 3, Elem: -1, Sorted: []uint16{0x3, 0x4, 0x1, 0x5, 0x2, 0x0}, Fields: []schema.Field{
+		176: {Name: "core/v1.LimitRangeItem", Kind: schema.Object, Hook: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "max", Type: 94, Number: 2},
 			{Name: "min", Type: 94, Number: 3},
 			{Name: "default", Type: 94, Number: 4},
 			{Name: "defaultRequest", Type: 94, Number: 5},
 			{Name: "maxLimitRequestRatio", Type: 94, Number: 6},
-		}},
-		177: {Name: "core/v1.LoadBalancerIngress", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 6, 4, 0, 0, 0, 0, 0, 1, 5, 2, 3, 0, 0, 0}, Fills: []uint16{0}}},
+		177: {Name: "core/v1.LoadBalancerIngress", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ip", Type: 1, Number: 1},
 			{Name: "hostname", Type: 1, Number: 2},
 			{Name: "ports", Type: 178, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 0, 0, 0, 1, 2}}},
 		178: {Kind: schema.List, Elem: 179},
-		179: {Name: "core/v1.PortStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		179: {Name: "core/v1.PortStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "port", Type: 126, Number: 1, Presence: schema.Always},
 			{Name: "protocol", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "error", Type: 1, Number: 3, Presence: schema.Explicit},
-		}},
-		180: {Name: "core/v1.LoadBalancerStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 3, 1, 0, 0, 0, 0}, Fills: []uint16{0, 1}}},
+		180: {Name: "core/v1.LoadBalancerStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ingress", Type: 181, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}}},
 		181: {Kind: schema.List, Elem: 177},
-		182: {Name: "core/v1.LocalVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		182: {Name: "core/v1.LocalVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
-		183: {Name: "core/v1.NFSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		183: {Name: "core/v1.NFSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "server", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 184, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		184: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "absolute-path"}},
-		185: {Name: "core/v1.Namespace", Kind: schema.Object, Hook: 4, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		185: {Name: "core/v1.Namespace", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 186, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 187, Number: 3, Presence: schema.Always},
-		}},
-		186: {Name: "core/v1.NamespaceSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3, 4}}},
+		186: {Name: "core/v1.NamespaceSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "finalizers", Type: 11, Number: 1},
-		}},
-		187: {Name: "core/v1.NamespaceStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
+		187: {Name: "core/v1.NamespaceStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "phase", Type: 1, Number: 1, Default: "\"Active\""},
-			{Name: "conditions", Type: 188, Number: 2, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 188, Number: 2, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Fills: []uint16{0}}},
 		188: {Kind: schema.List, Elem: 189},
-		189: {Name: "core/v1.NamespaceCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		189: {Name: "core/v1.NamespaceCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 37, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5},
 			{Name: "message", Type: 1, Number: 6},
-		}},
-		190: {Name: "core/v1.Node", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
+		190: {Name: "core/v1.Node", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 191, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 197, Number: 3, Presence: schema.Always},
-		}},
-		191: {Name: "core/v1.NodeSpec", Kind: schema.Object, Hook: 5, Elem: -1, Sorted: []uint16{0x5, 0x6, 0x0, 0x1, 0x2, 0x4, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		191: {Name: "core/v1.NodeSpec", Kind: schema.Object, Hook: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "podCIDR", Type: 1, Number: 1},
 			{Name: "podCIDRs", Type: 192, Number: 7, Patch: schema.PatchMerge},
 			{Name: "providerID", Type: 1, Number: 3},
 			{Name: "unschedulable", Type: 3, Number: 4},
 			{Name: "taints", Type: 194, Number: 5},
-			{Name: "configSource", Type: 196, Number: 6, Presence: schema.Explicit, Gate: "DynamicKubeletConfig"},
+			{Name: "configSource", Type: 196, Number: 6, Presence: schema.Explicit, More: &schema.More{Gate: "DynamicKubeletConfig"}},
 			{Name: "externalID", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0, 5, 7, 0, 0, 0, 6, 3, 4, 0, 0, 0, 0}, Checks: []uint16{1}}},
 		192: {Kind: schema.List, Elem: 193},
 		193: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "cidr"}},
 		194: {Kind: schema.List, Elem: 195},
-		195: {Name: "core/v1.Taint", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
+		195: {Name: "core/v1.Taint", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "value", Type: 1, Number: 2},
 			{Name: "effect", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "timeAdded", Type: 37, Number: 4, Presence: schema.Explicit},
-		}},
-		196: {Name: "core/v1.NodeConfigSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 4, 0, 0, 0, 0}, Fills: []uint16{0, 2}}},
+		196: {Name: "core/v1.NodeConfigSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "configMap", Type: 70, Number: 2, Presence: schema.Explicit},
-		}},
-		197: {Name: "core/v1.NodeStatus", Kind: schema.Object, Hook: 6, Elem: -1, Sorted: []uint16{0x4, 0x1, 0x0, 0x3, 0xa, 0x5, 0x7, 0x6, 0x2, 0x9, 0x8}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}}},
+		197: {Name: "core/v1.NodeStatus", Kind: schema.Object, Hook: 6, Elem: -1, Fields: []schema.Field{
 			{Name: "capacity", Type: 94, Number: 1},
 			{Name: "allocatable", Type: 94, Number: 2},
 			{Name: "phase", Type: 1, Number: 3},
-			{Name: "conditions", Type: 198, Number: 4, Patch: schema.PatchMerge, PatchKey: "type"},
-			{Name: "addresses", Type: 200, Number: 5, Patch: schema.PatchMerge, PatchKey: "type"},
+			{Name: "conditions", Type: 198, Number: 4, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+			{Name: "addresses", Type: 200, Number: 5, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
 			{Name: "daemonEndpoints", Type: 202, Number: 6, Presence: schema.Always},
 			{Name: "nodeInfo", Type: 203, Number: 7, Presence: schema.Always},
 			{Name: "images", Type: 204, Number: 8},
 			{Name: "volumesInUse", Type: 11, Number: 9},
 			{Name: "volumesAttached", Type: 205, Number: 10},
-			{Name: "config", Type: 206, Number: 11, Presence: schema.Explicit, Gate: "DynamicKubeletConfig"},
-		}},
+			{Name: "config", Type: 206, Number: 11, Presence: schema.Explicit, More: &schema.More{Gate: "DynamicKubeletConfig"}},
+		}, Index: schema.Index{Names: []uint16{1, 5, 10, 0, 9, 0, 0, 0, 0, 2, 0, 0, 7, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 11, 3, 0, 0, 0, 0, 0, 8, 4}, Fills: []uint16{5, 6}}},
 		198: {Kind: schema.List, Elem: 199},
-		199: {Name: "core/v1.NodeCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x5, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		199: {Name: "core/v1.NodeCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastHeartbeatTime", Type: 37, Number: 3, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 37, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5},
 			{Name: "message", Type: 1, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 0, 0, 1, 3, 0, 0, 6, 5, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		200: {Kind: schema.List, Elem: 201},
-		201: {Name: "core/v1.NodeAddress", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		201: {Name: "core/v1.NodeAddress", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "address", Type: 1, Number: 2, Presence: schema.Always},
-		}},
-		202: {Name: "core/v1.NodeDaemonEndpoints", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Fills: []uint16{0, 1}}},
+		202: {Name: "core/v1.NodeDaemonEndpoints", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kubeletEndpoint", Type: 128, Number: 1, Presence: schema.Always},
-		}},
-		203: {Name: "core/v1.NodeSystemInfo", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x9, 0x2, 0x5, 0x3, 0x7, 0x6, 0x0, 0x8, 0x4, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Fills: []uint16{0}}},
+		203: {Name: "core/v1.NodeSystemInfo", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "machineID", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "systemUUID", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "bootID", Type: 1, Number: 3, Presence: schema.Always},
@@ -1049,60 +1049,60 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "kubeProxyVersion", Type: 1, Number: 8, Presence: schema.Always},
 			{Name: "operatingSystem", Type: 1, Number: 9, Presence: schema.Always},
 			{Name: "architecture", Type: 1, Number: 10, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 7, 0, 0, 6, 0, 4, 5, 9, 10, 0, 0, 8, 0, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}},
 		204: {Kind: schema.List, Elem: 121},
 		205: {Kind: schema.List, Elem: 28},
-		206: {Name: "core/v1.NodeConfigStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x3, 0x2}, Fields: []schema.Field{
+		206: {Name: "core/v1.NodeConfigStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "assigned", Type: 196, Number: 1, Presence: schema.Explicit},
 			{Name: "active", Type: 196, Number: 2, Presence: schema.Explicit},
 			{Name: "lastKnownGood", Type: 196, Number: 3, Presence: schema.Explicit},
 			{Name: "error", Type: 1, Number: 4},
-		}},
-		207: {Name: "core/v1.NodeProxyOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 2, 3, 0, 0}}},
+		207: {Name: "core/v1.NodeProxyOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "path", Type: 1, Number: 1},
-		}},
-		208: {Name: "core/v1.PersistentVolume", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 3, 1, 0, 2, 0, 0, 0}}},
+		208: {Name: "core/v1.PersistentVolume", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 209, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 220, Number: 3, Presence: schema.Always},
-		}},
-		209: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Hook: 8, Elem: -1, Sorted: []uint16{0x17, 0x2, 0x10, 0xd, 0x0, 0x9, 0x8, 0x18, 0x16, 0xa, 0xc, 0xb, 0x1, 0x4, 0x3, 0x7, 0x14, 0x1b, 0x5, 0x1d, 0x19, 0x11, 0x12, 0xf, 0x6, 0x13, 0x1a, 0x15, 0x1c, 0xe}, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		209: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Hook: 8, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "capacity", Type: 94, Number: 1},
-			{Name: "gcePersistentDisk", Type: 163, Number: 1, Outer: 2, Presence: schema.Explicit, CauseName: "persistentDisk"},
-			{Name: "awsElasticBlockStore", Number: 2, Outer: 2, Presence: schema.Explicit},
-			{Name: "hostPath", Type: 169, Number: 3, Outer: 2, Presence: schema.Explicit},
-			{Name: "glusterfs", Type: 165, Number: 4, Outer: 2, Presence: schema.Explicit},
-			{Name: "nfs", Type: 183, Number: 5, Outer: 2, Presence: schema.Explicit},
-			{Name: "rbd", Type: 210, Number: 6, Outer: 2, Presence: schema.Explicit},
-			{Name: "iscsi", Type: 171, Number: 7, Outer: 2, Presence: schema.Explicit},
-			{Name: "cinder", Type: 56, Number: 8, Outer: 2, Presence: schema.Explicit},
-			{Name: "cephfs", Type: 54, Number: 9, Outer: 2, Presence: schema.Explicit},
-			{Name: "fc", Type: 158, Number: 10, Outer: 2, Presence: schema.Explicit},
-			{Name: "flocker", Type: 162, Number: 11, Outer: 2, Presence: schema.Explicit},
-			{Name: "flexVolume", Type: 160, Number: 12, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureFile", Type: 32, Number: 13, Outer: 2, Presence: schema.Explicit},
-			{Name: "vsphereVolume", Type: 211, Number: 14, Outer: 2, Presence: schema.Explicit},
-			{Name: "quobyte", Type: 212, Number: 15, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureDisk", Type: 29, Number: 16, Outer: 2, Presence: schema.Explicit},
-			{Name: "photonPersistentDisk", Type: 213, Number: 17, Outer: 2, Presence: schema.Explicit},
-			{Name: "portworxVolume", Type: 214, Number: 18, Outer: 2, Presence: schema.Explicit},
-			{Name: "scaleIO", Type: 215, Number: 19, Outer: 2, Presence: schema.Explicit},
-			{Name: "local", Type: 182, Number: 20, Outer: 2, Presence: schema.Explicit},
-			{Name: "storageos", Type: 216, Number: 21, Outer: 2, Presence: schema.Explicit},
-			{Name: "csi", Type: 48, Number: 22, Outer: 2, Presence: schema.Explicit},
-			{Name: "accessModes", Type: 147, Number: 3, Required: true, CauseList: true},
+			{Name: "gcePersistentDisk", Type: 163, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 2, CauseName: "persistentDisk"}},
+			{Name: "awsElasticBlockStore", Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "hostPath", Type: 169, Number: 3, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "glusterfs", Type: 165, Number: 4, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "nfs", Type: 183, Number: 5, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "rbd", Type: 210, Number: 6, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "iscsi", Type: 171, Number: 7, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cinder", Type: 56, Number: 8, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cephfs", Type: 54, Number: 9, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "fc", Type: 158, Number: 10, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flocker", Type: 162, Number: 11, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flexVolume", Type: 160, Number: 12, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureFile", Type: 32, Number: 13, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "vsphereVolume", Type: 211, Number: 14, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "quobyte", Type: 212, Number: 15, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureDisk", Type: 29, Number: 16, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "photonPersistentDisk", Type: 213, Number: 17, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "portworxVolume", Type: 214, Number: 18, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "scaleIO", Type: 215, Number: 19, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "local", Type: 182, Number: 20, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "storageos", Type: 216, Number: 21, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "csi", Type: 48, Number: 22, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "accessModes", Type: 147, Number: 3, Required: true, More: &schema.More{CauseList: true}},
 			{Name: "claimRef", Type: 217, Number: 4, Presence: schema.Explicit},
 			{Name: "persistentVolumeReclaimPolicy", Type: 218, Number: 5, Default: "\"Retain\""},
 			{Name: "storageClassName", Type: 67, Number: 6},
 			{Name: "mountOptions", Type: 11, Number: 7},
 			{Name: "volumeMode", Type: 149, Number: 8, Presence: schema.Explicit, Default: "\"Filesystem\""},
 			{Name: "nodeAffinity", Type: 219, Number: 9, Presence: schema.Explicit},
-		}},
-		210: {Name: "core/v1.RBDPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x5, 0x0, 0x3, 0x7, 0x6, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 24, 0, 0, 0, 0, 0, 4, 17, 0, 22, 0, 26, 27, 0, 30, 0, 0, 10, 14, 3, 15, 16, 23, 7, 18, 25, 19, 29, 9, 0, 12, 0, 0, 20, 0, 0, 8, 13, 0, 0, 11, 0, 0, 5, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 21, 2, 0, 0, 28, 0, 0, 0, 0}, Checks: []uint16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25, 26, 28, 29}, Fills: []uint16{25, 28}}},
+		210: {Name: "core/v1.RBDPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 11, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 3},
@@ -1111,31 +1111,31 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "keyring", Type: 1, Number: 6, Default: "\"/etc/ceph/keyring\""},
 			{Name: "secretRef", Type: 50, Number: 7, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 3, Number: 8},
-		}},
-		211: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 5, 4, 3, 6, 0, 0, 8, 2, 7, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 3, 4, 5}}},
+		211: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumePath", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "storagePolicyName", Type: 1, Number: 3},
 			{Name: "storagePolicyID", Type: 1, Number: 4},
-		}},
-		212: {Name: "core/v1.QuobyteVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x2, 0x0, 0x5, 0x3, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 1, 2, 3}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		212: {Name: "core/v1.QuobyteVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "registry", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "volume", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 3},
 			{Name: "user", Type: 1, Number: 4},
 			{Name: "group", Type: 1, Number: 5},
 			{Name: "tenant", Type: 1, Number: 6},
-		}},
-		213: {Name: "core/v1.PhotonPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 5, 6, 0, 0, 0, 2, 3, 0, 0, 0, 1}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		213: {Name: "core/v1.PhotonPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "pdID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
-		}},
-		214: {Name: "core/v1.PortworxVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		214: {Name: "core/v1.PortworxVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 3, Number: 3},
-		}},
-		215: {Name: "core/v1.ScaleIOPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x4, 0x9, 0x2, 0x3, 0x6, 0x5, 0x1, 0x7}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 0, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		215: {Name: "core/v1.ScaleIOPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "gateway", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "system", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "secretRef", Type: 50, Number: 3, Presence: schema.Explicit, Null: true},
@@ -1146,15 +1146,15 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "volumeName", Type: 1, Number: 8, Required: true},
 			{Name: "fsType", Type: 1, Number: 9, Default: "\"xfs\""},
 			{Name: "readOnly", Type: 3, Number: 10},
-		}},
-		216: {Name: "core/v1.StorageOSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x4, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 5, 2, 10, 8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3, 0, 6, 0}, Checks: []uint16{0, 1, 7}, Fills: []uint16{0, 1, 2, 6, 8}}},
+		216: {Name: "core/v1.StorageOSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeName", Type: 24, Number: 1, Required: true},
 			{Name: "volumeNamespace", Type: 24, Number: 2},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 3, Number: 4},
 			{Name: "secretRef", Type: 47, Number: 5, Presence: schema.Explicit},
-		}},
-		217: {Name: "core/v1.ObjectReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x6, 0x0, 0x2, 0x1, 0x5, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 5, 0, 1, 0}, Checks: []uint16{0, 1}}},
+		217: {Name: "core/v1.ObjectReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1},
 			{Name: "namespace", Type: 1, Number: 2},
 			{Name: "name", Type: 1, Number: 3},
@@ -1162,56 +1162,56 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "apiVersion", Type: 1, Number: 5},
 			{Name: "resourceVersion", Type: 1, Number: 6},
 			{Name: "fieldPath", Type: 1, Number: 7},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 0, 0, 0, 0, 0, 4, 7, 0, 0, 5, 0, 2, 6}}},
 		218: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Delete", "Recycle", "Retain"}}},
-		219: {Name: "core/v1.VolumeNodeAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		219: {Name: "core/v1.VolumeNodeAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "required", Type: 6, Number: 1, Presence: schema.Explicit, Required: true},
-		}},
-		220: {Name: "core/v1.PersistentVolumeStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
+		220: {Name: "core/v1.PersistentVolumeStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "phase", Type: 1, Number: 1, Default: "\"Pending\""},
 			{Name: "message", Type: 1, Number: 2},
 			{Name: "reason", Type: 1, Number: 3},
-		}},
-		221: {Name: "core/v1.PersistentVolumeClaim", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 0, 0, 2, 3, 0}, Fills: []uint16{0}}},
+		221: {Name: "core/v1.PersistentVolumeClaim", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 146, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 222, Number: 3, Presence: schema.Always},
-		}},
-		222: {Name: "core/v1.PersistentVolumeClaimStatus", Kind: schema.Object, Hook: 7, Elem: -1, Sorted: []uint16{0x1, 0x4, 0x2, 0x3, 0x0, 0x5}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		222: {Name: "core/v1.PersistentVolumeClaimStatus", Kind: schema.Object, Hook: 7, Elem: -1, Fields: []schema.Field{
 			{Name: "phase", Type: 1, Number: 1, Default: "\"Pending\""},
 			{Name: "accessModes", Type: 11, Number: 2},
 			{Name: "capacity", Type: 94, Number: 3},
-			{Name: "conditions", Type: 223, Number: 4, Patch: schema.PatchMerge, PatchKey: "type"},
-			{Name: "allocatedResources", Type: 94, Number: 5, Gate: "RecoverVolumeExpansionFailure"},
-			{Name: "resizeStatus", Type: 1, Number: 6, Presence: schema.Explicit, Gate: "RecoverVolumeExpansionFailure"},
-		}},
+			{Name: "conditions", Type: 223, Number: 4, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+			{Name: "allocatedResources", Type: 94, Number: 5, More: &schema.More{Gate: "RecoverVolumeExpansionFailure"}},
+			{Name: "resizeStatus", Type: 1, Number: 6, Presence: schema.Explicit, More: &schema.More{Gate: "RecoverVolumeExpansionFailure"}},
+		}, Index: schema.Index{Names: []uint16{2, 3, 5, 0, 6, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 4}, Fills: []uint16{0}}},
 		223: {Kind: schema.List, Elem: 224},
-		224: {Name: "core/v1.PersistentVolumeClaimCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x5, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		224: {Name: "core/v1.PersistentVolumeClaimCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastProbeTime", Type: 37, Number: 3, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 37, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5},
 			{Name: "message", Type: 1, Number: 6},
-		}},
-		225: {Name: "core/v1.PersistentVolumeClaimVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 3}, Fills: []uint16{0, 1, 2, 3}}},
+		225: {Name: "core/v1.PersistentVolumeClaimVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "claimName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 3, Number: 2},
-		}},
-		226: {Name: "core/v1.Pod", Kind: schema.Object, Hook: 9, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		226: {Name: "core/v1.Pod", Kind: schema.Object, Hook: 9, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 227, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 270, Number: 3, Presence: schema.Always},
-		}},
-		227: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 10, Elem: -1, Sorted: []uint16{0x6, 0x15, 0xb, 0x2, 0x1b, 0x7, 0x1e, 0x3, 0x18, 0xf, 0xd, 0xe, 0x24, 0x13, 0x12, 0x1, 0xc, 0x8, 0x23, 0x20, 0x1f, 0x1a, 0x19, 0x1c, 0x4, 0x1d, 0x16, 0x11, 0xa, 0x9, 0x22, 0x10, 0x14, 0x5, 0x17, 0x21, 0x0}, Fields: []schema.Field{
-			{Name: "volumes", Type: 228, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, PatchKey: "name"},
-			{Name: "initContainers", Type: 240, Number: 20, Patch: schema.PatchMerge, PatchKey: "name"},
-			{Name: "containers", Type: 240, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, PatchKey: "name"},
-			{Name: "ephemeralContainers", Type: 241, Number: 34, Patch: schema.PatchMerge, PatchKey: "name"},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		227: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 10, Elem: -1, Fields: []schema.Field{
+			{Name: "volumes", Type: 228, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
+			{Name: "initContainers", Type: 240, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
+			{Name: "containers", Type: 240, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
+			{Name: "ephemeralContainers", Type: 241, Number: 34, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "restartPolicy", Type: 242, Number: 3, Default: "\"Always\""},
 			{Name: "terminationGracePeriodSeconds", Type: 36, Number: 4, Presence: schema.Explicit, Default: "30"},
 			{Name: "activeDeadlineSeconds", Type: 243, Number: 5, Presence: schema.Explicit},
@@ -1226,13 +1226,13 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "hostIPC", Type: 3, Number: 13},
 			{Name: "shareProcessNamespace", Type: 3, Number: 27, Presence: schema.Explicit},
 			{Name: "securityContext", Type: 246, Number: 14, Presence: schema.Explicit, Default: "{}"},
-			{Name: "imagePullSecrets", Type: 252, Number: 15, Patch: schema.PatchMerge, PatchKey: "name"},
+			{Name: "imagePullSecrets", Type: 252, Number: 15, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "hostname", Type: 24, Number: 16},
 			{Name: "subdomain", Type: 24, Number: 17},
 			{Name: "affinity", Type: 4, Number: 18, Presence: schema.Explicit},
 			{Name: "schedulerName", Type: 1, Number: 19, Default: "\"default-scheduler\""},
 			{Name: "tolerations", Type: 253, Number: 22},
-			{Name: "hostAliases", Type: 257, Number: 23, Patch: schema.PatchMerge, PatchKey: "ip", CauseList: true},
+			{Name: "hostAliases", Type: 257, Number: 23, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "ip", CauseList: true}},
 			{Name: "priorityClassName", Type: 1, Number: 24},
 			{Name: "priority", Type: 126, Number: 25, Presence: schema.Explicit},
 			{Name: "dnsConfig", Type: 258, Number: 26, Presence: schema.Explicit},
@@ -1241,51 +1241,51 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "enableServiceLinks", Type: 3, Number: 30, Presence: schema.Explicit},
 			{Name: "preemptionPolicy", Type: 1, Number: 31, Presence: schema.Explicit},
 			{Name: "overhead", Type: 94, Number: 32},
-			{Name: "topologySpreadConstraints", Type: 264, Number: 33, Patch: schema.PatchMerge, PatchKey: "topologyKey"},
+			{Name: "topologySpreadConstraints", Type: 264, Number: 33, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "topologyKey"}},
 			{Name: "setHostnameAsFQDN", Type: 3, Number: 35, Presence: schema.Explicit},
 			{Name: "os", Type: 268, Number: 36, Presence: schema.Explicit},
-			{Name: "hostUsers", Type: 3, Number: 37, Presence: schema.Explicit, Gate: "UserNamespacesStatelessPodsSupport"},
-		}},
+			{Name: "hostUsers", Type: 3, Number: 37, Presence: schema.Explicit, More: &schema.More{Gate: "UserNamespacesStatelessPodsSupport"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 37, 0, 0, 0, 0, 0, 6, 21, 14, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 18, 0, 0, 0, 5, 0, 0, 15, 24, 32, 0, 0, 13, 2, 0, 0, 0, 10, 12, 19, 0, 0, 0, 0, 0, 0, 0, 28, 36, 0, 0, 0, 25, 16, 35, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 20, 23, 27, 0, 34, 0, 0, 9, 33, 0, 0, 22, 0, 17, 0, 0, 0, 29, 0, 0, 0, 0, 0, 0, 26, 0, 0, 31, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0}, Checks: []uint16{0, 1, 2, 3, 4, 6, 7, 9, 12, 17, 19, 20, 21, 23, 24, 27, 28, 33, 35}, Fills: []uint16{2, 4, 5, 7, 17, 22}}},
 		228: {Kind: schema.List, Elem: 229},
-		229: {Name: "core/v1.Volume", Kind: schema.Object, Hook: 19, Elem: -1, Sorted: []uint16{0x4, 0x16, 0x12, 0xe, 0xd, 0x13, 0x1c, 0x10, 0x2, 0x1d, 0x11, 0xc, 0xf, 0x3, 0x5, 0x9, 0x1, 0x8, 0x0, 0x7, 0xa, 0x17, 0x19, 0x18, 0x15, 0xb, 0x1a, 0x6, 0x1b, 0x14}, OneOf: &schema.OneOf{Fields: []uint16{0x2, 0x1, 0x5, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9, 0xf, 0xa, 0xb, 0xd, 0xe, 0x15, 0x10, 0x11, 0xc, 0x13, 0x12, 0x14, 0x17, 0x19, 0x16, 0x1b, 0x18, 0x1a, 0x1c, 0x1d}, Names: []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "quobyte", "downwarAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"}, What: "volume type", Required: true}, Fields: []schema.Field{
+		229: {Name: "core/v1.Volume", Kind: schema.Object, Hook: 19, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x2, 0x1, 0x5, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9, 0xf, 0xa, 0xb, 0xd, 0xe, 0x15, 0x10, 0x11, 0xc, 0x13, 0x12, 0x14, 0x17, 0x19, 0x16, 0x1b, 0x18, 0x1a, 0x1c, 0x1d}, Names: []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "quobyte", "downwarAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "name", Type: 24, Number: 1, Presence: schema.Always, Required: true},
-			{Name: "hostPath", Type: 169, Number: 1, Outer: 2, Presence: schema.Explicit},
-			{Name: "emptyDir", Type: 133, Number: 2, Outer: 2, Presence: schema.Explicit},
-			{Name: "gcePersistentDisk", Type: 163, Number: 3, Outer: 2, Presence: schema.Explicit, CauseName: "persistentDisk"},
-			{Name: "awsElasticBlockStore", Number: 4, Outer: 2, Presence: schema.Explicit},
-			{Name: "gitRepo", Type: 164, Number: 5, Outer: 2, Presence: schema.Explicit},
-			{Name: "secret", Type: 230, Number: 6, Outer: 2, Presence: schema.Explicit},
-			{Name: "nfs", Type: 183, Number: 7, Outer: 2, Presence: schema.Explicit},
-			{Name: "iscsi", Type: 172, Number: 8, Outer: 2, Presence: schema.Explicit},
-			{Name: "glusterfs", Type: 166, Number: 9, Outer: 2, Presence: schema.Explicit},
-			{Name: "persistentVolumeClaim", Type: 225, Number: 10, Outer: 2, Presence: schema.Explicit},
-			{Name: "rbd", Type: 231, Number: 11, Outer: 2, Presence: schema.Explicit},
-			{Name: "flexVolume", Type: 161, Number: 12, Outer: 2, Presence: schema.Explicit},
-			{Name: "cinder", Type: 57, Number: 13, Outer: 2, Presence: schema.Explicit},
-			{Name: "cephfs", Type: 55, Number: 14, Outer: 2, Presence: schema.Explicit},
-			{Name: "flocker", Type: 162, Number: 15, Outer: 2, Presence: schema.Explicit},
-			{Name: "downwardAPI", Type: 132, Number: 16, Outer: 2, Presence: schema.Explicit},
-			{Name: "fc", Type: 158, Number: 17, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureFile", Type: 33, Number: 18, Outer: 2, Presence: schema.Explicit},
-			{Name: "configMap", Type: 75, Number: 19, Outer: 2, Presence: schema.Explicit},
-			{Name: "vsphereVolume", Type: 211, Number: 20, Outer: 2, Presence: schema.Explicit},
-			{Name: "quobyte", Type: 212, Number: 21, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureDisk", Type: 29, Number: 22, Outer: 2, Presence: schema.Explicit},
-			{Name: "photonPersistentDisk", Type: 213, Number: 23, Outer: 2, Presence: schema.Explicit},
-			{Name: "projected", Type: 232, Number: 26, Outer: 2, Presence: schema.Explicit},
-			{Name: "portworxVolume", Type: 214, Number: 24, Outer: 2, Presence: schema.Explicit},
-			{Name: "scaleIO", Type: 238, Number: 25, Outer: 2, Presence: schema.Explicit},
-			{Name: "storageos", Type: 239, Number: 27, Outer: 2, Presence: schema.Explicit},
-			{Name: "csi", Type: 51, Number: 28, Outer: 2, Presence: schema.Explicit},
-			{Name: "ephemeral", Type: 144, Number: 29, Outer: 2, Presence: schema.Explicit},
-		}},
-		230: {Name: "core/v1.SecretVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x3, 0x0}, Fields: []schema.Field{
+			{Name: "hostPath", Type: 169, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "emptyDir", Type: 133, Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "gcePersistentDisk", Type: 163, Number: 3, Presence: schema.Explicit, More: &schema.More{Outer: 2, CauseName: "persistentDisk"}},
+			{Name: "awsElasticBlockStore", Number: 4, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "gitRepo", Type: 164, Number: 5, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "secret", Type: 230, Number: 6, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "nfs", Type: 183, Number: 7, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "iscsi", Type: 172, Number: 8, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "glusterfs", Type: 166, Number: 9, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "persistentVolumeClaim", Type: 225, Number: 10, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "rbd", Type: 231, Number: 11, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flexVolume", Type: 161, Number: 12, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cinder", Type: 57, Number: 13, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cephfs", Type: 55, Number: 14, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flocker", Type: 162, Number: 15, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "downwardAPI", Type: 132, Number: 16, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "fc", Type: 158, Number: 17, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureFile", Type: 33, Number: 18, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "configMap", Type: 75, Number: 19, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "vsphereVolume", Type: 211, Number: 20, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "quobyte", Type: 212, Number: 21, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureDisk", Type: 29, Number: 22, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "photonPersistentDisk", Type: 213, Number: 23, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "projected", Type: 232, Number: 26, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "portworxVolume", Type: 214, Number: 24, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "scaleIO", Type: 238, Number: 25, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "storageos", Type: 239, Number: 27, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "csi", Type: 51, Number: 28, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "ephemeral", Type: 144, Number: 29, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+		}, Index: schema.Index{Names: []uint16{1, 17, 0, 0, 0, 0, 0, 2, 3, 23, 28, 0, 0, 0, 0, 0, 0, 0, 15, 6, 5, 19, 21, 22, 12, 24, 29, 26, 0, 14, 0, 16, 0, 0, 27, 25, 0, 9, 13, 11, 7, 18, 0, 0, 10, 0, 0, 0, 0, 8, 0, 0, 0, 20, 0, 0, 4, 30, 0, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29}, Fills: []uint16{0}}},
+		230: {Name: "core/v1.SecretVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secretName", Type: 1, Number: 1, Required: true},
 			{Name: "items", Type: 72, Number: 2},
 			{Name: "defaultMode", Type: 74, Number: 3, Presence: schema.Explicit, Default: "420"},
 			{Name: "optional", Type: 3, Number: 4, Presence: schema.Explicit},
-		}},
-		231: {Name: "core/v1.RBDVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x5, 0x0, 0x3, 0x7, 0x6, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{4, 1, 3, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{2}}},
+		231: {Name: "core/v1.RBDVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 11, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 3},
@@ -1294,30 +1294,30 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "keyring", Type: 1, Number: 6, Default: "\"/etc/ceph/keyring\""},
 			{Name: "secretRef", Type: 52, Number: 7, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 3, Number: 8},
-		}},
-		232: {Name: "core/v1.ProjectedVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 5, 4, 3, 6, 0, 0, 8, 2, 7, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 3, 4, 5}}},
+		232: {Name: "core/v1.ProjectedVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "sources", Type: 233, Number: 1, Presence: schema.Always},
 			{Name: "defaultMode", Type: 74, Number: 2, Presence: schema.Explicit, Default: "420"},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 1}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		233: {Kind: schema.List, Elem: 234},
-		234: {Name: "core/v1.VolumeProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0, 0x3}, Fields: []schema.Field{
+		234: {Name: "core/v1.VolumeProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secret", Type: 235, Number: 1, Presence: schema.Explicit},
 			{Name: "downwardAPI", Type: 129, Number: 2, Presence: schema.Explicit},
 			{Name: "configMap", Type: 71, Number: 3, Presence: schema.Explicit},
 			{Name: "serviceAccountToken", Type: 236, Number: 4, Presence: schema.Explicit},
-		}},
-		235: {Name: "core/v1.SecretProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Outer: 1, Required: true},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0, 0, 3, 4, 0}, Checks: []uint16{0, 1, 2, 3}}},
+		235: {Name: "core/v1.SecretProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "items", Type: 72, Number: 2},
 			{Name: "optional", Type: 3, Number: 4, Presence: schema.Explicit},
-		}},
-		236: {Name: "core/v1.ServiceAccountTokenProjection", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 2, 0, 0, 0}, Checks: []uint16{0, 1}}},
+		236: {Name: "core/v1.ServiceAccountTokenProjection", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "audience", Type: 1, Number: 1},
 			{Name: "expirationSeconds", Type: 237, Number: 2, Presence: schema.Explicit, Default: "3600"},
 			{Name: "path", Type: 1, Number: 3, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 3, 2, 1, 0, 0, 0, 0}, Checks: []uint16{1}, Fills: []uint16{1, 2}}},
 		237: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 600, HasMax: true, Max: 4294967296}},
-		238: {Name: "core/v1.ScaleIOVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x4, 0x9, 0x2, 0x3, 0x6, 0x5, 0x1, 0x7}, Fields: []schema.Field{
+		238: {Name: "core/v1.ScaleIOVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "gateway", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "system", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "secretRef", Type: 52, Number: 3, Presence: schema.Explicit, Null: true},
@@ -1328,21 +1328,21 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "volumeName", Type: 1, Number: 8, Required: true},
 			{Name: "fsType", Type: 1, Number: 9, Default: "\"xfs\""},
 			{Name: "readOnly", Type: 3, Number: 10},
-		}},
-		239: {Name: "core/v1.StorageOSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x4, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 5, 2, 10, 8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3, 0, 6, 0}, Checks: []uint16{0, 1, 7}, Fills: []uint16{0, 1, 2, 6, 8}}},
+		239: {Name: "core/v1.StorageOSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeName", Type: 24, Number: 1, Required: true},
 			{Name: "volumeNamespace", Type: 24, Number: 2},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 3, Number: 4},
 			{Name: "secretRef", Type: 52, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 5, 0, 1, 0}, Checks: []uint16{0, 1}}},
 		240: {Kind: schema.List, Elem: 76},
 		241: {Kind: schema.List, Elem: 142},
 		242: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "OnFailure", "Never"}}},
 		243: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 2147483647}},
 		244: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}}},
 		245: {Kind: schema.Map, AtomicMap: true, Elem: 1},
-		246: {Name: "core/v1.PodSecurityContext", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x6, 0x8, 0x3, 0x4, 0x2, 0x0, 0x9, 0x5, 0x7, 0x1}, Fields: []schema.Field{
+		246: {Name: "core/v1.PodSecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "seLinuxOptions", Type: 116, Number: 1, Presence: schema.Explicit},
 			{Name: "windowsOptions", Type: 117, Number: 8, Presence: schema.Explicit},
 			{Name: "runAsUser", Type: 118, Number: 2, Presence: schema.Explicit},
@@ -1353,89 +1353,89 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "sysctls", Type: 248, Number: 7},
 			{Name: "fsGroupChangePolicy", Type: 251, Number: 9, Presence: schema.Explicit},
 			{Name: "seccompProfile", Type: 119, Number: 10, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{2, 3, 5, 6, 7, 8, 9}}},
 		247: {Kind: schema.List, Elem: 118},
 		248: {Kind: schema.List, Elem: 249},
-		249: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		249: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 250, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		250: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Pattern: "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"}},
 		251: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "OnRootMismatch"}}},
 		252: {Kind: schema.List, Elem: 52},
 		253: {Kind: schema.List, Elem: 254},
-		254: {Name: "core/v1.Toleration", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x0, 0x1, 0x4, 0x2}, Fields: []schema.Field{
+		254: {Name: "core/v1.Toleration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 22, Number: 1},
 			{Name: "operator", Type: 255, Number: 2},
 			{Name: "value", Type: 1, Number: 3},
 			{Name: "effect", Type: 256, Number: 4},
 			{Name: "tolerationSeconds", Type: 36, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 4, 0, 0, 0, 0, 0, 5, 0, 0, 2, 0, 0, 0, 0}, Checks: []uint16{0, 1, 3}}},
 		255: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Equal", "Exists"}}},
 		256: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}}},
 		257: {Kind: schema.List, Elem: 167},
-		258: {Name: "core/v1.PodDNSConfig", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		258: {Name: "core/v1.PodDNSConfig", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "nameservers", Type: 259, Number: 1},
 			{Name: "searches", Type: 11, Number: 2},
 			{Name: "options", Type: 260, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 2}}},
 		259: {Kind: schema.List, Elem: 135},
 		260: {Kind: schema.List, Elem: 261},
-		261: {Name: "core/v1.PodDNSConfigOption", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
-			{Name: "name", Type: 1, Number: 1, Required: true, CauseName: "."},
+		261: {Name: "core/v1.PodDNSConfigOption", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 1, Number: 1, Required: true, More: &schema.More{CauseName: "."}},
 			{Name: "value", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		262: {Kind: schema.List, Elem: 263},
-		263: {Name: "core/v1.PodReadinessGate", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		263: {Name: "core/v1.PodReadinessGate", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditionType", Type: 22, Number: 1, Presence: schema.Always, ByRules: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		264: {Kind: schema.List, ListType: schema.ListMap, Elem: 265, ListKeys: []string{"topologyKey", "whenUnsatisfiable"}},
-		265: {Name: "core/v1.TopologySpreadConstraint", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x7, 0x0, 0x4, 0x5, 0x6, 0x1, 0x2}, Fields: []schema.Field{
+		265: {Name: "core/v1.TopologySpreadConstraint", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "maxSkew", Type: 266, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "topologyKey", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "whenUnsatisfiable", Type: 267, Number: 3, Presence: schema.Always, ByRules: true},
 			{Name: "labelSelector", Type: 18, Number: 4, Presence: schema.Explicit, Unchecked: true},
-			{Name: "minDomains", Type: 126, Number: 5, Presence: schema.Explicit, Gate: "MinDomainsInPodTopologySpread"},
-			{Name: "nodeAffinityPolicy", Type: 1, Number: 6, Presence: schema.Explicit, Gate: "NodeInclusionPolicyInPodTopologySpread"},
-			{Name: "nodeTaintsPolicy", Type: 1, Number: 7, Presence: schema.Explicit, Gate: "NodeInclusionPolicyInPodTopologySpread"},
-			{Name: "matchLabelKeys", Type: 11, Number: 8, Gate: "MatchLabelKeysInPodTopologySpread"},
-		}},
+			{Name: "minDomains", Type: 126, Number: 5, Presence: schema.Explicit, More: &schema.More{Gate: "MinDomainsInPodTopologySpread"}},
+			{Name: "nodeAffinityPolicy", Type: 1, Number: 6, Presence: schema.Explicit, More: &schema.More{Gate: "NodeInclusionPolicyInPodTopologySpread"}},
+			{Name: "nodeTaintsPolicy", Type: 1, Number: 7, Presence: schema.Explicit, More: &schema.More{Gate: "NodeInclusionPolicyInPodTopologySpread"}},
+			{Name: "matchLabelKeys", Type: 11, Number: 8, More: &schema.More{Gate: "MatchLabelKeysInPodTopologySpread"}},
+		}, Index: schema.Index{Names: []uint16{0, 6, 0, 7, 0, 0, 5, 0, 0, 3, 0, 1, 0, 4, 8, 2}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
 		266: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1}},
 		267: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"DoNotSchedule", "ScheduleAnyway"}}},
-		268: {Name: "core/v1.PodOS", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		268: {Name: "core/v1.PodOS", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 269, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		269: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"linux", "windows"}, AtParent: true}},
-		270: {Name: "core/v1.PodStatus", Kind: schema.Object, Hook: 11, Elem: -1, Sorted: []uint16{0x1, 0xa, 0xc, 0x5, 0x9, 0x2, 0x4, 0x0, 0x6, 0x7, 0xb, 0x3, 0x8}, Fields: []schema.Field{
+		270: {Name: "core/v1.PodStatus", Kind: schema.Object, Hook: 11, Elem: -1, Fields: []schema.Field{
 			{Name: "phase", Type: 1, Number: 1},
-			{Name: "conditions", Type: 271, Number: 2, Patch: schema.PatchMerge, PatchKey: "type"},
+			{Name: "conditions", Type: 271, Number: 2, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
 			{Name: "message", Type: 1, Number: 3},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "nominatedNodeName", Type: 1, Number: 11},
 			{Name: "hostIP", Type: 1, Number: 5},
 			{Name: "podIP", Type: 1, Number: 6},
-			{Name: "podIPs", Type: 273, Number: 12, Patch: schema.PatchMerge, PatchKey: "ip"},
+			{Name: "podIPs", Type: 273, Number: 12, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "ip"}},
 			{Name: "startTime", Type: 37, Number: 7, Presence: schema.Explicit},
 			{Name: "initContainerStatuses", Type: 275, Number: 10},
 			{Name: "containerStatuses", Type: 275, Number: 8},
 			{Name: "qosClass", Type: 1, Number: 9},
 			{Name: "ephemeralContainerStatuses", Type: 275, Number: 13},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 9, 0, 5, 0, 11, 13, 0, 0, 0, 0, 0, 3, 4, 8, 0, 12, 0, 6, 0, 0, 0, 0, 1, 0, 0, 0, 7, 10, 0, 2}}},
 		271: {Kind: schema.List, Elem: 272},
-		272: {Name: "core/v1.PodCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x5, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		272: {Name: "core/v1.PodCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastProbeTime", Type: 37, Number: 3, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 37, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5},
 			{Name: "message", Type: 1, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 3}, Fills: []uint16{0, 1, 2, 3}}},
 		273: {Kind: schema.List, Elem: 274},
-		274: {Name: "core/v1.PodIP", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		274: {Name: "core/v1.PodIP", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ip", Type: 1, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
 		275: {Kind: schema.List, Elem: 127},
-		276: {Name: "core/v1.PodAttachOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x6, 0x0, 0x4, 0x2, 0x3, 0x5}, Fields: []schema.Field{
+		276: {Name: "core/v1.PodAttachOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "stdin", Type: 3, Number: 1},
@@ -1443,8 +1443,8 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "stderr", Type: 3, Number: 3},
 			{Name: "tty", Type: 3, Number: 4},
 			{Name: "container", Type: 1, Number: 5},
-		}},
-		277: {Name: "core/v1.PodExecOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x7, 0x6, 0x0, 0x4, 0x2, 0x3, 0x5}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 4, 0, 0, 5, 3, 0, 0, 0, 2, 7, 0, 6}}},
+		277: {Name: "core/v1.PodExecOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "stdin", Type: 3, Number: 1},
@@ -1453,8 +1453,8 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "tty", Type: 3, Number: 4},
 			{Name: "container", Type: 1, Number: 5},
 			{Name: "command", Type: 11, Number: 6, Presence: schema.Always, Required: true},
-		}},
-		278: {Name: "core/v1.PodLogOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0xa, 0x0, 0x9, 0x4, 0x5, 0x6, 0x8, 0x7}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 4, 0, 0, 5, 3, 8, 0, 0, 2, 7, 0, 6}, Checks: []uint16{7}, Fills: []uint16{7}}},
+		278: {Name: "core/v1.PodLogOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "container", Type: 1, Number: 1},
@@ -1466,111 +1466,111 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "tailLines", Type: 36, Number: 7, Presence: schema.Explicit},
 			{Name: "limitBytes", Type: 36, Number: 8, Presence: schema.Explicit},
 			{Name: "insecureSkipTLSVerifyBackend", Type: 3, Number: 9},
-		}},
-		279: {Name: "core/v1.PodPortForwardOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 2, 3, 0, 0, 4, 0, 1, 9, 0, 0, 0, 6, 0, 0, 0, 0, 10, 8, 7, 11}}},
+		279: {Name: "core/v1.PodPortForwardOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "ports", Type: 280, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 2, 0, 3, 0}}},
 		280: {Kind: schema.List, Elem: 126},
-		281: {Name: "core/v1.PodProxyOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		281: {Name: "core/v1.PodProxyOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "path", Type: 1, Number: 1},
-		}},
-		282: {Name: "core/v1.PodStatusResult", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 3, 1, 0, 2, 0, 0, 0}}},
+		282: {Name: "core/v1.PodStatusResult", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 270, Number: 2, Presence: schema.Always},
-		}},
-		283: {Name: "core/v1.PodTemplate", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 0, 4, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3}}},
+		283: {Name: "core/v1.PodTemplate", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "template", Type: 284, Number: 2, Presence: schema.Always},
-		}},
-		284: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
+		284: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 227, Number: 2, Presence: schema.Always},
-		}},
-		285: {Name: "core/v1.RangeAllocation", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x4, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		285: {Name: "core/v1.RangeAllocation", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "range", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "data", Type: 65, Number: 3, Presence: schema.Always},
-		}},
-		286: {Name: "core/v1.ReplicationController", Kind: schema.Object, Hook: 12, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 4, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3, 4}}},
+		286: {Name: "core/v1.ReplicationController", Kind: schema.Object, Hook: 12, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 287, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 288, Number: 3, Presence: schema.Always},
-		}},
-		287: {Name: "core/v1.ReplicationControllerSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		287: {Name: "core/v1.ReplicationControllerSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 109, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "minReadySeconds", Type: 109, Number: 4},
 			{Name: "selector", Type: 245, Number: 2, Required: true},
 			{Name: "template", Type: 284, Number: 3, Presence: schema.Explicit, Required: true},
-		}},
-		288: {Name: "core/v1.ReplicationControllerStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x1, 0x4, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 4, 0, 3}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{0}}},
+		288: {Name: "core/v1.ReplicationControllerStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 109, Number: 1, Presence: schema.Always},
 			{Name: "fullyLabeledReplicas", Type: 109, Number: 2},
 			{Name: "readyReplicas", Type: 109, Number: 4},
 			{Name: "availableReplicas", Type: 109, Number: 5},
 			{Name: "observedGeneration", Type: 289, Number: 3},
-			{Name: "conditions", Type: 290, Number: 6, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 290, Number: 6, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 6, 5, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 2}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{0}}},
 		289: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true}},
 		290: {Kind: schema.List, Elem: 291},
-		291: {Name: "core/v1.ReplicationControllerCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		291: {Name: "core/v1.ReplicationControllerCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 37, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
-		292: {Name: "core/v1.ResourceQuota", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
+		292: {Name: "core/v1.ResourceQuota", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 293, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 297, Number: 3, Presence: schema.Always},
-		}},
-		293: {Name: "core/v1.ResourceQuotaSpec", Kind: schema.Object, Hook: 13, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3, 4}}},
+		293: {Name: "core/v1.ResourceQuotaSpec", Kind: schema.Object, Hook: 13, Elem: -1, Fields: []schema.Field{
 			{Name: "hard", Type: 94, Number: 1},
 			{Name: "scopes", Type: 11, Number: 2},
 			{Name: "scopeSelector", Type: 294, Number: 3, Presence: schema.Explicit},
-		}},
-		294: {Name: "core/v1.ScopeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 1}}},
+		294: {Name: "core/v1.ScopeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 295, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}}},
 		295: {Kind: schema.List, Elem: 296},
-		296: {Name: "core/v1.ScopedResourceSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		296: {Name: "core/v1.ScopedResourceSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "scopeName", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 11, Number: 3},
-		}},
-		297: {Name: "core/v1.ResourceQuotaStatus", Kind: schema.Object, Hook: 14, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 2, 1, 3, 0, 0}, Fills: []uint16{0, 1}}},
+		297: {Name: "core/v1.ResourceQuotaStatus", Kind: schema.Object, Hook: 14, Elem: -1, Fields: []schema.Field{
 			{Name: "hard", Type: 94, Number: 1},
 			{Name: "used", Type: 94, Number: 2},
-		}},
-		298: {Name: "autoscaling/v1.Scale", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		298: {Name: "autoscaling/v1.Scale", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 299, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 300, Number: 3, Presence: schema.Always},
-		}},
-		299: {Name: "autoscaling/v1.ScaleSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		299: {Name: "autoscaling/v1.ScaleSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 109, Number: 1},
-		}},
-		300: {Name: "autoscaling/v1.ScaleStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
+		300: {Name: "autoscaling/v1.ScaleStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 126, Number: 1, Presence: schema.Always},
 			{Name: "selector", Type: 1, Number: 2},
-		}},
-		301: {Name: "core/v1.Secret", Kind: schema.Object, Hook: 16, Elem: -1, Sorted: []uint16{0x1, 0x4, 0x3, 0x0, 0x2, 0x5, 0x6}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Fills: []uint16{0}}},
+		301: {Name: "core/v1.Secret", Kind: schema.Object, Hook: 16, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
@@ -1578,21 +1578,21 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "data", Type: 64, Number: 2},
 			{Name: "stringData", Type: 19, Number: 4},
 			{Name: "type", Type: 1, Number: 3, Immutable: true, Default: "\"Opaque\""},
-		}},
-		302: {Name: "core/v1.SerializedReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 6, 0, 4, 7, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 6}}},
+		302: {Name: "core/v1.SerializedReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "reference", Type: 47, Number: 1, Presence: schema.Always},
-		}},
-		303: {Name: "core/v1.Service", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 0, 0, 0}, Fills: []uint16{2}}},
+		303: {Name: "core/v1.Service", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 304, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 311, Number: 3, Presence: schema.Always},
-		}},
-		304: {Name: "core/v1.ServiceSpec", Kind: schema.Object, Hook: 18, Elem: -1, Sorted: []uint16{0x10, 0x2, 0x3, 0x5, 0x9, 0xa, 0xb, 0x12, 0xe, 0xf, 0x11, 0x7, 0x8, 0x0, 0xc, 0x1, 0x6, 0xd, 0x4}, Fields: []schema.Field{
-			{Name: "ports", Type: 305, Number: 1, Patch: schema.PatchMerge, PatchKey: "port"},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		304: {Name: "core/v1.ServiceSpec", Kind: schema.Object, Hook: 18, Elem: -1, Fields: []schema.Field{
+			{Name: "ports", Type: 305, Number: 1, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "port"}},
 			{Name: "selector", Type: 245, Number: 2},
 			{Name: "clusterIP", Type: 1, Number: 3},
 			{Name: "clusterIPs", Type: 307, Number: 18},
@@ -1611,77 +1611,77 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "allocateLoadBalancerNodePorts", Type: 3, Number: 20, Presence: schema.Explicit},
 			{Name: "loadBalancerClass", Type: 1, Number: 21, Presence: schema.Explicit},
 			{Name: "internalTrafficPolicy", Type: 1, Number: 22, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 16, 0, 0, 1, 0, 0, 5, 19, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 6, 11, 0, 18, 0, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 4, 15, 0, 0, 0, 0, 9, 17, 3, 0, 7, 0, 0, 14, 0, 0, 0, 0, 0, 2, 0, 12, 0, 0, 8, 0, 0, 0}, Checks: []uint16{0, 3, 4, 5, 6, 13}, Fills: []uint16{4, 6}}},
 		305: {Kind: schema.List, ListType: schema.ListMap, Elem: 306, ListKeys: []string{"port", "protocol"}, Rules: &schema.Rules{UniqueItems: true}},
-		306: {Name: "core/v1.ServicePort", Kind: schema.Object, Hook: 17, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x5, 0x3, 0x1, 0x4}, Fields: []schema.Field{
+		306: {Name: "core/v1.ServicePort", Kind: schema.Object, Hook: 17, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 24, Number: 1},
 			{Name: "protocol", Type: 81, Number: 2, Default: "\"TCP\""},
 			{Name: "appProtocol", Type: 22, Number: 6, Presence: schema.Explicit},
 			{Name: "port", Type: 80, Number: 3, Presence: schema.Always, ByRules: true},
 			{Name: "targetPort", Type: 102, Number: 4, Presence: schema.Always},
 			{Name: "nodePort", Type: 126, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 5, 6, 0, 0, 0, 0, 0, 2, 3, 0, 4, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{1, 3, 4}}},
 		307: {Kind: schema.List, Elem: 1, Rules: &schema.Rules{MaxItems: 2}},
 		308: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"}}},
 		309: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ClientIP", "None"}}},
-		310: {Name: "core/v1.SessionAffinityConfig", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		310: {Name: "core/v1.SessionAffinityConfig", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "clientIP", Type: 58, Number: 1, Presence: schema.Explicit},
-		}},
-		311: {Name: "core/v1.ServiceStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
+		311: {Name: "core/v1.ServiceStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "loadBalancer", Type: 180, Number: 1, Presence: schema.Always},
-			{Name: "conditions", Type: 312, Number: 2, Patch: schema.PatchMerge, PatchKey: "type"},
-		}},
+			{Name: "conditions", Type: 312, Number: 2, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type"}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Fills: []uint16{0}}},
 		312: {Kind: schema.List, ListType: schema.ListMap, Elem: 313, ListKeys: []string{"type"}},
-		313: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		313: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "observedGeneration", Type: 36, Number: 3},
 			{Name: "lastTransitionTime", Type: 37, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 6, Presence: schema.Always},
-		}},
-		314: {Name: "core/v1.ServiceAccount", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x5, 0x4, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 4, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 0}, Fills: []uint16{0, 1, 3, 4, 5}}},
+		314: {Name: "core/v1.ServiceAccount", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
-			{Name: "secrets", Type: 315, Number: 2, Patch: schema.PatchMerge, PatchKey: "name"},
+			{Name: "secrets", Type: 315, Number: 2, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "imagePullSecrets", Type: 252, Number: 3},
 			{Name: "automountServiceAccountToken", Type: 3, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 5, 4, 6, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2}}},
 		315: {Kind: schema.List, Elem: 47},
-		316: {Name: "core/v1.ServiceProxyOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		316: {Name: "core/v1.ServiceProxyOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "path", Type: 1, Number: 1},
-		}},
-		317: {Name: "authentication/v1.TokenRequest", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 3, 1, 0, 2, 0, 0, 0}}},
+		317: {Name: "authentication/v1.TokenRequest", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 318, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 320, Number: 3, Presence: schema.Always},
-		}},
-		318: {Name: "authentication/v1.TokenRequestSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		318: {Name: "authentication/v1.TokenRequestSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "audiences", Type: 11, Number: 1, Presence: schema.Always},
 			{Name: "expirationSeconds", Type: 237, Number: 4, Presence: schema.Explicit, Default: "3600"},
 			{Name: "boundObjectRef", Type: 319, Number: 3, Presence: schema.Explicit, Null: true},
-		}},
-		319: {Name: "authentication/v1.BoundObjectReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1, 0, 0, 3, 0}, Checks: []uint16{1}, Fills: []uint16{0, 1, 2}}},
+		319: {Name: "authentication/v1.BoundObjectReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1},
 			{Name: "apiVersion", Type: 1, Number: 2},
 			{Name: "name", Type: 1, Number: 3},
 			{Name: "uid", Type: 1, Number: 4},
-		}},
-		320: {Name: "authentication/v1.TokenRequestStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 4, 1, 0, 2, 0, 0, 0}}},
+		320: {Name: "authentication/v1.TokenRequestStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "token", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "expirationTimestamp", Type: 37, Number: 2, Presence: schema.Always},
-		}},
-		321: {Name: "core/v1.TopologySelectorLabelRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Fills: []uint16{0, 1}}},
+		321: {Name: "core/v1.TopologySelectorLabelRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "values", Type: 11, Number: 2, Presence: schema.Always},
-		}},
-		322: {Name: "core/v1.TopologySelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Fills: []uint16{0, 1}}},
+		322: {Name: "core/v1.TopologySelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabelExpressions", Type: 323, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
 		323: {Kind: schema.List, Elem: 321},
 	}}

@@ -29,18 +29,18 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		{Name: "UserSubject", Type: 26},
 	},
 	Types: []schema.Type{
-		0: {Name: "flowcontrol.apiserver/v1beta2.FlowDistinguisherMethod", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		0: {Name: "flowcontrol.apiserver/v1beta2.FlowDistinguisherMethod", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Fills: []uint16{0}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "flowcontrol.apiserver/v1beta2.FlowSchema", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "flowcontrol.apiserver/v1beta2.FlowSchema", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 18, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 35, Number: 3, Presence: schema.Always},
-		}},
-		3: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		3: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -53,26 +53,26 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 			{Name: "deletionGracePeriodSeconds", Type: 4, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 6, Number: 11},
 			{Name: "annotations", Type: 6, Number: 12},
-			{Name: "ownerReferences", Type: 7, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 7, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 10, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 11, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		4: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		5: {Kind: schema.Time, Elem: -1},
 		6: {Kind: schema.Map, Elem: 1},
 		7: {Kind: schema.List, Elem: 8},
-		8: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		8: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 9, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 9, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		9:  {Kind: schema.Boolean, Elem: -1},
 		10: {Kind: schema.List, Elem: 1},
 		11: {Kind: schema.List, Elem: 12},
-		12: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		12: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 13, Number: 1},
 			{Name: "operation", Type: 14, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -80,107 +80,107 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 			{Name: "fieldsType", Type: 15, Number: 6},
 			{Name: "fieldsV1", Type: 16, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 17, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		15: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		16: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		17: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		18: {Name: "flowcontrol.apiserver/v1beta2.FlowSchemaSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0, 0x3}, Fields: []schema.Field{
+		18: {Name: "flowcontrol.apiserver/v1beta2.FlowSchemaSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "priorityLevelConfiguration", Type: 19, Number: 1, Presence: schema.Always},
 			{Name: "matchingPrecedence", Type: 21, Number: 2, Presence: schema.Always, Default: "1000"},
 			{Name: "distinguisherMethod", Number: 3, Presence: schema.Explicit},
 			{Name: "rules", Type: 22, Number: 4},
-		}},
-		19: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 0, 3, 0, 2}, Checks: []uint16{0, 1, 3}, Fills: []uint16{0, 1}}},
+		19: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 20, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		20: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
 		21: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 10000}},
 		22: {Kind: schema.List, Elem: 23},
-		23: {Name: "flowcontrol.apiserver/v1beta2.PolicyRulesWithSubjects", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		23: {Name: "flowcontrol.apiserver/v1beta2.PolicyRulesWithSubjects", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "subjects", Type: 24, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "resourceRules", Type: 30, Number: 2},
 			{Name: "nonResourceRules", Type: 33, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 1, 0, 3, 0, 2}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0}}},
 		24: {Kind: schema.List, Elem: 25},
-		25: {Name: "flowcontrol.apiserver/v1beta2.Subject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
+		25: {Name: "flowcontrol.apiserver/v1beta2.Subject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit, Unchecked: true},
 			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit, Unchecked: true},
 			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit, Unchecked: true},
-		}},
-		26: {Name: "flowcontrol.apiserver/v1beta2.UserSubject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 2, 3, 4, 0}, Fills: []uint16{0}}},
+		26: {Name: "flowcontrol.apiserver/v1beta2.UserSubject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
-		}},
-		27: {Name: "flowcontrol.apiserver/v1beta2.GroupSubject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		27: {Name: "flowcontrol.apiserver/v1beta2.GroupSubject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
-		}},
-		28: {Name: "flowcontrol.apiserver/v1beta2.ServiceAccountSubject", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		28: {Name: "flowcontrol.apiserver/v1beta2.ServiceAccountSubject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "namespace", Type: 29, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		29: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-label"}},
 		30: {Kind: schema.List, Elem: 31},
-		31: {Name: "flowcontrol.apiserver/v1beta2.ResourcePolicyRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x4, 0x2, 0x0}, Fields: []schema.Field{
+		31: {Name: "flowcontrol.apiserver/v1beta2.ResourcePolicyRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "verbs", Type: 32, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "apiGroups", Type: 32, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "resources", Type: 32, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "clusterScope", Type: 9, Number: 4},
 			{Name: "namespaces", Type: 32, Number: 5, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 0, 0, 5, 0, 3, 2, 0, 0, 1, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2, 4}}},
 		32: {Kind: schema.List, ListType: schema.ListSet, Elem: 1},
 		33: {Kind: schema.List, Elem: 34},
-		34: {Name: "flowcontrol.apiserver/v1beta2.NonResourcePolicyRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		34: {Name: "flowcontrol.apiserver/v1beta2.NonResourcePolicyRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "verbs", Type: 32, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "nonResourceURLs", Type: 32, Number: 6, Presence: schema.Always, Required: true},
-		}},
-		35: {Name: "flowcontrol.apiserver/v1beta2.FlowSchemaStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		35: {Name: "flowcontrol.apiserver/v1beta2.FlowSchemaStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditions", Type: 36, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
 		36: {Kind: schema.List, ListType: schema.ListMap, Elem: 37, ListKeys: []string{"type"}},
-		37: {Name: "flowcontrol.apiserver/v1beta2.FlowSchemaCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		37: {Name: "flowcontrol.apiserver/v1beta2.FlowSchemaCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Required: true},
 			{Name: "status", Type: 1, Number: 2},
 			{Name: "lastTransitionTime", Type: 5, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
-		38: {Name: "flowcontrol.apiserver/v1beta2.LimitResponse", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Checks: []uint16{0}, Fills: []uint16{2}}},
+		38: {Name: "flowcontrol.apiserver/v1beta2.LimitResponse", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "queuing", Type: 39, Number: 2, Presence: schema.Explicit},
-		}},
-		39: {Name: "flowcontrol.apiserver/v1beta2.QueuingConfiguration", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
+		39: {Name: "flowcontrol.apiserver/v1beta2.QueuingConfiguration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "queues", Type: 40, Number: 1, Presence: schema.Always, Default: "64"},
 			{Name: "handSize", Type: 41, Number: 2, Presence: schema.Always, Default: "8"},
 			{Name: "queueLengthLimit", Type: 41, Number: 3, Presence: schema.Always, Default: "50"},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 0, 3, 1, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
 		40: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 10000000}},
 		41: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1}},
-		42: {Name: "flowcontrol.apiserver/v1beta2.LimitedPriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		42: {Name: "flowcontrol.apiserver/v1beta2.LimitedPriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "assuredConcurrencyShares", Type: 41, Number: 1, Presence: schema.Always, Default: "30"},
 			{Name: "limitResponse", Type: 38, Number: 2, Presence: schema.Always},
-		}},
-		43: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		43: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 44, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 45, Number: 3, Presence: schema.Always},
-		}},
-		44: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		44: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "limited", Type: 42, Number: 2, Presence: schema.Explicit},
-		}},
-		45: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
+		45: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditions", Type: 46, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
 		46: {Kind: schema.List, ListType: schema.ListMap, Elem: 47, ListKeys: []string{"type"}},
-		47: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		47: {Name: "flowcontrol.apiserver/v1beta2.PriorityLevelConfigurationCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Required: true},
 			{Name: "status", Type: 1, Number: 2},
 			{Name: "lastTransitionTime", Type: 5, Number: 3, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Checks: []uint16{0}, Fills: []uint16{2}}},
 	}}

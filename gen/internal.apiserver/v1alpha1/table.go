@@ -14,21 +14,21 @@ var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"
 		{Name: "StorageVersionStatus", Type: 20},
 	},
 	Types: []schema.Type{
-		0: {Name: "internal.apiserver/v1alpha1.ServerStorageVersion", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		0: {Name: "internal.apiserver/v1alpha1.ServerStorageVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "apiServerID", Type: 1, Number: 1},
 			{Name: "encodingVersion", Type: 1, Number: 2},
 			{Name: "decodableVersions", Type: 2, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 1, 3, 2, 0}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.List, ListType: schema.ListSet, Elem: 1},
-		3: {Name: "internal.apiserver/v1alpha1.StorageVersion", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		3: {Name: "internal.apiserver/v1alpha1.StorageVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 4, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 19, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 20, Number: 3, Presence: schema.Always},
-		}},
-		4: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 4}, Fills: []uint16{2, 3, 4}}},
+		4: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -41,26 +41,26 @@ var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"
 			{Name: "deletionGracePeriodSeconds", Type: 5, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 7, Number: 11},
 			{Name: "annotations", Type: 7, Number: 12},
-			{Name: "ownerReferences", Type: 8, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 8, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 11, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 12, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		5: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		6: {Kind: schema.Time, Elem: -1},
 		7: {Kind: schema.Map, Elem: 1},
 		8: {Kind: schema.List, Elem: 9},
-		9: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		9: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 10, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 10, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		10: {Kind: schema.Boolean, Elem: -1},
 		11: {Kind: schema.List, Elem: 1},
 		12: {Kind: schema.List, Elem: 13},
-		13: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		13: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 14, Number: 1},
 			{Name: "operation", Type: 15, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -68,26 +68,26 @@ var Table = schema.Table{Group: "internal.apiserver.k8s.io", Version: "v1alpha1"
 			{Name: "fieldsType", Type: 16, Number: 6},
 			{Name: "fieldsV1", Type: 17, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 18, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		15: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		17: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		18: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		19: {Name: "internal.apiserver/v1alpha1.StorageVersionSpec", Kind: schema.Object, Elem: -1},
-		20: {Name: "internal.apiserver/v1alpha1.StorageVersionStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		20: {Name: "internal.apiserver/v1alpha1.StorageVersionStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "storageVersions", Type: 21, Number: 1},
 			{Name: "commonEncodingVersion", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "conditions", Type: 22, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0, 0, 0, 0, 3}, Checks: []uint16{2}}},
 		21: {Kind: schema.List, ListType: schema.ListMap, ListKeys: []string{"apiServerID"}},
 		22: {Kind: schema.List, ListType: schema.ListMap, Elem: 23, ListKeys: []string{"type"}},
-		23: {Name: "internal.apiserver/v1alpha1.StorageVersionCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		23: {Name: "internal.apiserver/v1alpha1.StorageVersionCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "observedGeneration", Type: 5, Number: 3},
 			{Name: "lastTransitionTime", Type: 6, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5, Presence: schema.Always, Required: true},
 			{Name: "message", Type: 1, Number: 6},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 4, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 0}, Checks: []uint16{0, 1, 4}, Fills: []uint16{0, 1, 3, 4}}},
 	}}

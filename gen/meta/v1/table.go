@@ -50,32 +50,32 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 		{Name: "WatchEvent", Type: 69},
 	},
 	Types: []schema.Type{
-		0: {Name: "meta/v1.APIGroup", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x4, 0x5, 0x3}, Fields: []schema.Field{
+		0: {Name: "meta/v1.APIGroup", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "versions", Type: 2, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "preferredVersion", Type: 3, Number: 3, Presence: schema.Always},
 			{Name: "serverAddressByClientCIDRs", Type: 4, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 6, 0, 0, 0, 0, 0, 0, 0, 0, 2, 4, 5, 0}, Checks: []uint16{2, 3, 4, 5}, Fills: []uint16{2, 3, 4}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.List, Elem: 3},
-		3: {Name: "meta/v1.GroupVersionForDiscovery", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		3: {Name: "meta/v1.GroupVersionForDiscovery", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "groupVersion", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "version", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		4: {Kind: schema.List, Elem: 5},
-		5: {Name: "meta/v1.ServerAddressByClientCIDR", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		5: {Name: "meta/v1.ServerAddressByClientCIDR", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "clientCIDR", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "serverAddress", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		6: {Name: "meta/v1.APIGroupList", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		6: {Name: "meta/v1.APIGroupList", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "groups", Type: 7, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2}}},
 		7: {Kind: schema.List},
-		8: {Name: "meta/v1.APIResource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x3, 0x5, 0x0, 0x2, 0x7, 0x1, 0x9, 0x6, 0x4}, Fields: []schema.Field{
+		8: {Name: "meta/v1.APIResource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "singularName", Type: 1, Number: 6, Presence: schema.Always, Required: true},
 			{Name: "namespaced", Type: 9, Number: 2, Presence: schema.Always, Required: true},
@@ -86,48 +86,48 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "shortNames", Type: 11, Number: 5},
 			{Name: "categories", Type: 11, Number: 7},
 			{Name: "storageVersionHash", Type: 1, Number: 10},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 9, 0, 0, 0, 0, 10, 0, 8, 0, 0, 0, 0, 7, 0, 0, 0, 0, 6, 0, 4, 0, 0, 3, 0, 0, 5, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1, 2, 5, 6}, Fills: []uint16{0, 1, 2, 5, 6}}},
 		9:  {Kind: schema.Boolean, Elem: -1},
 		10: {Kind: schema.List, Binary: schema.BinaryStringList, Elem: 1},
 		11: {Kind: schema.List, Elem: 1},
-		12: {Name: "meta/v1.APIResourceList", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0, 0x3}, Fields: []schema.Field{
+		12: {Name: "meta/v1.APIResourceList", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "groupVersion", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "resources", Type: 13, Number: 2, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 3, 1, 4, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
 		13: {Kind: schema.List, Elem: 8},
-		14: {Name: "meta/v1.APIVersions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x3, 0x2}, Fields: []schema.Field{
+		14: {Name: "meta/v1.APIVersions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "versions", Type: 11, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "serverAddressByClientCIDRs", Type: 4, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		15: {Name: "meta/v1.ApplyOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x4, 0x3, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 2, 3, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
+		15: {Name: "meta/v1.ApplyOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "dryRun", Type: 11, Number: 1},
 			{Name: "force", Type: 9, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "fieldManager", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-		}},
-		16: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 0, 3, 2, 5, 0, 0}, Checks: []uint16{3, 4}, Fills: []uint16{3, 4}}},
+		16: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "observedGeneration", Type: 17, Number: 3},
 			{Name: "lastTransitionTime", Type: 18, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 6, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 4, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 0}, Fills: []uint16{0, 1, 3, 4, 5}}},
 		17: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		18: {Kind: schema.Time, Elem: -1},
-		19: {Name: "meta/v1.CreateOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x4, 0x0}, Fields: []schema.Field{
+		19: {Name: "meta/v1.CreateOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "dryRun", Type: 11, Number: 1},
 			{Name: "fieldManager", Type: 1, Number: 3},
 			{Name: "fieldValidation", Type: 1, Number: 4},
-		}},
-		20: {Name: "meta/v1.DeleteOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x6, 0x2, 0x0, 0x4, 0x3, 0x5}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 0, 5, 0, 0, 0, 0, 0, 3, 2, 4, 0, 0}}},
+		20: {Name: "meta/v1.DeleteOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "gracePeriodSeconds", Type: 17, Number: 1, Presence: schema.Explicit},
@@ -135,65 +135,65 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "orphanDependents", Type: 9, Number: 3, Presence: schema.Explicit},
 			{Name: "propagationPolicy", Type: 1, Number: 4, Presence: schema.Explicit},
 			{Name: "dryRun", Type: 11, Number: 5},
-		}},
-		21: {Name: "meta/v1.Preconditions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 6, 0, 0, 0, 0, 0, 0, 4, 3, 2, 5, 7, 0}}},
+		21: {Name: "meta/v1.Preconditions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "uid", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "resourceVersion", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
-		22: {Name: "meta/v1.GetOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}}},
+		22: {Name: "meta/v1.GetOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "resourceVersion", Type: 1, Number: 1},
-		}},
-		23: {Name: "meta/v1.GroupKind", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 2, 0, 3, 0}}},
+		23: {Name: "meta/v1.GroupKind", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "kind", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		24: {Name: "meta/v1.GroupResource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		24: {Name: "meta/v1.GroupResource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "resource", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		25: {Name: "meta/v1.GroupVersion", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		25: {Name: "meta/v1.GroupVersion", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "version", Type: 1, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		26: {Name: "meta/v1.GroupVersionKind", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		26: {Name: "meta/v1.GroupVersionKind", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "version", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "kind", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-		}},
-		27: {Name: "meta/v1.GroupVersionResource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 3, 1, 0, 0, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
+		27: {Name: "meta/v1.GroupVersionResource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "group", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "version", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "resource", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-		}},
-		28: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 0, 1, 0, 0, 3}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
+		28: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 29, Number: 1},
 			{Name: "matchExpressions", Type: 30, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		29: {Kind: schema.Map, Elem: 1},
 		30: {Kind: schema.List, Elem: 31},
-		31: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		31: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 32, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 11, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		32: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
-		33: {Name: "meta/v1.List", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		33: {Name: "meta/v1.List", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 34, Number: 1, Presence: schema.Always},
 			{Name: "items", Type: 35, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		34: {Name: "meta/v1.ListMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{3}, Fills: []uint16{2, 3}}},
+		34: {Name: "meta/v1.ListMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "selfLink", Type: 1, Number: 1},
 			{Name: "resourceVersion", Type: 1, Number: 2},
 			{Name: "continue", Type: 1, Number: 3},
 			{Name: "remainingItemCount", Type: 17, Number: 4, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{4, 0, 0, 1, 0, 3, 2, 0}}},
 		35: {Kind: schema.List, Elem: 36},
 		36: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
-		37: {Name: "meta/v1.ListOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x5, 0x1, 0xa, 0x3, 0x0, 0x2, 0x9, 0x6, 0x7, 0x8, 0x4}, Fields: []schema.Field{
+		37: {Name: "meta/v1.ListOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "labelSelector", Type: 1, Number: 1},
@@ -205,8 +205,8 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "timeoutSeconds", Type: 17, Number: 5, Presence: schema.Explicit},
 			{Name: "limit", Type: 17, Number: 7},
 			{Name: "continue", Type: 1, Number: 8},
-		}},
-		38: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 4, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1, 9, 6, 8, 0, 0, 0, 10, 0, 0, 0, 3, 7, 11}}},
+		38: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 39, Number: 1},
 			{Name: "operation", Type: 40, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -214,12 +214,12 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "fieldsType", Type: 41, Number: 6},
 			{Name: "fieldsV1", Type: 36, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 42, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		39: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		40: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		41: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		42: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		43: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		43: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -232,44 +232,44 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 17, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 29, Number: 11},
 			{Name: "annotations", Type: 29, Number: 12},
-			{Name: "ownerReferences", Type: 44, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 44, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 11, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 46, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		44: {Kind: schema.List, Elem: 45},
-		45: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		45: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 9, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 9, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		46: {Kind: schema.List, Elem: 38},
-		47: {Name: "meta/v1.PartialObjectMetadata", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		47: {Name: "meta/v1.PartialObjectMetadata", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 43, Number: 1, Presence: schema.Always},
-		}},
-		48: {Name: "meta/v1.PartialObjectMetadataList", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2}}},
+		48: {Name: "meta/v1.PartialObjectMetadataList", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 34, Number: 1, Presence: schema.Always},
 			{Name: "items", Type: 49, Number: 2, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{3}, Fills: []uint16{2, 3}}},
 		49: {Kind: schema.List, Elem: 47},
-		50: {Name: "meta/v1.PatchOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x4, 0x5, 0x3, 0x0}, Fields: []schema.Field{
+		50: {Name: "meta/v1.PatchOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "dryRun", Type: 11, Number: 1},
 			{Name: "force", Type: 9, Number: 2, Presence: schema.Explicit},
 			{Name: "fieldManager", Type: 1, Number: 3},
 			{Name: "fieldValidation", Type: 1, Number: 4},
-		}},
-		51: {Name: "meta/v1.RootPaths", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 0, 6, 0, 0, 0, 0, 0, 3, 2, 5, 0, 0}}},
+		51: {Name: "meta/v1.RootPaths", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "paths", Type: 11, Number: 1, Presence: schema.Always, Required: true},
-		}},
-		52: {Name: "meta/v1.Status", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x7, 0x6, 0x0, 0x4, 0x2, 0x5, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		52: {Name: "meta/v1.Status", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 34, Number: 1, Presence: schema.Always},
@@ -278,70 +278,70 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "details", Type: 53, Number: 5, Presence: schema.Explicit},
 			{Name: "code", Type: 56, Number: 6},
-		}},
-		53: {Name: "meta/v1.StatusDetails", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x1, 0x2, 0x0, 0x5, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 0, 0, 4, 7, 8, 0, 0, 0, 2, 5, 6, 0}, Fills: []uint16{2}}},
+		53: {Name: "meta/v1.StatusDetails", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "group", Type: 1, Number: 2},
 			{Name: "kind", Type: 1, Number: 3},
 			{Name: "uid", Type: 1, Number: 6},
 			{Name: "causes", Type: 54, Number: 4},
 			{Name: "retryAfterSeconds", Type: 56, Number: 5},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 3, 0, 2, 5, 6, 0, 4, 0, 0, 0, 0, 0, 0, 0}}},
 		54: {Kind: schema.List, Elem: 55},
-		55: {Name: "meta/v1.StatusCause", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		55: {Name: "meta/v1.StatusCause", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "reason", Type: 1, Number: 1},
 			{Name: "message", Type: 1, Number: 2},
 			{Name: "field", Type: 1, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 0}}},
 		56: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		57: {Name: "meta/v1.Table", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x0, 0x2, 0x4}, Fields: []schema.Field{
+		57: {Name: "meta/v1.Table", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 34, Presence: schema.Always},
 			{Name: "columnDefinitions", Type: 58, Presence: schema.Always, Required: true},
 			{Name: "rows", Type: 60, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 0, 0, 0, 0, 0, 0, 2, 5, 0, 0}, Checks: []uint16{3, 4}, Fills: []uint16{2, 3, 4}}},
 		58: {Kind: schema.List, Elem: 59},
-		59: {Name: "meta/v1.TableColumnDefinition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x0, 0x4, 0x1}, Fields: []schema.Field{
+		59: {Name: "meta/v1.TableColumnDefinition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Presence: schema.Always, Required: true},
 			{Name: "type", Type: 1, Presence: schema.Always, Required: true},
 			{Name: "format", Type: 1, Presence: schema.Always, Required: true},
 			{Name: "description", Type: 1, Presence: schema.Always, Required: true},
 			{Name: "priority", Type: 56, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 3, 0, 0, 0, 4, 0, 5, 0, 2, 0, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{0, 1, 2, 3, 4}}},
 		60: {Kind: schema.List, Elem: 61},
-		61: {Name: "meta/v1.TableRow", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		61: {Name: "meta/v1.TableRow", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "cells", Type: 62, Presence: schema.Always, Required: true},
 			{Name: "conditions", Type: 64},
 			{Name: "object", Type: 36, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 1, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1}, Fills: []uint16{0, 2}}},
 		62: {Kind: schema.List, Elem: 63},
 		63: {Kind: schema.Any, Elem: -1},
 		64: {Kind: schema.List, Elem: 65},
-		65: {Name: "meta/v1.TableRowCondition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x2, 0x1, 0x0}, Fields: []schema.Field{
+		65: {Name: "meta/v1.TableRowCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 1, Presence: schema.Always, Required: true},
 			{Name: "reason", Type: 1},
 			{Name: "message", Type: 1},
-		}},
-		66: {Name: "meta/v1.TableOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 0, 4, 2, 3}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		66: {Name: "meta/v1.TableOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "includeObject", Type: 1, Number: 1},
-		}},
-		67: {Name: "meta/v1.Timestamp", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 3, 1, 0, 2, 0, 0, 0}}},
+		67: {Name: "meta/v1.Timestamp", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "seconds", Type: 17, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "nanos", Type: 56, Number: 2, Presence: schema.Always, Required: true},
-		}},
-		68: {Name: "meta/v1.UpdateOptions", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x4, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		68: {Name: "meta/v1.UpdateOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "dryRun", Type: 11, Number: 1},
 			{Name: "fieldManager", Type: 1, Number: 2},
 			{Name: "fieldValidation", Type: 1, Number: 3},
-		}},
-		69: {Name: "meta/v1.WatchEvent", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 0, 5, 0, 0, 0, 0, 0, 3, 2, 4, 0, 0}}},
+		69: {Name: "meta/v1.WatchEvent", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "object", Type: 36, Number: 2, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 	}}

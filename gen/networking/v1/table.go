@@ -30,51 +30,51 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 		{Name: "ServiceBackendPort", Type: 6},
 	},
 	Types: []schema.Type{
-		0: {Name: "networking/v1.HTTPIngressPath", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		0: {Name: "networking/v1.HTTPIngressPath", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1},
 			{Name: "pathType", Type: 2, Number: 3, Presence: schema.Explicit, Required: true},
 			{Name: "backend", Type: 3, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2, 0, 3, 0, 0}, Checks: []uint16{1}, Fills: []uint16{2}}},
 		1: {Kind: schema.String, Elem: -1},
 		2: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Exact", "ImplementationSpecific", "Prefix"}}},
-		3: {Name: "networking/v1.IngressBackend", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		3: {Name: "networking/v1.IngressBackend", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "service", Type: 4, Number: 4, Presence: schema.Explicit, Unchecked: true},
 			{Name: "resource", Type: 9, Number: 3, Presence: schema.Explicit, Unchecked: true},
-		}},
-		4: {Name: "networking/v1.IngressServiceBackend", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}}},
+		4: {Name: "networking/v1.IngressServiceBackend", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 5, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "port", Type: 6, Number: 2, Presence: schema.Always, Unchecked: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		5: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1035-label"}},
-		6: {Name: "networking/v1.ServiceBackendPort", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		6: {Name: "networking/v1.ServiceBackendPort", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 7, Number: 1},
 			{Name: "number", Type: 8, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		7: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "port-name"}},
 		8: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 65535}},
-		9: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		9: {Name: "core/v1.TypedLocalObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 1, Number: 1, Presence: schema.Explicit, Null: true},
 			{Name: "kind", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always, Required: true},
-		}},
-		10: {Name: "networking/v1.HTTPIngressRuleValue", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Checks: []uint16{1, 2}, Fills: []uint16{0, 1, 2}}},
+		10: {Name: "networking/v1.HTTPIngressRuleValue", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "paths", Type: 11, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		11: {Kind: schema.List},
-		12: {Name: "networking/v1.IPBlock", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		12: {Name: "networking/v1.IPBlock", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "cidr", Type: 13, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "except", Type: 14, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "cidr"}},
 		14: {Kind: schema.List, Elem: 1},
-		15: {Name: "networking/v1.Ingress", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		15: {Name: "networking/v1.Ingress", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 16, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 30, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 36, Number: 3, Presence: schema.Always},
-		}},
-		16: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		16: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -87,25 +87,25 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 17, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 19, Number: 11},
 			{Name: "annotations", Type: 19, Number: 12},
-			{Name: "ownerReferences", Type: 20, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 20, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 14, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 23, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		17: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		18: {Kind: schema.Time, Elem: -1},
 		19: {Kind: schema.Map, Elem: 1},
 		20: {Kind: schema.List, Elem: 21},
-		21: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		21: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 22, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 22, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		22: {Kind: schema.Boolean, Elem: -1},
 		23: {Kind: schema.List, Elem: 24},
-		24: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		24: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 25, Number: 1},
 			{Name: "operation", Type: 26, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -113,128 +113,128 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 			{Name: "fieldsType", Type: 27, Number: 6},
 			{Name: "fieldsV1", Type: 28, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 29, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		25: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		26: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		27: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		28: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		29: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		30: {Name: "networking/v1.IngressSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x3, 0x2}, Fields: []schema.Field{
+		30: {Name: "networking/v1.IngressSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ingressClassName", Type: 31, Number: 4, Presence: schema.Explicit},
 			{Name: "defaultBackend", Type: 3, Number: 1, Presence: schema.Explicit},
 			{Name: "tls", Type: 32, Number: 2},
 			{Name: "rules", Type: 34, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 3, 4, 0, 2, 1, 0, 0}, Checks: []uint16{0, 3}}},
 		31: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
 		32: {Kind: schema.List, Elem: 33},
-		33: {Name: "networking/v1.IngressTLS", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		33: {Name: "networking/v1.IngressTLS", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "hosts", Type: 14, Number: 1},
 			{Name: "secretName", Type: 1, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}}},
 		34: {Kind: schema.List, Elem: 35},
-		35: {Name: "networking/v1.IngressRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		35: {Name: "networking/v1.IngressRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "host", Type: 1, Number: 1},
-			{Name: "http", Type: 10, Number: 1, Outer: 2, Presence: schema.Explicit},
-		}},
-		36: {Name: "networking/v1.IngressStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+			{Name: "http", Type: 10, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 1}, Checks: []uint16{1}}},
+		36: {Name: "networking/v1.IngressStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "loadBalancer", Type: 37, Number: 1, Presence: schema.Always},
-		}},
-		37: {Name: "core/v1.LoadBalancerStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0}, Fills: []uint16{0}}},
+		37: {Name: "core/v1.LoadBalancerStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ingress", Type: 38, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}}},
 		38: {Kind: schema.List, Elem: 39},
-		39: {Name: "core/v1.LoadBalancerIngress", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2}, Fields: []schema.Field{
+		39: {Name: "core/v1.LoadBalancerIngress", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ip", Type: 1, Number: 1},
 			{Name: "hostname", Type: 1, Number: 2},
 			{Name: "ports", Type: 40, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 0, 0, 0, 1, 2}}},
 		40: {Kind: schema.List, Elem: 41},
-		41: {Name: "core/v1.PortStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1}, Fields: []schema.Field{
+		41: {Name: "core/v1.PortStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "port", Type: 42, Number: 1, Presence: schema.Always},
 			{Name: "protocol", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "error", Type: 1, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{2, 0, 3, 1, 0, 0, 0, 0}, Fills: []uint16{0, 1}}},
 		42: {Kind: schema.Integer, Bits: 32, Elem: -1},
-		43: {Name: "networking/v1.IngressClass", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		43: {Name: "networking/v1.IngressClass", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 16, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 44, Number: 2, Presence: schema.Always},
-		}},
-		44: {Name: "networking/v1.IngressClassSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
+		44: {Name: "networking/v1.IngressClassSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "controller", Type: 45, Number: 1, Immutable: true},
 			{Name: "parameters", Type: 46, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2}, Checks: []uint16{0, 1}}},
 		45: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 250}},
-		46: {Name: "networking/v1.IngressClassParametersReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2, 0x4, 0x3}, Fields: []schema.Field{
+		46: {Name: "networking/v1.IngressClassParametersReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 31, Number: 1, Presence: schema.Explicit},
 			{Name: "kind", Type: 47, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 47, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "scope", Type: 48, Number: 4, Presence: schema.Explicit, Default: "\"Cluster\""},
 			{Name: "namespace", Type: 1, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 5, 0}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{1, 2, 3}}},
 		47: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "path-segment"}},
 		48: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Cluster", "Namespace"}}},
-		49: {Name: "networking/v1.NetworkPolicy", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		49: {Name: "networking/v1.NetworkPolicy", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 16, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 50, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 67, Number: 3, Presence: schema.Always},
-		}},
-		50: {Name: "networking/v1.NetworkPolicySpec", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
+		50: {Name: "networking/v1.NetworkPolicySpec", Kind: schema.Object, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "podSelector", Type: 51, Number: 1, Presence: schema.Always},
 			{Name: "ingress", Type: 55, Number: 2},
 			{Name: "egress", Type: 63, Number: 3},
 			{Name: "policyTypes", Type: 65, Number: 4},
-		}},
-		51: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 0, 0, 1, 2, 4}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{0}}},
+		51: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 19, Number: 1},
 			{Name: "matchExpressions", Type: 52, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		52: {Kind: schema.List, Elem: 53},
-		53: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		53: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 54, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 14, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		54: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		55: {Kind: schema.List, Elem: 56},
-		56: {Name: "networking/v1.NetworkPolicyIngressRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		56: {Name: "networking/v1.NetworkPolicyIngressRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ports", Type: 57, Number: 1},
 			{Name: "from", Type: 61, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}}},
 		57: {Kind: schema.List, Elem: 58},
-		58: {Name: "networking/v1.NetworkPolicyPort", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		58: {Name: "networking/v1.NetworkPolicyPort", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "protocol", Type: 59, Number: 1, Presence: schema.Explicit, Default: "\"TCP\""},
 			{Name: "port", Type: 60, Number: 2, Presence: schema.Explicit},
 			{Name: "endPort", Type: 42, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 0, 0, 3}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		59: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"TCP", "UDP", "SCTP"}}},
 		60: {Kind: schema.IntOrString, Elem: -1},
 		61: {Kind: schema.List, Elem: 62},
-		62: {Name: "networking/v1.NetworkPolicyPeer", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x0}, Fields: []schema.Field{
+		62: {Name: "networking/v1.NetworkPolicyPeer", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "podSelector", Type: 51, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaceSelector", Type: 51, Number: 2, Presence: schema.Explicit},
 			{Name: "ipBlock", Type: 12, Number: 3, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 1, 0, 2}, Checks: []uint16{0, 1, 2}}},
 		63: {Kind: schema.List, Elem: 64},
-		64: {Name: "networking/v1.NetworkPolicyEgressRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		64: {Name: "networking/v1.NetworkPolicyEgressRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "ports", Type: 57, Number: 1},
 			{Name: "to", Type: 61, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{0, 1}}},
 		65: {Kind: schema.List, Elem: 66},
 		66: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Ingress", "Egress"}}},
-		67: {Name: "networking/v1.NetworkPolicyStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
-			{Name: "conditions", Type: 68, Number: 1, Patch: schema.PatchMerge, PatchKey: "type", Gate: "NetworkPolicyStatus"},
-		}},
+		67: {Name: "networking/v1.NetworkPolicyStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "conditions", Type: 68, Number: 1, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "type", Gate: "NetworkPolicyStatus"}},
+		}, Index: schema.Index{Names: []uint16{0, 1}}},
 		68: {Kind: schema.List, ListType: schema.ListMap, Elem: 69, ListKeys: []string{"type"}},
-		69: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x5, 0x2, 0x4, 0x1, 0x0}, Fields: []schema.Field{
+		69: {Name: "meta/v1.Condition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "observedGeneration", Type: 17, Number: 3},
 			{Name: "lastTransitionTime", Type: 18, Number: 4, Presence: schema.Always},
 			{Name: "reason", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 6, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 4, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 0}, Fills: []uint16{0, 1, 3, 4, 5}}},
 	}}

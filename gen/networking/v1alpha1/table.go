@@ -11,14 +11,14 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 		{Name: "ClusterCIDRSpec", Type: 17},
 	},
 	Types: []schema.Type{
-		0: {Name: "networking/v1alpha1.ClusterCIDR", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		0: {Name: "networking/v1alpha1.ClusterCIDR", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 17, Number: 2, Presence: schema.Always, Immutable: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -31,26 +31,26 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 			{Name: "deletionGracePeriodSeconds", Type: 3, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 5, Number: 11},
 			{Name: "annotations", Type: 5, Number: 12},
-			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 9, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 10, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		3: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		4: {Kind: schema.Time, Elem: -1},
 		5: {Kind: schema.Map, Elem: 1},
 		6: {Kind: schema.List, Elem: 7},
-		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 8, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 8, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		8:  {Kind: schema.Boolean, Elem: -1},
 		9:  {Kind: schema.List, Elem: 1},
 		10: {Kind: schema.List, Elem: 11},
-		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 12, Number: 1},
 			{Name: "operation", Type: 13, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -58,31 +58,31 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 			{Name: "fieldsType", Type: 14, Number: 6},
 			{Name: "fieldsV1", Type: 15, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 16, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		17: {Name: "networking/v1alpha1.ClusterCIDRSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x0, 0x1}, Fields: []schema.Field{
+		17: {Name: "networking/v1alpha1.ClusterCIDRSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeSelector", Type: 18, Number: 1, Presence: schema.Explicit},
 			{Name: "perNodeHostBits", Type: 23, Number: 2, Presence: schema.Always},
 			{Name: "ipv4", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "ipv6", Type: 1, Number: 4, Presence: schema.Always},
-		}},
-		18: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 2, 3, 4, 1, 0}, Checks: []uint16{0}, Fills: []uint16{1, 2, 3}}},
+		18: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeSelectorTerms", Type: 19, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		19: {Kind: schema.List, Elem: 20},
-		20: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		20: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 21, Number: 1},
 			{Name: "matchFields", Type: 21, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
 		21: {Kind: schema.List, Elem: 22},
-		22: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		22: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 9, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Fills: []uint16{0, 1}}},
 		23: {Kind: schema.Integer, Bits: 32, Elem: -1},
 	}}

@@ -17,32 +17,32 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 		{Name: "Subject", Type: 27},
 	},
 	Types: []schema.Type{
-		0: {Name: "rbac.authorization/v1.AggregationRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		0: {Name: "rbac.authorization/v1.AggregationRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "clusterRoleSelectors", Type: 1, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
 		1: {Kind: schema.List, Elem: 2},
-		2: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		2: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 3, Number: 1},
 			{Name: "matchExpressions", Type: 5, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		3: {Kind: schema.Map, Elem: 4},
 		4: {Kind: schema.String, Elem: -1},
 		5: {Kind: schema.List, Elem: 6},
-		6: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		6: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 7, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 4, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 8, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		7: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		8: {Kind: schema.List, Elem: 4},
-		9: {Name: "rbac.authorization/v1.ClusterRole", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		9: {Name: "rbac.authorization/v1.ClusterRole", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "rules", Type: 23, Number: 2, Presence: schema.Always},
 			{Name: "aggregationRule", Number: 3, Presence: schema.Explicit},
-		}},
-		10: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 0, 0, 0, 5, 0, 0, 4, 0, 2, 0, 0, 0}, Checks: []uint16{2, 4}, Fills: []uint16{2, 3}}},
+		10: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 4, Number: 1},
 			{Name: "generateName", Type: 4, Number: 2},
 			{Name: "namespace", Type: 4, Number: 3},
@@ -55,24 +55,24 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 11, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 3, Number: 11},
 			{Name: "annotations", Type: 3, Number: 12},
-			{Name: "ownerReferences", Type: 13, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 13, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 8, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 16, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		11: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		12: {Kind: schema.Time, Elem: -1},
 		13: {Kind: schema.List, Elem: 14},
-		14: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		14: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 4, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 4, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 4, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 15, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 15, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		15: {Kind: schema.Boolean, Elem: -1},
 		16: {Kind: schema.List, Elem: 17},
-		17: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		17: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 18, Number: 1},
 			{Name: "operation", Type: 19, Number: 2},
 			{Name: "apiVersion", Type: 4, Number: 3},
@@ -80,50 +80,50 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "fieldsType", Type: 20, Number: 6},
 			{Name: "fieldsV1", Type: 21, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 22, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		18: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		19: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		20: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		21: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		22: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		23: {Kind: schema.List, Elem: 24},
-		24: {Name: "rbac.authorization/v1.PolicyRule", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x4, 0x3, 0x2, 0x0}, Fields: []schema.Field{
+		24: {Name: "rbac.authorization/v1.PolicyRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "verbs", Type: 8, Number: 1, Presence: schema.Always},
 			{Name: "apiGroups", Type: 8, Number: 2},
 			{Name: "resources", Type: 8, Number: 3},
 			{Name: "resourceNames", Type: 8, Number: 4},
 			{Name: "nonResourceURLs", Type: 8, Number: 5},
-		}},
-		25: {Name: "rbac.authorization/v1.ClusterRoleBinding", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x4, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 5, 4, 0, 0, 3, 2, 0, 0, 1, 0, 0}, Fills: []uint16{0}}},
+		25: {Name: "rbac.authorization/v1.ClusterRoleBinding", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "subjects", Type: 26, Number: 2},
 			{Name: "roleRef", Type: 28, Number: 3, Presence: schema.Always, Immutable: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 4}}},
 		26: {Kind: schema.List, Elem: 27},
-		27: {Name: "rbac.authorization/v1.Subject", Kind: schema.Object, AtomicMap: true, Hook: 1, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		27: {Name: "rbac.authorization/v1.Subject", Kind: schema.Object, AtomicMap: true, Hook: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 4, Number: 1, Presence: schema.Always},
 			{Name: "apiGroup", Type: 4, Number: 2},
 			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "namespace", Type: 4, Number: 4},
-		}},
-		28: {Name: "rbac.authorization/v1.RoleRef", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 4, 0}, Fills: []uint16{0, 2}}},
+		28: {Name: "rbac.authorization/v1.RoleRef", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 4, Number: 1, Presence: schema.Always, Default: "\"rbac.authorization.k8s.io\""},
 			{Name: "kind", Type: 4, Number: 2, Presence: schema.Always},
 			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
-		}},
-		29: {Name: "rbac.authorization/v1.Role", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Fills: []uint16{0, 1, 2}}},
+		29: {Name: "rbac.authorization/v1.Role", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "rules", Type: 23, Number: 2, Presence: schema.Always},
-		}},
-		30: {Name: "rbac.authorization/v1.RoleBinding", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x4, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3}}},
+		30: {Name: "rbac.authorization/v1.RoleBinding", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "subjects", Type: 26, Number: 2},
 			{Name: "roleRef", Type: 28, Number: 3, Presence: schema.Always, Immutable: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 4}}},
 	}}

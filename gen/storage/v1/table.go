@@ -23,14 +23,14 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		{Name: "VolumeNodeResources", Type: 28},
 	},
 	Types: []schema.Type{
-		0: {Name: "storage/v1.CSIDriver", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		0: {Name: "storage/v1.CSIDriver", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 17, Number: 2, Presence: schema.Always},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Sorted: []uint16{0xb, 0x7, 0x9, 0x8, 0xd, 0x1, 0x6, 0xa, 0xe, 0x0, 0x2, 0xc, 0x5, 0x3, 0x4}, Fields: []schema.Field{
+		2: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "generateName", Type: 1, Number: 2},
 			{Name: "namespace", Type: 1, Number: 3},
@@ -43,26 +43,26 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "deletionGracePeriodSeconds", Type: 3, Number: 10, Presence: schema.Explicit},
 			{Name: "labels", Type: 5, Number: 11},
 			{Name: "annotations", Type: 5, Number: 12},
-			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, PatchKey: "uid"},
+			{Name: "ownerReferences", Type: 6, Number: 13, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "uid"}},
 			{Name: "finalizers", Type: 9, Number: 14, Patch: schema.PatchMerge},
 			{Name: "managedFields", Type: 10, Number: 17},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 7, 12, 14, 0, 0, 0, 5, 0, 9, 4, 0, 0, 11, 0, 8, 0, 10, 0, 0, 0, 0, 0, 0, 13, 0, 0, 15, 0, 3, 6}, Checks: []uint16{14}, Fills: []uint16{7}}},
 		3: {Kind: schema.Integer, Bits: 64, Elem: -1},
 		4: {Kind: schema.Time, Elem: -1},
 		5: {Kind: schema.Map, Elem: 1},
 		6: {Kind: schema.List, Elem: 7},
-		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x5, 0x4, 0x1, 0x2, 0x3}, Fields: []schema.Field{
+		7: {Name: "meta/v1.OwnerReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiVersion", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "uid", Type: 1, Number: 4, Presence: schema.Always},
 			{Name: "controller", Type: 8, Number: 6, Presence: schema.Explicit},
 			{Name: "blockOwnerDeletion", Type: 8, Number: 7, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 2, 0, 0, 0, 0, 6, 4, 5, 0, 0, 1, 0, 0, 0}, Fills: []uint16{0, 1, 2, 3}}},
 		8:  {Kind: schema.Boolean, Elem: -1},
 		9:  {Kind: schema.List, Elem: 1},
 		10: {Kind: schema.List, Elem: 11},
-		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x4, 0x5, 0x0, 0x1, 0x6, 0x3}, Fields: []schema.Field{
+		11: {Name: "meta/v1.ManagedFieldsEntry", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "manager", Type: 12, Number: 1},
 			{Name: "operation", Type: 13, Number: 2},
 			{Name: "apiVersion", Type: 1, Number: 3},
@@ -70,52 +70,52 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "fieldsType", Type: 14, Number: 6},
 			{Name: "fieldsV1", Type: 15, Number: 7, Presence: schema.Explicit},
 			{Name: "subresource", Type: 16, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 5, 1, 2, 7, 0, 6, 0, 0, 0, 0, 3, 4, 0, 0}, Checks: []uint16{0, 1, 4, 6}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 128}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Apply", "Update"}}},
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		17: {Name: "storage/v1.CSIDriverSpec", Kind: schema.Object, Hook: 2, Elem: -1, Sorted: []uint16{0x0, 0x4, 0x1, 0x6, 0x7, 0x3, 0x5, 0x2}, Fields: []schema.Field{
-			{Name: "attachRequired", Type: 8, Number: 1, Presence: schema.Explicit, Immutable: true, Default: "true", CauseName: "attachedRequired"},
+		17: {Name: "storage/v1.CSIDriverSpec", Kind: schema.Object, Hook: 2, Elem: -1, Fields: []schema.Field{
+			{Name: "attachRequired", Type: 8, Number: 1, Presence: schema.Explicit, Immutable: true, Default: "true", More: &schema.More{CauseName: "attachedRequired"}},
 			{Name: "podInfoOnMount", Type: 8, Number: 2, Presence: schema.Explicit, Immutable: true, Default: "false"},
-			{Name: "volumeLifecycleModes", Type: 18, Number: 3, Immutable: true, Default: "[\"Persistent\"]", CauseList: true},
+			{Name: "volumeLifecycleModes", Type: 18, Number: 3, Immutable: true, Default: "[\"Persistent\"]", More: &schema.More{CauseList: true}},
 			{Name: "storageCapacity", Type: 8, Number: 4, Presence: schema.Explicit, Default: "false"},
 			{Name: "fsGroupPolicy", Type: 20, Number: 5, Presence: schema.Explicit, Immutable: true, Default: "\"ReadWriteOnceWithFSType\""},
 			{Name: "tokenRequests", Type: 21, Number: 6},
 			{Name: "requiresRepublish", Type: 8, Number: 7, Presence: schema.Explicit, Default: "false"},
-			{Name: "seLinuxMount", Type: 8, Number: 8, Presence: schema.Explicit, Gate: "SELinuxMountReadWriteOncePod"},
-		}},
+			{Name: "seLinuxMount", Type: 8, Number: 8, Presence: schema.Explicit, More: &schema.More{Gate: "SELinuxMountReadWriteOncePod"}},
+		}, Index: schema.Index{Names: []uint16{8, 0, 2, 0, 0, 3, 6, 0, 0, 0, 7, 0, 0, 4, 1, 5}, Checks: []uint16{2, 4, 5}, Fills: []uint16{0, 1, 2, 3, 4, 6}}},
 		18: {Kind: schema.List, ListType: schema.ListSet, Elem: 19},
 		19: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Persistent", "Ephemeral"}}},
 		20: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ReadWriteOnceWithFSType", "File", "None"}}},
 		21: {Kind: schema.List, Elem: 22},
-		22: {Name: "storage/v1.TokenRequest", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		22: {Name: "storage/v1.TokenRequest", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "audience", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "expirationSeconds", Type: 23, Number: 2, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}, Checks: []uint16{1}, Fills: []uint16{0}}},
 		23: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 600, HasMax: true, Max: 4294967296}},
-		24: {Name: "storage/v1.CSINode", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3}, Fields: []schema.Field{
+		24: {Name: "storage/v1.CSINode", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 25, Number: 2, Presence: schema.Always},
-		}},
-		25: {Name: "storage/v1.CSINodeSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
-			{Name: "drivers", Type: 26, Number: 1, Presence: schema.Always, Patch: schema.PatchMerge, PatchKey: "name"},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
+		25: {Name: "storage/v1.CSINodeSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "drivers", Type: 26, Number: 1, Presence: schema.Always, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		26: {Kind: schema.List, Elem: 27},
-		27: {Name: "storage/v1.CSINodeDriver", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x3, 0x0, 0x1, 0x2}, Fields: []schema.Field{
+		27: {Name: "storage/v1.CSINodeDriver", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "nodeID", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "topologyKeys", Type: 9, Number: 3, Presence: schema.Always},
 			{Name: "allocatable", Type: 28, Number: 4, Presence: schema.Explicit},
-		}},
-		28: {Name: "storage/v1.VolumeNodeResources", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 4, 0, 0, 0, 3, 0}, Checks: []uint16{1, 3}, Fills: []uint16{0, 1, 2}}},
+		28: {Name: "storage/v1.VolumeNodeResources", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "count", Type: 29, Number: 1, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
 		29: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true}},
-		30: {Name: "storage/v1.CSIStorageCapacity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x5, 0x0, 0x6, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		30: {Name: "storage/v1.CSIStorageCapacity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
@@ -123,21 +123,21 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "storageClassName", Type: 35, Number: 3, Presence: schema.Always, Immutable: true},
 			{Name: "capacity", Type: 36, Number: 4, Presence: schema.Explicit},
 			{Name: "maximumVolumeSize", Type: 36, Number: 5, Presence: schema.Explicit},
-		}},
-		31: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{4, 6, 1, 3, 7, 0, 0, 0, 0, 0, 0, 0, 2, 5, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 4}}},
+		31: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 32, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
 		32: {Kind: schema.List, Elem: 33},
-		33: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		33: {Name: "meta/v1.LabelSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 34, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 9, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		34: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		35: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
 		36: {Kind: schema.Quantity, Elem: -1},
-		37: {Name: "storage/v1.StorageClass", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x9, 0x1, 0x0, 0x2, 0x6, 0x4, 0x3, 0x5, 0x8}, Fields: []schema.Field{
+		37: {Name: "storage/v1.StorageClass", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
@@ -148,98 +148,98 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "allowVolumeExpansion", Type: 8, Number: 6, Presence: schema.Explicit},
 			{Name: "volumeBindingMode", Type: 39, Number: 7, Presence: schema.Explicit, Immutable: true, Default: "\"Immediate\""},
 			{Name: "allowedTopologies", Type: 40, Number: 8},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 8, 4, 0, 10, 0, 1, 3, 0, 0, 0, 5, 0, 0, 0, 7, 6, 9, 0, 0}, Checks: []uint16{2, 3, 5, 8}, Fills: []uint16{2, 3, 5, 8}}},
 		38: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Delete", "Retain"}}},
 		39: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Immediate", "WaitForFirstConsumer"}}},
 		40: {Kind: schema.List, Elem: 41},
-		41: {Name: "core/v1.TopologySelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		41: {Name: "core/v1.TopologySelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabelExpressions", Type: 42, Number: 1},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}}},
 		42: {Kind: schema.List, Elem: 43},
-		43: {Name: "core/v1.TopologySelectorLabelRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		43: {Name: "core/v1.TopologySelectorLabelRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "values", Type: 9, Number: 2, Presence: schema.Always},
-		}},
-		44: {Name: "storage/v1.VolumeAttachment", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0, 0x2, 0x3, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Fills: []uint16{0, 1}}},
+		44: {Name: "storage/v1.VolumeAttachment", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 45, Number: 2, Presence: schema.Always, Immutable: true},
 			{Name: "status", Type: 92, Number: 3, Presence: schema.Always},
-		}},
-		45: {Name: "storage/v1.VolumeAttachmentSpec", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x2, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
+		45: {Name: "storage/v1.VolumeAttachmentSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "attacher", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "source", Type: 46, Number: 2, Presence: schema.Always},
 			{Name: "nodeName", Type: 35, Number: 3, Presence: schema.Always},
-		}},
-		46: {Name: "storage/v1.VolumeAttachmentSource", Kind: schema.Object, Hook: 3, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 0, 0, 0, 0, 1, 2}, Checks: []uint16{0, 2}, Fills: []uint16{0, 1, 2}}},
+		46: {Name: "storage/v1.VolumeAttachmentSource", Kind: schema.Object, Hook: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "persistentVolumeName", Type: 1, Number: 1, Presence: schema.Explicit},
-			{Name: "inlineVolumeSpec", Type: 47, Number: 2, Presence: schema.Explicit, Unchecked: true, Ungated: true},
-		}},
-		47: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Hook: 1, Elem: -1, Sorted: []uint16{0x17, 0x2, 0x10, 0xd, 0x0, 0x9, 0x8, 0x18, 0x16, 0xa, 0xc, 0xb, 0x1, 0x4, 0x3, 0x7, 0x14, 0x1b, 0x5, 0x1d, 0x19, 0x11, 0x12, 0xf, 0x6, 0x13, 0x1a, 0x15, 0x1c, 0xe}, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
+			{Name: "inlineVolumeSpec", Type: 47, Number: 2, Presence: schema.Explicit, Unchecked: true, More: &schema.More{Ungated: true}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}}},
+		47: {Name: "core/v1.PersistentVolumeSpec", Kind: schema.Object, Hook: 1, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x3, 0x1, 0x2, 0x4, 0xb, 0x5, 0x6, 0xf, 0x9, 0x7, 0x8, 0xa, 0xc, 0xd, 0xe, 0x11, 0x12, 0x10, 0x13, 0x14, 0x15, 0x16}, Names: []string{"hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "iscsi", "cinder", "fc", "", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "capacity", Type: 48, Number: 1},
-			{Name: "gcePersistentDisk", Type: 49, Number: 1, Outer: 2, Presence: schema.Explicit, CauseName: "persistentDisk"},
-			{Name: "awsElasticBlockStore", Type: 51, Number: 2, Outer: 2, Presence: schema.Explicit},
-			{Name: "hostPath", Type: 52, Number: 3, Outer: 2, Presence: schema.Explicit},
-			{Name: "glusterfs", Type: 54, Number: 4, Outer: 2, Presence: schema.Explicit},
-			{Name: "nfs", Type: 55, Number: 5, Outer: 2, Presence: schema.Explicit},
-			{Name: "rbd", Type: 57, Number: 6, Outer: 2, Presence: schema.Explicit},
-			{Name: "iscsi", Type: 59, Number: 7, Outer: 2, Presence: schema.Explicit},
-			{Name: "cinder", Type: 61, Number: 8, Outer: 2, Presence: schema.Explicit},
-			{Name: "cephfs", Type: 62, Number: 9, Outer: 2, Presence: schema.Explicit},
-			{Name: "fc", Type: 63, Number: 10, Outer: 2, Presence: schema.Explicit},
-			{Name: "flocker", Type: 64, Number: 11, Outer: 2, Presence: schema.Explicit},
-			{Name: "flexVolume", Type: 65, Number: 12, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureFile", Type: 66, Number: 13, Outer: 2, Presence: schema.Explicit},
-			{Name: "vsphereVolume", Type: 67, Number: 14, Outer: 2, Presence: schema.Explicit},
-			{Name: "quobyte", Type: 68, Number: 15, Outer: 2, Presence: schema.Explicit},
-			{Name: "azureDisk", Type: 69, Number: 16, Outer: 2, Presence: schema.Explicit},
-			{Name: "photonPersistentDisk", Type: 72, Number: 17, Outer: 2, Presence: schema.Explicit},
-			{Name: "portworxVolume", Type: 73, Number: 18, Outer: 2, Presence: schema.Explicit},
-			{Name: "scaleIO", Type: 74, Number: 19, Outer: 2, Presence: schema.Explicit},
-			{Name: "local", Type: 75, Number: 20, Outer: 2, Presence: schema.Explicit},
-			{Name: "storageos", Type: 76, Number: 21, Outer: 2, Presence: schema.Explicit},
-			{Name: "csi", Type: 79, Number: 22, Outer: 2, Presence: schema.Explicit},
-			{Name: "accessModes", Type: 81, Number: 3, Required: true, CauseList: true},
+			{Name: "gcePersistentDisk", Type: 49, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 2, CauseName: "persistentDisk"}},
+			{Name: "awsElasticBlockStore", Type: 51, Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "hostPath", Type: 52, Number: 3, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "glusterfs", Type: 54, Number: 4, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "nfs", Type: 55, Number: 5, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "rbd", Type: 57, Number: 6, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "iscsi", Type: 59, Number: 7, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cinder", Type: 61, Number: 8, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "cephfs", Type: 62, Number: 9, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "fc", Type: 63, Number: 10, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flocker", Type: 64, Number: 11, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "flexVolume", Type: 65, Number: 12, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureFile", Type: 66, Number: 13, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "vsphereVolume", Type: 67, Number: 14, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "quobyte", Type: 68, Number: 15, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "azureDisk", Type: 69, Number: 16, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "photonPersistentDisk", Type: 72, Number: 17, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "portworxVolume", Type: 73, Number: 18, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "scaleIO", Type: 74, Number: 19, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "local", Type: 75, Number: 20, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "storageos", Type: 76, Number: 21, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "csi", Type: 79, Number: 22, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
+			{Name: "accessModes", Type: 81, Number: 3, Required: true, More: &schema.More{CauseList: true}},
 			{Name: "claimRef", Type: 83, Number: 4, Presence: schema.Explicit},
 			{Name: "persistentVolumeReclaimPolicy", Type: 84, Number: 5, Default: "\"Retain\""},
 			{Name: "storageClassName", Type: 35, Number: 6},
 			{Name: "mountOptions", Type: 9, Number: 7},
 			{Name: "volumeMode", Type: 85, Number: 8, Presence: schema.Explicit, Default: "\"Filesystem\""},
 			{Name: "nodeAffinity", Type: 86, Number: 9, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 24, 0, 0, 0, 0, 0, 4, 17, 0, 22, 0, 26, 27, 0, 30, 0, 0, 10, 14, 3, 15, 16, 23, 7, 18, 25, 19, 29, 9, 0, 12, 0, 0, 20, 0, 0, 8, 13, 0, 0, 11, 0, 0, 5, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 21, 2, 0, 0, 28, 0, 0, 0, 0}, Checks: []uint16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25, 26, 28, 29}, Fills: []uint16{25, 28}}},
 		48: {Kind: schema.Map, Elem: 36},
-		49: {Name: "core/v1.GCEPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0, 0x3}, Fields: []schema.Field{
+		49: {Name: "core/v1.GCEPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "pdName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "partition", Type: 50, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 4, 0, 3, 0, 1, 2}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
 		50: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 255}},
-		51: {Name: "core/v1.AWSElasticBlockStoreVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		51: {Name: "core/v1.AWSElasticBlockStoreVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "partition", Type: 50, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
-		}},
-		52: {Name: "core/v1.HostPathVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 4, 0, 1, 3, 2, 0}, Checks: []uint16{0, 2}, Fills: []uint16{0}}},
+		52: {Name: "core/v1.HostPathVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "type", Type: 53, Number: 2, Presence: schema.Explicit, Default: "\"\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		53: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"}}},
-		54: {Name: "core/v1.GlusterfsPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x3, 0x1, 0x2}, Fields: []schema.Field{
+		54: {Name: "core/v1.GlusterfsPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "endpoints", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
 			{Name: "endpointsNamespace", Type: 1, Number: 4, Presence: schema.Explicit},
-		}},
-		55: {Name: "core/v1.NFSVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 3, 4, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		55: {Name: "core/v1.NFSVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "server", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 56, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 3, 0, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		56: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "absolute-path"}},
-		57: {Name: "core/v1.RBDPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x5, 0x0, 0x3, 0x7, 0x6, 0x4}, Fields: []schema.Field{
+		57: {Name: "core/v1.RBDPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 9, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 3},
@@ -248,12 +248,12 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "keyring", Type: 1, Number: 6, Default: "\"/etc/ceph/keyring\""},
 			{Name: "secretRef", Type: 58, Number: 7, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 8, Number: 8},
-		}},
-		58: {Name: "core/v1.SecretReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 5, 4, 3, 6, 0, 0, 8, 2, 7, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 3, 4, 5}}},
+		58: {Name: "core/v1.SecretReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1},
 			{Name: "namespace", Type: 1, Number: 2},
-		}},
-		59: {Name: "core/v1.ISCSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x7, 0x8, 0x4, 0xa, 0x1, 0x3, 0x2, 0x6, 0x5, 0x9, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 2, 0}}},
+		59: {Name: "core/v1.ISCSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetPortal", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "iqn", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "lun", Type: 60, Number: 3, Presence: schema.Always},
@@ -264,81 +264,81 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "chapAuthDiscovery", Type: 8, Number: 8},
 			{Name: "chapAuthSession", Type: 8, Number: 11},
 			{Name: "secretRef", Type: 58, Number: 10, Presence: schema.Explicit},
-			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, CauseName: "initiatorname"},
-		}},
+			{Name: "initiatorName", Type: 1, Number: 12, Presence: schema.Explicit, More: &schema.More{CauseName: "initiatorname"}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 2, 5, 0, 0, 6, 0, 0, 7, 3, 9, 4, 0, 0, 11, 0, 0, 0, 0, 0, 8, 0, 0, 10, 0, 1, 0}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2, 3}}},
 		60: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 255}},
-		61: {Name: "core/v1.CinderPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x3, 0x0}, Fields: []schema.Field{
+		61: {Name: "core/v1.CinderPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 8, Number: 3},
 			{Name: "secretRef", Type: 58, Number: 4, Presence: schema.Explicit},
-		}},
-		62: {Name: "core/v1.CephFSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x5, 0x3, 0x4, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 4, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		62: {Name: "core/v1.CephFSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "monitors", Type: 9, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "path", Type: 1, Number: 2},
 			{Name: "user", Type: 1, Number: 3},
 			{Name: "secretFile", Type: 1, Number: 4},
 			{Name: "secretRef", Type: 58, Number: 5, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 8, Number: 6},
-		}},
-		63: {Name: "core/v1.FCVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x1, 0x3, 0x0, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0, 3, 0, 4, 0, 0, 0, 6, 0, 5, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		63: {Name: "core/v1.FCVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "targetWWNs", Type: 9, Number: 1},
 			{Name: "lun", Type: 60, Number: 2, Presence: schema.Explicit},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
 			{Name: "wwids", Type: 9, Number: 5},
-		}},
-		64: {Name: "core/v1.FlockerVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 1, 3, 5, 0, 0, 4, 0, 0, 0, 2, 0}, Checks: []uint16{1}}},
+		64: {Name: "core/v1.FlockerVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "datasetName", Type: 1, Number: 1},
 			{Name: "datasetUUID", Type: 1, Number: 2},
-		}},
-		65: {Name: "core/v1.FlexPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x4, 0x3, 0x2}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+		65: {Name: "core/v1.FlexPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "secretRef", Type: 58, Number: 3, Presence: schema.Explicit},
 			{Name: "readOnly", Type: 8, Number: 4},
 			{Name: "options", Type: 5, Number: 5},
-		}},
-		66: {Name: "core/v1.AzureFilePersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x3, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 5, 0, 0, 0, 2, 0, 0, 0, 4, 0, 3, 0, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		66: {Name: "core/v1.AzureFilePersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "secretName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "shareName", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
 			{Name: "secretNamespace", Type: 1, Number: 4, Presence: schema.Explicit, Null: true},
-		}},
-		67: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x3, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{4, 1, 2, 3, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 3}}},
+		67: {Name: "core/v1.VsphereVirtualDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumePath", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "storagePolicyName", Type: 1, Number: 3},
 			{Name: "storagePolicyID", Type: 1, Number: 4},
-		}},
-		68: {Name: "core/v1.QuobyteVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x2, 0x0, 0x5, 0x3, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 1, 2, 3}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		68: {Name: "core/v1.QuobyteVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "registry", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "volume", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
 			{Name: "user", Type: 1, Number: 4},
 			{Name: "group", Type: 1, Number: 5},
 			{Name: "tenant", Type: 1, Number: 6},
-		}},
-		69: {Name: "core/v1.AzureDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1, 0x3, 0x5, 0x4}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 4, 5, 6, 0, 0, 0, 2, 3, 0, 0, 0, 1}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+		69: {Name: "core/v1.AzureDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "diskName", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "diskURI", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "cachingMode", Type: 70, Number: 3, Presence: schema.Explicit, Default: "\"ReadWrite\""},
 			{Name: "fsType", Type: 1, Number: 4, Presence: schema.Explicit, Default: "\"ext4\""},
 			{Name: "readOnly", Type: 8, Number: 5, Presence: schema.Explicit, Default: "false"},
 			{Name: "kind", Type: 71, Number: 6, Presence: schema.Explicit, Default: "\"Shared\""},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 6, 0, 0, 4, 0, 1, 0, 3, 5, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 5}, Fills: []uint16{0, 1, 2, 3, 4, 5}}},
 		70: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"None", "ReadOnly", "ReadWrite"}}},
 		71: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Dedicated", "Managed", "Shared"}}},
-		72: {Name: "core/v1.PhotonPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		72: {Name: "core/v1.PhotonPersistentDiskVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "pdID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
-		}},
-		73: {Name: "core/v1.PortworxVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x2, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		73: {Name: "core/v1.PortworxVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeID", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2},
 			{Name: "readOnly", Type: 8, Number: 3},
-		}},
-		74: {Name: "core/v1.ScaleIOPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x0, 0x4, 0x9, 0x2, 0x3, 0x6, 0x5, 0x1, 0x7}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 3, 0, 1, 0, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		74: {Name: "core/v1.ScaleIOPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "gateway", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "system", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "secretRef", Type: 58, Number: 3, Presence: schema.Explicit, Null: true},
@@ -349,20 +349,20 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "volumeName", Type: 1, Number: 8, Required: true},
 			{Name: "fsType", Type: 1, Number: 9, Default: "\"xfs\""},
 			{Name: "readOnly", Type: 8, Number: 10},
-		}},
-		75: {Name: "core/v1.LocalVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1, 5, 2, 10, 8, 0, 0, 0, 4, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3, 0, 6, 0}, Checks: []uint16{0, 1, 7}, Fills: []uint16{0, 1, 2, 6, 8}}},
+		75: {Name: "core/v1.LocalVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "fsType", Type: 1, Number: 2, Presence: schema.Explicit},
-		}},
-		76: {Name: "core/v1.StorageOSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x3, 0x4, 0x0, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+		76: {Name: "core/v1.StorageOSPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "volumeName", Type: 77, Number: 1, Required: true},
 			{Name: "volumeNamespace", Type: 77, Number: 2},
 			{Name: "fsType", Type: 1, Number: 3},
 			{Name: "readOnly", Type: 8, Number: 4},
 			{Name: "secretRef", Type: 78, Number: 5, Presence: schema.Explicit},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 0, 0, 0, 0, 3, 0, 0, 0, 4, 0, 5, 0, 1, 0}, Checks: []uint16{0, 1}}},
 		77: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-label"}},
-		78: {Name: "core/v1.ObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x4, 0x6, 0x0, 0x2, 0x1, 0x5, 0x3}, Fields: []schema.Field{
+		78: {Name: "core/v1.ObjectReference", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1},
 			{Name: "namespace", Type: 1, Number: 2},
 			{Name: "name", Type: 1, Number: 3},
@@ -370,8 +370,8 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "apiVersion", Type: 1, Number: 5},
 			{Name: "resourceVersion", Type: 1, Number: 6},
 			{Name: "fieldPath", Type: 1, Number: 7},
-		}},
-		79: {Name: "core/v1.CSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x8, 0x5, 0x0, 0x3, 0x9, 0x7, 0x6, 0x2, 0x4, 0x1}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 0, 0, 0, 0, 0, 4, 7, 0, 0, 5, 0, 2, 6}}},
+		79: {Name: "core/v1.CSIPersistentVolumeSource", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "driver", Type: 80, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "volumeHandle", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "readOnly", Type: 8, Number: 3},
@@ -381,12 +381,12 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "nodeStageSecretRef", Type: 58, Number: 7, Presence: schema.Explicit},
 			{Name: "nodePublishSecretRef", Type: 58, Number: 8, Presence: schema.Explicit},
 			{Name: "controllerExpandSecretRef", Type: 58, Number: 9, Presence: schema.Explicit},
-			{Name: "nodeExpandSecretRef", Type: 58, Number: 10, Presence: schema.Explicit, Gate: "CSINodeExpandSecret"},
-		}},
+			{Name: "nodeExpandSecretRef", Type: 58, Number: 10, Presence: schema.Explicit, More: &schema.More{Gate: "CSINodeExpandSecret"}},
+		}, Index: schema.Index{Names: []uint16{0, 1, 0, 0, 0, 0, 4, 10, 0, 0, 3, 2, 9, 7, 0, 0, 0, 5, 0, 0, 8, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		80: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 63}},
 		81: {Kind: schema.List, Elem: 82},
 		82: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"}}},
-		83: {Name: "core/v1.ObjectReference", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x4, 0x6, 0x0, 0x2, 0x1, 0x5, 0x3}, Fields: []schema.Field{
+		83: {Name: "core/v1.ObjectReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1},
 			{Name: "namespace", Type: 1, Number: 2},
 			{Name: "name", Type: 1, Number: 3},
@@ -394,35 +394,35 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "apiVersion", Type: 1, Number: 5},
 			{Name: "resourceVersion", Type: 1, Number: 6},
 			{Name: "fieldPath", Type: 1, Number: 7},
-		}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 0, 0, 0, 0, 0, 4, 7, 0, 0, 5, 0, 2, 6}}},
 		84: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Delete", "Recycle", "Retain"}}},
 		85: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Block", "Filesystem"}}},
-		86: {Name: "core/v1.VolumeNodeAffinity", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		86: {Name: "core/v1.VolumeNodeAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "required", Type: 87, Number: 1, Presence: schema.Explicit, Required: true},
-		}},
-		87: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
+		87: {Name: "core/v1.NodeSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "nodeSelectorTerms", Type: 88, Number: 1, Presence: schema.Always, Required: true},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		88: {Kind: schema.List, Elem: 89},
-		89: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Sorted: []uint16{0x0, 0x1}, Fields: []schema.Field{
+		89: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 90, Number: 1},
 			{Name: "matchFields", Type: 90, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
 		90: {Kind: schema.List, Elem: 91},
-		91: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x0, 0x1, 0x2}, Fields: []schema.Field{
+		91: {Name: "core/v1.NodeSelectorRequirement", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "key", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "operator", Type: 1, Number: 2, Presence: schema.Always},
 			{Name: "values", Type: 9, Number: 3},
-		}},
-		92: {Name: "storage/v1.VolumeAttachmentStatus", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x2, 0x0, 0x1, 0x3}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Fills: []uint16{0, 1}}},
+		92: {Name: "storage/v1.VolumeAttachmentStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "attached", Type: 8, Number: 1, Presence: schema.Always},
 			{Name: "attachmentMetadata", Type: 5, Number: 2},
 			{Name: "attachError", Type: 93, Number: 3, Presence: schema.Explicit},
 			{Name: "detachError", Type: 93, Number: 4, Presence: schema.Explicit},
-		}},
-		93: {Name: "storage/v1.VolumeError", Kind: schema.Object, Elem: -1, Sorted: []uint16{0x1, 0x0}, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 2, 0, 3, 1, 4}, Checks: []uint16{2, 3}, Fills: []uint16{0}}},
+		93: {Name: "storage/v1.VolumeError", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "time", Type: 4, Number: 1, Presence: schema.Always},
 			{Name: "message", Type: 94, Number: 2},
-		}},
+		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
 		94: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 1024}},
 	}}

@@ -150,8 +150,8 @@ func (k kind) distinct(ref schema.Ref, v any) any {
 					seen := map[any]bool{nil: true}
 					member = slices.DeleteFunc(list, func(element any) bool {
 						key := element
-						if f.PatchKey != "" {
-							key = element.(map[string]any)[f.PatchKey]
+						if f.Rest().PatchKey != "" {
+							key = element.(map[string]any)[f.More.PatchKey]
 						}
 						twice := seen[key]
 						seen[key] = true
