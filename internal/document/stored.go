@@ -309,8 +309,7 @@ func (r *reader) object(n int32, typ schema.Ref) bool {
 			if !plain {
 				m.flags = keyEscaped
 			}
-			r.pos = end
-			d.odd = d.odd || fields != nil
+			r.pos, d.odd = end, d.odd || fields != nil
 		}
 		if r.at() != ':' {
 			return false
