@@ -107,7 +107,7 @@ func keepDecision(conditions, before document.Value, decision string) {
 	}
 }
 
-// isZero reports whether a time was not given.
+// isZero reports whether a text or a time was not given.
 func isZero(v document.Value) bool { return !v.Exists() || v.IsNull() || v.Equals("") }
 
 // transition is when the condition c became what it is: when an equal one of

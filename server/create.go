@@ -191,7 +191,7 @@ func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace 
 		obj.SetObject("status")
 	}
 	res.Gated.Drop(obj, document.Value{})
-	if res == s.signingRequests {
+	if res.Role == api.RoleSigningRequests {
 		stampRequester(obj.SetObject("spec"), user)
 	}
 	if res.Hooks != nil && res.Hooks.Create != nil {

@@ -37,8 +37,8 @@ func (s *Server) delete(r *request) error {
 	}
 	t := r.target
 	opts.warn(r)
-	if s.isNamespace(t.resource) && slices.Contains(systemNamespaces, t.name) && t.name != "kube-node-lease" {
-		return api.Forbidden(t.resource.GroupResource(), t.name, "this namespace may not be deleted")
+	if err := checkProtected(t.resource, t.name); err != nil {
+		return err
 	}
 	entry, gone, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts)
 	if err != nil {
@@ -54,11 +54,18 @@ func (s *Server) delete(r *request) error {
 	return s.respondEntry(r, code, entry)
 }
 
-// warn tells who deletes jobs, and does not say what shall become of their pods.
+// checkProtected refuses the delete of an object that the resource needs.
+func checkProtected(res *api.Resource, name string) error {
+	if res = res.Storage(); slices.Contains(res.ProtectedNames, name) {
+		return api.Forbidden(res.GroupResource(), name, "this "+strings.ToLower(res.Kind)+" may not be deleted")
+	}
+	return nil
+}
+
+// warn adds the warning of a delete that leaves dependents behind without saying so.
 func (o *deleteOptions) warn(r *request) {
-	res := r.target.resource
-	if o.propagation == "" && res.GV.Group == "batch" && res.Plural == "jobs" {
-		r.warn("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
+	if text := r.target.resource.Storage().OrphanWarning; text != "" && o.propagation == "" {
+		r.warn(text)
 	}
 }
 
@@ -93,7 +100,7 @@ const (
 func (s *Server) deleteStep(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, what ending, err error) {
 	var last store.Entry
 	key := keyOf(res, namespace, name)
-	if s.isNamespace(res) {
+	if isNamespace(res) {
 		lock := s.births.lock(name)
 		lock.Lock()
 		defer lock.Unlock()
@@ -110,7 +117,7 @@ func (s *Server) deleteStep(ctx context.Context, res *api.Resource, namespace, n
 		defer doc.Release()
 		obj := doc.Root()
 		kind := res.Kind
-		if s.isNamespace(res) || res == s.definitions { // they end in their own way, and say so in their own words
+		if row.Role == api.RoleNamespaces || row.Role == api.RoleDefinitions { // they end in their own way, and say so in their own words
 			kind = res.Plural
 		}
 		if err := opts.check(api.GroupResource{Resource: kind, Group: res.GroupOfErrors()}, name, obj.Get("metadata")); err != nil {
@@ -153,24 +160,24 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
 	switch {
-	case res.Graceful && terminating:
+	case res.Graceful != nil && terminating:
 		if changed = shortenGrace(meta, opts.grace); !changed && timeLeft(meta) > 0 {
 			return store.Write{}, endsLater, nil // what was begun goes on as it was asked for
 		}
 		grace = timeLeft(meta)
-	case res.Graceful:
-		grace = podGrace(obj, opts.grace)
+	case res.Graceful != nil:
+		grace = graceOf(res, obj, opts.grace)
 	}
 	if setPropagation(meta, propagation(res, meta, opts.propagation)) {
 		changed = true
 	}
-	if res == s.definitions && !terminating {
+	if res.Role == api.RoleDefinitions && !terminating {
 		s.holdDefinition(obj)
 	}
 	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0
 	if wait && !terminating {
 		s.markTerminating(meta, grace)
-		if s.isNamespace(res) {
+		if isNamespace(res) {
 			meta.Remove("deletionGracePeriodSeconds")
 		}
 		if n, ok := meta.Get("generation").Int(); ok && n > 0 {
@@ -178,14 +185,14 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 		}
 		changed = true
 	}
-	if wait && s.isNamespace(res) {
+	if wait && isNamespace(res) {
 		changed = true
 		obj.SetObject("status").SetString("phase", "Terminating")
 	}
 	if wait && !changed {
 		return store.Write{}, endsLater, nil
 	}
-	ends := !wait && res.Graceful && (changed || !terminating) // it had its time
+	ends := !wait && res.Graceful != nil && (changed || !terminating) // it had its time
 	if ends && !terminating {
 		s.markTerminating(meta, grace)
 	}
@@ -215,21 +222,27 @@ func (s *Server) markTerminating(meta document.Value, grace int64) {
 	meta.SetInt("deletionGracePeriodSeconds", grace)
 }
 
-// podGrace is how long a pod may take to stop, in seconds. One that no node has,
-// or that is over, goes at once.
-func podGrace(obj document.Value, asked *int64) int64 {
-	phase := obj.At("status", "phase")
-	if obj.At("spec", "nodeName").Text() == "" || phase.Equals("Failed") || phase.Equals("Succeeded") {
+// graceOf is how long the end of an object may take, in seconds. One that lacks what
+// the resource needs for that (a pod without a node), or that is done, goes at once.
+func graceOf(res *api.Resource, obj document.Value, asked *int64) int64 {
+	g := res.Graceful
+	if g.Needs != nil && isZero(obj.At(g.Needs...)) || res.Completes && done(obj) {
 		return 0
 	}
-	grace := int64(30)
-	if n, ok := obj.At("spec", "terminationGracePeriodSeconds").Int(); ok {
+	grace := g.Default
+	if n, ok := obj.At(g.Period...).Int(); ok {
 		grace = n
 	}
 	if asked != nil {
 		grace = *asked
 	}
 	return atLeast(grace)
+}
+
+// done reports whether an object that completes has done so.
+func done(obj document.Value) bool {
+	phase := obj.At("status", "phase")
+	return phase.Equals("Failed") || phase.Equals("Succeeded")
 }
 
 // atLeast turns a negative grace period into the shortest one.
@@ -261,23 +274,16 @@ func shortenGrace(meta document.Value, asked *int64) bool {
 // its kind. "" leaves the finalizers as they are.
 func propagation(res *api.Resource, meta document.Value, asked string) string {
 	switch {
-	case res.Plural == "events":
-		return "Background" // they are never owners
+	case res.Dependents == api.DependentsNone:
+		return "Background"
 	case asked != "":
 		return asked
 	case meta.Get("finalizers").HasText(finalizerOrphan), meta.Get("finalizers").HasText(finalizerForeground):
 		return ""
-	case orphans(res):
+	case res.Dependents == api.DependentsOrphaned:
 		return "Orphan"
 	}
 	return ""
-}
-
-// orphans reports whether the dependents of a kind outlive it unless a delete
-// says otherwise, which is so for kinds that are older than the garbage
-// collector.
-func orphans(res *api.Resource) bool {
-	return res.GV.Group == "" && res.Plural == "replicationcontrollers" || res.GV.Group == "batch" && res.Plural == "jobs"
 }
 
 // setPropagation puts the garbage collector's finalizer in place and reports
@@ -342,6 +348,9 @@ func (s *Server) deleteCollection(r *request) error {
 	var names []struct{ namespace, name string }
 	err = list.each(r.ctx, func(e *store.Entry) error {
 		ns, name := splitKey(t.resource, strings.Clone(e.Key)) // the key is valid during the visit only
+		if err := checkProtected(t.resource, name); err != nil {
+			return err
+		}
 		names = append(names, struct{ namespace, name string }{ns, name})
 		return nil
 	})

@@ -3,7 +3,11 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -93,4 +97,19 @@ func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
 		err := p.take(&at, u, size)
 		return at.leave, err == nil
 	}
+}
+
+// AskRow sends a request to a row of the catalog: to the collection where name is
+// "", to a subresource where sub is not.
+func (s *Server) AskRow(res *api.Resource, namespace, name, sub string, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	c := echo.New().NewContext(r, w)
+	t := target{resource: res, namespace: namespace, name: name}
+	if sub != "" {
+		t.sub = res.Subresource(sub)
+	}
+	if err := (resourceHandler{s}).serve(c, t); err != nil {
+		panic(err)
+	}
+	return w
 }

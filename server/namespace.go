@@ -10,7 +10,7 @@ import (
 // isNamespace reports whether a resource is that of namespaces, which hold
 // others and therefore go in steps: a delete makes one terminating, and the
 // finalize subresource says that its content is gone.
-func (s *Server) isNamespace(res *api.Resource) bool { return res == s.namespaces }
+func isNamespace(res *api.Resource) bool { return res.Role == api.RoleNamespaces }
 
 // births keeps objects from being born into a namespace that is on its way out.
 //

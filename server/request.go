@@ -198,7 +198,7 @@ func (r *request) attributes() authz.Attributes {
 	a.Verb = r.verb()
 	a.Group, a.Version, a.Resource = t.resource.GV.Group, t.resource.GV.Version, t.resource.Plural
 	a.Namespace, a.Name = t.namespace, t.name
-	if t.resource.Plural == "namespaces" && t.resource.GV.Group == "" {
+	if isNamespace(t.resource) {
 		a.Namespace = t.name
 	}
 	if t.sub != nil {

@@ -13,7 +13,7 @@ func (s *Server) subresourceVerbs(t *target, add func(needs api.Verbs, method st
 		add(api.VerbGet, http.MethodGet, (*Server).get)
 		add(api.VerbUpdate, http.MethodPut, (*Server).update)
 		add(api.VerbPatch, http.MethodPatch, (*Server).patch)
-	case t.sub.Name == "finalize" && s.isNamespace(t.resource):
+	case t.sub.Name == "finalize" && isNamespace(t.resource):
 		add(api.VerbUpdate, http.MethodPut, (*Server).update) // the one way to change spec.finalizers
 	case t.sub.Name == "token":
 		add(api.VerbCreate, http.MethodPost, (*Server).requestToken)

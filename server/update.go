@@ -179,7 +179,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 		return store.Write{}, err
 	}
 	prepareUpdate(t, obj, old)
-	if res == s.signingRequests && t.writesStatus() {
+	if res.Role == api.RoleSigningRequests && t.writesStatus() {
 		opts.causes = append(opts.causes, prepareSigning(t.sub.Name, obj, old, s.now())...)
 	}
 	if err := s.admit(ctx, t, obj, old); err != nil {

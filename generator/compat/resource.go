@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -51,6 +52,7 @@ func (c *comparison) resource(s scope, old *model.Resource, gv *model.GroupVersi
 	differs("resource-kind-changed", "list kind", old.ListKind, now.ListKind)
 	differs("resource-scope-changed", "scope", scopeName(old), scopeName(now))
 	differs("resource-name-format-changed", "name format", old.NameFormat, now.NameFormat)
+	c.life(s, lifeOf(old), lifeOf(now))
 	if old.Stored && !now.Stored {
 		c.find(s, "resource-unstored", now.Pos, "objects of %s are no longer stored", old.Plural)
 	}
@@ -74,6 +76,48 @@ func (c *comparison) resource(s scope, old *model.Resource, gv *model.GroupVersi
 	for i := range old.Subresources {
 		c.subresource(s, &old.Subresources[i], now)
 	}
+}
+
+// lifeOf is the row that says how objects live and end: that of the stored version.
+func lifeOf(r *model.Resource) *model.Resource {
+	if r.StoredAs != nil {
+		return r.StoredAs
+	}
+	return r
+}
+
+// life compares what a resource says of updates and deletes.
+func (c *comparison) life(s scope, old, now *model.Resource) {
+	if now.ConditionalUpdate && !old.ConditionalUpdate {
+		c.find(s, "resource-update-conditional", now.Pos, "an update of %s must say the version that it replaces", now.Plural)
+	}
+	if was, is := dependentsOf(old), dependentsOf(now); was != is {
+		c.find(s, "resource-dependents-changed", now.Pos, "the dependents of %s were %s and are %s", now.Plural, was, is)
+	}
+	if was, is := graceOf(old), graceOf(now); was != is {
+		c.find(s, "resource-grace-changed", now.Pos, "the end of %s took %s and takes %s", now.Plural, was, is)
+	}
+	for _, name := range now.ProtectedNames {
+		if !slices.Contains(old.ProtectedNames, name) {
+			c.find(s, "resource-name-protected", now.Pos, "%s %s may no longer be deleted", now.Plural, name)
+		}
+	}
+}
+
+func dependentsOf(r *model.Resource) string {
+	return map[string]string{"": "deleted", "orphan": "orphaned", "none": "not there"}[r.Dependents]
+}
+
+func graceOf(r *model.Resource) string {
+	g := r.Graceful
+	if g == nil {
+		return "no time"
+	}
+	text := fmt.Sprintf("the seconds at %s or %d", g.Period, g.Default)
+	if g.Needs != "" {
+		text += " where there is " + g.Needs
+	}
+	return text
 }
 
 func (c *comparison) subresource(s scope, old *model.Subresource, res *model.Resource) {

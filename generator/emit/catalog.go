@@ -205,6 +205,15 @@ func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalo
 	return s
 }
 
+// GraceLiteral is the grace period as a Go literal, "" for none.
+func (r catalogResource) GraceLiteral() string {
+	g := r.Graceful
+	if g == nil {
+		return ""
+	}
+	return fmt.Sprintf("&api.Grace{Period: %s, Default: %d, Needs: %s}", pathLiteral(g.Period), g.Default, pathLiteral(g.Needs))
+}
+
 // Kept and Unrecorded are the paths as Go literals, "" for none.
 func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }

@@ -27,6 +27,7 @@ func (d *documents) check() {
 		d.checkNames(gv)
 	}
 	d.checkGroups()
+	d.checkRoles()
 }
 
 func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
@@ -158,6 +159,25 @@ func (d *documents) checkNames(gv *model.GroupVersion) {
 				d.fail(res.Pos, "choose another", "the short name %s of %s belongs to %s already", name, res.Plural, other)
 			}
 			names[name] = res.Plural
+		}
+	}
+}
+
+// checkRoles refuses a role that two resources have.
+func (d *documents) checkRoles() {
+	has := map[string]*model.Resource{}
+	for _, gv := range d.model.GroupVersions {
+		for _, res := range gv.Resources {
+			if res.Role == "" {
+				continue
+			}
+			if other := has[res.Role]; other != nil {
+				d.fail(res.Pos, "drop one of them", "%s has the role %s, which is that of %s at %s", res.Plural, res.Role, other.Plural, other.Pos)
+			}
+			if res.Role == "namespaces" && res.Namespaced {
+				d.fail(res.Pos, "write scope: Cluster", "%s has the role namespaces and is in a namespace itself", res.Plural)
+			}
+			has[res.Role] = res
 		}
 	}
 }

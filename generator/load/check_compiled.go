@@ -133,6 +133,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		}
 	}
 	d.checkKept(t, root, res)
+	d.checkGrace(t, root, res)
 	for _, sub := range res.Subresources {
 		for _, p := range []struct {
 			name, path string
@@ -164,6 +165,23 @@ func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resou
 	check(res.Pos, res.Plural, res.Keeps)
 	for _, sub := range res.Subresources {
 		check(sub.Pos, res.Plural+"/"+sub.Name, append(sub.Keeps, sub.Unowned...))
+	}
+}
+
+// checkGrace checks where a resource looks for how long the end of an object takes.
+func (d *documents) checkGrace(t *schema.Table, root schema.Ref, res *model.Resource) {
+	g := res.Graceful
+	if g == nil {
+		return
+	}
+	if why := unreachable(t, root, g.Period, func(k schema.Kind) bool { return k == schema.Integer }); why != "" {
+		d.fail(g.Pos, "mend the path", "the period of %s is at %s: %s", res.Plural, g.Period, why)
+	}
+	if g.Needs == "" {
+		return
+	}
+	if why := unreachable(t, root, g.Needs, shown); why != "" {
+		d.fail(g.Pos, "mend the path", "the end of %s takes time while there is something at %s: %s", res.Plural, g.Needs, why)
 	}
 }
 

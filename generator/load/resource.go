@@ -32,8 +32,11 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		},
 		"schema":     d.text(&ref),
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
-		"generation": d.boolean(&res.HasGeneration), "graceful": d.boolean(&res.Graceful), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
+		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
+		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
+		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
+		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
 		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "keeps": d.texts(&res.Keeps),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
@@ -56,6 +59,9 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	if res.Kind == "" {
 		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
 		return
+	}
+	if res.OrphanWarning != "" && res.Dependents != "orphan" {
+		d.fail(res.Pos, "add dependents: orphan, or drop orphanWarning", "a delete of %s orphans nothing that the orphanWarning could be about", res.Plural)
 	}
 	if res.ListKind == "" {
 		res.ListKind = res.Kind + "List"
@@ -92,6 +98,18 @@ func (d *documents) checks(to **model.Checks) func(node) {
 		c := &model.Checks{Metadata: 1, Changes: 1, Object: 1}
 		d.object(n, "checksOnUpdate", map[string]func(node){"metadata": d.integer(&c.Metadata), "changes": d.integer(&c.Changes), "object": d.integer(&c.Object)})
 		*to = c
+	}
+}
+
+// graceful reads how long the end of an object may take.
+func (d *documents) graceful(res *model.Resource) func(node) {
+	return func(n node) {
+		g := &model.Grace{Pos: n.pos()}
+		d.object(n, "graceful", map[string]func(node){"period": d.text(&g.Period), "default": d.integer(&g.Default), "needs": d.text(&g.Needs)})
+		if g.Period == "" {
+			d.fail(g.Pos, "add period, the path of the field that holds the seconds", "graceful of %s has no period", res.Plural)
+		}
+		res.Graceful = g
 	}
 }
 

@@ -60,6 +60,24 @@ func (d *documents) storedElsewhere(res *model.Resource) bool {
 	return false
 }
 
+// lifecycle names what a resource says of its objects that no version of them says
+// for itself.
+func lifecycle(res *model.Resource) (keys []string) {
+	for _, k := range []struct {
+		key  string
+		said bool
+	}{
+		{"columns", len(res.Columns) > 0}, {"generation", res.HasGeneration}, {"graceful", res.Graceful != nil}, {"completes", res.Completes}, {"expires", res.Expires}, {"statusOnCreate", res.StatusOnCreate},
+		{"deleteReturnsObject", res.DeleteReturnsObject}, {"role", res.Role != ""}, {"conditionalUpdate", res.ConditionalUpdate},
+		{"dependents", res.Dependents != ""}, {"protectedNames", len(res.ProtectedNames) > 0},
+	} {
+		if k.said {
+			keys = append(keys, k.key)
+		}
+	}
+	return keys
+}
+
 // checkStored refuses what two versions of one object must agree on, and what
 // only the version says that is stored.
 func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
@@ -67,8 +85,8 @@ func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
 	if res.Namespaced != to.Namespaced || res.HasStatus != to.HasStatus {
 		d.fail(pos, "give both the same scope, and both the subresource status or none", "%s has another scope or status than at %s, as which it is stored", res.Plural, to.Pos)
 	}
-	if len(res.Columns) > 0 || res.HasGeneration || res.Graceful || res.Completes || res.Expires || res.StatusOnCreate || res.DeleteReturnsObject {
-		d.fail(pos, "remove columns, generation, graceful, completes, expires, statusOnCreate and deleteReturnsObject: they are those of the version that is stored", "%s says what only %s can say", res.Plural, to.Pos)
+	if said := lifecycle(res); len(said) > 0 {
+		d.fail(pos, "remove "+strings.Join(said, ", ")+": the version that is stored says it for all", "%s says what only %s can say", res.Plural, to.Pos)
 	}
 	for _, h := range res.Hooks {
 		if h != "validate" {

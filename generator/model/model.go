@@ -61,7 +61,12 @@ type Resource struct {
 	NameFormat          string
 	HasStatus           bool
 	HasGeneration       bool
-	Graceful            bool
+	Role                string   // namespaces, definitions, signing-requests; "" for none
+	ConditionalUpdate   bool     // conditionalUpdate: an update must say the version that it replaces
+	Dependents          string   // orphan, none; "" when a delete takes them along
+	OrphanWarning       string   // orphanWarning: for a delete that orphans without saying so
+	ProtectedNames      []string // protectedNames: of objects that may not be deleted
+	Graceful            *Grace   // graceful: nil when a delete gives no time
 	Completes           bool     // completes: a phase says that the object is done
 	Expires             bool     // expires: the object vanishes some time after its last write
 	Keeps               []string // paths without the leading dot
@@ -82,6 +87,15 @@ type Resource struct {
 	DeprecatedSince     string
 	RemovedIn           string
 	Replacement         string
+}
+
+// Grace is how long the end of an object may take: the seconds at Period, or
+// Default, and none while there is nothing at Needs. The paths are dotted.
+type Grace struct {
+	Pos     schema.Position
+	Period  string
+	Default int
+	Needs   string // "" when all objects are given time
 }
 
 // Checks is how often an update checks the parts of an object, beyond the check

@@ -17,12 +17,8 @@ import (
 // signer that is asked: the verb approve or sign on the resource signers, by the
 // signer's name or for all names of its domain.
 
-const (
-	requests = "certificatesigningrequests"
-)
-
 func (r *Request) isSigning() bool {
-	return r.Resource.Plural == requests && strings.HasPrefix(r.Resource.GV.Group, "certificates.")
+	return r.Resource.Role == api.RoleSigningRequests
 }
 
 // approve asks for the permission to approve.

@@ -90,7 +90,12 @@ type Resource struct {
 	NameFormat          string     // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
 	HasStatus           bool       // spec and status are written by different endpoints
 	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
-	Graceful            bool       // delete honours gracePeriodSeconds (pods)
+	Role                Role       // "" for nearly all
+	ConditionalUpdate   bool       // an update must say the version that it replaces
+	Dependents          Dependents // "": they are deleted in the background
+	OrphanWarning       string     // for authors of a delete that orphans dependents without saying so; "" for none
+	ProtectedNames      []string   // of objects that may not be deleted
+	Graceful            *Grace     // nil: a delete gives no time
 	Completes           bool       // status.phase says Succeeded or Failed when the object is done, and so do tables (pods)
 	Expires             bool       // objects vanish some time after their last write (events)
 	StatusOnCreate      bool       // a new object keeps the status it was sent with (nodes)

@@ -122,17 +122,18 @@ func terminatingValue(obj document.Value) bool {
 }
 
 // contentOrder lists the types whose objects are deleted with their namespace:
-// pods first, so that what runs is told to stop before it loses what it uses.
+// first those that are given time (pods), so that what runs can stop before it
+// loses what it uses.
 func contentOrder(c *cluster) []*Type {
-	var pods, others []*Type
+	var graceful, others []*Type
 	for _, t := range c.order() {
 		switch {
 		case !t.Namespaced || !t.Verbs.Has(api.VerbDelete):
-		case t.Plural == "pods" && t.GV.Group == "":
-			pods = append(pods, t)
+		case t.Graceful != nil:
+			graceful = append(graceful, t)
 		default:
 			others = append(others, t)
 		}
 	}
-	return append(pods, others...)
+	return append(graceful, others...)
 }

@@ -12,8 +12,9 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "apiservices", Kind: "APIService", ListKind: "APIServiceList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "fff8fba6d4ebd927", StorageVersionHash: "InPBPD7+PqM=", NameFormat: "path-segment",
-			HasStatus: true,
-			Hooks:     &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
+			HasStatus:         true,
+			ConditionalUpdate: true,
+			Hooks:             &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
 				{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: h.CellAPIServiceService},

@@ -36,6 +36,8 @@ func New(h Hooks) *api.GroupVersion {
 			Categories: []string{"all"}, StorageVersion: "v1", Form: "0d770d950cc85e00", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Dependents:    "orphan",
+			OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
 			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
 			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{

@@ -13,6 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "9f5f5fb1801661c4", StorageVersionHash: "95fRKMXA+00=", NameFormat: "path-segment",
 			HasStatus: true,
+			Role:      "signing-requests",
 			Keeps:     [][]string{[]string{"spec"}},
 			Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
 			Columns: []api.Column{

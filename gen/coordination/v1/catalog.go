@@ -12,6 +12,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "leases", Kind: "Lease", ListKind: "LeaseList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "61e6c899f0789600", StorageVersionHash: "gqkMMb/YqFM=", NameFormat: "dns1123-subdomain",
+			ConditionalUpdate:  true,
 			Checks:             &api.Checks{Metadata: 0, Changes: 1, Object: 1},
 			CheckedWhenMissing: true,
 			Columns: []api.Column{

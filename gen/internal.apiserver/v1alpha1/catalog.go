@@ -12,9 +12,10 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "storageversions", Kind: "StorageVersion", ListKind: "StorageVersionList", Type: 3,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1alpha1", Form: "da3e88ade7b845ca", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
-			HasStatus: true,
-			Checks:    &api.Checks{Metadata: 0, Changes: 0, Object: 0},
-			Hooks:     &api.Hooks{Validate: h.ValidateStorageVersion},
+			HasStatus:         true,
+			ConditionalUpdate: true,
+			Checks:            &api.Checks{Metadata: 0, Changes: 0, Object: 0},
+			Hooks:             &api.Hooks{Validate: h.ValidateStorageVersion},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
 				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Cell: h.CellStorageVersionCommonEncodingVersion},

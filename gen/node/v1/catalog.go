@@ -12,6 +12,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "runtimeclasses", Kind: "RuntimeClass", ListKind: "RuntimeClassList", Type: 3,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "0ce766d6a30887e2", StorageVersionHash: "WQTu1GL3T2Q=", NameFormat: "dns1123-subdomain",
+			ConditionalUpdate:  true,
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
 			Columns: []api.Column{

@@ -1,0 +1,109 @@
+package server_test
+
+import (
+	"cmp"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server"
+)
+
+// namesakes are group versions of other groups, with resources that are called like
+// built-in ones and have their types, but say nothing of how their objects live and
+// end.
+func namesakes(groups []*api.GroupVersion) (all []*api.GroupVersion) {
+	for _, gv := range groups {
+		if gv.Version != "v1" {
+			continue
+		}
+		group := strings.TrimSuffix(cmp.Or(gv.Group, "core"), ".k8s.io") + ".example.com"
+		other := &api.GroupVersion{Group: group, Version: gv.Version, GroupPriority: 1, VersionPriority: 1, Preferred: true, Table: gv.Table, Defaults: gv.Defaults}
+		for _, row := range gv.Resources {
+			if row.Stored && row.Conversion == nil {
+				other.Resources = append(other.Resources, api.Resource{GV: other, Plural: row.Plural, Kind: row.Kind, ListKind: row.ListKind, Type: row.Type,
+					Namespaced: row.Namespaced, Stored: true, Verbs: row.Verbs, StorageVersion: gv.Version, Form: row.Form, NameFormat: row.NameFormat})
+			}
+		}
+		all = append(all, other)
+	}
+	return all
+}
+
+// A resource that is called like a built-in one has nothing of how that behaves:
+// its document would have to say it.
+func TestNamesakesOfBuiltInKinds(t *testing.T) {
+	rows := map[string]*api.Resource{}
+	h := startServer(t, func(c *server.Config) {
+		serve(c, func(d *documents) {
+			more := namesakes(d.groups)
+			for _, gv := range more {
+				for i := range gv.Resources {
+					rows[gv.Resources[i].Plural] = &gv.Resources[i]
+				}
+			}
+			d.groups = append(d.groups, more...)
+		})
+	})
+	const request = `"spec":{"signerName":"a.b/c","request":"eA==","usages":["any"],"username":"eve"}`
+	const containers = `"containers":[{"name":"c","image":"i"}]`
+	const pod = `"spec":{` + containers + `,"nodeName":"n"}`
+	const template = `"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{` + containers + `}}`
+	for _, c := range []struct {
+		plural, sent, query string
+		lacks               string // of the new object
+		wait                string // the end of what a delete leaves there; "" when it leaves nothing
+	}{
+		{"deployments", `"spec":{` + template + `}`, "", "", ""},
+		{"replicationcontrollers", `"spec":{` + strings.Replace(template, `{"matchLabels":{"a":"b"}}`, `{"a":"b"}`, 1) + `}`, "", "", ""},
+		{"jobs", `"spec":{` + template + `}`, "", "", ""},
+		{"pods", pod, "", `"tolerations"`, ""},
+		{"pods", pod, "?gracePeriodSeconds=9", `"priority"`, ""},
+		{"namespaces", `"spec":{}`, "", "", ""},
+		{"namespaces", `"spec":{"finalizers":["a/b"]}`, "", "", `"deletionGracePeriodSeconds":0`},
+		{"customresourcedefinitions", `"spec":{"group":"a.b"}`, "", "", ""},
+		{"events", `"involvedObject":{},"reason":"r"`, "?propagationPolicy=Foreground", "", `"finalizers":["foregroundDeletion"]`},
+		{"certificatesigningrequests", request, "", `"username":"admin"`, ""},
+		{"leases", `"spec":{"holderIdentity":"a"}`, "", "", ""},
+		{"services", `"spec":{"type":"ClusterIP"}`, "", `"clusterIP"`, ""},
+		{"nodes", `"spec":{"podCIDR":"10.0.0.0/24"}`, "", `"taints"`, ""},
+		{"persistentvolumeclaims", `"spec":{"resources":{}}`, "", "pvc-protection", ""},
+	} {
+		res, namespace := rows[c.plural], ""
+		if res.Namespaced {
+			namespace = "default"
+		}
+		ask := func(token, method, name, sub, query, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, res.GV.Prefix()+"/"+c.plural+"/"+name+query, strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+token)
+			r.Header.Set("Content-Type", "application/json")
+			return h.server.AskRow(res, namespace, name, sub, r)
+		}
+		check := func(what string, w *httptest.ResponseRecorder, code int, holds, lacks string) {
+			t.Helper()
+			if text := w.Body.String(); w.Code != code || !strings.Contains(text, holds) || lacks != "" && strings.Contains(text, lacks) {
+				t.Errorf("%s %s: %d %s\nwant %d, with %q, without %q", what, c.plural+c.query, w.Code, text, code, holds, lacks)
+			}
+		}
+		where := "at the cluster scope"
+		if res.Namespaced {
+			where = "in the namespace"
+		}
+		check("forbid", ask("bob-token", "GET", "default", "", "", ""), 403, where, "")
+		body := `{"metadata":{"name":"default"},` + c.sent + "}"
+		check("create", ask(adminToken, "POST", "", "", "", body), 201, "", c.lacks)
+		check("replace", ask(adminToken, "PUT", "default", "", "", strings.Replace(body, `"},`, `","labels":{"a":"b"}},`, 1)), 200, `"a":"b"`, "")
+		check("precondition", ask(adminToken, "DELETE", "default", "", "", `{"preconditions":{"uid":"u"}}`), 409, "cannot be fulfilled on "+res.Kind+".", "")
+		deleted := ask(adminToken, "DELETE", "default", "", c.query, "")
+		if warning := deleted.Header().Get("Warning"); warning != "" {
+			t.Errorf("the delete of %s warns: %s", c.plural, warning)
+		}
+		if c.wait == "" {
+			check("delete", deleted, 200, `"status":"Success"`, "")
+			check("after the delete", ask(adminToken, "GET", "default", "", "", ""), 404, "not found", "")
+			continue
+		}
+		check("delete", deleted, 200, c.wait, "Terminating")
+	}
+}
