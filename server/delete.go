@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -208,65 +207,6 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsNext, nil
 	}
 	return store.Write{Op: store.OpDelete, Value: value}, ended, nil
-}
-
-// timeLeft is the grace period of an object that is being deleted, in seconds.
-func timeLeft(meta document.Value) int64 {
-	left, _ := meta.Get("deletionGracePeriodSeconds").Int()
-	return left
-}
-
-func (s *Server) markTerminating(meta document.Value, grace int64) {
-	at := s.cfg.now().Add(time.Duration(grace) * time.Second)
-	meta.SetString("deletionTimestamp", at.UTC().Format(time.RFC3339))
-	meta.SetInt("deletionGracePeriodSeconds", grace)
-}
-
-// graceOf is how long the end of an object may take, in seconds. One that lacks what
-// the resource needs for that (a pod without a node), or that is done, goes at once.
-func graceOf(res *api.Resource, obj document.Value, asked *int64) int64 {
-	g := res.Graceful
-	if g.Needs != nil && isZero(obj.At(g.Needs...)) || res.Completes && done(obj) {
-		return 0
-	}
-	grace := g.Default
-	if n, ok := obj.At(g.Period...).Int(); ok {
-		grace = n
-	}
-	if asked != nil {
-		grace = *asked
-	}
-	return atLeast(grace)
-}
-
-// done reports whether an object that completes has done so.
-func done(obj document.Value) bool {
-	phase := obj.At("status", "phase")
-	return phase.Equals("Failed") || phase.Equals("Succeeded")
-}
-
-// atLeast turns a negative grace period into the shortest one.
-func atLeast(grace int64) int64 {
-	if grace < 0 {
-		return 1
-	}
-	return grace
-}
-
-// shortenGrace gives an object that is being deleted less time, counted from the
-// first delete. It reports whether it had more.
-func shortenGrace(meta document.Value, asked *int64) bool {
-	left, ok := meta.Get("deletionGracePeriodSeconds").Int()
-	if asked == nil || !ok || atLeast(*asked) >= left {
-		return false
-	}
-	grace := atLeast(*asked)
-	if at, err := time.Parse(time.RFC3339, meta.Get("deletionTimestamp").Text()); err == nil {
-		at = at.Add(time.Duration(grace-left) * time.Second)
-		meta.SetString("deletionTimestamp", at.UTC().Format(time.RFC3339))
-	}
-	meta.SetInt("deletionGracePeriodSeconds", grace)
-	return true
 }
 
 // propagation is the policy that a delete follows: the one that is asked for,

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -237,6 +238,16 @@ func (s *Server) birth(ctx context.Context, t target, obj document.Value, opts w
 	}
 	value, err := s.seal(res, obj)
 	return store.Write{Op: store.OpCreate, Value: value}, err
+}
+
+// checkConditional refuses what replaces an object that exists without the version that
+// its resource demands.
+func checkConditional(t target, meta document.Value) error {
+	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !t.resource.Storage().ConditionalUpdate {
+		return nil
+	}
+	return api.Invalid(t.resource.GV.Group, t.resource.Plural, t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.resourceVersion",
+		Message: "Invalid value: 0x0: must be specified for an update"}})
 }
 
 // checkPreconditions compares what the object says of itself with what is

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +17,8 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
 	var scope, ref, storedAs string
 	kindAt, storedAt, hooksAt := res.Pos, res.Pos, res.Pos
-	d.object(e.value, "a resource", map[string]func(node){
+	keys := d.lifeKeys(res)
+	maps.Copy(keys, map[string]func(node){
 		"kind": func(n node) {
 			kindAt = n.pos()
 			d.text(&res.Kind)(n)
@@ -32,12 +34,6 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		},
 		"schema":     d.text(&ref),
 		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
-		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
-		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
-		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
-		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
-		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
-		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "keeps": d.texts(&res.Keeps),
 		"hooks": func(n node) {
 			hooksAt = n.pos()
 			d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn")(n)
@@ -49,6 +45,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})
 		},
 	})
+	d.object(e.value, "a resource", keys)
 	if !domainName.MatchString(res.Plural) || strings.Contains(res.Plural, ".") {
 		d.fail(res.Pos, "write small letters and digits", "%q cannot be the name of a resource", res.Plural)
 	}
@@ -60,9 +57,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
 		return
 	}
-	if res.OrphanWarning != "" && res.Dependents != "orphan" {
-		d.fail(res.Pos, "add dependents: orphan, or drop orphanWarning", "a delete of %s orphans nothing that the orphanWarning could be about", res.Plural)
-	}
+	d.checkLife(res)
 	if res.ListKind == "" {
 		res.ListKind = res.Kind + "List"
 	}
@@ -90,6 +85,25 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		res.HasStatus = res.HasStatus || res.Subresources[i].Name == "status"
 	}
 	gv.Resources = append(gv.Resources, res)
+}
+
+// lifeKeys reads what a resource says of how its objects are written, live and end.
+func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
+	return map[string]func(node){
+		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
+		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
+		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
+		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
+		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "keeps": d.texts(&res.Keeps),
+	}
+}
+
+// checkLife checks that what a resource says of the life of its objects fits together.
+func (d *documents) checkLife(res *model.Resource) {
+	if res.OrphanWarning != "" && res.Dependents != "orphan" {
+		d.fail(res.Pos, "add dependents: orphan, or drop orphanWarning", "a delete of %s orphans nothing that the orphanWarning could be about", res.Plural)
+	}
 }
 
 // checks reads how often an update checks what; what is left out is checked once.
