@@ -121,6 +121,11 @@ func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Val
 	if err != nil {
 		return nil, err
 	}
+	if len(found) > 0 {
+		if doc, err = s.decodeOdd(r, text, want, old, doc, found); err != nil {
+			return nil, err
+		}
+	}
 	if len(found) > 1 && r.media() == "application/yaml" { // whose members have no order: by name, as in 1.25
 		slices.SortStableFunc(found, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
@@ -129,6 +134,53 @@ func (s *Server) decode(r *request, text []byte, want bodyKind, old document.Val
 		return nil, err
 	}
 	return doc, nil
+}
+
+// decodeOdd looks again at a body with members that are unknown or there twice, as
+// 1.25 reads it: the case of letters does not matter where it finds out what the body
+// is, and members of JSON that are there twice are joined.
+func (s *Server) decodeOdd(r *request, text []byte, want bodyKind, old document.Value, doc *document.Document, found []document.Problem) (*document.Document, error) {
+	if err := s.checkStated(text, want, found); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	if r.media() == "application/yaml" || !slices.ContainsFunc(found, isDuplicate) {
+		return doc, nil
+	}
+	doc.Release()
+	doc, _, err := s.parse(document.JoinRepeated(text, want.table, want.typ), want, old)
+	return doc, err
+}
+
+func isDuplicate(p document.Problem) bool { return p.Duplicate }
+
+// checkStated refuses a body in which a member that is called apiVersion or kind but for
+// the case of letters says something else.
+func (s *Server) checkStated(text []byte, want bodyKind, found []document.Problem) error {
+	states := func(p document.Problem) bool {
+		return strings.EqualFold(p.Path, "apiVersion") || strings.EqualFold(p.Path, "kind")
+	}
+	if !slices.ContainsFunc(found, states) {
+		return nil
+	}
+	doc, err := document.DecodeAny(text, s.decodeLimits)
+	if err != nil {
+		return want.refuse(err.Error())
+	}
+	defer doc.Release()
+	var apiVersion, kind string // the last one counts
+	for name, value := range doc.Root().Members() {
+		switch {
+		case !states(document.Problem{Path: name}) || value.IsNull():
+		case value.Kind() != document.String:
+			return api.BadRequest("the object provided is unrecognized (must be of type %s): %s has to be a string", want.kind, name)
+		case strings.EqualFold(name, "kind"):
+			kind = value.Text()
+		default:
+			apiVersion = value.Text()
+		}
+	}
+	return want.check(apiVersion, kind)
 }
 
 // parse makes the typed tree of an object of the wanted kind, which is to
@@ -188,17 +240,20 @@ func describe(problems []document.Problem) []string {
 }
 
 // describe puts problems in the body of the request into words. In YAML keys that a
-// mapping has already are told by their lines, and first, as in 1.25.
+// mapping has already are told by their lines, and first; in JSON those in a value whose
+// type allows anything are not told, as in 1.25.
 func (r *request) describe(problems []document.Problem) []string {
-	twice := func(p document.Problem) bool { return p.Duplicate }
-	if media := r.media(); media != "application/yaml" && media != applyPatch || !slices.ContainsFunc(problems, twice) {
+	switch media := r.media(); {
+	case media != "application/yaml" && media != applyPatch:
+		return describe(slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Untyped }))
+	case !slices.ContainsFunc(problems, isDuplicate):
 		return describe(problems)
 	}
 	var texts []string
 	for _, k := range yaml.Repeated(r.body) {
 		texts = append(texts, fmt.Sprintf("line %d: key %s already set in map", k.Line, k.Key))
 	}
-	return append(texts, describe(slices.DeleteFunc(problems, twice))...)
+	return append(texts, describe(slices.DeleteFunc(problems, isDuplicate))...)
 }
 
 // report says which fields were unknown or given twice, each once, in the way

@@ -42,9 +42,7 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 	if err := matchNamespace(res, meta, namespace); err != nil {
 		return store.Entry{}, err
 	}
-	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" {
-		return store.Entry{}, api.BadRequest("resourceVersion should not be set on objects to be created, found %q", v)
-	}
+	version, _ := strconv.ParseUint(meta.Get("resourceVersion").Text(), 10, 64) // other text names no version, and says nothing
 	if err := s.namespaceAccepts(ctx, res, namespace, meta.Get("name").Text()); err != nil {
 		return store.Entry{}, err
 	}
@@ -78,6 +76,10 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 				name = ""
 			}
 			return store.Entry{}, res.Invalid(name, causes)
+		}
+		if version != 0 {
+			claim.Release()
+			return store.Entry{}, api.BadRequest("resourceVersion should not be set on objects to be created, found \"%d\"", version)
 		}
 		if try == 1 {
 			opts.warn(target{resource: res}, obj, document.Value{})

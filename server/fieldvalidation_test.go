@@ -19,6 +19,8 @@ func TestPatchFieldValidation(t *testing.T) {
 		{"strategic, of another kind", "strategic-merge-patch", `{"apiVersion":"v2","kind":"Pod"}`, "", false},
 		{"by name", "merge-patch", `{"zz":1,"nosuch":1,"metadata":{"b":1}}`, `unknown field "metadata.b"; unknown field "nosuch"; unknown field "zz"`, false},
 		{"of no version", "merge-patch", `{"zz":1,"apiVersion":null,"kind":null}`, `unknown field "data"; unknown field "metadata"; unknown field "zz"`, true},
+		{"JSON, in the order of what it adds", "json-patch", `[{"op":"add","path":"/metadata/managedFields","value":[{"zz":1,"b":1}]},{"op":"add","path":"/x","value":1},{"op":"add","path":"/a","value":1}]`,
+			`unknown field "a"; unknown field "metadata.managedFields[0].zz"; unknown field "metadata.managedFields[0].b"; unknown field "x"`, false},
 		{"JSON, of no version", "json-patch", `[{"op":"remove","path":"/apiVersion"}]`, `unknown field "data"; unknown field "metadata"`, true},
 		{"JSON", "json-patch", `[{"op":"add","path":"/data/k","value":"3","foo":1},{"op":"add","path":"/nosuch","value":1}]`, `json patch unknown field "[0].foo"; unknown field "nosuch"`, false},
 		{"JSON twice", "json-patch", ` [ {"op":"add","path":"/data/k","value":"3","value":"4","foo":1,"op":"add"}]`, `json patch duplicate field "[0].value"; json patch unknown field "[0].foo"; json patch duplicate field "[0].op"`, false},
@@ -111,5 +113,37 @@ func TestApplyFieldValidation(t *testing.T) {
 				t.Errorf("%d %s, want %d %s: %s", got.code, warning, c.code, c.want, got.body)
 			}
 		})
+	}
+}
+
+// Members that are odd are read as 1.25 reads them: what the body is, whatever the
+// case of letters says it is; members that are there twice as one.
+func TestOddMembers(t *testing.T) {
+	h := startServer(t, nil)
+	const json, yaml = "application/json", "application/yaml"
+	revisions, merge := "/apis/apps/v1/namespaces/default/controllerrevisions", "application/merge-patch+json"
+	h.run(t, []step{
+		{"a kind that is none", "POST", configMaps, json, `{"Kind":{},"metadata":{"name":"a"}}`, 400, "Kind has to be a string"},
+		{"in YAML", "POST", configMaps, yaml, "ApiVersion: 1\nmetadata: {name: a}", 400, "ApiVersion has to be a string"},
+		{"another kind", "POST", configMaps, json, `{"kind":"ConfigMap","KIND":"Pod","metadata":{"name":"a"}}`, 400, "Pod"},
+		{"the last one counts", "POST", configMaps, json, `{"KIND":"Pod","kind":"ConfigMap","apiversion":null,"metadata":{"name":"a"}}`, 201, ""},
+		{"by PUT", "PUT", configMaps + "/a", json, `{"apiversion":"v2","metadata":{"name":"a"}}`, 400, "v2"},
+		{"by a patch", "PATCH", configMaps + "/a", merge, `{"KIND":[]}`, 422, "KIND has to be a string"},
+		{"by a strategic patch", "PATCH", configMaps + "/a", "application/strategic-merge-patch+json", `{"KIND":[]}`, 200, ""},
+		{"twice", "POST", configMaps, json, `{"metadata":{"labels":{"a":"b"},"name":"x"},"data":{"k":"v"},"metadata":{"labels":{"c":"d"},"name":"b"},"data":{"l":"w"}}`,
+			201, `"labels":{"a":"b","c":"d"}`},
+		{"twice in YAML", "POST", configMaps, yaml, "metadata: {name: c, labels: {a: b}}\nmetadata: {name: d}", 201, `"name":"d"`},
+		{"strictly", "POST", configMaps + "?fieldValidation=Strict", json, `{"metadata":{"labels":{"a":"b"}},"metadata":{"name":"e"}}`, 400, `duplicate field \"metadata\"`},
+		{"twice where anything may be", "POST", revisions + "?fieldValidation=Strict", json, `{"metadata":{"name":"a"},"revision":1,"data":{"a":1,"a":2}}`, 201, `"data":{"a":2}`},
+		{"and in YAML", "POST", revisions + "?fieldValidation=Strict", yaml, "metadata: {name: b}\nrevision: 1\ndata: {a: 1, a: 2}", 400, `key \"a\" already set in map`},
+		{"a version", "POST", configMaps, json, `{"metadata":{"name":"f","resourceVersion":"7"}}`, 400, "resourceVersion should not be set"},
+		{"a version, and a mistake", "POST", configMaps, json, `{"metadata":{"name":"F","resourceVersion":"7"}}`, 422, "metadata.name"},
+		{"what is no version", "POST", configMaps, json, `{"metadata":{"name":"f","resourceVersion":"-1"}}`, 201, ""},
+	})
+	if r := h.get(configMaps + "/d"); strings.Contains(string(r.body), "labels") {
+		t.Errorf("YAML was joined: %s", r.body)
+	}
+	if r := h.get(configMaps + "/b"); !strings.Contains(string(r.body), `"data":{"k":"v","l":"w"}`) {
+		t.Errorf("data was not joined: %s", r.body)
 	}
 }

@@ -89,14 +89,17 @@ func matchPatched(obj document.Value, t target) error {
 	return matchNamespace(t.resource, meta, t.namespace)
 }
 
-// decodePatched reads what a patch made of old. What the object does not know is
-// told by name, as in 1.25, where a patched object has no order.
+// decodePatched reads what a patch made of old.
 func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *patchBody, want bodyKind) (*document.Document, error) {
 	if p.media != strategicPatch && lacksVersion(text) {
 		return nil, p.refuseUnversioned(r, text, want)
 	}
 	doc, problems, err := s.read(text, want, old)
+	if err == nil && p.media != strategicPatch {
+		err = s.checkStated(text, want, problems)
+	}
 	if err != nil {
+		doc.Release()
 		return nil, p.refuse(err, want)
 	}
 	if err := p.report(r, problems, want); err != nil {
@@ -106,9 +109,12 @@ func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *p
 	return doc, nil
 }
 
-// report tells what is wrong with the fields of the patch, and of what it made.
+// report tells what is wrong with the fields of the patch, and of what it made: by
+// name, as in 1.25, where what was merged has no order.
 func (p *patchBody) report(r *request, problems []document.Problem, want bodyKind) error {
-	slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
+	if p.media != jsonPatch {
+		slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
+	}
 	return report(r, append(p.problems, describe(problems)...), want, p.opts.validation)
 }
 

@@ -191,7 +191,7 @@ func TestProblems(t *testing.T) {
 		{"objects are replaced", `{"inner":{"a":"x"},"inner":{"b":"y"}}`, []Problem{{Duplicate: true, Path: "inner"}}, []string{`inner:{"b":"y","when":null}`}},
 		{"duplicate key", `{"labels":{"b":"1","a":"2","b":"3"}}`, []Problem{{Duplicate: true, Path: "labels.b"}}, []string{`labels:{"a":"2","b":"3"}`}},
 		{"duplicate in any", `{"raw":{"b":1,"a":{"c":1,"c":{"d":2}},"b":[3]}}`,
-			[]Problem{{Duplicate: true, Path: "raw.a.c"}, {Duplicate: true, Path: "raw.b"}}, []string{`raw:{"b":[3],"a":{"c":{"d":2}}}`}},
+			[]Problem{{Duplicate: true, Untyped: true, Path: "raw.a.c"}, {Duplicate: true, Untyped: true, Path: "raw.b"}}, []string{`raw:{"b":[3],"a":{"c":{"d":2}}}`}},
 		{"all of them", `{"x":1,"name":"a","name":"b","inner":{"y":1}}`,
 			[]Problem{{Path: "x"}, {Duplicate: true, Path: "name"}, {Path: "inner.y"}}, []string{`name:"b"`, `inner:{"b":"","when":null}`}},
 	} {

@@ -70,6 +70,7 @@ func (e *TypeError) Error() string { return "json: " + e.Message }
 // does not know it, or it was there more than once (then the last one counts).
 type Problem struct {
 	Duplicate bool   // else unknown
+	Untyped   bool   // inside a value whose type allows anything
 	Path      string // "spec.containers[0].foo"
 }
 

@@ -93,7 +93,8 @@ func (p *parser) duplicate(m int32) {
 	p.d.dirt++
 	if len(p.problems) < maxProblems {
 		path := p.d.appendPath(nil, m, false)
-		p.problems = addProblem(p.problems, Problem{Duplicate: true, Path: string(path)})
+		untyped := p.untyped(p.d.nodes[p.d.nodes[m].parent].typ)
+		p.problems = addProblem(p.problems, Problem{Duplicate: true, Untyped: untyped, Path: string(path)})
 	}
 }
 

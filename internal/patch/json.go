@@ -25,8 +25,8 @@ const (
 
 // JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a member that does not
 // exist can be replaced, and is null where it is copied or tested; negative indices
-// count from the end of a list, and a value that is missing is null; the whole object
-// can be replaced, not added.
+// count from the end of a list, and a value that is missing is null, but for a test; the
+// whole object can be replaced, not added.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
@@ -208,13 +208,15 @@ func newOperation(m map[string]json.RawMessage) (o operation, err error) {
 		return o, checkPointer("from", o.from)
 	}
 	value := bytes.NewBufferString("")
-	if given := m["value"]; given == nil {
+	if given := m["value"]; given == nil && o.op == "test" {
+		return o, errors.New("test needs a value")
+	} else if given == nil {
 		value.WriteString("null")
 	} else if err := json.Compact(value, given); err != nil {
 		return o, err
 	}
 	o.value = value.Bytes()
-	if o.path == "" && o.op == "replace" && o.value[0] != '{' {
+	if o.path == "" && o.op == "replace" && o.value[0] != '{' && o.value[0] != '[' {
 		return o, errors.New("replace of the whole object needs a value that is an object")
 	}
 	return o, nil

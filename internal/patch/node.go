@@ -14,13 +14,13 @@ import (
 // operation looks into it.
 //
 // Invariant: either text is set, or the node is a list or an object. byName has the
-// members that are there; those that were removed have no value and stay in order.
+// members that are there; those that were removed have no value and stay in members.
 type node struct {
-	text   []byte // without space between its tokens
-	isList bool
-	list   []*node
-	order  []*member
-	byName map[string]*member
+	text    []byte // without space between its tokens
+	isList  bool
+	list    []*node
+	members []*member
+	byName  map[string]*member
 }
 
 type member struct {
@@ -70,7 +70,7 @@ func (n *node) set(name string, value *node) {
 	}
 	m := &member{name, value}
 	n.byName[name] = m
-	n.order = append(n.order, m)
+	n.members = append(n.members, m)
 }
 
 // unescapePointer turns ~1 and ~0 in a token of a JSON pointer into / and ~.
@@ -165,7 +165,8 @@ func (n *node) remove(token string) error {
 	return err
 }
 
-// appendTo appends the JSON of the node.
+// appendTo appends the JSON of the node. What was looked into has its members in the
+// order of their names, as in 1.25, which shows in the order of warnings.
 func (n *node) appendTo(dst []byte) []byte {
 	switch {
 	case n.text != nil:
@@ -180,9 +181,10 @@ func (n *node) appendTo(dst []byte) []byte {
 		}
 		return append(dst, ']')
 	}
+	slices.SortFunc(n.members, func(a, b *member) int { return strings.Compare(a.name, b.name) })
 	dst = append(dst, '{')
 	start := len(dst)
-	for _, m := range n.order {
+	for _, m := range n.members {
 		if m.value != nil {
 			dst = m.value.appendTo(appendName(dst, start, m.name))
 		}

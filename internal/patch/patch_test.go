@@ -123,7 +123,7 @@ func TestJSON(t *testing.T) {
 		{`[{"op":"replace","path":"/data/zz","value":"1"}]`, "data", `{"k":"v","a/b":"s","m~n":"t","zz":"1"}`},
 		{`[{"op":"replace","path":"/data/a~1b","value":1},{"op":"remove","path":"/data/m~0n"}]`, "data", `{"k":"v","a/b":1}`},
 		{`[{"op":"copy","from":"/data/k","path":"/data/c"},{"op":"move","from":"/data/a~1b","path":"/data/d"},{"op":"remove","path":"/data/k"}]`, "data", `{"m~n":"t","c":"v","d":"s"}`},
-		{`[{"op":"test","path":"/data/k","value":"v"},{"op":"test","path":"/n"},{"op":"test","path":"/nosuch","value":null},{"op":"remove","path":"/data"}]`, "data", ``},
+		{`[{"op":"test","path":"/data/k","value":"v"},{"op":"test","path":"/n","value":null},{"op":"test","path":"/nosuch","value":null},{"op":"remove","path":"/data"}]`, "data", ``},
 		{`[{"op":"add","path":"/list/-","value":"d"},{"op":"add","path":"/list/0","value":"z"}]`, "list", `["z","a","b","c","d"]`},
 		{`[{"op":"replace","path":"/list/1","value":"x"},{"op":"replace","path":"/list/-1","value":"y"}]`, "list", `["a","x","y"]`},
 		{`[{"op":"remove","path":"/list/0"},{"op":"add","path":"/list/1","value":null}]`, "list", `["b",null,"c"]`},
@@ -158,8 +158,8 @@ func TestJSON(t *testing.T) {
 func TestJSONErrors(t *testing.T) {
 	for patch, text := range map[string]string{
 		`[{"op":"test","path":"/data/k","value":"x"}]`:                          "/data/k",
-		`[{"op":"test","path":"/data/k"}]`:                                      "/data/k",
-		`[{"op":"test","path":""}]`:                                             "test",
+		`[{"op":"test","path":"/nosuch"}]`:                                      "test needs a value",
+		`[{"op":"test","path":"","value":{}}]`:                                  "another",
 		`[{"op":"test","path":"/nulls","value":[1,null]}]`:                      "another",
 		`[{"op":"copy","from":"/list/3","path":"/x"}]`:                          "from /list/3",
 		`[{"op":"copy","from":"/none/a","path":"/x"}]`:                          "from /none/a",

@@ -29,7 +29,8 @@ import (
 //
 // Where Kubernetes 1.25 does something that nobody can want, this does what
 // the author of the patch meant: directives in a part of the patch that the
-// object does not have yet take effect and are not stored, null list fields of
+// object does not have yet take effect and are not stored, but for maps, where they
+// are keys; null list fields of
 // the object count as absent, and mistakes in a patch are a 400 with the field
 // (some are a 500 there). Elements of the object without a merge key stay.
 func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits document.Limits) ([]byte, error) {
@@ -173,10 +174,14 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 
 // appendValue appends a value of the patch that meets nothing to merge with:
 // without nulls, and with its directives followed. keep is false when they
-// say that there is no value. A list that does not merge has no directives.
+// say that there is no value. A list that does not merge has no directives, and in what
+// is no object of fields they are keys, which validation judges, as in 1.25.
 func (m *merger) appendValue(dst []byte, v document.Value, r rule, at *place) (_ []byte, keep bool, err error) {
 	switch v.Kind() {
 	case document.Object:
+		if r.typ == schema.None || m.table.Types[r.typ].Kind != schema.Object {
+			return appendMerged(dst, document.Value{}, v), true, nil
+		}
 		p, err := changesOf(v, at)
 		if err != nil {
 			return nil, false, err
@@ -185,11 +190,7 @@ func (m *merger) appendValue(dst []byte, v document.Value, r rule, at *place) (_
 		case deleteWord:
 			return dst, false, nil
 		case otherWord:
-			// In a map $patch may be just a key, which validation judges.
-			if r.typ != schema.None && m.table.Types[r.typ].Kind == schema.Object {
-				return nil, false, unknownDirective(v, at)
-			}
-			p.add(patchDirective).value = v.Get(patchDirective)
+			return nil, false, unknownDirective(v, at)
 		}
 		dst, err = m.appendNew(dst, p, r.typ, at)
 		return dst, true, err

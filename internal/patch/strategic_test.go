@@ -26,7 +26,7 @@ func TestStrategic(t *testing.T) {
 		{"delete all with the key", `{"ports":[{"port":1,"protocol":"T"},{"port":2},{"port":1,"protocol":"U"}]}`, `{"ports":[{"$patch":"delete","port":1}]}`, `{"ports":[{"port":2}]}`},
 		{"replace the list", `{"items":[{"name":"a"},{"name":"b"}]}`, `{"items":[{"name":"o"},{"$patch":"replace"}]}`, `{"items":[{"name":"o"}]}`},
 		{"empty the list", `{"items":[{"name":"a"}]}`, `{"items":[{"$patch":"replace"}]}`, `{"items":[]}`},
-		{"merge with nothing", `{}`, `{"items":[{"$patch":"merge","name":"b"}],"labels":{"$patch":"merge","b":"2"}}`, `{"items":[{"name":"b"}],"labels":{"b":"2"}}`},
+		{"merge with nothing", `{}`, `{"items":[{"$patch":"merge","name":"b"}],"item":{"$patch":"merge","name":"b"}}`, `{"items":[{"name":"b"}],"item":{"name":"b"}}`},
 		{"order of objects", `{"items":[{"name":"only"}]}`, `{"$setElementOrder/items":[{"name":"z"},{"name":"only"}],"items":[{"name":"z"}]}`, `{"items":[{"name":"z"},{"name":"only"}]}`},
 		{"order alone", `{"items":[{"name":"a"},{"name":"b"},{"name":"c"}]}`, `{"$setElementOrder/items":[{"name":"c"},{"name":"a"}]}`, `{"items":[{"name":"b"},{"name":"c"},{"name":"a"}]}`},
 		{"order, new after those that stay", `{"items":[{"name":"b"},{"name":"c"},{"name":"d"}]}`, `{"$setElementOrder/items":[{"name":"b"},{"name":"a"}],"items":[{"$patch":"delete","name":"b"},{"name":"a"}]}`, `{"items":[{"name":"c"},{"name":"d"},{"name":"a"}]}`},
@@ -61,9 +61,9 @@ func TestStrategic(t *testing.T) {
 		{"replaced as a whole", `{"selector":{"matchLabels":{"a":"1"}}}`, `{"selector":{"matchLabels":{"b":"2"}}}`, `{"selector":{"matchLabels":{"b":"2"}}}`},
 		{"objects in a map merge", `{"byName":{"x":{"name":"a","set":["a"]}}}`, `{"byName":{"x":{"set":["b"]},"y":{"name":"c"}}}`, `{"byName":{"x":{"name":"a","set":["b","a"]},"y":{"name":"c"}}}`},
 
-		{"directives in new parts", `{}`, `{"item":{"$retainKeys":["name","value","set","ports"],"name":"a","value":null,"$setElementOrder/set":["x"],"set":["x"],"$deleteFromPrimitiveList/set":[],"ports":[{"port":1},{"port":2,"$patch":"delete"},{"$patch":"replace"}]},"labels":{"$patch":"delete"},"strategy":{"$patch":"replace","type":"x"}}`,
-			`{"item":{"name":"a","set":["x"],"ports":[{"port":1}]},"strategy":{"type":"x"}}`},
-		{"an unknown directive in a new map is a key", `{}`, `{"labels":{"$patch":"frob"}}`, `{"labels":{"$patch":"frob"}}`},
+		{"directives in new parts", `{}`, `{"item":{"$retainKeys":["name","value","set","ports"],"name":"a","value":null,"$setElementOrder/set":["x"],"set":["x"],"$deleteFromPrimitiveList/set":[],"ports":[{"port":1},{"port":2,"$patch":"delete"},{"$patch":"replace"}]},"byName":{"x":{"name":null}},"strategy":{"$patch":"replace","type":"x"}}`,
+			`{"item":{"name":"a","set":["x"],"ports":[{"port":1}]},"byName":{"x":{}},"strategy":{"type":"x"}}`},
+		{"directives in a new map are keys", `{"labels":null}`, `{"labels":{"$patch":"delete","$retainKeys":["x"],"y":"1","z":null}}`, `{"labels":{"$patch":"delete","$retainKeys":["x"],"y":"1"}}`},
 		{"other names with a dollar", `{"any":{"$ref":"a"}}`, `{"any":{"$ref":"b","$other/x":1}}`, `{"any":{"$ref":"b","$other/x":1}}`},
 	} {
 		got, err := Strategic([]byte(test.current), []byte(test.patch), table, rootType, document.Limits{})
@@ -104,16 +104,15 @@ func TestStrategicErrors(t *testing.T) {
 		`{"$setElementOrder/items":[{"name":"b"}],"items":[{"name":"c"}]}`: `items: element 0 of the patch is not in $setElementOrder`,
 		`{"$setElementOrder/set":["a","b"],"set":["b","a"]}`:               `set: element 1 of the patch is not in $setElementOrder`,
 		`{"$setElementOrder/ports":[{"port":2},{"port":1}],"ports":[{"port":1},{"port":2}]}`: `ports: element 1`,
-		`{"$setElementOrder":[]}`:                                                 `directive $setElementOrder must name a list`,
-		`{"$deleteFromPrimitiveList/":[]}`:                                        `directive $deleteFromPrimitiveList must name a list`,
-		`{"$deleteFromPrimitiveList/set":"a"}`:                                    `set: $deleteFromPrimitiveList/set must be a list`,
-		`{"$deleteFromPrimitiveList/items":[{"name":"a"}]}`:                       `items: $deleteFromPrimitiveList is for lists of plain values`,
-		`{"$deleteFromPrimitiveList/count":[1]}`:                                  `count: the patch has list directives for it, but it is not a list`,
-		`{"$setElementOrder/set":["a"],"set":"a"}`:                                `set: the patch has list directives for it, but its value in the patch is not a list`,
-		`{"item":{"$retainKeys":"name"}}`:                                         `item: $retainKeys must be a list`,
-		`{"item":{"$retainKeys":[{}]}}`:                                           `item: $retainKeys must be a list`,
-		`{"item":{"$retainKeys":["name"],"value":"x"}}`:                           `item: the patch sets "value", add it to $retainKeys`,
-		`{"labels":{"$patch":"replace","x":{"$patch":"delete","$retainKeys":1}}}`: `labels.x: $retainKeys must be a list`,
+		`{"$setElementOrder":[]}`:                           `directive $setElementOrder must name a list`,
+		`{"$deleteFromPrimitiveList/":[]}`:                  `directive $deleteFromPrimitiveList must name a list`,
+		`{"$deleteFromPrimitiveList/set":"a"}`:              `set: $deleteFromPrimitiveList/set must be a list`,
+		`{"$deleteFromPrimitiveList/items":[{"name":"a"}]}`: `items: $deleteFromPrimitiveList is for lists of plain values`,
+		`{"$deleteFromPrimitiveList/count":[1]}`:            `count: the patch has list directives for it, but it is not a list`,
+		`{"$setElementOrder/set":["a"],"set":"a"}`:          `set: the patch has list directives for it, but its value in the patch is not a list`,
+		`{"item":{"$retainKeys":"name"}}`:                   `item: $retainKeys must be a list`,
+		`{"item":{"$retainKeys":[{}]}}`:                     `item: $retainKeys must be a list`,
+		`{"item":{"$retainKeys":["name"],"value":"x"}}`:     `item: the patch sets "value", add it to $retainKeys`,
 	} {
 		got, err := Strategic([]byte(current), []byte(patch), table, rootType, document.Limits{})
 		if err == nil {
