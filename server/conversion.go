@@ -84,17 +84,38 @@ func (w *servedWrite) next(current *store.Entry, old document.Value, make nextFu
 // only are applied here.
 func (w *servedWrite) store(obj, old document.Value) (document.Value, error) {
 	res := w.t.resource
-	if err := w.s.own(w.t, old, obj, *w.opts); err != nil {
-		return obj, err
+	hooked := res.Conversion.FromStorage.Hook != nil
+	if !hooked {
+		if err := w.s.own(w.t, old, obj, *w.opts); err != nil {
+			return obj, err
+		}
 	}
-	w.opts.applied = true // nobody else shall record it
 	w.opts.causes = validateRules(res, obj, old, old)
 	doc, err := toStorage(res, obj, w.old)
 	if err != nil {
 		return obj, err
 	}
 	w.docs = append(w.docs, doc)
-	return doc.Root(), nil
+	if hooked && !w.opts.applied {
+		err = w.ownShown(doc.Root(), old)
+	}
+	w.opts.applied = true // nobody else shall record it
+	return doc.Root(), err
+}
+
+// ownShown records in stored who owns what of it, as it is shown in the version of
+// the request: where hooks convert, a field may become an annotation there.
+func (w *servedWrite) ownShown(stored, old document.Value) error {
+	shown, err := convert.FromStorage(w.t.resource, stored)
+	if err != nil {
+		return err
+	}
+	defer shown.Release()
+	if err := w.s.own(w.t, old, shown.Root(), *w.opts); err != nil {
+		return err
+	}
+	stored.SetObject("metadata").Put("managedFields", shown.Root().At("metadata", "managedFields"))
+	return nil
 }
 
 // toStorage gives an object, which is in the version of res and is to replace old,

@@ -113,6 +113,23 @@ func TestPutOfTheStatus(t *testing.T) {
 	})
 }
 
+// What a version has no field for is in an annotation there, which belongs to who
+// wrote it, and measurements have the values that the first version always has.
+func TestOwnersOfWhatHooksConvert(t *testing.T) {
+	h := startServer(t, nil)
+	first, second, merge := "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", "application/merge-patch+json"
+	h.run(t, []step{
+		{"create", "POST", first, "", `{"metadata":{"name":"a"},"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"}}}`, 201, ""},
+		{"measured", "PATCH", first + "/a/status", merge, `{"status":{"currentCPUUtilizationPercentage":5}}`, 200,
+			`{"f:metadata":{"f:annotations":{".":{},"f:autoscaling.alpha.kubernetes.io/current-metrics":{}}},"f:status":{"f:currentCPUUtilizationPercentage":{}}}`},
+		{"the annotation", "GET", first + "/a", "", "", 200, `\"currentAverageUtilization\":5,\"currentAverageValue\":\"0\"`},
+		{"the measurement", "GET", second + "/a", "", "", 200, `"current":{"averageValue":"0","averageUtilization":5}`},
+		{"in the other version", "PATCH", second + "/a/status", merge, `{"status":{"currentMetrics":[{"type":"Pods","pods":{"metric":{"name":"m"},"current":{"value":"3"}}}]}}`, 200, `"current":{"averageValue":"0"}`},
+		{"gone", "PATCH", first + "/a", merge, `{"metadata":{"annotations":{"autoscaling.alpha.kubernetes.io/metrics":"[{\"type\":\"Pods\",\"pods\":{\"metricName\":\"m\",\"targetAverageValue\":\"1\"}}]"}},"spec":{"targetCPUUtilizationPercentage":null}}`, 200,
+			`"f:annotations":{"f:autoscaling.alpha.kubernetes.io/metrics":{}}`},
+	})
+}
+
 // Who scales owns the replicas, at no time.
 func TestOwnerOfReplicas(t *testing.T) {
 	h := startServer(t, nil)

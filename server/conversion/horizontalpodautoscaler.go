@@ -98,6 +98,7 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 	if json.Unmarshal([]byte(annotations.Get(behaviorAnnotation).Text()), &b) == nil && b != (internalBehavior{}) {
 		set(spec, "behavior", behavior{b.ScaleUp.rules(), b.ScaleDown.rules()}, 1)
 	}
+	NormalMeasurements(status)
 	DropAutoscalerAnnotations(to)
 }
 
@@ -178,6 +179,7 @@ func processorMetric(metrics document.Value) int {
 // is the last one, and targets say the type of the value that they have.
 func NormalAutoscaler(obj document.Value) {
 	DropAutoscalerAnnotations(obj)
+	NormalMeasurements(obj.Get("status"))
 	metrics := obj.At("spec", "metrics")
 	if main := processorMetric(metrics); main >= 0 && main < metrics.Len()-1 {
 		metrics.AppendValue(metrics.Index(main))
@@ -196,6 +198,35 @@ func NormalAutoscaler(obj document.Value) {
 			case typ:
 			case "Utilization", "Value", "AverageValue": // others are refused
 				target.SetString("type", typ)
+			}
+		}
+	}
+}
+
+// NormalMeasurements gives the measurements in a status the values that v1 has for
+// them: one that it always has is 0 when it is not told.
+func NormalMeasurements(status document.Value) {
+	for _, m := range status.Get("currentMetrics").Elements() {
+		for _, member := range [...]struct {
+			name, always string
+			never        []string
+		}{
+			{"resource", "averageValue", []string{"value"}},
+			{"containerResource", "averageValue", []string{"value"}},
+			{"pods", "averageValue", []string{"value", "averageUtilization"}},
+			{"object", "value", []string{"averageUtilization"}},
+			{"external", "value", []string{"averageUtilization"}},
+		} {
+			source := m.Get(member.name)
+			if !source.Exists() || source.IsNull() {
+				continue
+			}
+			current := source.SetObject("current")
+			for _, name := range member.never {
+				current.Remove(name)
+			}
+			if v := current.Get(member.always); !v.Exists() || v.IsNull() {
+				current.SetString(member.always, "0")
 			}
 		}
 	}

@@ -48,6 +48,11 @@ func (Policy) UpdateHorizontalPodAutoscaler(obj, _ document.Value) {
 	conversion.NormalAutoscaler(obj)
 }
 
+// StatusHorizontalPodAutoscaler does so for what was measured.
+func (Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
+	conversion.NormalMeasurements(obj.Get("status"))
+}
+
 // CellHorizontalPodAutoscalerReference names the workload: "Deployment/web".
 func (Policy) CellHorizontalPodAutoscalerReference(obj document.Value) any {
 	ref := obj.At("spec", "scaleTargetRef")

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "1885ecb9cd3227cb", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
 			Checks:    &api.Checks{Metadata: 0, Changes: 1, Object: 1},
-			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
+			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the autoscaler.", Path: ".metadata.name"},
 				{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Cell: h.CellHorizontalPodAutoscalerReference},

@@ -21,6 +21,8 @@ type Hooks interface {
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
 	// DefaultHorizontalPodAutoscalerSpec sets the defaults of HorizontalPodAutoscalerSpec that depend on other fields.
 	DefaultHorizontalPodAutoscalerSpec(v document.Value)
+	// StatusHorizontalPodAutoscaler gives what the status endpoint makes of HorizontalPodAutoscaler what belongs to the rest of old.
+	StatusHorizontalPodAutoscaler(obj, old document.Value)
 	// UpdateHorizontalPodAutoscaler keeps of old what only the server may change.
 	UpdateHorizontalPodAutoscaler(obj, old document.Value)
 	// ValidateHorizontalPodAutoscaler finds what the schema cannot say; old is absent on create.
