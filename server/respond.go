@@ -93,7 +93,11 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 		}
 		return s.respondText(r, code, body)
 	case codec.AsPartial:
-		return s.respondObject(r, code, kindOf(res), e.Body)
+		body, err := metadataOf(res, e.Body)
+		if err != nil {
+			return err
+		}
+		return s.respondObject(r, code, kindOf(res), body)
 	}
 	body, err := servedBody(res, e.Body)
 	if err != nil {

@@ -49,6 +49,10 @@ func (s *Server) binaryList(r *request, l *list) *binaryList {
 		enc, typ = s.codecs[meta.table], meta.typ
 		b.apiVersion, b.kind = r.accept.APIVersion, "PartialObjectMetadataList"
 		b.item = func(dst, body []byte) ([]byte, error) {
+			body, err := metadataOf(res, body)
+			if err != nil {
+				return dst, err
+			}
 			text, err := codec.AppendPartial(nil, body, b.apiVersion)
 			if err != nil {
 				return dst, err

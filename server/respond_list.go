@@ -142,7 +142,11 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, ite
 func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
-		return codec.AppendPartial(dst, e.Body, r.accept.APIVersion)
+		body, err := metadataOf(r.target.resource, e.Body)
+		if err != nil {
+			return dst, err
+		}
+		return codec.AppendPartial(dst, body, r.accept.APIVersion)
 	})
 }
 

@@ -63,6 +63,9 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 	switch {
 	case f.accept.As == codec.AsPartial:
 		kind = metaKind("PartialObjectMetadata").of(f.accept.APIVersion)
+		if body, err = metadataOf(f.res, body); err != nil {
+			return nil, err
+		}
 		if body, err = codec.AppendPartial(nil, body, f.accept.APIVersion); err != nil {
 			return nil, err
 		}

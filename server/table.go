@@ -40,5 +40,35 @@ func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, err
 			return dst, err
 		}
 	}
+	hideAnnotations(row, doc.Root())
 	return t.AppendRow(dst, doc.Root(), body)
+}
+
+// metadataOf is a stored object whose metadata is to be shown alone.
+func metadataOf(res *api.Resource, body []byte) ([]byte, error) {
+	row := res.Storage()
+	if len(row.HiddenAnnotations) == 0 {
+		return body, nil
+	}
+	doc, err := document.ReadStored(row.GV.Table, row.Type, body)
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	hideAnnotations(row, doc.Root())
+	return doc.Root().AppendJSON(nil), nil
+}
+
+// hideAnnotations takes those away that only the whole object shows.
+func hideAnnotations(res *api.Resource, obj document.Value) {
+	if len(res.HiddenAnnotations) == 0 {
+		return
+	}
+	annotations := obj.At("metadata", "annotations")
+	for _, name := range res.HiddenAnnotations {
+		annotations.Remove(name)
+	}
+	if annotations.Exists() && annotations.Len() == 0 {
+		obj.Get("metadata").Remove("annotations")
+	}
 }

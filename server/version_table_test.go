@@ -84,3 +84,31 @@ func TestResourceVersionTable(t *testing.T) {
 		t.Errorf("a list of the future: %v %s", r.header, r.body)
 	}
 }
+
+// What the first version of daemon sets has in an annotation is shown with the
+// whole object only.
+func TestHiddenAnnotations(t *testing.T) {
+	h := startServer(t, nil)
+	path, name := "/apis/apps/v1/namespaces/default/daemonsets", "daemonset.template.generation"
+	h.post(path, `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
+	const meta, binary = ";v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf"
+	for _, c := range []struct {
+		path, accept string
+		shown        bool
+	}{
+		{"/a", "application/json", true},
+		{"", "application/json", true},
+		{"/a", "application/json;as=Table" + meta, false},
+		{"", "application/json;as=Table" + meta, false},
+		{"?includeObject=Object", "application/json;as=Table" + meta, true},
+		{"/a", "application/json;as=PartialObjectMetadata" + meta, false},
+		{"", "application/json;as=PartialObjectMetadataList" + meta, false},
+		{"", binary + ";as=PartialObjectMetadataList" + meta, false},
+		{"?watch=true&resourceVersion=0&timeoutSeconds=1&allowWatchBookmarks=true", "application/json;as=PartialObjectMetadata" + meta, false},
+	} {
+		r := h.send("GET", path+c.path, "", nil, "Accept", c.accept)
+		if got := strings.Contains(string(r.body), "\"deprecated."+name+"\":") || strings.Contains(string(r.body), name+"\x12"); r.code != 200 || !strings.Contains(string(r.body), "managedFields") && !strings.Contains(string(r.body), "FieldsV1") || got != c.shown {
+			t.Errorf("%s as %s: shown %v, %d: %.300s", c.path, c.accept, got, r.code, r.body)
+		}
+	}
+}

@@ -81,6 +81,7 @@ type Resource struct {
 	Checks              *Checks  // checksOnUpdate; nil for the usual
 	ChecksOnCreate      int      // how often a create checks everything; 0 is once
 	CheckedWhenMissing  bool
+	HiddenAnnotations   []string // not in the metadata that is shown without the object
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name

@@ -105,10 +105,11 @@ type Resource struct {
 	Columns             []Column
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources        []Subresource
-	Hooks               *Hooks  // nil when the kind has none
-	Checks              *Checks // nil: UsualChecks
-	ChecksOnCreate      int     // how often a create tells what is wrong; 0 is once
-	CheckedWhenMissing  bool    // an update that may not create the object tells what is wrong with it first
+	Hooks               *Hooks   // nil when the kind has none
+	Checks              *Checks  // nil: UsualChecks
+	ChecksOnCreate      int      // how often a create tells what is wrong; 0 is once
+	HiddenAnnotations   []string // not in the metadata that is shown without the object
+	CheckedWhenMissing  bool     // an update that may not create the object tells what is wrong with it first
 	Deprecated          *Deprecation
 	Off                 bool            // not served; set by the server at its start
 	Gated               *document.Gated // fields of features that are off; set by the server at its start
