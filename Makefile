@@ -111,7 +111,8 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/deadcode ## Check formatting, vet, staticche
 	go -C internal/e2e vet ./...
 	go -C internal/differ vet ./...
 	$(TOOLS)/staticcheck ./...
-	@dead=$$($(TOOLS)/deadcode ./... | grep -v '$(CALLED)' || true); if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi
+	@all=$$($(TOOLS)/deadcode ./...); dead=$$(grep -v '$(CALLED)' <<< "$$all" || true); \
+	if [ -n "$$dead" ]; then echo "remove these:"; echo "$$dead"; exit 1; fi
 	go test ./internal/lint
 
 $(TOOLS)/staticcheck: internal/tools/go.mod
