@@ -161,10 +161,8 @@ func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, 
 		dst = t.columns[i].appendCell(dst, obj, t.opts.Now)
 	}
 	dst = append(dst, ']')
-	if phase := obj.At("status", "phase"); t.completes && (phase.Equals("Succeeded") || phase.Equals("Failed")) {
-		dst = append(dst, `,"conditions":[{"type":"Completed","status":"True","reason":`...)
-		dst = appendQuoted(dst, phase.Text())
-		dst = append(dst, `,"message":"The object is done."}]`...)
+	if t.completes {
+		dst = appendCompleted(dst, obj.Get("status").Get("phase"))
 	}
 	dst = append(dst, `,"object":`...)
 	switch t.opts.IncludeObject {
@@ -180,6 +178,16 @@ func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, 
 	dst = append(dst, t.object...)
 	dst = metadata.AppendJSON(dst)
 	return append(dst, "}}"...), nil
+}
+
+// appendCompleted says of an object in that phase whether it is done.
+func appendCompleted(dst []byte, phase document.Value) []byte {
+	if !phase.Equals("Succeeded") && !phase.Equals("Failed") {
+		return dst
+	}
+	dst = append(dst, `,"conditions":[{"type":"Completed","status":"True","reason":`...)
+	dst = appendQuoted(dst, phase.Text())
+	return append(dst, `,"message":"The object is done."}]`...)
 }
 
 func (c *column) appendCell(dst []byte, obj document.Value, now time.Time) []byte {

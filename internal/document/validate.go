@@ -181,6 +181,9 @@ func (c *checker) without(path string, f *schema.Field) {
 // oneOf checks the members of which only one may be set, and returns those that
 // are too many.
 func (c *checker) oneOf(n int32, t *schema.Type, old Value) (extra []uint16) {
+	if !c.update && c.setOf(n, t.OneOf.Fields) == 1 {
+		return nil
+	}
 	one, first, mark, same := t.OneOf, true, len(c.causes), c.update && old.Exists()
 	for i, field := range one.Fields {
 		m := c.d.children(n)
@@ -205,6 +208,17 @@ func (c *checker) oneOf(n int32, t *schema.Type, old Value) (extra []uint16) {
 		c.causes = c.causes[:mark]
 	}
 	return extra
+}
+
+// setOf counts the members among fields that are set.
+func (c *checker) setOf(n int32, fields []uint16) int {
+	count := 0
+	for m := c.d.children(n); m != 0; m = c.d.nodes[m].next {
+		if nd := &c.d.nodes[m]; nd.kind != Null && slices.Contains(fields, nd.field) {
+			count++
+		}
+	}
+	return count
 }
 
 // missing reports whether a required member has no value.

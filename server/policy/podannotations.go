@@ -73,16 +73,23 @@ func (c *causes) seccompAgrees(annotations, spec document.Value) {
 	if annotations.Len() == 0 {
 		return
 	}
-	c.sameProfile(annotations.Get(seccompOfPod), spec.At("securityContext", "seccompProfile"))
+	c.sameProfile(annotations, seccompOfPod, document.Value{}, spec)
 	for _, list := range podContainers {
 		for _, container := range spec.Get(list).Elements() {
-			c.sameProfile(annotations.Get(seccompOfContainer+container.Get("name").Text()), container.At("securityContext", "seccompProfile"))
+			c.sameProfile(annotations, seccompOfContainer, container.Get("name"), container)
 		}
 	}
 }
 
-func (c *causes) sameProfile(annotation, profile document.Value) {
-	if !annotation.Exists() || !isSet(profile) {
+// sameProfile checks that the annotation of that name agrees with the profile of a
+// security context, of a pod or a container.
+func (c *causes) sameProfile(annotations document.Value, prefix string, name, of document.Value) {
+	profile := of.At("securityContext", "seccompProfile")
+	if !isSet(profile) {
+		return
+	}
+	annotation := annotations.Get(prefix + name.Text())
+	if !annotation.Exists() {
 		return
 	}
 	local, isLocal := strings.CutPrefix(annotation.Text(), "localhost/")

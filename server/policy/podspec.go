@@ -54,7 +54,7 @@ func (c *causes) nodeNames(spec document.Value) {
 		c.notSupported(v, "Never", "PreemptLowerPriority")
 	}
 	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names that they would have among limits
-		c.amounts(overhead.Path(), document.Value{}, overhead)
+		c.amounts(overhead.Path, document.Value{}, overhead)
 	}
 }
 

@@ -71,12 +71,16 @@ func isEmpty(v document.Value) bool {
 
 // first is the first of the members that is set, "" when none is.
 func first(of document.Value, members ...string) string {
-	for _, name := range members {
-		if isSet(of.Get(name)) {
-			return name
+	at := len(members)
+	for name, v := range of.Members() {
+		if i := slices.Index(members[:at], name); i >= 0 && isSet(v) {
+			at = i
 		}
 	}
-	return ""
+	if at == len(members) {
+		return ""
+	}
+	return members[at]
 }
 
 // isSet reports whether a member was sent with a value, be it empty.

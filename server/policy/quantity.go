@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,14 +27,50 @@ func compare(a, b document.Value) int {
 	if document.Equal(a, b) {
 		return 0
 	}
+	if n, unit := plain(a); n >= 0 {
+		if m, other := plain(b); m >= 0 && unit == other {
+			return cmp.Compare(n, m)
+		}
+	}
 	x, y := amount(a), amount(b)
 	return x.Cmp(y)
+}
+
+// plain reads the most frequent quantities: digits and then a unit of letters, which
+// is 0 where there is none. Others are -1.
+func plain(v document.Value) (n int64, unit uint16) {
+	var space [24]byte
+	text := v.AppendText(space[:0])
+	digits := 0
+	for ; digits < len(text) && '0' <= text[digits] && text[digits] <= '9'; digits++ {
+		n = n*10 + int64(text[digits]-'0')
+	}
+	if digits == 0 || digits > 15 || len(text) > digits+2 {
+		return -1, 0
+	}
+	for _, c := range text[digits:] {
+		if c < 'A' {
+			return -1, 0
+		}
+		unit = unit<<8 | uint16(c)
+	}
+	return n, unit
+}
+
+// isNegative reports whether a quantity is less than zero.
+func isNegative(v document.Value) bool {
+	var space [24]byte
+	text := v.AppendText(space[:0])
+	return len(text) > 0 && text[0] == '-'
 }
 
 // isZero reports whether a quantity is absent or zero.
 func isZero(v document.Value) bool {
 	if v.Equals("0") || !v.Exists() {
 		return true
+	}
+	if n, _ := plain(v); n > 0 {
+		return false
 	}
 	q := amount(v)
 	return q.IsZero()

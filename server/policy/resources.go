@@ -63,11 +63,9 @@ func mayOvercommit(name string) bool { return isNative(name) && !isHugePages(nam
 // resourceName checks the name of any resource, an entry of amounts, at field.
 func (c *causes) resourceName(field, name string) {
 	switch problems := document.CheckFormat("qualified-name", name); {
-	case isStandardResource(name):
-		c.formatText(field, name, "qualified-name")
 	case len(problems) > 0:
 		c.formatText(field, name, "qualified-name")
-	case !strings.Contains(name, "/"):
+	case !isStandardResource(name) && !strings.Contains(name, "/"):
 		c.invalidText(field, name, "must be a standard resource type or fully qualified")
 	}
 }
@@ -89,7 +87,7 @@ func (c *causes) containerResourceName(field, name string) {
 // resourceAmount checks an entry of amounts: not negative, and whole where things
 // are counted.
 func (c *causes) resourceAmount(field, name string, v document.Value) {
-	if strings.HasPrefix(v.Text(), "-") {
+	if isNegative(v) {
 		c.invalidAt(field, v, "must be greater than or equal to 0")
 	}
 	if (slices.Contains(countedResources, name) || !isNative(name) && isExtended(name)) && !isWhole(v) {
@@ -100,17 +98,20 @@ func (c *causes) resourceAmount(field, name string, v document.Value) {
 // requirements checks what a container requests and is limited to.
 func (c *causes) requirements(resources document.Value) {
 	if !isEmpty(resources) {
-		c.amounts(resources.Path(), resources.Get("requests"), resources.Get("limits"))
+		c.amounts(resources.Path, resources.Get("requests"), resources.Get("limits"))
 	}
 }
 
 // amounts checks what is requested and limited. at is what both belong to.
-func (c *causes) amounts(at string, requests, limits document.Value) {
+func (c *causes) amounts(at func() string, requests, limits document.Value) {
 	hugePages, others := false, false
 	check := func(list string, name string, v document.Value) {
-		field := at + "." + list + "[" + name + "]"
 		hugePages = hugePages || isHugePages(name)
 		others = others || name == "cpu" || name == "memory"
+		if slices.Contains(containerResources, name) && !isNegative(v) {
+			return // what there is to say of all others needs their place
+		}
+		field := at() + "." + list + "[" + name + "]"
 		c.containerResourceName(field, name)
 		c.resourceAmount(field, name, v)
 		if isHugePages(name) && !isMultiple(v, strings.TrimPrefix(name, hugePagesPrefix)) {
@@ -125,16 +126,16 @@ func (c *causes) amounts(at string, requests, limits document.Value) {
 		limit := limits.Get(name)
 		switch {
 		case !limit.Exists() && !mayOvercommit(name):
-			c.required(at+".limits", "Limit must be set for non overcommitable resources")
+			c.required(at()+".limits", "Limit must be set for non overcommitable resources")
 		case !limit.Exists():
 		case !mayOvercommit(name) && compare(request, limit) != 0:
-			c.invalidAt(at+".requests", request, "must be equal to "+name+" limit")
+			c.invalidAt(at()+".requests", request, "must be equal to "+name+" limit")
 		case compare(request, limit) > 0:
-			c.invalidAt(at+".requests", request, "must be less than or equal to "+name+" limit")
+			c.invalidAt(at()+".requests", request, "must be less than or equal to "+name+" limit")
 		}
 	}
 	if hugePages && !others {
-		c.forbidden(at, "HugePages require cpu or memory")
+		c.forbidden(at(), "HugePages require cpu or memory")
 	}
 }
 

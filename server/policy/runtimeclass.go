@@ -12,7 +12,7 @@ import (
 func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var c causes
 	c.formatText("handler", obj.Get("handler").Text(), "dns1123-label")
-	c.amounts("overhead", document.Value{}, obj.At("overhead", "podFixed"))
+	c.amounts(func() string { return "overhead" }, document.Value{}, obj.At("overhead", "podFixed"))
 	scheduling := obj.Get("scheduling")
 	c.labels(scheduling.Get("nodeSelector"))
 	tolerations := scheduling.Get("tolerations")
