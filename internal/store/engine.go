@@ -137,12 +137,21 @@ func (e *Engine) stalled(sublevels int32) error {
 	}
 	m := e.db.Metrics()
 	if flushes != nil && m.MemTable.Size > 2*uint64(e.cfg.MemTableBytes) {
-		return fmt.Errorf("store: writes are refused until memory can be written to sorted files again: %w", flushes)
+		return backlog("memory can be written to sorted files again", flushes)
 	}
 	if compactions != nil && m.Levels[0].Sublevels > sublevels {
-		return fmt.Errorf("store: writes are refused until sorted files can be compacted again: %w", compactions)
+		return backlog("sorted files can be compacted again", compactions)
 	}
 	return nil
+}
+
+// backlog is why writes are refused until something has been written that could
+// not be for a cause.
+func backlog(until string, cause error) error {
+	if isFull(cause) {
+		return fmt.Errorf("%w: writes are refused until %s: %w", ErrFull, until, cause)
+	}
+	return fmt.Errorf("store: writes are refused until %s: %w", until, cause)
 }
 
 // fail records the first failure.
