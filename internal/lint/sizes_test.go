@@ -34,7 +34,6 @@ var longFiles = map[string]int{
 	"internal/selector/selector_test.go": 471,
 	"internal/store/crash_test.go":       404,
 	"internal/store/disk.go":             462,
-	"internal/store/fault_test.go":       526,
 	"internal/yaml/scanner.go":           414,
 	"server/delete.go":                   442,
 	"server/history_watcher_test.go":     419,
