@@ -16,7 +16,7 @@ import (
 // namespace of the review.
 func (s *Server) reviewAccess(r *request) error {
 	res := r.target.resource
-	self := res.Kind == "SelfSubjectAccessReview"
+	self := res.Endpoint == api.EndpointReviewOwnAccess
 	return s.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
 		if causes := checkAccessReview(obj, spec, self, res.Namespaced); len(causes) > 0 {

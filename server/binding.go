@@ -10,15 +10,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// createBinding is POST on bindings: the pod is the one that the body names.
-func (s *Server) createBinding(r *request) error { return s.bind(r, kindOf(r.target.resource), "") }
-
-// bindPod is POST on a pod's binding subresource.
-func (s *Server) bindPod(r *request) error { return s.bind(r, subKind(r.target), r.target.name) }
-
 // bind gives a pod the node that the body names. That is the scheduler's word,
-// and final.
-func (s *Server) bind(r *request, want bodyKind, name string) error {
+// and final. The pod is that of the subresource, or else the body names it too.
+func (s *Server) bind(r *request) error {
+	pods, want, name := s.pods, kindOf(r.target.resource), ""
+	if r.target.sub != nil {
+		pods, want, name = r.target.resource, subKind(r.target), r.target.name
+	}
 	opts, err := r.writeOptions("CreateOptions")
 	if err != nil {
 		return err
@@ -35,14 +33,14 @@ func (s *Server) bind(r *request, want bodyKind, name string) error {
 	} else if got != name {
 		return api.BadRequest("name in URL does not match name in Binding object")
 	}
-	if err := matchNamespace(s.pods, binding.SetObject("metadata"), r.target.namespace); err != nil {
+	if err := matchNamespace(pods, binding.SetObject("metadata"), r.target.namespace); err != nil {
 		return err
 	}
 	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
-	_, err = s.modify(r.ctx, s.pods, r.target.namespace, name, opts.dryRun, func(pod document.Value) error {
-		return s.assign(pod, binding)
+	_, err = s.modify(r.ctx, pods, r.target.namespace, name, opts.dryRun, func(pod document.Value) error {
+		return s.assign(pods, pod, binding)
 	})
 	if err != nil {
 		return err
@@ -66,13 +64,13 @@ func checkTarget(name string, target document.Value) error {
 }
 
 // assign writes the node into the pod.
-func (s *Server) assign(pod, binding document.Value) error {
+func (s *Server) assign(pods *api.Resource, pod, binding document.Value) error {
 	meta := pod.Get("metadata")
 	name := meta.Get("name").Text()
 	conflict := func(why string) error {
-		return api.Conflict(api.GroupResource{Resource: s.pods.Plural + "/binding"}, name, why)
+		return api.Conflict(api.GroupResource{Resource: pods.Plural + "/binding"}, name, why)
 	}
-	if err := checkPreconditions(s.pods, name, binding.Get("metadata"), meta, false); err != nil {
+	if err := checkPreconditions(pods, name, binding.Get("metadata"), meta, false); err != nil {
 		var known *api.Error
 		if errors.As(err, &known) && known.Reason == api.ReasonConflict {
 			return conflict(known.Message)

@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -46,10 +47,10 @@ func appendAll(v document.Value, name string, list []string) {
 
 // prepareSigning makes a write of a request's status, by either endpoint, what
 // that endpoint may write, and returns what it may not.
-func prepareSigning(endpoint string, obj, old document.Value, now string) (causes []schema.Cause) {
+func prepareSigning(endpoint api.Endpoint, obj, old document.Value, now string) (causes []schema.Cause) {
 	status, before := obj.SetObject("status"), old.Get("status")
 	conditions := status.Get("conditions")
-	if endpoint == "approval" {
+	if endpoint == api.EndpointApproval {
 		// Conditions are all that it decides on.
 		var others []string
 		for name := range status.Members() {

@@ -18,15 +18,6 @@ import (
 // known from the objects, as 1.25 does, and where only a connection could tell more
 // it says that it makes none.
 
-// connectVerbs adds the methods of such a subresource.
-func (s *Server) connectVerbs(do verb, add func(needs api.Verbs, method string, do verb)) {
-	add(api.VerbGet, http.MethodGet, do)
-	add(api.VerbCreate, http.MethodPost, do)
-	add(api.VerbUpdate, http.MethodPut, do)
-	add(api.VerbPatch, http.MethodPatch, do)
-	add(api.VerbDelete, http.MethodDelete, do)
-}
-
 // unreachable is the end of every way that leads out of the server.
 func unreachable(what string) *api.Error {
 	return unavailable("cannot reach " + what + ": this server keeps objects and connects to no node; ask the node itself")
@@ -102,7 +93,8 @@ func (s *Server) enterPod(r *request, container bool) error {
 // nodeOf is the node of the request's pod, "" while it has none. The node exists,
 // and, if the request is about a container, the pod has it.
 func (s *Server) nodeOf(r *request, container bool) (string, error) {
-	pod, release, err := objects{s}.Get(r.ctx, "", "pods", r.target.namespace, r.target.name)
+	res := r.target.resource
+	pod, release, err := objects{s}.Get(r.ctx, res.GV.Group, res.Plural, r.target.namespace, r.target.name)
 	defer release()
 	if err != nil {
 		return "", err
@@ -175,15 +167,15 @@ func (s *Server) proxy(r *request) error {
 	case len(parts) > 2:
 		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.resource.Plural, "s"), t.name)
 	}
-	obj, release, err := objects{s}.Get(r.ctx, "", t.resource.Plural, t.namespace, name)
+	obj, release, err := objects{s}.Get(r.ctx, t.resource.GV.Group, t.resource.Plural, t.namespace, name)
 	defer release()
 	if err != nil {
 		return err
 	}
-	switch t.resource.Plural {
-	case "services":
+	switch t.sub.Endpoint {
+	case api.EndpointProxyService:
 		return s.proxyService(r, obj, name, port)
-	case "pods":
+	case api.EndpointProxyPod:
 		if obj.At("status", "podIP").Text() == "" {
 			return api.BadRequest("address not allowed: pod %s has no address yet", name)
 		}

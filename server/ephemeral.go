@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -17,7 +16,7 @@ func (s *Server) updateEphemeral(r *request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, kindOf(s.pods), opts.validation)
+	doc, err := s.readObject(r, kindOf(r.target.resource), opts.validation)
 	if err != nil {
 		return err
 	}
@@ -35,7 +34,7 @@ func (s *Server) patchEphemeral(r *request) error {
 	}
 	var doc *document.Document
 	defer func() { doc.Release() }()
-	want := kindOf(s.pods)
+	want := kindOf(r.target.resource)
 	p.check(want)
 	return s.writeEphemeral(r, p.opts.dryRun, func(pod document.Value) (document.Value, error) {
 		text, err := p.apply(pod.AppendJSON(nil), want)
@@ -53,15 +52,15 @@ func (s *Server) patchEphemeral(r *request) error {
 // for the current one.
 func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod document.Value) (document.Value, error)) error {
 	t := r.target
-	entry, err := s.modify(r.ctx, s.pods, t.namespace, t.name, dryRun, func(pod document.Value) error {
+	entry, err := s.modify(r.ctx, t.resource, t.namespace, t.name, dryRun, func(pod document.Value) error {
 		obj, err := wanted(pod)
 		if err != nil {
 			return err
 		}
-		if err := checkPreconditions(s.pods, t.name, obj.Get("metadata"), pod.Get("metadata"), false); err != nil {
+		if err := checkPreconditions(t.resource, t.name, obj.Get("metadata"), pod.Get("metadata"), false); err != nil {
 			return err
 		}
-		before, err := document.ReadStored(s.pods.GV.Table, s.pods.Type, pod.AppendJSON(nil))
+		before, err := document.ReadStored(t.resource.GV.Table, t.resource.Type, pod.AppendJSON(nil))
 		if err != nil {
 			return err
 		}
@@ -74,8 +73,8 @@ func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod documen
 			spec.Remove("ephemeralContainers")
 		}
 		// Nothing else has changed, so the pod is its own old state for the rules of changes.
-		if causes = append(causes, validateChange(target{resource: s.pods}, pod, pod, before.Root())...); len(causes) > 0 {
-			return api.Invalid("", s.pods.Kind, t.name, causes)
+		if causes = append(causes, validateChange(target{resource: t.resource}, pod, pod, before.Root())...); len(causes) > 0 {
+			return t.resource.Invalid(t.name, causes)
 		}
 		return nil
 	})

@@ -44,7 +44,7 @@ func (s *Server) evict(r *request) error {
 
 	entry, err := s.store.Get(r.ctx, r.key())
 	if errors.Is(err, store.ErrNotFound) {
-		return api.NotFound(s.pods.GroupResource(), t.name)
+		return api.NotFound(t.resource.GroupResource(), t.name)
 	}
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Server) evict(r *request) error {
 	if len(causes) > 0 {
 		return invalidOptions("DeleteOptions", causes)
 	}
-	podDoc, err := document.ReadStored(s.pods.GV.Table, s.pods.Type, entry.Body)
+	podDoc, err := document.ReadStored(t.resource.GV.Table, t.resource.Type, entry.Body)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Server) evict(r *request) error {
 			opts.uid = textAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
 		}
 	}
-	if _, _, err := s.deleteObject(r.ctx, s.pods, t.namespace, t.name, opts); err != nil {
+	if _, _, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts); err != nil {
 		return err
 	}
 	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))

@@ -33,9 +33,11 @@ func newOwners(groups []*api.GroupVersion) owners {
 			res := &gv.Resources[i]
 			o := &owner{kind: apply.Kind{Table: tables[gv.Table], Type: res.Type, APIVersion: gv.APIVersion(), Name: res.Kind}}
 			o.resets(res.Storage())
-			if sub := res.Subresource(tokenSubresource); sub != nil {
-				version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
-				o.tokens = &apply.Kind{Table: apply.Merging(sub.Table), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+			for _, sub := range res.Subresources {
+				if sub.Endpoint == api.EndpointRequestToken {
+					version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
+					o.tokens = &apply.Kind{Table: apply.Merging(sub.Table), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+				}
 			}
 			all[res] = o
 		}
@@ -59,7 +61,7 @@ func (o *owner) resets(res *api.Resource) {
 	o.main = apply.MainReset(res.HasStatus).Union(apply.NewSet(res.Keeps...))
 	o.status = map[string]apply.Set{}
 	for _, sub := range res.Subresources {
-		if writesStatus(sub.Name) {
+		if sub.Endpoint.WritesStatus() {
 			o.status[sub.Name] = o.kind.StatusReset(slices.Concat(sub.Keeps, sub.Unowned))
 		}
 	}

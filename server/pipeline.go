@@ -172,11 +172,22 @@ func (s *Server) inGroup(path string) bool {
 // verb is what a request ends in: it answers, or says why it does not.
 type verb func(*Server, *request) error
 
-// verbs are what can be done to a target, by HTTP method. Which method is at an
-// index says verbMethods.
+// verbs are what can be done to a target, by HTTP method: onGet, …
 type verbs [len(verbMethods)]verb
 
-var verbMethods = [...]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}
+// The places of methods in verbs.
+const (
+	onDelete = iota
+	onGet
+	onPatch
+	onPost
+	onPut
+)
+
+var (
+	verbMethods = [...]string{onDelete: http.MethodDelete, onGet: http.MethodGet, onPatch: http.MethodPatch, onPost: http.MethodPost, onPut: http.MethodPut}
+	verbNeeds   = [...]api.Verbs{onDelete: api.VerbDelete, onGet: api.VerbGet, onPatch: api.VerbPatch, onPost: api.VerbCreate, onPut: api.VerbUpdate}
+)
 
 // of is the place of a method; an unknown one has a place that is always empty.
 func (v *verbs) of(method string) *verb {
@@ -212,13 +223,10 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 		}
 	}
 	switch {
-	case !res.Stored && res.Verbs.Has(api.VerbCreate):
-		// A virtual resource is an operation, not an object to keep.
-		s.virtualVerbs(t, add)
+	case t.sub != nil, res.Endpoint != "":
+		return endpointVerbs(t.does()).only(has)
 	case t.watchPath:
 		add(api.VerbWatch, http.MethodGet, (*Server).watch)
-	case t.sub != nil:
-		s.subresourceVerbs(t, add)
 	case t.name != "":
 		add(api.VerbGet, http.MethodGet, (*Server).get)
 		add(api.VerbUpdate, http.MethodPut, (*Server).update)

@@ -26,6 +26,10 @@ func namesakes(groups []*api.GroupVersion) (all []*api.GroupVersion) {
 					Namespaced: row.Namespaced, Stored: true, Verbs: row.Verbs, StorageVersion: gv.Version, Form: row.Form, NameFormat: row.NameFormat})
 			}
 		}
+		for i := range other.Resources {
+			res := &other.Resources[i]
+			res.Subresources = []api.Subresource{{Name: "log", Endpoint: api.EndpointStatus, Verbs: api.VerbGet, Group: other.Group, Version: other.Version, Kind: res.Kind, Table: other.Table, Type: res.Type}}
+		}
 		all = append(all, other)
 	}
 	return all
@@ -94,6 +98,7 @@ func TestNamesakesOfBuiltInKinds(t *testing.T) {
 		body := `{"metadata":{"name":"default"},` + c.sent + "}"
 		check("create", ask(adminToken, "POST", "", "", "", body), 201, "", c.lacks)
 		check("replace", ask(adminToken, "PUT", "default", "", "", strings.Replace(body, `"},`, `","labels":{"a":"b"}},`, 1)), 200, `"a":"b"`, "")
+		check("subresource", ask(adminToken, "GET", "default", "log", "", ""), 200, `"kind":"`+res.Kind+`"`, "")
 		check("precondition", ask(adminToken, "DELETE", "default", "", "", `{"preconditions":{"uid":"u"}}`), 409, "cannot be fulfilled on "+res.Kind+".", "")
 		deleted := ask(adminToken, "DELETE", "default", "", c.query, "")
 		if warning := deleted.Header().Get("Warning"); warning != "" {

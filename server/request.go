@@ -44,36 +44,32 @@ func (t target) collection() bool { return t.name == "" }
 // (binding) has not: that of an object, or outside of the namespace it is about.
 func (t *target) nowhere() bool {
 	res := t.resource
-	return !res.Stored && res.Verbs == api.VerbCreate && (t.name != "" || res.Namespaced && t.namespace == "")
+	return res.Endpoint != "" && (t.name != "" || res.Namespaced && t.namespace == "")
+}
+
+// does is the endpoint of a subresource or of an operation; "" for objects that are
+// kept.
+func (t *target) does() api.Endpoint {
+	if t.sub != nil {
+		return t.sub.Endpoint
+	}
+	return t.resource.Endpoint
 }
 
 // writesStatus reports whether the target is an endpoint that writes an object's
 // status and nothing else of it.
-func (t *target) writesStatus() bool {
-	return t.sub != nil && writesStatus(t.sub.Name)
-}
-
-func writesStatus(subresource string) bool {
-	return subresource == "status" || subresource == "approval"
-}
-
-// virtual reports whether the target is an operation, not an object that is kept.
-func (t *target) virtual() bool {
-	return t.sub == nil && !t.resource.Stored && t.resource.Verbs == api.VerbCreate
-}
+func (t *target) writesStatus() bool { return t.sub != nil && t.sub.Endpoint.WritesStatus() }
 
 // tabular reports whether the target's answers can be shown as tables: objects
 // that are kept, and scales. Answers to operations and logs cannot.
 func (t *target) tabular() bool {
-	if t.sub == nil {
-		return !t.virtual()
-	}
-	return t.sub.Scale != nil || t.sub.Kind == t.resource.Kind && t.sub.Name != "log"
+	e := t.does()
+	return e == "" && t.sub == nil || e.AnswersObject()
 }
 
 // connects reports whether the target leads out of the server, to what runs.
 func (t *target) connects() bool {
-	return t.sub != nil && strings.HasSuffix(t.sub.Kind, "Options")
+	return t.sub != nil && t.sub.Endpoint.Connects()
 }
 
 // deprecation is what whoever uses the target is warned of; "" for nothing.
@@ -172,13 +168,6 @@ func (r *request) timeLimit(most time.Duration) (time.Duration, error) {
 		return most, err
 	}
 	return min(asked, most), nil
-}
-
-// answersStatus reports whether the request, where it succeeds, is answered with a
-// Status: an order such as the binding of a pod.
-func (r *request) answersStatus() bool {
-	t := &r.target
-	return t.resource.Kind == "Binding" || t.sub != nil && (t.sub.Kind == "Binding" || t.sub.Kind == "Eviction")
 }
 
 // mutating reports whether the request may write.

@@ -51,7 +51,7 @@ func (r *request) offer() codec.Offer {
 // answers (mismatch), as a delete does: most end in a Status, which is always one.
 func (r *request) fits() error {
 	switch {
-	case r.target.resource == nil || r.answersStatus():
+	case r.target.resource == nil || r.target.does().AnswersStatus():
 		return nil
 	case r.method() == http.MethodDelete && r.target.collection():
 		return r.mismatch(true)

@@ -133,7 +133,7 @@ func (h resourceHandler) serve(c echo.Context, t target) error {
 	}
 	// The router takes the rest of a path for the last name in it, and nothing for a
 	// name.
-	if strings.Contains(t.name, "/") || strings.Contains(path, "//") && (t.sub == nil || t.sub.Name != "proxy") {
+	if strings.Contains(t.name, "/") || strings.Contains(path, "//") && (t.sub == nil || !t.sub.Endpoint.Proxies()) {
 		return h.s.serve(c, target{})
 	}
 	if c.Request().URL.RawPath != "" {

@@ -146,15 +146,8 @@ func (s *Server) open(ctx context.Context) error {
 	s.served = served(s.groups)
 	s.codecs = newCodecs(s.groups)
 	s.owners = newOwners(s.groups)
-	for _, r := range []struct {
-		place         **api.Resource
-		group, plural string
-	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
-		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"},
-		{&s.definitions, definitionGroup, "customresourcedefinitions"}} {
-		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
-			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
-		}
+	if err = s.readCatalog(); err != nil {
+		return err
 	}
 	if s.discovery, err = newDiscovery(s.served); err != nil {
 		return err
@@ -207,6 +200,22 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	return s.writeKubeconfig()
+}
+
+// readCatalog finds the resources that the server itself uses, and checks that all
+// endpoints are served.
+func (s *Server) readCatalog() error {
+	for _, r := range []struct {
+		place         **api.Resource
+		group, plural string
+	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
+		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"},
+		{&s.definitions, definitionGroup, "customresourcedefinitions"}} {
+		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
+			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
+		}
+	}
+	return checkEndpoints(s.groups)
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens

@@ -74,9 +74,6 @@ func (s *Server) requestToken(r *request) error {
 	return s.respondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
-// tokenSubresource is the name of the subresource that requests for tokens go to.
-const tokenSubresource = "token"
-
 // ownToken records in a request for a token who wrote what of it: the answer says so.
 func (s *Server) ownToken(t target, obj document.Value, opts writeOptions) error {
 	o := s.owners[t.resource]

@@ -181,7 +181,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	}
 	prepareUpdate(t, obj, old)
 	if res.Role == api.RoleSigningRequests && t.writesStatus() {
-		opts.causes = append(opts.causes, prepareSigning(t.sub.Name, obj, old, s.now())...)
+		opts.causes = append(opts.causes, prepareSigning(t.sub.Endpoint, obj, old, s.now())...)
 	}
 	if err := s.admit(ctx, t, obj, old); err != nil {
 		return store.Write{}, err
@@ -285,7 +285,7 @@ func prepareUpdate(t target, obj, old document.Value) {
 		}
 	}
 	status := t.writesStatus()
-	finalize := t.sub != nil && t.sub.Name == "finalize"
+	finalize := t.sub != nil && t.sub.Endpoint == api.EndpointFinalize
 	if res.HasStatus {
 		for name := range old.Members() {
 			if !kept(name) && (name == "status") != status {

@@ -133,7 +133,7 @@ func (row row) register(e *echo.Echo, res *api.Resource, h Handler) {
 		sub := res.Subresource(n)
 		serve := func(c echo.Context) error { return h.Subresource(c, res, sub) }
 		e.Any(below+"/:name/"+n, serve)
-		if n == "proxy" {
+		if sub.Endpoint.Proxies() {
 			e.Any(below+"/:name/"+n+"/*", serve)
 		}
 	}

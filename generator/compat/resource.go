@@ -52,6 +52,7 @@ func (c *comparison) resource(s scope, old *model.Resource, gv *model.GroupVersi
 	differs("resource-kind-changed", "list kind", old.ListKind, now.ListKind)
 	differs("resource-scope-changed", "scope", scopeName(old), scopeName(now))
 	differs("resource-name-format-changed", "name format", old.NameFormat, now.NameFormat)
+	differs("endpoint-changed", "endpoint", string(old.Endpoint), string(now.Endpoint))
 	c.life(s, lifeOf(old), lifeOf(now))
 	if old.Stored && !now.Stored {
 		c.find(s, "resource-unstored", now.Pos, "objects of %s are no longer stored", old.Plural)
@@ -134,6 +135,14 @@ func (c *comparison) subresource(s scope, old *model.Subresource, res *model.Res
 	}
 	if old.Type.ID != now.Type.ID {
 		c.find(s, "subresource-kind-changed", now.Pos, "the kind of %s/%s was %s and is %s", res.Plural, old.Name, old.Type.ID, now.Type.ID)
+	}
+	if old.Endpoint != now.Endpoint {
+		c.find(s, "endpoint-changed", now.Pos, "%s/%s did %s and does %s", res.Plural, old.Name, old.Endpoint, now.Endpoint)
+	}
+	for _, version := range old.AlsoAccepts {
+		if !slices.Contains(now.AlsoAccepts, version) {
+			c.find(s, "subresource-version-removed", now.Pos, "%s/%s no longer accepts bodies of %s", res.Plural, old.Name, version)
+		}
 	}
 	if old.SpecReplicas != now.SpecReplicas || old.StatusReplicas != now.StatusReplicas || old.Selector != now.Selector {
 		c.find(s, "scale-path-changed", now.Pos, "the scale of %s reads and writes other fields", res.Plural)

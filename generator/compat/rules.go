@@ -40,6 +40,8 @@ var Rules = []Rule{
 	{"subresource-removed", Error, "requests to it would answer 404"},
 	{"subresource-verb-removed", Error, "requests would answer 405"},
 	{"subresource-kind-changed", Error, "clients would send and expect another kind"},
+	{"subresource-version-removed", Error, "requests with it would be refused"},
+	{"endpoint-changed", Error, "the same request would do something else"},
 	{"scale-path-changed", Error, "autoscalers would read and write another field"},
 	{"type-removed", Error, "requests with this kind would be refused"},
 	{"field-removed", Error, "what clients send would be dropped, what they read would be gone"},

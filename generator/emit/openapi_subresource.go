@@ -2,9 +2,9 @@ package emit
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/internal/api"
 )
 
 // connectMethods are the methods of a subresource that hands the connection
@@ -17,19 +17,18 @@ var connectMethods = map[string][]string{
 	"delete": {"delete"},
 }
 
-// subresource adds the path of a subresource. One whose type is an options
-// kind has no body: its options are query parameters, and it hands the
-// connection through.
+// subresource adds the path of a subresource. One that leads out of the server has
+// no body: its type holds query parameters.
 func (p *paths) subresource(at place, object string, name parameter, s *model.Subresource) error {
 	path := object + "/" + s.Name
 	params := append([]parameter{name}, at.outer...)
-	if strings.HasSuffix(s.Type.Name, "Options") {
+	if s.Endpoint.Connects() {
 		p.connect(at, path, params, s)
 		return nil
 	}
 	what := at.scope + at.r.Kind + upperFirst(s.Name)
 	kind := kindRow(s.Type.GV.Group, s.Type.GV.Version, s.Type.Name)
-	if s.Name == "log" {
+	if s.Endpoint == api.EndpointLog {
 		p.log(at, path, params, what, kind)
 		return nil
 	}
@@ -72,7 +71,7 @@ func (p *paths) connect(at place, path string, params []parameter, s *model.Subr
 		methods := map[string]operation{}
 		for _, verb := range s.Verbs {
 			for _, method := range connectMethods[verb] {
-				if s.Name != "proxy" && (method == "head" || method == "options") {
+				if !s.Endpoint.Proxies() && (method == "head" || method == "options") {
 					continue
 				}
 				methods[method] = operation{
@@ -93,7 +92,7 @@ func (p *paths) connect(at place, path string, params []parameter, s *model.Subr
 		p.out[path] = item
 	}
 	add(path, "", params)
-	if s.Name == "proxy" {
+	if s.Endpoint.Proxies() {
 		add(path+"/{path}", "WithPath", slices.Concat(params, []parameter{pathParameter("path", "Path of the request behind the proxy.")}))
 	}
 }

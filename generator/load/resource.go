@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -82,7 +83,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		d.checkAliases(res, res.Selectable)
 	}
 	for i := range res.Subresources {
-		res.HasStatus = res.HasStatus || res.Subresources[i].Name == "status"
+		res.HasStatus = res.HasStatus || res.Subresources[i].Endpoint == api.EndpointStatus
 	}
 	gv.Resources = append(gv.Resources, res)
 }
@@ -92,6 +93,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 	return map[string]func(node){
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
 		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
+		"endpoint":          d.endpoint(&res.Endpoint),
 		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
 		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
 		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
@@ -102,6 +104,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 
 // checkLife checks that what a resource says of the life of its objects fits together.
 func (d *documents) checkLife(res *model.Resource) {
+	d.checkOperation(res)
 	if res.OrphanWarning != "" && res.Dependents != "orphan" {
 		d.fail(res.Pos, "add dependents: orphan, or drop orphanWarning", "a delete of %s orphans nothing that the orphanWarning could be about", res.Plural)
 	}
@@ -128,6 +131,35 @@ func (d *documents) graceful(res *model.Resource) func(node) {
 	}
 }
 
+// usualEndpoints are those of subresources that need not say it.
+var usualEndpoints = map[string]api.Endpoint{"scale": api.EndpointScale, "status": api.EndpointStatus}
+
+// endpoint reads the name of an endpoint.
+func (d *documents) endpoint(to *api.Endpoint) func(node) {
+	return func(n node) {
+		var names []string
+		for _, e := range api.Endpoints() {
+			names = append(names, string(e))
+		}
+		var name string
+		d.word(&name, "endpoint", names...)(n)
+		*to = api.Endpoint(name)
+	}
+}
+
+// checkOperation checks that a resource keeps objects or is an operation.
+func (d *documents) checkOperation(res *model.Resource) {
+	operates := !res.Stored && slices.Contains(res.Verbs, "create")
+	switch {
+	case operates && res.Endpoint == "":
+		d.fail(res.Pos, "add endpoint, or storage: true", "%s are created and not kept, and no endpoint says what becomes of them", res.Plural)
+	case res.Endpoint != "" && res.Stored:
+		d.fail(res.Pos, "drop one of them", "%s have an endpoint, and storage for objects", res.Plural)
+	case res.Endpoint != "" && !res.Endpoint.Operates():
+		d.fail(res.Pos, "give it to a subresource", "%s have the endpoint %s, which is about one object", res.Plural, res.Endpoint)
+	}
+}
+
 func sortedWords(words []string) []string {
 	sorted := slices.Clone(words)
 	slices.Sort(sorted)
@@ -140,17 +172,21 @@ func (d *documents) subresources(n node, res *model.Resource) {
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	for i, e := range entries {
 		sub := &res.Subresources[i]
-		sub.Pos, sub.Name = e.at.pos(), e.key
+		sub.Pos, sub.Name, sub.Endpoint = e.at.pos(), e.key, usualEndpoints[e.key]
 		ref := ""
 		d.object(e.value, "a subresource", map[string]func(node){
-			"verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref),
+			"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
 			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
 			"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned),
 			"missingAs": d.text(&sub.MissingAs),
 		})
 		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
 		switch {
-		case sub.Name == "scale":
+		case sub.Endpoint == "":
+			d.fail(sub.Pos, "add endpoint", "the subresource %s of %s does not say what it does", sub.Name, res.Plural)
+		case sub.Endpoint.Operates() && sub.Endpoint != api.EndpointBind:
+			d.fail(sub.Pos, "give it to a resource without storage", "the subresource %s of %s has the endpoint %s, which is about no object", sub.Name, res.Plural, sub.Endpoint)
+		case sub.Endpoint == api.EndpointScale:
 			if ref == "" {
 				ref = "/autoscaling/v1/Scale"
 			}
@@ -161,7 +197,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 			d.fail(sub.Pos, "drop them", "the subresource %s of %s has paths that only scale has", sub.Name, res.Plural)
 		}
 		if len(sub.Verbs) == 0 {
-			if sub.Name != "status" && sub.Name != "scale" {
+			if usualEndpoints[sub.Name] == "" {
 				d.fail(sub.Pos, "add verbs", "the subresource %s of %s does not say its verbs", sub.Name, res.Plural)
 			}
 			sub.Verbs = []string{"get", "patch", "update"}

@@ -2,7 +2,10 @@
 // the only thing that emitters and templates see.
 package model
 
-import "github.com/capstan-dev/capstan/internal/schema"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
 
 // Profile holds the names that a deployment may change (openapi/profile.yaml).
 type Profile struct {
@@ -61,18 +64,19 @@ type Resource struct {
 	NameFormat          string
 	HasStatus           bool
 	HasGeneration       bool
-	Role                string   // namespaces, definitions, signing-requests; "" for none
-	ConditionalUpdate   bool     // conditionalUpdate: an update must say the version that it replaces
-	Dependents          string   // orphan, none; "" when a delete takes them along
-	OrphanWarning       string   // orphanWarning: for a delete that orphans without saying so
-	ProtectedNames      []string // protectedNames: of objects that may not be deleted
-	Graceful            *Grace   // graceful: nil when a delete gives no time
-	Completes           bool     // completes: a phase says that the object is done
-	Expires             bool     // expires: the object vanishes some time after its last write
-	Keeps               []string // paths without the leading dot
-	StatusOnCreate      bool     // statusOnCreate: a new object keeps the status it was sent with
-	DeleteReturnsObject bool     // deleteReturnsObject: delete answers with the object
-	ErrorGroup          string   // named by answers to invalid objects; "" for the own one
+	Endpoint            api.Endpoint // of an operation, which keeps no objects
+	Role                string       // namespaces, definitions, signing-requests; "" for none
+	ConditionalUpdate   bool         // conditionalUpdate: an update must say the version that it replaces
+	Dependents          string       // orphan, none; "" when a delete takes them along
+	OrphanWarning       string       // orphanWarning: for a delete that orphans without saying so
+	ProtectedNames      []string     // protectedNames: of objects that may not be deleted
+	Graceful            *Grace       // graceful: nil when a delete gives no time
+	Completes           bool         // completes: a phase says that the object is done
+	Expires             bool         // expires: the object vanishes some time after its last write
+	Keeps               []string     // paths without the leading dot
+	StatusOnCreate      bool         // statusOnCreate: a new object keeps the status it was sent with
+	DeleteReturnsObject bool         // deleteReturnsObject: delete answers with the object
+	ErrorGroup          string       // named by answers to invalid objects; "" for the own one
 	StorageVersion      string
 	StorageVersionHash  string
 	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
@@ -123,9 +127,11 @@ type Selectable struct {
 type Subresource struct {
 	Pos                                    schema.Position
 	Name                                   string
+	Endpoint                               api.Endpoint
 	Verbs                                  []string
 	Type                                   *Type
-	SpecReplicas, StatusReplicas, Selector string // scale only, dotted paths
+	AlsoAccepts                            []string // versions of bodies besides that of Type
+	SpecReplicas, StatusReplicas, Selector string   // scale only, dotted paths
 	Checks                                 *Checks
 	Keeps, Unowned                         []string // dotted paths
 	MissingAs                              string   // "deployments/scale.apps"

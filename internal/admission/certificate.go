@@ -21,9 +21,18 @@ func (r *Request) isSigning() bool {
 	return r.Resource.Role == api.RoleSigningRequests
 }
 
+// signing is the endpoint of a request for a certificate that is written to; "" for
+// others.
+func (r *Request) signing() api.Endpoint {
+	if sub := r.Resource.Subresource(r.Subresource); sub != nil && r.isSigning() {
+		return sub.Endpoint
+	}
+	return ""
+}
+
 // approve asks for the permission to approve.
 func (c *Chain) approve(ctx context.Context, r *Request) error {
-	if r.Subresource != "approval" || !r.isSigning() {
+	if r.signing() != api.EndpointApproval {
 		return nil
 	}
 	return c.permitted(ctx, r, "approve")
@@ -31,7 +40,7 @@ func (c *Chain) approve(ctx context.Context, r *Request) error {
 
 // sign asks for the permission to sign when what a signer writes has changed.
 func (c *Chain) sign(ctx context.Context, r *Request) error {
-	if r.Subresource != "status" || !r.isSigning() || r.Operation != Update {
+	if r.signing() != api.EndpointStatus || r.Operation != Update {
 		return nil
 	}
 	status, old := r.Object.Get("status"), r.Old.Get("status")

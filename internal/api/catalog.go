@@ -90,6 +90,7 @@ type Resource struct {
 	NameFormat          string     // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
 	HasStatus           bool       // spec and status are written by different endpoints
 	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
+	Endpoint            Endpoint   // of an operation, which keeps no objects; "" for others
 	Role                Role       // "" for nearly all
 	ConditionalUpdate   bool       // an update must say the version that it replaces
 	Dependents          Dependents // "": they are deleted in the background
@@ -168,11 +169,13 @@ type Selectable struct {
 
 // Subresource is an endpoint below one object.
 type Subresource struct {
-	Name                 string // "status", "scale", "binding", …
+	Name                 string   // "status", "scale", "binding", …
+	Endpoint             Endpoint // what it does
 	Verbs                Verbs
 	Group, Version, Kind string // of the body, where it differs from the resource
 	Table                *schema.Table
 	Type                 schema.Ref
+	AlsoAccepts          []string      // further versions ("policy/v1beta1") that bodies may say they have
 	Scale                *ScalePaths   // of the scale subresource
 	Checks               *Checks       // nil: UsualChecks, of the status UsualStatusChecks
 	Keeps                [][]string    // what a write through it leaves as it is, besides the rest of the object, and does not own

@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Table: &Table, Type: 20, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Table: &Table, Type: 20, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -22,7 +22,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Table: &Table, Type: 0, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Table: &Table, Type: 0, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -41,7 +41,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the daemon set.", Cell: h.CellDaemonSetSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "DaemonSet", Table: &Table, Type: 18},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "DaemonSet", Table: &Table, Type: 18},
 			},
 		},
 		{GV: gv, Plural: "deployments", Kind: "Deployment", ListKind: "DeploymentList", Type: 193,
@@ -62,8 +62,8 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the deployment.", Cell: h.CellDeploymentSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "apps", Resource: "deployments/scale"}},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "Deployment", Table: &Table, Type: 193, Keeps: [][]string{[]string{"metadata", "labels"}}},
+				{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "apps", Resource: "deployments/scale"}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "Deployment", Table: &Table, Type: 193, Keeps: [][]string{[]string{"metadata", "labels"}}},
 			},
 		},
 		{GV: gv, Plural: "replicasets", Kind: "ReplicaSet", ListKind: "ReplicaSetList", Type: 201,
@@ -84,8 +84,8 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods of the replica set.", Cell: h.CellReplicaSetSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "apps", Resource: "replicasets/scale"}},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "ReplicaSet", Table: &Table, Type: 201},
+				{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}, MissingAs: api.GroupResource{Group: "apps", Resource: "replicasets/scale"}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "ReplicaSet", Table: &Table, Type: 201},
 			},
 		},
 		{GV: gv, Plural: "statefulsets", Kind: "StatefulSet", ListKind: "StatefulSetList", Type: 210,
@@ -102,8 +102,8 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Cell: h.CellStatefulSetImages},
 			},
 			Subresources: []api.Subresource{
-				{Name: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "StatefulSet", Table: &Table, Type: 210},
+				{Name: "scale", Endpoint: "scale", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "Scale", Table: &Table, Type: 207, Scale: &api.ScalePaths{SpecReplicas: []string{"spec", "replicas"}, StatusReplicas: []string{"status", "replicas"}, Selector: []string{"spec", "selector"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apps", Version: "v1", Kind: "StatefulSet", Table: &Table, Type: 210},
 			},
 		},
 	}

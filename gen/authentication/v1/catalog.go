@@ -12,6 +12,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: 21,
 			Verbs:      api.VerbCreate,
 			NameFormat: "dns1123-subdomain",
+			Endpoint:   "review-token",
 		},
 	}
 	return gv

@@ -17,7 +17,7 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerToStorage},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec", Below: []api.Copy{{Name: "scaleTargetRef"}, {Name: "minReplicas"}, {Name: "maxReplicas"}}}, {Name: "status", Below: []api.Copy{{Name: "observedGeneration"}, {Name: "lastScaleTime"}, {Name: "currentReplicas"}, {Name: "desiredReplicas"}}}}, Hook: c.AutoscalingV1HorizontalPodAutoscalerFromStorage}},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 2},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v1", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 2},
 			},
 		},
 	}

@@ -25,7 +25,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the autoscaler was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},
 			},
 		},
 	}

@@ -18,7 +18,7 @@ func New(h Hooks) *api.GroupVersion {
 				ToStorage:   api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}},
 				FromStorage: api.Plan{Copy: []api.Copy{{Name: "metadata"}, {Name: "spec"}, {Name: "status"}}}},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},
 			},
 		},
 	}

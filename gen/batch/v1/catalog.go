@@ -28,7 +28,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods, where it was chosen by hand.", Cell: h.CellCronJobSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 202,
@@ -53,7 +53,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 202},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 202},
 			},
 		},
 	}

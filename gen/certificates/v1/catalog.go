@@ -28,8 +28,8 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "spec.signerName", Path: []string{"spec", "signerName"}},
 			},
 			Subresources: []api.Subresource{
-				{Name: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "certificate"}}},
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "conditions"}}},
+				{Name: "approval", Endpoint: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "certificate"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "conditions"}}},
 			},
 		},
 	}

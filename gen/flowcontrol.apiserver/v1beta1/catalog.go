@@ -16,7 +16,7 @@ func New(h Hooks) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "flowcontrol.apiserver.k8s.io/v1beta2.FlowSchema"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "flowschemas", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "FlowSchema", Table: &Table, Type: 2},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "FlowSchema", Table: &Table, Type: 2},
 			},
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 43,
@@ -26,7 +26,7 @@ func New(h Hooks) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "flowcontrol.apiserver.k8s.io/v1beta2.PriorityLevelConfiguration"},
 			Conversion: &api.Conversion{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Plural: "prioritylevelconfigurations", Same: true},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta1", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43},
 			},
 		},
 	}

@@ -26,7 +26,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: h.CellFlowSchemaMissingPriorityLevel},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 43,
@@ -47,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -37,7 +37,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: &Table, Type: 15},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: &Table, Type: 15},
 			},
 		},
 		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 49,
@@ -54,7 +54,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 49, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 49, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
 			},
 		},
 	}
