@@ -115,7 +115,9 @@ func validateMetadata(res *api.Resource, checks api.Checks, meta, old document.V
 	state.descriptions(meta)
 	state.finalizers(meta)
 	names.names(res.NameFormat, meta)
-	standard.standardFinalizers(meta)
+	if !res.AnyFinalizer {
+		standard.standardFinalizers(meta)
+	}
 	if !old.Exists() {
 		if name := meta.Get("name").Text(); len(names) == 0 && badSegment(name) {
 			names.add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")

@@ -86,6 +86,7 @@ type Resource struct {
 	ChecksOnCreate      int      // how often a create checks everything; 0 is once
 	CheckedWhenMissing  bool
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
+	AnyFinalizer        bool     // anyFinalizer: finalizers without a domain need not be known
 	Columns             []Column
 	Selectable          []Selectable
 	Subresources        []Subresource // by name

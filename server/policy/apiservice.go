@@ -25,10 +25,8 @@ func (Policy) ValidateAPIService(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	group, version := spec.Get("group"), spec.Get("version")
-	name := obj.At("metadata", "name").Text()
-	if want := version.Text() + "." + group.Text(); name != "" && name != want {
-		c.invalidText("metadata.name", name, "must be `spec.version+\".\"+spec.group`: "+strconv.Quote(want))
-	}
+	want := version.Text() + "." + group.Text()
+	c.onlyName(obj, want, "must be `spec.version+\".\"+spec.group`: "+strconv.Quote(want))
 	if !isEmpty(group) {
 		c.format(group, "dns1123-subdomain")
 	} else if !version.Equals("v1") {

@@ -74,9 +74,16 @@ func established(obj document.Value) bool {
 }
 
 func (c *causes) definitionName(obj document.Value) {
-	name := obj.At("metadata", "name")
-	if !isEmpty(name) && !name.Equals(obj.At("spec", "names", "plural").Text()+"."+obj.At("spec", "group").Text()) {
-		c.invalidText("metadata.name", name.Text(), "must be spec.names.plural+\".\"+spec.group")
+	c.onlyName(obj, obj.At("spec", "names", "plural").Text()+"."+obj.At("spec", "group").Text(), "must be spec.names.plural+\".\"+spec.group")
+}
+
+// onlyName checks the name of an object that can have one name only, and what it is to
+// be generated from, which therefore is always wrong.
+func (c *causes) onlyName(obj document.Value, want, why string) {
+	for _, field := range [...]string{"generateName", "name"} {
+		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
+			c.invalidText("metadata."+field, name.Text(), why)
+		}
 	}
 }
 

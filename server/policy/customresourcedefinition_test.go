@@ -79,6 +79,9 @@ func TestCustomResourceDefinition(t *testing.T) {
 		{"default with too many", field("type: array, maxItems: 1, items: {type: string}, default: [b, 3]"), at + ".properties[a].default: TooMany; " + at + ".properties[a].default[1]: TypeInvalid"},
 		{"default with unknown fields", field("type: object, default: {b: {c: 1}}, required: [d], properties: {b: {type: object}, d: {type: string}}"),
 			at + ".properties[a].default: Invalid; " + at + ".properties[a].default.d: Required"},
+		{"default of the root", root("default: {a: 1}, required: [b], properties: {b: {type: string}}"), at + ".default: Invalid; " + at + ".default.apiVersion: Required; " + at + ".default.kind: Required"},
+		{"default of a whole object", field("type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true, default: {apiVersion: a/b/c, kind: 'A b'}"),
+			at + ".properties[a].default.apiVersion: Invalid; " + at + ".properties[a].default.kind: Invalid"},
 		{"default of items", field("type: array, items: {type: object, properties: {b: {type: boolean, default: 1}}}"), at + ".properties[a].items.properties[b].default: TypeInvalid"},
 		{"undeclared", root("anyOf: [{required: [b], properties: {b: {minimum: 1}}}]"), at + ".properties[b]: Required"},
 		{"declared", root("properties: {b: {type: integer}}, anyOf: [{properties: {b: {minimum: 1}}}]"), ""},
@@ -92,6 +95,11 @@ func TestCustomResourceDefinition(t *testing.T) {
 		{"approved", strings.ReplaceAll(with("x.com", "x.k8s.io"), "cobs.x.com", ""), "metadata.name: Invalid; metadata.annotations[api-approved.kubernetes.io]: Required"},
 		{"list type", field("type: array, x-kubernetes-list-type: bag, items: {type: string}"), at + ".properties[a].x-kubernetes-list-type: NotSupported"},
 		{"shape below anyOf", field("type: object, anyOf: [{type: object}, {required: [b]}]"), at + ".properties[a].anyOf[0].type: Forbidden"},
+		{"null", field("type: 'null'"), at + ".properties[a].type: NotSupported; " + at + ".properties[a].type: Forbidden"},
+		{"null at the root", with("type: object", "type: 'null'"), at + ".type: NotSupported; " + at + ".type: Forbidden; " + at + ".type: Invalid"},
+		{"dialect", field("type: string, $schema: x"), at + ": Invalid"},
+		{"dialect beside a mistake", field("type: strong, $schema: x"), at + ".properties[a].type: NotSupported"},
+		{"nothing kept", field("x-kubernetes-preserve-unknown-fields: false"), at + ".properties[a].x-kubernetes-preserve-unknown-fields: Invalid"},
 		{"rule", field("type: string, x-kubernetes-validations: [{message: x}]"), at + ".properties[a].x-kubernetes-validations[0].rule: Required"},
 	})
 	runHooks(t, head, []hookCase{

@@ -58,22 +58,26 @@ func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool
 		return
 	}
 	at = at.member("openAPIV3Schema")
+	before := len(*c)
 	if hasStatus {
 		c.separable(s, at)
 	}
 	if s.Get("nullable").Bool() {
 		c.forbidden(at.member("nullable").text(), "nullable cannot be true at the root")
 	}
-	w := schemaWalk{c, false}
+	w := schemaWalk{causes: c}
 	w.schema(s, at, schemaContext{root: true})
-	if w.unsupported {
+	if w.dialect && len(*c) == before {
+		c.invalidText(at.text(), "", "OpenAPIV3Schema 'schema' is not supported")
+	}
+	if w.unsupported || w.dialect {
 		return
 	}
-	before := len(*c)
+	before = len(*c)
 	c.structure(s, at, rootLevel)
 	c.complete(s, s, at, at)
 	if len(*c) == before {
-		(&valueChecker{causes: c, parts: map[document.Value]*schemaPart{}}).defaults(s, at)
+		(&valueChecker{causes: c, parts: map[document.Value]*schemaPart{}}).defaults(s, at, true)
 	}
 }
 
@@ -102,6 +106,7 @@ type schemaContext struct {
 type schemaWalk struct {
 	*causes
 	unsupported bool // something was found that has no structure
+	dialect     bool // a schema names the dialect of JSON Schema that it is in; said where nothing else is wrong
 }
 
 func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
@@ -165,7 +170,6 @@ func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 	if kind := s.Get("type"); !isEmpty(kind) && !slices.Contains(schemaTypes, kind.Text()) {
 		w.notSupportedAt(at.member("type").text(), kind, schemaTypes...)
 		if kind.Equals("null") {
-			w.unsupported = true
 			w.forbidden(at.member("type").text(), "type cannot be set to null, use nullable as an alternative")
 		}
 	}
@@ -178,6 +182,7 @@ func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 			w.forbidden(at.member(name).text(), name+" is not supported")
 		}
 	}
+	w.dialect = w.dialect || !isEmpty(s.Get("$schema"))
 	if s.Get("items").Kind() == document.Array {
 		w.unsupported = true
 		w.forbidden(at.member("items").text(), "items must be a schema object and not an array")
@@ -194,6 +199,7 @@ func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 // aside.
 func (w *schemaWalk) extensions(s document.Value, at *place) {
 	if keep := s.Get(extPreserveUnknownFields); isSet(keep) && !keep.Bool() {
+		w.unsupported = true
 		w.invalidAt(at.member(extPreserveUnknownFields).text(), keep, "must be true or undefined")
 	}
 	if kind := s.Get(extMapType); isSet(kind) {

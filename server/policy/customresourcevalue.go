@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -57,22 +58,89 @@ func (c *valueChecker) part(s document.Value) *schemaPart {
 // defaults checks that every default below a schema is a value that the schema
 // allows. Formats, expressions and what is below allOf, anyOf, oneOf and not are
 // not looked at. The structure has been found to be in order.
-func (c *valueChecker) defaults(s document.Value, at *place) {
-	if v := s.Get("default"); isSet(v) {
-		c.value(v, s, at.member("default"), at.member("default"))
+func (c *valueChecker) defaults(s document.Value, at *place, root bool) {
+	if v, embedded := s.Get("default"), root || s.Get(extEmbeddedResource).Bool(); isSet(v) {
+		if hasUnknown(v, s, embedded) {
+			c.invalidAt(at.member("default").text(), v, "must not have unknown fields")
+		}
+		before := len(*c.causes)
+		c.embedded(v, s, at.member("default"), embedded)
+		if len(*c.causes) == before {
+			c.value(v, s, at.member("default"))
+		}
 	}
 	for name, property := range s.Get("properties").Members() {
-		c.defaults(property, at.member("properties").key(name))
+		c.defaults(property, at.member("properties").key(name), false)
 	}
 	for _, name := range [...]string{"items", "additionalProperties"} {
 		if below := s.Get(name); below.Kind() == document.Object {
-			c.defaults(below, at.member(name))
+			c.defaults(below, at.member(name), false)
 		}
 	}
 }
 
-// value checks a value by a schema. root is where unknown members are reported.
-func (c *valueChecker) value(v, s document.Value, at, root *place) {
+// hasUnknown reports whether a value has members that the schema does not know.
+// embedded is whether the value is a whole object, which has what every object has.
+func hasUnknown(v, s document.Value, embedded bool) bool {
+	items, properties, additional := s.Get("items"), s.Get("properties"), s.Get("additionalProperties")
+	for _, element := range v.Elements() {
+		if isSet(items) && hasUnknown(element, items, items.Get(extEmbeddedResource).Bool()) {
+			return true
+		}
+	}
+	open := additional.Bool() || s.Get(extPreserveUnknownFields).Bool()
+	for name, member := range v.Members() {
+		below := properties.Get(name)
+		if !below.Exists() && additional.Kind() == document.Object {
+			below = additional
+		}
+		switch {
+		case embedded && (name == "kind" || name == "apiVersion" || name == "metadata"):
+		case below.Exists():
+			if hasUnknown(member, below, below.Get(extEmbeddedResource).Bool()) {
+				return true
+			}
+		case !open:
+			return true
+		}
+	}
+	return false
+}
+
+// embedded checks of whole objects in a value what every object has.
+func (c *valueChecker) embedded(v, s document.Value, at *place, whole bool) {
+	for i, element := range v.Elements() {
+		if items := s.Get("items"); isSet(items) {
+			c.embedded(element, items, at.index(i), items.Get(extEmbeddedResource).Bool())
+		}
+	}
+	if whole && v.Kind() == document.Object {
+		for _, name := range [...]string{"apiVersion", "kind"} {
+			switch text := v.Get(name); {
+			case !text.Exists():
+				c.required(at.member(name).text(), "must not be empty")
+			case text.Kind() != document.String:
+				c.invalidAt(at.member(name).text(), text, "must be a string")
+			case text.Text() == "":
+				c.invalidText(at.member(name).text(), "", "must not be empty")
+			case name == "kind":
+				c.wordText(at.member(name).text(), text.Text(), strings.ToLower(text.Text()), "may have mixed case, but should otherwise match: ")
+			case strings.Count(text.Text(), "/") > 1:
+				c.invalidText(at.member(name).text(), text.Text(), "must be VERSION or GROUP/VERSION")
+			}
+		}
+	}
+	for name, member := range v.Members() {
+		if below := s.Get("properties").Get(name); below.Exists() {
+			c.embedded(member, below, at.member(name), below.Get(extEmbeddedResource).Bool())
+		} else if below := s.Get("additionalProperties"); below.Kind() == document.Object {
+			c.embedded(member, below, at.key(name), below.Get(extEmbeddedResource).Bool())
+		}
+	}
+}
+
+// value checks a value by a schema.
+func (c *valueChecker) value(v, s document.Value, at *place) {
 	if v.IsNull() && s.Get("nullable").Bool() {
 		return
 	}
@@ -92,12 +160,12 @@ func (c *valueChecker) value(v, s document.Value, at, root *place) {
 		c.counted(v, s, at, "minItems", "maxItems", "items")
 		for i, element := range v.Elements() {
 			if items := s.Get("items"); isSet(items) {
-				c.value(element, items, at.index(i), root)
+				c.value(element, items, at.index(i))
 			}
 		}
 	case document.Object:
 		c.counted(v, s, at, "minProperties", "maxProperties", "properties")
-		c.objectValue(v, s, at, root)
+		c.objectValue(v, s, at)
 	}
 }
 
@@ -173,7 +241,7 @@ func (c *valueChecker) counted(v, s document.Value, at *place, least, most, what
 	}
 }
 
-func (c *valueChecker) objectValue(v, s document.Value, at, root *place) {
+func (c *valueChecker) objectValue(v, s document.Value, at *place) {
 	for _, name := range c.part(s).required {
 		if c.full() {
 			return
@@ -183,17 +251,11 @@ func (c *valueChecker) objectValue(v, s document.Value, at, root *place) {
 		}
 	}
 	properties, additional := s.Get("properties"), s.Get("additionalProperties")
-	open := additional.Bool() || s.Get(extPreserveUnknownFields).Bool()
-	embedded := s.Get(extEmbeddedResource).Bool()
 	for name, member := range v.Members() {
-		switch property := properties.Get(name); {
-		case property.Exists():
-			c.value(member, property, at.member(name), root)
-		case additional.Kind() == document.Object:
-			c.value(member, additional, at.member(name), root)
-		case open, embedded && (name == "kind" || name == "apiVersion" || name == "metadata"):
-		default:
-			c.invalidAt(root.text(), v, "must not have unknown fields: "+strconv.Quote(name)+" is no field of the schema")
+		if property := properties.Get(name); property.Exists() {
+			c.value(member, property, at.member(name))
+		} else if additional.Kind() == document.Object {
+			c.value(member, additional, at.member(name))
 		}
 	}
 }

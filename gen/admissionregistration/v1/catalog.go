@@ -15,6 +15,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -28,6 +29,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

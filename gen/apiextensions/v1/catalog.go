@@ -17,6 +17,7 @@ func New(h Hooks) *api.GroupVersion {
 			Role:              "definitions",
 			ConditionalUpdate: true,
 			Checks:            &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Create: h.CreateCustomResourceDefinition, Update: h.UpdateCustomResourceDefinition, Validate: h.ValidateCustomResourceDefinition},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

@@ -14,6 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "fff8fba6d4ebd927", StorageVersionHash: "InPBPD7+PqM=", NameFormat: "path-segment",
 			HasStatus:         true,
 			ConditionalUpdate: true,
+			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
