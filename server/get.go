@@ -30,7 +30,15 @@ func (s *Server) current(r *request) (store.Entry, error) {
 	if err := s.reach(r, rev); err != nil {
 		return store.Entry{}, err
 	}
-	entry, err := s.store.Get(r.ctx, r.key())
+	get := func(key string) (store.Entry, error) { return s.store.Get(r.ctx, key) }
+	if !r.target.resource.Stored {
+		parts, err := s.components(r.target.resource)
+		if err != nil {
+			return store.Entry{}, err
+		}
+		get = parts.Get
+	}
+	entry, err := get(r.key())
 	if errors.Is(err, store.ErrNotFound) {
 		return entry, s.notFound(r.target)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -15,6 +16,11 @@ import (
 // listOrWatch is GET on a collection.
 func (s *Server) listOrWatch(r *request) error {
 	if r.query.isWatch() {
+		if res := r.target.resource; !res.Verbs.Has(api.VerbWatch) {
+			refused := api.MethodNotAllowed([]string{http.MethodGet})
+			refused.Message, refused.Group, refused.Kind = fmt.Sprintf("watch is not supported on resources of kind %q", res.Plural), res.GV.Group, res.Plural
+			return refused
+		}
 		return s.watch(r)
 	}
 	options, err := r.listOptions()
@@ -85,6 +91,12 @@ func (r *request) listOptions() (o listOptions, err error) {
 func (s *Server) openList(r *request, o listOptions) (*list, error) {
 	t, sel := r.target, o.selector
 	l := &list{selector: sel, prefix: prefixOf(t.resource, t.namespace), single: !t.resource.Namespaced || t.namespace != "", limit: o.limit}
+	if !t.resource.Stored { // a handful that has no pages and no past
+		var err error
+		l.reader, err = s.components(t.resource)
+		l.limit = 0
+		return l, err
+	}
 	at, err := s.listRevision(r, l)
 	if err != nil {
 		return nil, err

@@ -197,3 +197,22 @@ func TestEventsExpire(t *testing.T) {
 	h.get(events+"/e").expect(t, http.StatusNotFound, "NotFound")
 	h.get(configMaps+"/a").expect(t, http.StatusOK, "")
 }
+
+// The store is a component that answers how it is; nothing of it is stored.
+func TestComponents(t *testing.T) {
+	h := startServer(t, nil)
+	const path, healthy = "/api/v1/componentstatuses", `"metadata":{"name":"etcd-0","creationTimestamp":null},"conditions":[{"type":"Healthy","status":"True"}]}`
+	h.run(t, []step{
+		{"list", "GET", path, "", "", 200, `"metadata":{},"items":[{` + healthy + `]}`},
+		{"page", "GET", path + "?limit=1&continue=x", "", "", 200, `"metadata":{},"items":[{` + healthy + `]}`},
+		{"named", "GET", path + "?fieldSelector=metadata.name%3Detcd-0", "", "", 200, `"items":[{` + healthy + `]}`},
+		{"others", "GET", path + "?labelSelector=a", "", "", 200, `"items":[]`},
+		{"one", "GET", path + "/etcd-0", "", "", 200, `"apiVersion":"v1",` + healthy},
+		{"another", "GET", path + "/x", "", "", 404, "NotFound"},
+		{"watched", "GET", path + "?watch=1", "", "", 405, `watch is not supported on resources of kind \"componentstatuses\"`},
+	})
+	row := h.send("GET", path, "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").body
+	if !strings.Contains(string(row), `"cells":["etcd-0","Healthy","",""]`) {
+		t.Errorf("%s", row)
+	}
+}

@@ -152,7 +152,11 @@ func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte
 
 // meta is the list's metadata.
 func (l *list) meta() codec.ListMeta {
-	return codec.ListMeta{ResourceVersion: strconv.FormatUint(l.reader.Revision(), 10), Continue: l.token, Remaining: l.remaining}
+	version := ""
+	if at := l.reader.Revision(); at > 0 {
+		version = strconv.FormatUint(at, 10)
+	}
+	return codec.ListMeta{ResourceVersion: version, Continue: l.token, Remaining: l.remaining}
 }
 
 // streamWriter sends what it is given, starting the answer with the first
