@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -19,10 +20,12 @@ type applied struct {
 	doc      *document.Document // untyped
 	opts     writeOptions
 	problems []string // unknown fields, and those that it has twice
+	wrong    error    // of a value that its field cannot hold, or nil
 }
 
 // readApplied reads the configuration, which is of the wanted kind. Its fields are
-// checked as those of any body.
+// checked as those of any body; numbers and strings that only a closer look finds wrong
+// are told of once there is no conflict, as in 1.25.
 func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	opts, err := r.writeOptions("PatchOptions")
 	if err != nil {
@@ -35,22 +38,35 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	}
 	plain := want
 	plain.gv = nil // without defaults
-	typed, found, err := s.parse(text, plain, document.Value{})
-	if err != nil {
-		return nil, err
-	}
-	defer typed.Release()
-	if meta := typed.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
-		meta.SetString("name", r.target.name) // of an object that exists it need not say
-	}
-	if err := matchPatched(typed.Root(), r.target); err != nil {
-		return nil, err
-	}
 	doc, err := document.DecodeAny(text, s.decodeLimits)
 	if err != nil {
 		return nil, want.refuse(err.Error())
 	}
-	return &applied{doc, opts, r.describe(found)}, nil
+	a := &applied{doc: doc, opts: opts}
+	if err := s.checkApplied(r, a, text, plain); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	return a, nil
+}
+
+// checkApplied finds what is wrong with a configuration.
+func (s *Server) checkApplied(r *request, a *applied, text []byte, want bodyKind) error {
+	typed, found, err := s.read(text, want, document.Value{})
+	defer typed.Release()
+	root := typed.Root()
+	if err != nil {
+		var wrong *document.TypeError
+		if !errors.As(err, &wrong) || wrong.Mistake != document.NoInteger && wrong.Mistake != document.Misspelt {
+			return want.refused(err)
+		}
+		a.wrong, root = want.refused(err), a.doc.Root()
+	}
+	a.problems = r.describe(found)
+	if meta := root.SetObject("metadata"); meta.Get("name").Text() == "" {
+		meta.SetString("name", r.target.name) // of an object that exists it need not say
+	}
+	return matchPatched(root, r.target)
 }
 
 // apply is PATCH with an apply configuration, on an object or on its status. It
@@ -95,6 +111,9 @@ func (s *Server) applyTo(r *request, t target, config document.Value, a *applied
 		text, err := o.kind.Apply(live, config, w, opts.force)
 		if err != nil {
 			return live, err
+		}
+		if a.wrong != nil {
+			return live, a.wrong
 		}
 		if err := report(r, a.problems, kindOf(res), opts.validation); err != nil {
 			return live, err

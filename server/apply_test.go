@@ -31,6 +31,10 @@ func TestApply(t *testing.T) {
 		{"force is for apply", "PATCH", path + "?force=true", "application/merge-patch+json", `{}`, 422, "force"},
 		{"what the server sets elsewhere", "PATCH", configMaps + "/b?fieldManager=m", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, deletionGracePeriodSeconds: 5}", 201, `"deletionGracePeriodSeconds":5`},
 		{"the same again", "PATCH", configMaps + "/b?fieldManager=m", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, deletionGracePeriodSeconds: 5}", 200, `"deletionGracePeriodSeconds":5`},
+		{"a value that does not fit", "PATCH", path + "?fieldManager=n", applyMedia, config("{k: a}") + "\nbinaryData: {b: '#'}", 409, "capstan-test"},
+		{"without a conflict", "PATCH", path + "?fieldManager=n&force=true", applyMedia, config("{k: a}") + "\nbinaryData: {b: '#'}", 400, "binaryData[b]"},
+		{"for another object", "PATCH", path + "x?fieldManager=n", applyMedia, config("{}") + "\nbinaryData: {b: '#'}", 400, "does not match"},
+		{"in a new object", "PATCH", path + "x?fieldManager=n", applyMedia, "apiVersion: v1\nkind: ConfigMap\nbinaryData: {b: '#'}", 400, "binaryData[b]"},
 		{"unknown field", "PATCH", path + "?fieldManager=n&fieldValidation=Strict", applyMedia, config("{}") + "\nnosuch: 1", 400, "nosuch"},
 	})
 	again := h.send("PATCH", path+"?fieldManager=n&force=true", applyMedia, []byte(config("{k: z}")))
@@ -47,6 +51,8 @@ func TestApplyToSubresources(t *testing.T) {
 	h.run(t, []step{
 		{"create", "PATCH", path + "?fieldManager=m", applyMedia, head + "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}", 201, ""},
 		{"status", "PATCH", path + "/status?fieldManager=s", applyMedia, head + "status: {replicas: 3}", 200, `"subresource":"status"`},
+		{"scale of another object", "PUT", path + "/scale", "", `{"metadata":{"name":"d","uid":"x"},"spec":{"replicas":-1}}`, 409, "Precondition failed"},
+		{"scale of another version", "PUT", path + "/scale", "", `{"metadata":{"name":"d","resourceVersion":"1"},"spec":{"replicas":-1}}`, 422, "spec.replicas"},
 		{"scale of no version", "PATCH", path + "/scale?fieldManager=x", applyMedia, "kind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 400, "Incorrect version"},
 		{"scale of no kind", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nmetadata: {name: d}\nspec: {replicas: 5}", 400, "kind"},
 		{"scale is owned", "PATCH", path + "/scale?fieldManager=x", applyMedia, "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: 5}", 409, "replicas"},

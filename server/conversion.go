@@ -55,11 +55,15 @@ func (w *servedWrite) release() {
 // of the request, and gives what that returns in the stored one.
 func (w *servedWrite) next(current *store.Entry, old document.Value, make nextFunc) (document.Value, error) {
 	if current == nil {
-		obj, err := make(nil, old)
-		if err != nil {
-			return obj, err
+		obj, missing := make(nil, old)
+		if missing != nil && !(w.t.resource.CheckedWhenMissing && obj.Exists()) {
+			return obj, missing
 		}
-		return w.store(obj, old)
+		obj, err := w.store(obj, old)
+		if missing != nil {
+			err = missing
+		}
+		return obj, err
 	}
 	doc, err := convert.FromStorage(w.t.resource, old)
 	if err != nil {

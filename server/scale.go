@@ -99,12 +99,16 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj docum
 		if err != nil {
 			return document.Value{}, err
 		}
+		meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
+		if err := checkUID(t.resource, t.name, meta, oldMeta, opts.patched); err != nil {
+			return document.Value{}, err
+		}
 		replicas, _ := scale.At("spec", "replicas").Int()
 		if replicas < 0 {
 			return document.Value{}, api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
 				Message: "Invalid value: must be greater than or equal to 0"}})
 		}
-		if err := checkPreconditions(t.resource, t.name, scale.Get("metadata"), obj.Get("metadata"), opts.patched); err != nil {
+		if err := checkRevision(t.resource, t.name, meta, oldMeta); err != nil {
 			return document.Value{}, err
 		}
 		path := t.sub.Scale.SpecReplicas

@@ -8,8 +8,13 @@ import "testing"
 func TestReplacingWithoutAVersion(t *testing.T) {
 	h := startServer(t, nil)
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+	const events = "/apis/events.k8s.io/v1/namespaces/default/events/e"
 	const budget = `{"metadata":{"name":"b"},"spec":{"minAvailable":1,"selector":{}}}`
 	h.run(t, []step{
+		{"with a uid", "PUT", leases + "/l", "", `{"metadata":{"name":"l","uid":"x"},"spec":{"leaseTransitions":-1}}`, 404, "NotFound"},
+		{"with a version, wrong", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"1"},"spec":{"leaseTransitions":-1}}`, 422, "leaseTransitions"},
+		{"with a version", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"1"}}`, 404, "NotFound"},
+		{"in another version", "PUT", events, "", `{"metadata":{"name":"e","resourceVersion":"1"},"eventTime":"2020-01-01T00:00:00.000000Z","type":"Normal","action":"a","reason":"r","regarding":{"namespace":"default"},"reportingController":"example.com/c","reportingInstance":"c-1"}`, 404, "NotFound"},
 		{"by PUT", "PUT", leases + "/l", "", `{"metadata":{"name":"l"},"spec":{"holderIdentity":"a"}}`, 201, ""},
 		{"again", "PUT", leases + "/l", "", `{"metadata":{"name":"l"},"spec":{"holderIdentity":"b"}}`, 422, `leases.coordination.k8s.io \"l\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update`},
 		{"zero", "PUT", leases + "/l", "", `{"metadata":{"name":"l","resourceVersion":"0"}}`, 422, `"field":"metadata.resourceVersion"`},

@@ -151,10 +151,13 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 }
 
 // mistakesFirst is err, or where a kind's missing objects are checked first what is
-// wrong with the one that was to be there.
+// wrong with the one that was to be there, unless that is one of which it says the uid.
 func (s *Server) mistakesFirst(ctx context.Context, t target, current *store.Entry, obj document.Value, opts writeOptions, claim **allocate.Claim, err error) error {
 	var missing, wrong *api.Error
-	if current != nil || !t.resource.CheckedWhenMissing || !obj.Exists() || !errors.As(err, &missing) || missing.Kind != t.resource.Plural {
+	switch {
+	case current != nil || !t.resource.CheckedWhenMissing || !obj.Exists() || obj.At("metadata", "uid").Text() != "":
+		return err
+	case !errors.As(err, &missing) || missing.Kind != t.resource.Plural:
 		return err
 	}
 	t.sub = nil
@@ -251,12 +254,25 @@ func checkConditional(t target, meta document.Value) error {
 }
 
 // checkPreconditions compares what the object says of itself with what is
-// stored (optimistic locking). A patch that changes the uid is no condition, but
-// a change that is not allowed.
+// stored (optimistic locking).
 func checkPreconditions(res *api.Resource, name string, meta, old document.Value, patched bool) error {
+	if err := checkUID(res, name, meta, old, patched); err != nil {
+		return err
+	}
+	return checkRevision(res, name, meta, old)
+}
+
+// checkUID compares the uid. A patch that changes it is no condition, but a change
+// that is not allowed.
+func checkUID(res *api.Resource, name string, meta, old document.Value, patched bool) error {
 	if uid := meta.Get("uid").Text(); !patched && uid != "" && uid != old.Get("uid").Text() {
 		return api.Conflict(res.GroupResource(), name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
 	}
+	return nil
+}
+
+// checkRevision compares the version.
+func checkRevision(res *api.Resource, name string, meta, old document.Value) error {
 	asked, set, err := parseRevision(meta.Get("resourceVersion").Text())
 	if err != nil {
 		return err

@@ -104,7 +104,9 @@ func (p *parser) spelling(n int32, t *schema.Type, rule spell) error {
 	}
 	out, err := rule(text)
 	if err != nil {
-		return p.wrong(n, t, "string "+clip(text), err.Error())
+		wrong := p.wrong(n, t, "string "+clip(text), err.Error())
+		wrong.Mistake = Misspelt
+		return wrong
 	}
 	if len(out) == 0 && t.Kind != schema.Bytes {
 		nd.kind, nd.off, nd.size = Null, constNull.off, constNull.size

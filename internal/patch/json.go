@@ -26,7 +26,7 @@ const (
 // JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a member that does not
 // exist can be replaced, and is null where it is copied or tested; negative indices
 // count from the end of a list, and a value that is missing is null, but for a test; the
-// whole object can be replaced, not added.
+// whole object can be replaced, not added, and not by a plain value, which changes nothing.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
@@ -103,7 +103,9 @@ var errOther = errors.New("the value is another")
 func (t *target) applyWhole(o operation) error {
 	switch o.op {
 	case "replace":
-		t.root = newNode(o.value)
+		if value := newNode(o.value); value.open() {
+			t.root = value
+		}
 		return nil
 	case "test":
 		if t.root.equal(newNode(o.value)) {
@@ -216,9 +218,6 @@ func newOperation(m map[string]json.RawMessage) (o operation, err error) {
 		return o, err
 	}
 	o.value = value.Bytes()
-	if o.path == "" && o.op == "replace" && o.value[0] != '{' && o.value[0] != '[' {
-		return o, errors.New("replace of the whole object needs a value that is an object")
-	}
 	return o, nil
 }
 
