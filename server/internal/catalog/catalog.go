@@ -1,0 +1,186 @@
+// Package catalog holds the rows of what a server serves: one row for each
+// resource type in each version, found by path, by resource, by kind and by the
+// keys of the store. Rows may come, change and go while requests run.
+package catalog
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Catalog is the current snapshot of the rows, and the way to the next one.
+//
+// Invariants:
+//
+//	C1. A snapshot never changes. A request keeps the one that it began with.
+//	C2. The versions of a resource type come and go together (Put, Remove), so
+//	    that the rows of one type always know each other.
+//	C3. A type that does not change keeps its rows, and all that has been derived
+//	    from them, from one snapshot to the next.
+type Catalog struct {
+	writing sync.Mutex // held from reading the current snapshot to replacing it
+	current atomic.Pointer[Snapshot]
+}
+
+// New makes a catalog of the group versions that the documents describe; meta is
+// the table of the types that all of them share.
+func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
+	c := &Catalog{}
+	var all []*api.Resource
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			all = append(all, &gv.Resources[i])
+		}
+	}
+	s := &Snapshot{Meta: newSchema(meta), byPrefix: map[string]*Type{}, resources: map[Resource]*Row{}, kinds: map[Kind]*Row{}}
+	for _, t := range typesOf(all) {
+		s.add(t)
+	}
+	c.current.Store(s)
+	return c
+}
+
+// Snapshot is the catalog as it is now.
+func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
+
+// Put makes resources, which are all versions of one type, the rows of that type.
+// Rows that it had before stay what they were for whoever holds them.
+func (c *Catalog) Put(versions ...*api.Resource) {
+	for _, t := range typesOf(versions) {
+		c.change(t.Prefix, t)
+	}
+}
+
+// Remove takes a resource type out of the catalog, with all its versions. A type
+// that is not there is removed already.
+func (c *Catalog) Remove(group, plural string) { c.change(prefix(group, plural), nil) }
+
+// change replaces the type with a prefix by another, nil for none.
+func (c *Catalog) change(prefix string, to *Type) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	s := c.Snapshot().clone()
+	if from := s.byPrefix[prefix]; from != nil {
+		s.remove(from)
+	}
+	if to != nil {
+		s.add(to)
+	}
+	c.current.Store(s)
+}
+
+// Snapshot is the rows at one moment. It never changes, and many goroutines may use
+// it.
+type Snapshot struct {
+	Meta      *Schema // of the types that all group versions share: options, Status, lists
+	byPrefix  map[string]*Type
+	resources map[Resource]*Row
+	kinds     map[Kind]*Row
+	served    []*Version
+}
+
+// Resource names a row by what paths say.
+type Resource struct{ Group, Version, Plural string }
+
+// Kind names a row by what objects say.
+type Kind struct{ APIVersion, Kind string }
+
+// Version is a group version as it is served, without the rows that are off. All rows of
+// one agree on its priorities.
+type Version struct {
+	*api.GroupVersion
+	Rows []*Row // by plural name
+}
+
+// clone is a snapshot that may be changed until it is shown to somebody.
+func (s *Snapshot) clone() *Snapshot {
+	return &Snapshot{Meta: s.Meta, byPrefix: maps.Clone(s.byPrefix), resources: maps.Clone(s.resources), kinds: maps.Clone(s.kinds), served: slices.Clone(s.served)}
+}
+
+func (s *Snapshot) add(t *Type) {
+	s.byPrefix[t.Prefix] = t
+	for _, row := range t.Rows {
+		s.resources[Resource{row.GV.Group, row.GV.Version, row.Plural}] = row
+		s.kinds[Kind{row.GV.APIVersion(), row.Kind}] = row
+		if row.Off {
+			continue
+		}
+		at, found := slices.BinarySearchFunc(s.served, row.GV, (*Version).compare)
+		if !found {
+			s.served = slices.Insert(s.served, at, &Version{GroupVersion: row.GV})
+		}
+		v := *s.served[at]
+		below, _ := slices.BinarySearchFunc(v.Rows, row.Plural, byPlural)
+		v.Rows = slices.Insert(slices.Clone(v.Rows), below, row)
+		s.served[at] = &v
+	}
+}
+
+func (s *Snapshot) remove(t *Type) {
+	delete(s.byPrefix, t.Prefix)
+	for _, row := range t.Rows {
+		delete(s.resources, Resource{row.GV.Group, row.GV.Version, row.Plural})
+		delete(s.kinds, Kind{row.GV.APIVersion(), row.Kind})
+		at, found := slices.BinarySearchFunc(s.served, row.GV, (*Version).compare)
+		if row.Off || !found {
+			continue
+		}
+		v := *s.served[at]
+		v.Rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r *Row) bool { return r == row })
+		if s.served[at] = &v; len(v.Rows) == 0 {
+			s.served = slices.Delete(s.served, at, at+1)
+		}
+	}
+}
+
+// compare orders group versions as discovery does: by the priority of the group, its
+// name, and the priority of the version in it.
+func (v *Version) compare(gv *api.GroupVersion) int {
+	return cmp.Or(cmp.Compare(gv.GroupPriority, v.GroupPriority), cmp.Compare(v.Group, gv.Group),
+		cmp.Compare(gv.VersionPriority, v.VersionPriority), cmp.Compare(v.GroupVersion.Version, gv.Version))
+}
+
+func byPlural(row *Row, plural string) int { return cmp.Compare(row.Plural, plural) }
+
+// Served lists the group versions that are served, in the order of discovery: by
+// group, the preferred version of each first.
+func (s *Snapshot) Served() []*Version { return s.served }
+
+// ServesGroup reports whether a version of the group is served.
+func (s *Snapshot) ServesGroup(group string) bool {
+	return slices.ContainsFunc(s.served, func(v *Version) bool { return v.Group == group })
+}
+
+// Types are the resource types, those that are off included, in no order.
+func (s *Snapshot) Types() iter.Seq[*Type] { return maps.Values(s.byPrefix) }
+
+// Len is the number of resource types.
+func (s *Snapshot) Len() int { return len(s.byPrefix) }
+
+// Type is the resource type whose objects are stored at a key; nil for a key that
+// is of none. The beginning that the keys of a type share does for a key.
+func (s *Snapshot) Type(key string) *Type { return s.byPrefix[KeyPrefix(key)] }
+
+// Resource finds a row, also one that is off; nil when there is none.
+func (s *Snapshot) Resource(group, version, plural string) *Row {
+	return s.resources[Resource{group, version, plural}]
+}
+
+// Stored finds the row of a type in the version that its objects are stored in; nil
+// when there is no such type, or it stores nothing.
+func (s *Snapshot) Stored(group, plural string) *Row {
+	if t := s.byPrefix[prefix(group, plural)]; t != nil {
+		return t.Stored
+	}
+	return nil
+}
+
+// Kind finds the row of a kind, also one that is off; nil when there is none.
+func (s *Snapshot) Kind(apiVersion, kind string) *Row { return s.kinds[Kind{apiVersion, kind}] }

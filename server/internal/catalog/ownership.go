@@ -1,0 +1,94 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
+	"github.com/capstan-dev/capstan/internal/convert"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Ownership is how it is recorded who owns which field of a row's objects.
+type Ownership struct {
+	Kind  apply.Kind
+	Token *apply.Kind // of the requests for tokens that a subresource takes; nil where there is none
+
+	main   apply.Set            // what the endpoint of the object does not write
+	status map[string]apply.Set // what those that write the status do not, by subresource
+}
+
+func newOwnership(row *Row) *Ownership {
+	o := &Ownership{Kind: apply.Kind{Table: row.Schema.Merging(), Type: row.Resource.Type, APIVersion: row.GV.APIVersion(), Name: row.Kind}}
+	if len(row.Type.Rows) > 1 {
+		o.Kind.Versions = versions{row.Type}
+	}
+	stored := row.Storage()
+	o.main = apply.MainReset(stored.HasStatus).Union(apply.NewSet(stored.Keeps...))
+	o.status = map[string]apply.Set{}
+	for i := range row.Subresources {
+		if sub := stored.Subresource(row.Subresources[i].Name); sub != nil && writesStatus(sub) {
+			o.status[sub.Name] = o.Kind.StatusReset(slices.Concat(sub.Keeps, sub.Unowned))
+		}
+	}
+	if sub := row.Subresource(TokenSubresource); sub != nil {
+		version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
+		o.Token = &apply.Kind{Table: row.SchemaOf(sub).Merging(), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+	}
+	return o
+}
+
+// TokenSubresource is the name of the subresource that requests for tokens go to.
+const TokenSubresource = "token"
+
+// Reset is what a write through a subresource, nil for the object's own endpoint,
+// leaves as it is whatever is sent.
+func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
+	if sub != nil && writesStatus(sub) {
+		return o.status[sub.Name]
+	}
+	return o.main
+}
+
+// versions converts between the versions of a type, for records of managers that
+// write in another version than the one that is looked at.
+type versions struct{ t *Type }
+
+// Convert implements apply.Versions.
+func (v versions) Convert(obj document.Value, from, to string) (*document.Document, bool, error) {
+	in, out := v.t.Version(from), v.t.Version(to)
+	if in == nil || out == nil {
+		return nil, false, nil
+	}
+	// obj may come without types and, as a part of an object, incomplete.
+	doc, err := document.ReadTyped(in.GV.Table, in.Resource.Type, obj.AppendJSON(nil))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, step := range []struct {
+		row  *Row
+		turn func(*api.Resource, document.Value) (*document.Document, error)
+	}{{in, convert.ToStorage}, {out, convert.FromStorage}} {
+		if step.row.Conversion == nil {
+			continue
+		}
+		next, err := step.turn(step.row.Resource, doc.Root())
+		doc.Release()
+		if err != nil {
+			return nil, false, err
+		}
+		doc = next
+	}
+	return doc, true, nil
+}
+
+// Type implements apply.Versions.
+func (v versions) Type(version string) (*schema.Table, schema.Ref) {
+	row := v.t.Version(version)
+	return row.Schema.Merging(), row.Resource.Type
+}
+
+// writesStatus reports whether a subresource writes the status of its object and
+// nothing else.
+func writesStatus(sub *api.Subresource) bool { return sub.Name == "status" || sub.Name == "approval" }

@@ -1,0 +1,113 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// Address is what a path names by its form, whether that is served or not:
+//
+//	/api/v1/namespaces/NS/pods/NAME/status      core group, namespaced
+//	/apis/apps/v1/deployments                   all namespaces
+//	/api/v1/namespaces/NS                       the namespace NS itself
+//	/apis/apps/v1/watch/namespaces/NS/pods      the old form of watch
+type Address struct {
+	Group, Version, Resource     string
+	Namespace, Name, Subresource string // of the namespace itself both its name and its namespace
+	Rest                         string // what follows the subresource: "metrics/cpu"
+	Old                          string // "watch" or "proxy", where the path is of their old form
+}
+
+// steps is how many steps of a path count: apis, group, version, watch, namespaces,
+// the namespace, resource, name, subresource, and all that follows as one.
+const steps = 10
+
+// ParsePath takes a path apart. It returns false for a path that names no resource: one
+// that is too short, or has an empty step before the rest. Slashes around the path do
+// not count.
+func ParsePath(path string) (a Address, ok bool) {
+	var all [steps]string
+	whole := split(all[:0], strings.Trim(path, "/"))
+	parts := whole
+	switch {
+	case len(parts) >= 3 && parts[0] == "api":
+		parts = parts[1:]
+	case len(parts) >= 4 && parts[0] == "apis":
+		a.Group, parts = parts[1], parts[2:]
+	default:
+		return Address{}, false
+	}
+	a.Version, parts = parts[0], parts[1:]
+	if len(parts) > 1 && (parts[0] == "watch" || parts[0] == "proxy") {
+		a.Old, parts = parts[0], parts[1:]
+	}
+	if len(parts) > 1 && parts[0] == "namespaces" {
+		a.Namespace = parts[1]
+		// A third step is a resource in the namespace, unless it is one of the
+		// namespace's own subresources.
+		if len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
+			parts = parts[2:]
+		}
+	}
+	named := parts[:min(3, len(parts))]
+	if slices.Contains(whole[:len(whole)-len(parts)+len(named)], "") {
+		return Address{}, false
+	}
+	a.Resource = named[0]
+	if len(named) > 1 {
+		a.Name = named[1]
+	}
+	if len(named) > 2 {
+		a.Subresource = named[2]
+	}
+	a.Rest = strings.Join(parts[len(named):], "/")
+	return a, true
+}
+
+// split appends the steps of a path to parts, up to its capacity: the last holds what
+// is left.
+func split(parts []string, path string) []string {
+	for more := true; more; {
+		if len(parts) == cap(parts)-1 {
+			return append(parts, path)
+		}
+		var step string
+		step, path, more = strings.Cut(path, "/")
+		parts = append(parts, step)
+	}
+	return parts
+}
+
+// Target is what a path is the address of, in a snapshot.
+type Target struct {
+	Row       *Row
+	Sub       *api.Subresource // nil for the object itself, or the collection
+	Namespace string           // "" for cluster-scoped types and for all namespaces
+	Name      string           // "" for collections
+	Watch     bool             // the path is of the old form that only watches
+}
+
+// Resolve finds what an address names; false when nothing is served there.
+func (s *Snapshot) Resolve(a *Address) (t Target, ok bool) {
+	row := s.resources[Resource{a.Group, a.Version, a.Resource}]
+	if row == nil || row.Off {
+		return t, false
+	}
+	t = Target{Row: row, Namespace: a.Namespace, Name: a.Name, Watch: a.Old == "watch"}
+	switch {
+	case !row.Namespaced && a.Resource == "namespaces":
+		t.Namespace = ""
+	case !row.Namespaced && t.Namespace != "", row.Namespaced && t.Namespace == "" && t.Name != "":
+		return t, false
+	}
+	if a.Old != "" {
+		return t, t.Watch && a.Subresource == "" && row.Verbs.Has(api.VerbWatch)
+	}
+	if a.Subresource != "" {
+		t.Sub = row.Subresource(a.Subresource)
+		return t, t.Sub != nil && (a.Rest == "" || t.Sub.Name == "proxy")
+	}
+	return t, true
+}

@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Type is a resource type in all its versions: they share names, keys, uids and
+// revisions.
+type Type struct {
+	Prefix string // how the keys of its objects begin in the store: "core/pods/", "apps/deployments/"
+	Rows   []*Row // one for each version, in the order of the documents
+	Stored *Row   // of the version that objects are stored in; nil for a type that stores nothing
+}
+
+// Version finds the row of an apiVersion; nil when the type has none.
+func (t *Type) Version(apiVersion string) *Row {
+	for _, row := range t.Rows {
+		if row.GV.APIVersion() == apiVersion {
+			return row
+		}
+	}
+	return nil
+}
+
+// Row is one resource type in one version: the facts that its document states, and
+// what is derived from them, which is made when it is first asked for and kept with
+// the row. A row never changes.
+type Row struct {
+	*api.Resource
+	Type   *Type
+	Schema *Schema // of the row's types
+
+	ownership func() *Ownership
+	subs      map[*schema.Table]*Schema // of the bodies of subresources
+}
+
+// SchemaOf is the schema of the bodies of one of the row's subresources.
+func (r *Row) SchemaOf(sub *api.Subresource) *Schema { return r.subs[sub.Table] }
+
+// Storage is the row in whose version the objects of the row are stored.
+func (r *Row) Storage() *Row {
+	if r.Conversion == nil {
+		return r
+	}
+	return r.Type.Stored
+}
+
+// Prefix is the beginning of all keys of the type, or of one namespace of it:
+// "core/nodes/", "apps/deployments/default/".
+func (r *Row) Prefix(namespace string) string {
+	if namespace == "" {
+		return r.Type.Prefix
+	}
+	return r.Type.Prefix + namespace + "/"
+}
+
+// Key is the key of an object in the store; namespace is "" for cluster-scoped types.
+func (r *Row) Key(namespace, name string) string {
+	if namespace == "" {
+		return r.Type.Prefix + name
+	}
+	return r.Type.Prefix + namespace + "/" + name
+}
+
+// SplitKey takes the names out of a key of the type.
+func (r *Row) SplitKey(key string) (namespace, name string) {
+	rest := key[len(r.Type.Prefix):]
+	if i := strings.IndexByte(rest, '/'); r.Namespaced && i >= 0 {
+		return rest[:i], rest[i+1:]
+	}
+	return "", rest
+}
+
+// Ownership is how it is recorded who owns which field of the row's objects.
+func (r *Row) Ownership() *Ownership { return r.ownership() }
+
+// prefix is how the keys of a type begin. The core group has no name, but a key has.
+func prefix(group, plural string) string {
+	if group == "" {
+		group = "core"
+	}
+	return group + "/" + plural + "/"
+}
+
+// KeyPrefix is the beginning of a key that says which type it is of; "" for a key that
+// does not say.
+func KeyPrefix(key string) string {
+	group := strings.IndexByte(key, '/')
+	resource := strings.IndexByte(key[group+1:], '/')
+	if group < 0 || resource < 0 {
+		return ""
+	}
+	return key[:group+1+resource+1]
+}
+
+// typesOf groups resources by the type that they are versions of. Those of one table
+// share its schema.
+func typesOf(resources []*api.Resource) []*Type {
+	var all []*Type
+	byPrefix := map[string]*Type{}
+	schemas := map[*schema.Table]*Schema{}
+	for _, res := range resources {
+		stored := res.Storage()
+		at := prefix(stored.GV.Group, stored.Plural)
+		t := byPrefix[at]
+		if t == nil {
+			t = &Type{Prefix: at}
+			byPrefix[at] = t
+			all = append(all, t)
+		}
+		row := &Row{Resource: res, Type: t, Schema: schemaOf(schemas, res.GV.Table)}
+		row.subs = map[*schema.Table]*Schema{}
+		for i := range res.Subresources {
+			table := res.Subresources[i].Table
+			row.subs[table] = schemaOf(schemas, table)
+		}
+		row.ownership = sync.OnceValue(func() *Ownership { return newOwnership(row) })
+		t.Rows = append(t.Rows, row)
+		if res.Stored && res == stored {
+			t.Stored = row
+		}
+	}
+	return all
+}
+
+// Schema is a table of types with what is derived from it, which is made when it is
+// first asked for.
+type Schema struct {
+	Table   *schema.Table
+	Binary  func() *codec.BinaryCodec // the binary form of the types
+	Merging func() *schema.Table      // the types as apply merges them
+}
+
+func newSchema(table *schema.Table) *Schema {
+	return &Schema{Table: table, Binary: sync.OnceValue(func() *codec.BinaryCodec { return codec.NewBinary(table) }),
+		Merging: sync.OnceValue(func() *schema.Table { return apply.Merging(table) })}
+}
+
+func schemaOf(known map[*schema.Table]*Schema, table *schema.Table) *Schema {
+	if known[table] == nil {
+		known[table] = newSchema(table)
+	}
+	return known[table]
+}
