@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // admit lets the admission plug-ins see an object that is about to be stored;
@@ -29,7 +30,7 @@ func (s *Server) checkAdmission(ctx context.Context, t target, user *authn.User,
 }
 
 func admissionRequest(t target, user *authn.User, obj, old document.Value) admission.Request {
-	r := admission.Request{Operation: admission.Create, Resource: t.resource, Namespace: t.namespace, User: user, Object: obj, Old: old}
+	r := admission.Request{Operation: admission.Create, Resource: t.resource.Resource, Namespace: t.namespace, User: user, Object: obj, Old: old}
 	if old.Exists() {
 		r.Operation = admission.Update
 	}
@@ -48,7 +49,7 @@ type objects struct{ s *Server }
 // Invariant: what each sees is not older than what was acknowledged when it was
 // called, because a change is announced before it is acknowledged.
 type classCache struct {
-	prefix string
+	row    *catalog.Row
 	cancel func()
 
 	mu     sync.Mutex
@@ -57,8 +58,8 @@ type classCache struct {
 	bodies [][]byte // never changed
 }
 
-func newClassCache(s store.Store, prefix string) *classCache {
-	k := &classCache{prefix: prefix}
+func newClassCache(s store.Store, row *catalog.Row) *classCache {
+	k, prefix := &classCache{row: row}, row.Prefix("")
 	_, k.cancel = s.Subscribe(func(changes []*store.Change) {
 		for _, c := range changes {
 			if strings.HasPrefix(c.Entry.Key, prefix) {
@@ -86,7 +87,7 @@ func (k *classCache) all(ctx context.Context, s store.Store) ([][]byte, error) {
 	}
 	defer reader.Close()
 	bodies = nil
-	err = reader.Scan(ctx, k.prefix, "", func(e *store.Entry) bool {
+	err = reader.Scan(ctx, k.row.Prefix(""), "", func(e *store.Entry) bool {
 		bodies = append(bodies, bytes.Clone(e.Body))
 		return true
 	})
@@ -103,11 +104,11 @@ var _ admission.Objects = objects{}
 // Get implements admission.Objects.
 func (o objects) Get(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
 	none := func() {}
-	res := findResource(o.s.groups, group, plural)
+	res := o.s.catalog.Snapshot().Stored(group, plural)
 	if res == nil {
 		return document.Value{}, none, api.NotFound(api.GroupResource{Group: group, Resource: plural}, name)
 	}
-	entry, err := o.s.store.Get(ctx, keyOf(res, namespace, name))
+	entry, err := o.s.store.Get(ctx, res.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return document.Value{}, none, api.NotFound(res.GroupResource(), name)
 	}
@@ -140,7 +141,7 @@ func (o objects) GetSoon(ctx context.Context, group, plural, namespace, name str
 
 // EachClass implements admission.Objects.
 func (o objects) EachClass(ctx context.Context, visit func(document.Value) bool) error {
-	res := o.s.priorityClasses
+	res := o.s.classes.row
 	bodies, err := o.s.classes.all(ctx, o.s.store)
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (o objects) EachClass(ctx context.Context, visit func(document.Value) bool)
 
 // MaySign implements admission.Objects.
 func (o objects) MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error) {
-	decision, _, err := o.s.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: verb, Group: o.s.signingRequests.GV.Group,
+	decision, _, err := o.s.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: verb, Group: certificateGroup,
 		Version: "*", Resource: "signers", Name: signer, ResourceRequest: true})
 	return decision == authz.Allow, err
 }

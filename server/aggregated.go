@@ -5,13 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capstan-dev/capstan/gen/profile"
-	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // Newer clients ask /api and /apis for everything below in one document, which
@@ -61,33 +60,25 @@ type subresourceDiscovery struct {
 
 // aggregate lists everything that is served, of the core group or of all others,
 // in discovery order.
-func aggregate(groups []*api.GroupVersion, core bool) []groupDiscovery {
+func aggregate(served []*catalog.Version, core bool) []groupDiscovery {
 	list := []groupDiscovery{}
-	find := func(name, version string) {
-		i := slices.IndexFunc(groups, func(gv *api.GroupVersion) bool { return gv.Group == name && gv.Version == version })
-		if n := len(list); n == 0 || list[n-1].Metadata.Name != name {
-			list = append(list, groupDiscovery{Metadata: groupName{Name: name}})
+	for _, v := range served {
+		if (v.Group == "") != core {
+			continue
+		}
+		if n := len(list); n == 0 || list[n-1].Metadata.Name != v.Group {
+			list = append(list, groupDiscovery{Metadata: groupName{Name: v.Group}})
 		}
 		last := &list[len(list)-1]
-		last.Versions = append(last.Versions, aggregateVersion(groups[i]))
-	}
-	if core {
-		find("", "v1")
-		return list
-	}
-	for _, group := range apiGroups(groups) {
-		for _, v := range group.Versions {
-			find(group.Name, v.Version)
-		}
+		last.Versions = append(last.Versions, aggregateVersion(v))
 	}
 	return list
 }
 
-func aggregateVersion(gv *api.GroupVersion) versionDiscovery {
-	out := versionDiscovery{Version: gv.Version, Resources: []resourceDiscovery{}, Freshness: "Current"}
-	for i := range gv.Resources {
-		res := &gv.Resources[i]
-		r := resourceDiscovery{Resource: res.Plural, ResponseKind: v1.GroupVersionKind{Group: gv.Group, Version: gv.Version, Kind: res.Kind}, Scope: "Cluster",
+func aggregateVersion(v *catalog.Version) versionDiscovery {
+	out := versionDiscovery{Version: v.Version, Resources: []resourceDiscovery{}, Freshness: "Current"}
+	for _, res := range v.Rows {
+		r := resourceDiscovery{Resource: res.Plural, ResponseKind: v1.GroupVersionKind{Group: v.Group, Version: v.Version, Kind: res.Kind}, Scope: "Cluster",
 			SingularResource: res.Singular, Verbs: res.Verbs.Names(), ShortNames: res.ShortNames, Categories: res.Categories}
 		if r.SingularResource == "" {
 			r.SingularResource = strings.ToLower(res.Kind)
@@ -107,9 +98,9 @@ func aggregateVersion(gv *api.GroupVersion) versionDiscovery {
 
 // respondAggregated answers with the document, or with 304 to a client that has
 // it already (RFC 9110 section 13.1.2).
-func (s *Server) respondAggregated(r *request) error {
+func (s *Server) respondAggregated(r *request, snapshot *catalog.Snapshot) error {
 	core := !strings.HasPrefix(r.http.URL.Path, "/apis")
-	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: r.accept.APIVersion}, Items: aggregate(s.served, core)}
+	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: r.accept.APIVersion}, Items: aggregate(snapshot.Served(), core)}
 	text, err := json.Marshal(list)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -19,12 +20,12 @@ const registrationGroup = "apiregistration." + profile.GroupSuffix
 // keepAPIServices keeps an object for every group version that the server serves
 // itself: it says in which order they are shown, and that they are there.
 func (s *Server) keepAPIServices(ctx context.Context) error {
-	res := findKind(s.groups, registrationGroup+"/v1", "APIService")
+	res := s.catalog.Snapshot().Kind(registrationGroup+"/v1", "APIService")
 	if res == nil {
 		return nil
 	}
 	var all []error
-	for _, gv := range s.served {
+	for _, gv := range s.catalog.Snapshot().Served() {
 		if gv.Group != registrationGroup {
 			all = append(all, s.keepAPIService(ctx, res, gv))
 		}
@@ -32,7 +33,7 @@ func (s *Server) keepAPIServices(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-func (s *Server) keepAPIService(ctx context.Context, res *api.Resource, gv *api.GroupVersion) error {
+func (s *Server) keepAPIService(ctx context.Context, res *catalog.Row, gv *catalog.Version) error {
 	name := gv.Version + "." + gv.Group
 	spec := map[string]any{"version": gv.Version, "groupPriorityMinimum": gv.GroupPriority, "versionPriority": gv.VersionPriority}
 	if gv.Group != "" {
@@ -57,7 +58,7 @@ func (s *Server) keepAPIService(ctx context.Context, res *api.Resource, gv *api.
 
 // tellAvailable says in the status of one of these objects that the group version is
 // there.
-func (s *Server) tellAvailable(ctx context.Context, res *api.Resource, name string) error {
+func (s *Server) tellAvailable(ctx context.Context, res *catalog.Row, name string) error {
 	var doc *document.Document
 	defer func() { doc.Release() }()
 	_, err := s.transact(ctx, target{resource: res, name: name, sub: res.Subresource("status")}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {

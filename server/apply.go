@@ -93,8 +93,8 @@ func (s *Server) apply(r *request) error {
 // object. What is wrong with its fields is told if there is no conflict.
 func (s *Server) applyTo(r *request, t target, config document.Value, a *applied) (entry store.Entry, created bool, err error) {
 	res, opts := t.resource, a.opts
-	o := s.owners[res]
-	w := o.write(s, t, opts)
+	kind := &res.Ownership().Kind
+	w := s.fieldWrite(t, opts)
 	var doc *document.Document
 	defer func() { doc.Release() }()
 	lock := s.births.lock(t.namespace)
@@ -108,7 +108,7 @@ func (s *Server) applyTo(r *request, t target, config document.Value, a *applied
 				return live, missing
 			}
 		}
-		text, err := o.kind.Apply(live, config, w, opts.force)
+		text, err := kind.Apply(live, config, w, opts.force)
 		if err != nil {
 			return live, err
 		}

@@ -8,12 +8,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // bind gives a pod the node that the body names. That is the scheduler's word,
 // and final. The pod is that of the subresource, or else the body names it too.
 func (s *Server) bind(r *request) error {
-	pods, want, name := s.pods, kindOf(r.target.resource), ""
+	pods, want, name := s.core("pods"), kindOf(r.target.resource), ""
 	if r.target.sub != nil {
 		pods, want, name = r.target.resource, subKind(r.target), r.target.name
 	}
@@ -64,7 +65,7 @@ func checkTarget(name string, target document.Value) error {
 }
 
 // assign writes the node into the pod.
-func (s *Server) assign(pods *api.Resource, pod, binding document.Value) error {
+func (s *Server) assign(pods *catalog.Row, pod, binding document.Value) error {
 	meta := pod.Get("metadata")
 	name := meta.Get("name").Text()
 	conflict := func(why string) error {

@@ -12,12 +12,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // bodyKind is what a body is expected to hold.
 type bodyKind struct {
 	gv         *api.GroupVersion // whose default hooks apply; nil for none
-	table      *schema.Table
+	schema     *catalog.Schema
 	typ        schema.Ref
 	apiVersion string
 	kind       string
@@ -27,8 +28,8 @@ type bodyKind struct {
 	unsaid bool
 }
 
-func kindOf(res *api.Resource) bodyKind {
-	return bodyKind{gv: res.GV, table: res.GV.Table, typ: res.Type, apiVersion: res.GV.APIVersion(), kind: res.Kind}
+func kindOf(res *catalog.Row) bodyKind {
+	return bodyKind{gv: res.GV, schema: res.Schema, typ: res.Type, apiVersion: res.GV.APIVersion(), kind: res.Kind}
 }
 
 func (want bodyKind) defaults() []func(document.Value) {
@@ -80,7 +81,7 @@ func (s *Server) fromBinary(body []byte, want bodyKind) ([]byte, error) {
 	if err := want.check(apiVersion, kind); err != nil {
 		return nil, err
 	}
-	text, err := s.codecs[want.table].Decode(want.typ, raw)
+	text, err := want.schema.Binary().Decode(want.typ, raw)
 	if err != nil {
 		return nil, api.BadRequest("the binary body is wrong: %v", err)
 	}
@@ -148,7 +149,7 @@ func (s *Server) decodeOdd(r *request, text []byte, want bodyKind, old document.
 		return doc, nil
 	}
 	doc.Release()
-	doc, _, err := s.parse(document.JoinRepeated(text, want.table, want.typ), want, old)
+	doc, _, err := s.parse(document.JoinRepeated(text, want.schema.Table, want.typ), want, old)
 	return doc, err
 }
 
@@ -195,7 +196,7 @@ func (s *Server) read(text []byte, want bodyKind, old document.Value) (*document
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
-	decoder := document.Decoder{Table: want.table, Defaults: want.defaults(), Limits: s.decodeLimits}
+	decoder := document.Decoder{Table: want.schema.Table, Defaults: want.defaults(), Limits: s.decodeLimits}
 	doc, found, err := decoder.DecodeOver(old, want.typ, text)
 	if err != nil {
 		if mismatch := s.otherKind(text, want); mismatch != nil {

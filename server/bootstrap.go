@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/bootstrap"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // systemNamespaces exist from the start.
@@ -22,7 +23,7 @@ var systemNamespaces = []string{"default", "kube-node-lease", "kube-public", "ku
 func (s *Server) createNamespaces(ctx context.Context) error {
 	for _, name := range systemNamespaces {
 		o := bootstrap.Object{Name: name, JSON: []byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"` + name + `"}}`)}
-		if err := s.provide(ctx, s.namespaces, o); err != nil {
+		if err := s.provide(ctx, s.core("namespaces"), o); err != nil {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
 	}
@@ -114,11 +115,11 @@ func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
 // reconcileObject is reconcileBootstrap for one object. A kind that is not served is
 // left out.
 func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error {
-	res := findKind(s.groups, o.APIVersion, o.Kind)
+	res := s.catalog.Snapshot().Kind(o.APIVersion, o.Kind)
 	if res == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, err := s.store.Get(ctx, keyOf(res, o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {
+	if _, err := s.store.Get(ctx, res.Key(o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {
 		return s.provide(ctx, res, o)
 	} else if err != nil {
 		return err
@@ -142,8 +143,8 @@ func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error 
 }
 
 // provide creates an object unless it is there.
-func (s *Server) provide(ctx context.Context, res *api.Resource, o bootstrap.Object) error {
-	if _, err := s.store.Get(ctx, keyOf(res, o.Namespace, o.Name)); err == nil {
+func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Object) error {
+	if _, err := s.store.Get(ctx, res.Key(o.Namespace, o.Name)); err == nil {
 		return nil
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -161,7 +162,7 @@ func (s *Server) provide(ctx context.Context, res *api.Resource, o bootstrap.Obj
 }
 
 // reconcileWith does with an object that exists what reconcile says.
-func (s *Server) reconcileWith(ctx context.Context, res *api.Resource, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
+func (s *Server) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
 	var doc *document.Document
 	defer func() { doc.Release() }()
 	verdict := bootstrap.Keep
@@ -195,7 +196,7 @@ var errNothing = errors.New("nothing to write")
 
 // decodeOwn reads an object that the server itself makes. It need not say of which
 // kind it is.
-func (s *Server) decodeOwn(res *api.Resource, text []byte) (*document.Document, error) {
+func (s *Server) decodeOwn(res *catalog.Row, text []byte) (*document.Document, error) {
 	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: s.decodeLimits}
 	doc, _, err := decoder.Decode(res.Type, text)
 	if err != nil {
@@ -204,21 +205,6 @@ func (s *Server) decodeOwn(res *api.Resource, text []byte) (*document.Document, 
 	doc.Root().SetString("kind", res.Kind)
 	doc.Root().SetString("apiVersion", res.GV.APIVersion())
 	return doc, nil
-}
-
-// findKind returns the resource of a kind, nil when it is not served.
-func findKind(groups []*api.GroupVersion, apiVersion, kind string) *api.Resource {
-	for _, gv := range groups {
-		if gv.APIVersion() != apiVersion {
-			continue
-		}
-		for i := range gv.Resources {
-			if gv.Resources[i].Kind == kind && gv.Resources[i].Stored {
-				return &gv.Resources[i]
-			}
-		}
-	}
-	return nil
 }
 
 // isReason reports whether an error is a refusal for a reason.

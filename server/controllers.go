@@ -2,10 +2,7 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -14,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // startBackground starts what the server does of itself.
@@ -36,31 +34,25 @@ func (s *Server) startBackground() {
 
 // expire removes objects that last for a while only.
 func (s *Server) expire(ctx context.Context) {
-	rows := map[string]*api.Resource{}
-	for _, gv := range s.groups {
-		for i := range gv.Resources {
-			if res := &gv.Resources[i]; res.Expires {
-				rows[prefixOf(res, "")] = res
-			}
+	var prefixes []string
+	for t := range s.catalog.Snapshot().Types() {
+		if t.Stored != nil && t.Stored.Expires {
+			prefixes = append(prefixes, t.Prefix)
 		}
 	}
-	if s.cfg.EventTTL < 0 || len(rows) == 0 {
+	if s.cfg.EventTTL < 0 || len(prefixes) == 0 {
 		return
 	}
-	x := expiry.New(expiry.Config{Store: s.store, Prefixes: slices.Sorted(maps.Keys(rows)), Life: s.cfg.EventTTL,
-		Last: func(e *store.Entry) (store.Value, error) {
-			for prefix, res := range rows {
-				if strings.HasPrefix(e.Key, prefix) {
-					doc, err := document.ReadStored(res.GV.Table, res.Type, e.Body)
-					if err != nil {
-						return store.Value{}, err
-					}
-					defer doc.Release()
-					return sealed(res, doc.Root())
-				}
-			}
-			return store.Value{}, fmt.Errorf("%s is of no kind that expires", e.Key)
-		}})
+	slices.Sort(prefixes)
+	x := expiry.New(expiry.Config{Store: s.store, Prefixes: prefixes, Life: s.cfg.EventTTL, Last: func(e *store.Entry) (store.Value, error) {
+		row := s.catalog.Snapshot().Type(e.Key).Stored
+		doc, err := document.ReadStored(row.GV.Table, row.Type, e.Body)
+		if err != nil {
+			return store.Value{}, err
+		}
+		defer doc.Release()
+		return sealed(row, doc.Root())
+	}})
 	s.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
 }
 
@@ -76,22 +68,14 @@ func (s *Server) startControllers() *controller.Manager {
 		Now:         s.cfg.now,
 		Logger:      s.log,
 	}
-	types := make(map[string]*api.Resource)
-	for _, gv := range s.groups {
-		for i := range gv.Resources {
-			res := &gv.Resources[i]
-			if !res.Stored {
-				continue
-			}
-			prefix := prefixOf(res, "")
-			cfg.Kinds[controller.Kind{APIVersion: gv.APIVersion(), Kind: res.Kind}] = prefix
-			if res.Conversion == nil {
-				types[prefix] = res
-			}
+	for t := range s.catalog.Snapshot().Types() {
+		if t.Stored == nil {
+			continue
 		}
-	}
-	for prefix, res := range types {
-		cfg.Types = append(cfg.Types, controller.Type{Resource: res, Prefix: prefix})
+		for _, row := range t.Rows {
+			cfg.Kinds[controller.Kind{APIVersion: row.GV.APIVersion(), Kind: row.Kind}] = t.Prefix
+		}
+		cfg.Types = append(cfg.Types, controller.Type{Resource: t.Stored.Resource, Prefix: t.Prefix})
 	}
 	return controller.Start(cfg)
 }
@@ -109,20 +93,26 @@ func (s *Server) actAs(account string) controller.Cluster {
 	return &actor{server: s, opts: writeOptions{user: user, validation: "Ignore", fieldManager: "kube-controller-manager"}}
 }
 
+// row is the row of a resource that the controllers know.
+func (a *actor) row(res *api.Resource) *catalog.Row {
+	return a.server.catalog.Snapshot().Resource(res.GV.Group, res.GV.Version, res.Plural)
+}
+
 // Create implements controller.Cluster.
 func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
-	doc, err := a.server.decodeOwn(res, object)
+	row := a.row(res)
+	doc, err := a.server.decodeOwn(row, object)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	_, err = a.server.createObject(ctx, res, namespace, doc.Root(), a.opts)
+	_, err = a.server.createObject(ctx, row, namespace, doc.Root(), a.opts)
 	return err
 }
 
 // Edit implements controller.Cluster.
 func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error {
-	t := target{resource: res, namespace: namespace, name: name}
+	t := target{resource: a.row(res), namespace: namespace, name: name}
 	if subresource != "" {
 		t.sub = res.Subresource(subresource)
 	}
@@ -151,6 +141,6 @@ func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name s
 	if o.Revision != "" {
 		opts.rv = &o.Revision
 	}
-	_, _, err := a.server.deleteObject(ctx, res, namespace, name, opts)
+	_, _, err := a.server.deleteObject(ctx, a.row(res), namespace, name, opts)
 	return err
 }

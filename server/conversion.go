@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // A kind that is served in several versions is stored in one of them. A write in
@@ -65,7 +65,7 @@ func (w *servedWrite) next(current *store.Entry, old document.Value, make nextFu
 		}
 		return obj, err
 	}
-	doc, err := convert.FromStorage(w.t.resource, old)
+	doc, err := convert.FromStorage(w.t.resource.Resource, old)
 	if err != nil {
 		return old, err
 	}
@@ -110,7 +110,7 @@ func (w *servedWrite) store(obj, old document.Value) (document.Value, error) {
 // ownShown records in stored who owns what of it, as it is shown in the version of
 // the request: where hooks convert, a field may become an annotation there.
 func (w *servedWrite) ownShown(stored, old document.Value) error {
-	shown, err := convert.FromStorage(w.t.resource, stored)
+	shown, err := convert.FromStorage(w.t.resource.Resource, stored)
 	if err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (w *servedWrite) ownShown(stored, old document.Value) error {
 // toStorage gives an object, which is in the version of res and is to replace old,
 // in the one that is stored, with the defaults that only that one has: whoever
 // reads it there is shown them.
-func toStorage(res *api.Resource, obj, old document.Value) (*document.Document, error) {
-	doc, err := convert.ToStorage(res, obj)
+func toStorage(res *catalog.Row, obj, old document.Value) (*document.Document, error) {
+	doc, err := convert.ToStorage(res.Resource, obj)
 	if err != nil || !res.Conversion.Fills {
 		return doc, err
 	}
@@ -157,45 +157,4 @@ func (s *Server) createServed(ctx context.Context, t target, obj document.Value,
 		return entry, api.AlreadyExists(t.resource.GroupResource(), taken.Name)
 	}
 	return entry, err
-}
-
-// kindVersions converts between the versions of one kind, for records of
-// managers that write in another version than the one that is looked at.
-type kindVersions struct {
-	rows   map[string]*api.Resource // by apiVersion
-	owners owners
-}
-
-// Convert implements apply.Versions.
-func (v *kindVersions) Convert(obj document.Value, from, to string) (*document.Document, bool, error) {
-	in, out := v.rows[from], v.rows[to]
-	if in == nil || out == nil {
-		return nil, false, nil
-	}
-	// obj may come without types and, as a part of an object, incomplete.
-	doc, err := document.ReadTyped(in.GV.Table, in.Type, obj.AppendJSON(nil))
-	if err != nil {
-		return nil, false, err
-	}
-	for _, step := range []struct {
-		res  *api.Resource
-		turn func(*api.Resource, document.Value) (*document.Document, error)
-	}{{in, convert.ToStorage}, {out, convert.FromStorage}} {
-		if step.res.Conversion == nil {
-			continue
-		}
-		next, err := step.turn(step.res, doc.Root())
-		doc.Release()
-		if err != nil {
-			return nil, false, err
-		}
-		doc = next
-	}
-	return doc, true, nil
-}
-
-// Type implements apply.Versions.
-func (v *kindVersions) Type(version string) (*schema.Table, schema.Ref) {
-	res := v.rows[version]
-	return v.owners[res].kind.Table, res.Type
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // create is POST on a collection.
@@ -37,7 +38,7 @@ const generateTries = 8
 // createObject stores a new object, decoded and with its schema defaults. It
 // is the one way in which objects come into being, for requests and for the
 // server itself.
-func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace string, obj document.Value, opts writeOptions) (store.Entry, error) {
+func (s *Server) createObject(ctx context.Context, res *catalog.Row, namespace string, obj document.Value, opts writeOptions) (store.Entry, error) {
 	meta := obj.SetObject("metadata")
 	if err := matchNamespace(res, meta, namespace); err != nil {
 		return store.Entry{}, err
@@ -92,13 +93,13 @@ func (s *Server) createObject(ctx context.Context, res *api.Resource, namespace 
 		if generate && try < generateTries && isReason(err, api.ReasonAlreadyExists) {
 			continue
 		}
-		settle(claim, keyOf(res, namespace, meta.Get("name").Text()), !opts.dryRun, err)
+		settle(claim, res.Key(namespace, meta.Get("name").Text()), !opts.dryRun, err)
 		return entry, err
 	}
 }
 
 // insert is the store transaction of a create.
-func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string, obj document.Value, dryRun bool) (store.Entry, error) {
+func (s *Server) insert(ctx context.Context, res *catalog.Row, namespace string, obj document.Value, dryRun bool) (store.Entry, error) {
 	name := obj.Get("metadata").Get("name").Text()
 	value, err := s.seal(res, obj)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 			return store.Entry{}, err
 		}
 	}
-	entry, err := s.store.Update(ctx, keyOf(res, namespace, name), func(current *store.Entry) (store.Write, error) {
+	entry, err := s.store.Update(ctx, res.Key(namespace, name), func(current *store.Entry) (store.Write, error) {
 		if current != nil {
 			return store.Write{}, api.AlreadyExists(res.GroupResource(), name)
 		}
@@ -122,7 +123,7 @@ func (s *Server) insert(ctx context.Context, res *api.Resource, namespace string
 		return store.Write{Op: store.OpCreate, Value: value}, nil
 	})
 	if errors.Is(err, errDryRun) {
-		return notStored(keyOf(res, namespace, name), obj, nil), nil
+		return notStored(res.Key(namespace, name), obj, nil), nil
 	}
 	return entry, err
 }
@@ -147,7 +148,7 @@ func notStored(key string, obj document.Value, current *store.Entry) store.Entry
 }
 
 // matchNamespace makes the object's namespace that of the path, or refuses it.
-func matchNamespace(res *api.Resource, meta document.Value, namespace string) error {
+func matchNamespace(res *catalog.Row, meta document.Value, namespace string) error {
 	if !res.Namespaced {
 		meta.Remove("namespace")
 		return nil
@@ -160,13 +161,14 @@ func matchNamespace(res *api.Resource, meta document.Value, namespace string) er
 }
 
 // namespaceAccepts checks that the namespace exists and takes new content.
-func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namespace, name string) error {
+func (s *Server) namespaceAccepts(ctx context.Context, res *catalog.Row, namespace, name string) error {
 	if !res.Namespaced {
 		return nil
 	}
-	entry, err := s.store.Get(ctx, keyOf(s.namespaces, "", namespace))
+	namespaces := s.core("namespaces")
+	entry, err := s.store.Get(ctx, namespaces.Key("", namespace))
 	if errors.Is(err, store.ErrNotFound) {
-		return api.NotFound(s.namespaces.GroupResource(), namespace)
+		return api.NotFound(namespaces.GroupResource(), namespace)
 	}
 	if err != nil {
 		return err
@@ -180,7 +182,7 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *api.Resource, namesp
 }
 
 // prepareCreate sets what the server owns on a new object.
-func (s *Server) prepareCreate(res *api.Resource, obj document.Value, namespace string, user *authn.User) {
+func (s *Server) prepareCreate(res *catalog.Row, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
 	meta.Remove("selfLink")
 	meta.SetString("uid", newUID())

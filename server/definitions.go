@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // that are deleted. It knows all of them, so that a change costs one read.
 type definitions struct {
 	server   *Server
-	resource *api.Resource
+	resource *catalog.Row
 	known    map[string]*definition // by name; used by run alone
 
 	mu      sync.Mutex
@@ -36,7 +37,7 @@ type definitions struct {
 
 // followDefinitions looks after all custom resource definitions until ctx ends.
 func (s *Server) followDefinitions(ctx context.Context) {
-	d := &definitions{server: s, resource: s.definitions, known: map[string]*definition{}, changed: map[string]bool{}, wake: make(chan struct{}, 1)}
+	d := &definitions{server: s, resource: s.catalog.Snapshot().Stored(definitionGroup, "customresourcedefinitions"), known: map[string]*definition{}, changed: map[string]bool{}, wake: make(chan struct{}, 1)}
 	_, cancel := s.store.Subscribe(d.note)
 	defer cancel()
 	for err := d.begin(ctx); err != nil && ctx.Err() == nil; err = d.begin(ctx) {
@@ -60,7 +61,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 
 // note remembers which definitions changed.
 func (d *definitions) note(changes []*store.Change) {
-	prefix := prefixOf(d.resource, "")
+	prefix := d.resource.Prefix("")
 	for _, c := range changes {
 		if name, ok := strings.CutPrefix(c.Entry.Key, prefix); ok {
 			d.remember(strings.Clone(name))
@@ -91,8 +92,8 @@ func (d *definitions) begin(ctx context.Context) error {
 		return err
 	}
 	var names []string
-	err = reader.Scan(ctx, prefixOf(d.resource, ""), "", func(e *store.Entry) bool {
-		_, name := splitKey(d.resource, strings.Clone(e.Key))
+	err = reader.Scan(ctx, d.resource.Prefix(""), "", func(e *store.Entry) bool {
+		_, name := d.resource.SplitKey(strings.Clone(e.Key))
 		names = append(names, name)
 		d.read(name, e)
 		return true
@@ -124,7 +125,7 @@ func (d *definitions) look(ctx context.Context) error {
 		if before := d.known[name]; before != nil {
 			groups[before.group] = true
 		}
-		entry, err := d.server.store.Get(ctx, keyOf(d.resource, "", name))
+		entry, err := d.server.store.Get(ctx, d.resource.Key("", name))
 		switch {
 		case err == nil:
 			d.read(name, &entry)

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // The finalizers by which a delete asks the garbage collector for something.
@@ -36,7 +37,7 @@ func (s *Server) delete(r *request) error {
 	}
 	t := r.target
 	opts.warn(r)
-	if err := checkProtected(t.resource, t.name); err != nil {
+	if err := checkProtected(t.resource.Resource, t.name); err != nil {
 		return err
 	}
 	entry, gone, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts)
@@ -72,7 +73,7 @@ func (o *deleteOptions) warn(r *request) {
 // marks it as terminating. gone reports which; entry is the last state, with the
 // resourceVersion that the object had. An object that is given time is marked first
 // and removed then, also when the time is none: who watches sees both.
-func (s *Server) deleteObject(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
+func (s *Server) deleteObject(ctx context.Context, res *catalog.Row, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
 	entry, what, err := s.deleteStep(ctx, res, namespace, name, opts)
 	if err != nil || what != endsNext || opts.dryRun {
 		return entry, what == endsNext || what == ended, err
@@ -96,9 +97,9 @@ const (
 )
 
 // deleteStep is one write of a delete.
-func (s *Server) deleteStep(ctx context.Context, res *api.Resource, namespace, name string, opts deleteOptions) (entry store.Entry, what ending, err error) {
+func (s *Server) deleteStep(ctx context.Context, res *catalog.Row, namespace, name string, opts deleteOptions) (entry store.Entry, what ending, err error) {
 	var last store.Entry
-	key := keyOf(res, namespace, name)
+	key := res.Key(namespace, name)
 	if isNamespace(res) {
 		lock := s.births.lock(name)
 		lock.Lock()
@@ -154,7 +155,7 @@ func (o *deleteOptions) check(of api.GroupResource, name string, meta document.V
 
 // deletion decides between removing obj now and marking it as terminating,
 // which it does in place.
-func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, ending, error) {
+func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, ending, error) {
 	meta := obj.Get("metadata")
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
@@ -165,7 +166,7 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 		}
 		grace = timeLeft(meta)
 	case res.Graceful != nil:
-		grace = graceOf(res, obj, opts.grace)
+		grace = graceOf(res.Resource, obj, opts.grace)
 	}
 	if setPropagation(meta, propagation(res, meta, opts.propagation)) {
 		changed = true
@@ -212,7 +213,7 @@ func (s *Server) deletion(res *api.Resource, obj document.Value, current *store.
 // propagation is the policy that a delete follows: the one that is asked for,
 // otherwise the one that the object's finalizers say already, otherwise that of
 // its kind. "" leaves the finalizers as they are.
-func propagation(res *api.Resource, meta document.Value, asked string) string {
+func propagation(res *catalog.Row, meta document.Value, asked string) string {
 	switch {
 	case res.Dependents == api.DependentsNone:
 		return "Background"
@@ -287,8 +288,8 @@ func (s *Server) deleteCollection(r *request) error {
 	t := r.target
 	var names []struct{ namespace, name string }
 	err = list.each(r.ctx, func(e *store.Entry) error {
-		ns, name := splitKey(t.resource, strings.Clone(e.Key)) // the key is valid during the visit only
-		if err := checkProtected(t.resource, name); err != nil {
+		ns, name := t.resource.SplitKey(strings.Clone(e.Key)) // the key is valid during the visit only
+		if err := checkProtected(t.resource.Resource, name); err != nil {
 			return err
 		}
 		names = append(names, struct{ namespace, name string }{ns, name})
@@ -376,7 +377,7 @@ func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
 
 // deleteOptionsFrom reads DeleteOptions from a body.
 func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([]schema.Cause, error) {
-	want := metaKind("DeleteOptions")
+	want := s.metaKind("DeleteOptions")
 	want.also = s.everywhere
 	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
 	if err != nil {
@@ -425,7 +426,7 @@ func textAt(obj document.Value, path ...string) *string {
 // decodeOptions decodes an options object, which may name any group version
 // that has it.
 func (s *Server) decodeOptions(r *request, text []byte, want bodyKind) (*document.Document, error) {
-	decoder := document.Decoder{Table: want.table, Limits: s.decodeLimits}
+	decoder := document.Decoder{Table: want.schema.Table, Limits: s.decodeLimits}
 	doc, _, err := decoder.Decode(want.typ, text)
 	if err != nil {
 		return nil, api.BadRequest("the body cannot be handled as %s: %v", want.kind, err)

@@ -5,35 +5,96 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
-	"sort"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Discovery tells clients what is served. The documents are made once, from the
-// catalog.
+// Discovery tells clients what is served. The documents of a snapshot of the catalog are
+// made when one is first asked for.
 
-// discovery holds every discovery document by its path.
-type discovery map[string]discoveryDocument
+// discovery holds the discovery documents of a snapshot, by path.
+type discovery struct {
+	of        *catalog.Snapshot
+	documents map[string]discoveryDocument
+}
 
 type discoveryDocument struct {
 	kind string
 	json []byte
 }
 
-func newDiscovery(groups []*api.GroupVersion) (discovery, error) {
-	d := discovery{}
+// discoveryOf gives the documents of a snapshot: those made last, when they are of it.
+func (s *Server) discoveryOf(snapshot *catalog.Snapshot) (map[string]discoveryDocument, error) {
+	if d := s.discovery.Load(); d != nil && d.of == snapshot {
+		return d.documents, nil
+	}
+	documents, err := newDiscovery(snapshot.Served())
+	if err != nil {
+		return nil, err
+	}
+	s.discovery.Store(&discovery{snapshot, documents})
+	return documents, nil
+}
+
+// discoveryAt finds the document at a path; false when there is none.
+func (s *Server) discoveryAt(snapshot *catalog.Snapshot, path string) (target, bool) {
+	if path == "/api" {
+		return target{endpoint: s.versions, place: "/api", aggregated: true}, true
+	}
+	if !discoveryPath(snapshot, path) {
+		return target{}, false
+	}
+	return target{place: firstStep(path), aggregated: path == "/apis", endpoint: func(r *request) error { return s.serveDiscovery(r, snapshot, path) }}, true
+}
+
+// discoveryPath reports whether a path is that of all groups, of a group, or of a group
+// version.
+func discoveryPath(snapshot *catalog.Snapshot, path string) bool {
+	if path == "/api/v1" {
+		return snapshot.ServesGroup("")
+	}
+	rest, ok := strings.CutPrefix(path, "/apis")
+	if !ok || rest == "" {
+		return ok
+	}
+	switch rest = rest[1:]; strings.Count(rest, "/") {
+	case 0:
+		return rest != "" && snapshot.ServesGroup(rest)
+	case 1:
+		return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return v.Group != "" && v.APIVersion() == rest })
+	}
+	return false
+}
+
+// discoveryPaths are the paths of the documents of what is served now.
+func (s *Server) discoveryPaths() []string {
+	paths := []string{"/api", "/apis"}
+	for _, v := range s.catalog.Snapshot().Served() {
+		paths = append(paths, v.Prefix())
+		if v.Group != "" {
+			paths = append(paths, "/apis/"+v.Group)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+func newDiscovery(served []*catalog.Version) (map[string]discoveryDocument, error) {
+	d := map[string]discoveryDocument{}
 	add := func(path, kind string, v any) error {
 		b, err := json.Marshal(v)
 		d[path] = discoveryDocument{kind, b}
 		return err
 	}
 	list := v1.APIGroupList{TypeMeta: v1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []v1.APIGroup{}}
-	for _, group := range apiGroups(groups) {
+	for _, group := range apiGroups(served) {
 		list.Groups = append(list.Groups, group)
 		group.TypeMeta = v1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
 		if err := add("/apis/"+group.Name, "APIGroup", group); err != nil {
@@ -43,8 +104,8 @@ func newDiscovery(groups []*api.GroupVersion) (discovery, error) {
 	if err := add("/apis", "APIGroupList", list); err != nil {
 		return nil, err
 	}
-	for _, gv := range groups {
-		if err := add(gv.Prefix(), "APIResourceList", resourceList(gv)); err != nil {
+	for _, v := range served {
+		if err := add(v.Prefix(), "APIResourceList", resourceList(v)); err != nil {
 			return nil, err
 		}
 	}
@@ -52,72 +113,63 @@ func newDiscovery(groups []*api.GroupVersion) (discovery, error) {
 }
 
 // apiGroups lists the named groups in discovery order, each with its versions.
-func apiGroups(groups []*api.GroupVersion) []v1.APIGroup {
-	sorted := append([]*api.GroupVersion(nil), groups...)
-	sort.SliceStable(sorted, func(i, j int) bool {
-		a, b := sorted[i], sorted[j]
-		if a.GroupPriority != b.GroupPriority {
-			return a.GroupPriority > b.GroupPriority
-		}
-		if a.Group != b.Group {
-			return a.Group < b.Group
-		}
-		return a.VersionPriority > b.VersionPriority
-	})
+func apiGroups(served []*catalog.Version) []v1.APIGroup {
 	var out []v1.APIGroup
-	for _, gv := range sorted {
-		if gv.Group == "" {
+	for _, v := range served {
+		if v.Group == "" {
 			continue
 		}
-		version := v1.GroupVersionForDiscovery{GroupVersion: gv.APIVersion(), Version: gv.Version}
-		if n := len(out); n == 0 || out[n-1].Name != gv.Group {
-			out = append(out, v1.APIGroup{Name: gv.Group, PreferredVersion: version})
+		version := v1.GroupVersionForDiscovery{GroupVersion: v.APIVersion(), Version: v.Version}
+		if n := len(out); n == 0 || out[n-1].Name != v.Group {
+			out = append(out, v1.APIGroup{Name: v.Group, PreferredVersion: version})
 		}
 		last := &out[len(out)-1]
 		last.Versions = append(last.Versions, version)
-		if gv.Preferred {
+		if v.Preferred {
 			last.PreferredVersion = version
 		}
 	}
 	return out
 }
 
-func resourceList(gv *api.GroupVersion) v1.APIResourceList {
-	list := v1.APIResourceList{TypeMeta: v1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: gv.APIVersion(), APIResources: []v1.APIResource{}}
-	if gv.Group != "" {
+func resourceList(v *catalog.Version) v1.APIResourceList {
+	list := v1.APIResourceList{TypeMeta: v1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: v.APIVersion(), APIResources: []v1.APIResource{}}
+	if v.Group != "" {
 		list.APIVersion = "v1"
 	}
-	for i := range gv.Resources {
-		res := &gv.Resources[i]
+	for _, row := range v.Rows {
 		list.APIResources = append(list.APIResources, v1.APIResource{
-			Name: res.Plural, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
-			Verbs: res.Verbs.Names(), ShortNames: res.ShortNames, Categories: res.Categories, StorageVersionHash: res.StorageVersionHash,
+			Name: row.Plural, SingularName: row.Singular, Namespaced: row.Namespaced, Kind: row.Kind,
+			Verbs: row.Verbs.Names(), ShortNames: row.ShortNames, Categories: row.Categories, StorageVersionHash: row.StorageVersionHash,
 		})
-		for j := range res.Subresources {
-			sub := &res.Subresources[j]
-			r := v1.APIResource{Name: res.Plural + "/" + sub.Name, Namespaced: res.Namespaced, Kind: sub.Kind, Verbs: sub.Verbs.Names()}
-			if sub.Group != gv.Group || sub.Version != gv.Version {
+		for j := range row.Subresources {
+			sub := &row.Subresources[j]
+			r := v1.APIResource{Name: row.Plural + "/" + sub.Name, Namespaced: row.Namespaced, Kind: sub.Kind, Verbs: sub.Verbs.Names()}
+			if sub.Group != v.Group || sub.Version != v.Version {
 				r.Group, r.Version = sub.Group, sub.Version
 			}
 			list.APIResources = append(list.APIResources, r)
 		}
 	}
-	sort.SliceStable(list.APIResources, func(i, j int) bool { return list.APIResources[i].Name < list.APIResources[j].Name })
+	slices.SortStableFunc(list.APIResources, func(a, b v1.APIResource) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
-// serve answers the document at a path. What is about groups does not look at the
+// serveDiscovery answers the document at a path. Those of groups do not look at the
 // method, as in 1.25.
-func (d discovery) serve(s *Server, path string) func(*request) error {
-	return func(r *request) error {
-		if d[path].kind == "APIResourceList" && r.method() != http.MethodGet {
-			return api.MethodNotAllowed([]string{http.MethodGet})
-		}
-		if r.accept.As == codec.AsDiscovery {
-			return s.respondAggregated(r)
-		}
-		return s.respondDocument(r, d[path].kind, d[path].json)
+func (s *Server) serveDiscovery(r *request, snapshot *catalog.Snapshot, path string) error {
+	documents, err := s.discoveryOf(snapshot)
+	if err != nil {
+		return err
 	}
+	document := documents[path]
+	if document.kind == "APIResourceList" && r.method() != http.MethodGet {
+		return api.MethodNotAllowed([]string{http.MethodGet})
+	}
+	if r.accept.As == codec.AsDiscovery {
+		return s.respondAggregated(r, snapshot)
+	}
+	return s.respondDocument(r, document.kind, document.json)
 }
 
 // versions answers /api: the versions of the core group and where to reach the
@@ -127,7 +179,7 @@ func (s *Server) versions(r *request) error {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
 	if r.accept.As == codec.AsDiscovery {
-		return s.respondAggregated(r)
+		return s.respondAggregated(r, s.catalog.Snapshot())
 	}
 	address := r.http.Host
 	if a, ok := r.http.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
@@ -145,5 +197,5 @@ func (s *Server) versions(r *request) error {
 // no apiVersion, in any representation.
 func (s *Server) respondDocument(r *request, kind string, text []byte) error {
 	version, _ := document.Find(text, "apiVersion")
-	return s.respondBytes(r, http.StatusOK, metaKind(kind).of(string(bytes.Trim(version, `"`))), text)
+	return s.respondBytes(r, http.StatusOK, s.metaKind(kind).of(string(bytes.Trim(version, `"`))), text)
 }

@@ -3,7 +3,7 @@ package server_test
 import (
 	"slices"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -19,7 +19,7 @@ type documents struct{ groups []*api.GroupVersion }
 // serve makes a server serve changed documents.
 func serve(c *server.Config, changes ...func(*documents)) {
 	c.Serve(func(rules policy.Policy) []*api.GroupVersion {
-		d := &documents{catalog.New(rules, conversion.Hooks{})}
+		d := &documents{generated.New(rules, conversion.Hooks{})}
 		for _, gv := range d.groups {
 			of := map[*schema.Table]*schema.Table{gv.Table: copyOf(gv.Table)}
 			gv.Table = of[gv.Table]

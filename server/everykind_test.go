@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server"
@@ -26,7 +26,7 @@ import (
 // done with any: no kind is special.
 func TestEveryKind(t *testing.T) {
 	h := startServer(t, withEverything)
-	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			if !res.Stored || !res.Verbs.Has(api.VerbCreate|api.VerbDelete) {

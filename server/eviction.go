@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -88,7 +89,7 @@ func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Val
 	if err != nil || name == "" {
 		return err
 	}
-	_, err = s.modify(ctx, s.budgets, namespace, name, dryRun, func(budget document.Value) error {
+	_, err = s.modify(ctx, s.budgets(), namespace, name, dryRun, func(budget document.Value) error {
 		if err := mayDisrupt(budget); err != nil {
 			return err
 		}
@@ -111,14 +112,14 @@ func (s *Server) budgetOf(ctx context.Context, namespace string, labels document
 	defer reader.Close()
 	var found []string
 	var failed error
-	err = reader.Scan(ctx, prefixOf(s.budgets, namespace), "", func(e *store.Entry) bool {
-		doc, err := document.ReadStored(s.budgets.GV.Table, s.budgets.Type, e.Body)
+	err = reader.Scan(ctx, s.budgets().Prefix(namespace), "", func(e *store.Entry) bool {
+		doc, err := document.ReadStored(s.budgets().GV.Table, s.budgets().Type, e.Body)
 		if failed = err; failed != nil {
 			return false
 		}
 		defer doc.Release()
 		if sel := doc.Root().At("spec", "selector"); sel.Exists() && policy.Selects(sel, labels) {
-			_, name := splitKey(s.budgets, strings.Clone(e.Key))
+			_, name := s.budgets().SplitKey(strings.Clone(e.Key))
 			found = append(found, name)
 		}
 		return true
@@ -160,4 +161,9 @@ func mayDisrupt(budget document.Value) error {
 		return refuse(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", name, figure("desiredHealthy"), figure("currentHealthy")))
 	}
 	return nil
+}
+
+// budgets is the row of disruption budgets.
+func (s *Server) budgets() *catalog.Row {
+	return s.catalog.Snapshot().Stored("policy", "poddisruptionbudgets")
 }

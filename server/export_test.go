@@ -7,14 +7,13 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -68,7 +67,7 @@ func (s *Server) ShowsOld() bool {
 
 // Migrate is MigrateStore on a store that is open.
 func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) error {
-	kinds := newStoreKinds(catalog.New(policy.New(time.Now), conversion.Hooks{}))
+	kinds := newStoreKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
 	if _, _, err := noteVersions(ctx, s, kinds); err != nil {
 		return err
 	}
@@ -99,17 +98,20 @@ func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
 	}
 }
 
-// AskRow sends a request to a row of the catalog: to the collection where name is
-// "", to a subresource where sub is not.
-func (s *Server) AskRow(res *api.Resource, namespace, name, sub string, r *http.Request) *httptest.ResponseRecorder {
+// Ask sends a request to the server without a connection.
+func (s *Server) Ask(r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	c := echo.New().NewContext(r, w)
-	t := target{resource: res, namespace: namespace, name: name}
-	if sub != "" {
-		t.sub = res.Subresource(sub)
-	}
-	if err := (resourceHandler{s}).serve(c, t); err != nil {
-		panic(err)
-	}
+	s.http.Handler.ServeHTTP(w, r)
 	return w
+}
+
+// Put makes resources, all versions of a type, rows of the catalog.
+func (s *Server) Put(versions ...*api.Resource) { s.catalog.Put(versions...) }
+
+// Remove takes a resource type out of the catalog.
+func (s *Server) Remove(group, plural string) { s.catalog.Remove(group, plural) }
+
+// Row finds a resource of the catalog.
+func (s *Server) Row(apiVersion, kind string) *api.Resource {
+	return s.catalog.Snapshot().Kind(apiVersion, kind).Resource
 }

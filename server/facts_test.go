@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -113,7 +114,7 @@ func (known examples) of(t *testing.T, res *api.Resource) [][]byte {
 // in the version whose rules count: that in which objects are stored.
 func storedKinds() map[string]*api.Resource {
 	resources := map[string]*api.Resource{}
-	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			name := gv.APIVersion()
@@ -151,7 +152,7 @@ func refusals(res *api.Resource, text, old []byte) []string {
 		res.Hooks.Create(obj)
 	}
 	var fields []string
-	for _, c := range validate(target{resource: res}, obj, before) {
+	for _, c := range validate(target{resource: &catalog.Row{Resource: res}}, obj, before) {
 		fields = append(fields, plainPath(c.Field))
 	}
 	slices.Sort(fields)

@@ -3,7 +3,7 @@ package server
 import (
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 )
 
 // knownFeatures are the gates of kube-apiserver 1.25, and those of features that
@@ -37,7 +37,7 @@ var knownFeatures = func() map[string]feature {
 		f.does = does
 		all[name] = f
 	}
-	for name, fields := range catalog.GatedFields() {
+	for name, fields := range generated.GatedFields() {
 		f := all[name]
 		f.does = "objects keep " + fields
 		all[name] = f

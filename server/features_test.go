@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 )
 
 func TestFeatures(t *testing.T) {
@@ -83,7 +83,7 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 
 // Every gate that the documents name is one, and the help says what it does.
 func TestFeaturesOfTheDocuments(t *testing.T) {
-	for name, fields := range catalog.GatedFields() {
+	for name, fields := range generated.GatedFields() {
 		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {
 			t.Errorf("the documents name the gate %s, which does not exist", name)
 		}

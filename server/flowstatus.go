@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // flowManager is the manager of the status of flow schemas.
@@ -18,14 +19,14 @@ const flowManager = "api-priority-and-fairness-config-consumer-v1"
 // level that it names exists: it returns when it has said so, and goes on until
 // ctx ends.
 func (s *Server) followFlowSchemas(ctx context.Context) error {
-	schemas, levels := findStored(s.groups, flowGroup, "flowschemas"), findStored(s.groups, flowGroup, "prioritylevelconfigurations")
+	schemas, levels := s.catalog.Snapshot().Stored(flowGroup, "flowschemas"), s.catalog.Snapshot().Stored(flowGroup, "prioritylevelconfigurations")
 	if schemas == nil || levels == nil || s.cfg.DisablePriorityAndFairness {
 		return nil
 	}
 	wake := make(chan struct{}, 1)
 	_, cancel := s.store.Subscribe(func(changes []*store.Change) {
 		for _, c := range changes {
-			if strings.HasPrefix(c.Entry.Key, prefixOf(schemas, "")) || strings.HasPrefix(c.Entry.Key, prefixOf(levels, "")) {
+			if strings.HasPrefix(c.Entry.Key, schemas.Prefix("")) || strings.HasPrefix(c.Entry.Key, levels.Prefix("")) {
 				select {
 				case wake <- struct{}{}:
 				default:
@@ -55,19 +56,19 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 }
 
 // tellDangling brings the status of all flow schemas up to date.
-func (s *Server) tellDangling(ctx context.Context, schemas, levels *api.Resource) error {
+func (s *Server) tellDangling(ctx context.Context, schemas, levels *catalog.Row) error {
 	reader, err := s.store.At(ctx, 0)
 	if err != nil {
 		return err
 	}
 	there := map[string]bool{}
-	err = reader.ScanMeta(ctx, prefixOf(levels, ""), "", func(e *store.Entry) bool {
-		_, name := splitKey(levels, strings.Clone(e.Key))
+	err = reader.ScanMeta(ctx, levels.Prefix(""), "", func(e *store.Entry) bool {
+		_, name := levels.SplitKey(strings.Clone(e.Key))
 		there[name] = true
 		return true
 	})
 	wrong := map[string]string{} // schema → level
-	err = errors.Join(err, reader.Scan(ctx, prefixOf(schemas, ""), "", func(e *store.Entry) bool {
+	err = errors.Join(err, reader.Scan(ctx, schemas.Prefix(""), "", func(e *store.Entry) bool {
 		doc, err := document.ReadStored(schemas.GV.Table, schemas.Type, e.Body)
 		if err != nil {
 			return true
@@ -75,7 +76,7 @@ func (s *Server) tellDangling(ctx context.Context, schemas, levels *api.Resource
 		defer doc.Release()
 		level := doc.Root().At("spec", "priorityLevelConfiguration", "name").Text()
 		if !dangling(doc.Root()).Get("status").Equals(danglingStatus(there[level])) {
-			_, name := splitKey(schemas, strings.Clone(e.Key))
+			_, name := schemas.SplitKey(strings.Clone(e.Key))
 			wrong[name] = strings.Clone(level)
 		}
 		return true
@@ -100,7 +101,7 @@ func danglingStatus(levelExists bool) string {
 	return "True"
 }
 
-func (s *Server) setDangling(ctx context.Context, schemas *api.Resource, name, level string, exists bool) error {
+func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, level string, exists bool) error {
 	t := target{resource: schemas, name: name, sub: schemas.Subresource("status")}
 	var doc *document.Document
 	defer func() { doc.Release() }()
@@ -128,17 +129,4 @@ func (s *Server) setDangling(ctx context.Context, schemas *api.Resource, name, l
 		return nil
 	}
 	return err
-}
-
-// findStored returns a resource in the version that is stored, nil when it is not
-// served.
-func findStored(groups []*api.GroupVersion, group, plural string) *api.Resource {
-	for _, gv := range groups {
-		for i := range gv.Resources {
-			if r := &gv.Resources[i]; gv.Group == group && r.Plural == plural && r.Stored && r.Conversion == nil {
-				return r
-			}
-		}
-	}
-	return nil
 }

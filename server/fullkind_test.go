@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -36,7 +36,7 @@ func TestFullKinds(t *testing.T) {
 	}
 	all, seen := map[string]bool{}, map[string]bool{}
 	kinds, ran := 0, 0
-	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			if !res.Stored || !res.Verbs.Has(api.VerbCreate|api.VerbDelete) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // healthCheck is one line of a health endpoint.
@@ -69,7 +69,7 @@ func (s *Server) Live() error {
 func (s *Server) storeReads() error {
 	ctx, cancel := context.WithTimeout(context.Background(), livenessWait)
 	defer cancel()
-	if _, err := s.store.Get(ctx, keyOf(s.namespaces, "", "default")); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.store.Get(ctx, s.core("namespaces").Key("", "default")); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return nil
@@ -145,7 +145,7 @@ const storeComponent = "etcd-0"
 // components are the parts of the server as objects, of which nothing is stored: the
 // store. Schedulers and managers of controllers that may run beside it are not asked how
 // they are.
-func (s *Server) components(res *api.Resource) (objectView, error) {
+func (s *Server) components(res *catalog.Row) (objectView, error) {
 	text := `{"metadata":{"name":"` + storeComponent + `"},"conditions":[{"type":"Healthy","status":"True"}]}`
 	doc, err := s.decodeOwn(res, []byte(text))
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Server) components(res *api.Resource) (objectView, error) {
 		condition.SetString("message", err.Error())
 	}
 	value := store.Value{Meta: selector.AppendMeta(nil, doc.Root(), res.Selectable), Body: doc.Root().AppendJSON(nil), RevisionAt: -1}
-	return objectView{{Key: keyOf(res, "", storeComponent), Value: value}}, nil
+	return objectView{{Key: res.Key("", storeComponent), Value: value}}, nil
 }
 
 // objectView is a view of objects that are not stored, in the order of their keys. It

@@ -83,14 +83,14 @@ func (r *request) listOptions() (o listOptions, err error) {
 	if limit != nil && *limit > 0 && r.on[listChunking] {
 		o.limit = *limit
 	}
-	o.selector, err = asked.For(r.target.resource)
+	o.selector, err = asked.For(r.target.resource.Resource)
 	return o, err
 }
 
 // openList opens the page that a list asks for.
 func (s *Server) openList(r *request, o listOptions) (*list, error) {
 	t, sel := r.target, o.selector
-	l := &list{selector: sel, prefix: prefixOf(t.resource, t.namespace), single: !t.resource.Namespaced || t.namespace != "", limit: o.limit}
+	l := &list{selector: sel, prefix: t.resource.Prefix(t.namespace), single: !t.resource.Namespaced || t.namespace != "", limit: o.limit}
 	if !t.resource.Stored { // a handful that has no pages and no past
 		var err error
 		l.reader, err = s.components(t.resource)

@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // maxAnnotations is the limit of all annotations of an object together, in
@@ -58,7 +59,7 @@ func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 }
 
 // validateRules finds what breaks the kind's own rules.
-func validateRules(res *api.Resource, obj, old, before document.Value) []schema.Cause {
+func validateRules(res *catalog.Row, obj, old, before document.Value) []schema.Cause {
 	if res.Hooks == nil || res.Hooks.Validate == nil {
 		return nil
 	}
@@ -107,7 +108,7 @@ func (t *target) checks() api.Checks {
 // validateMetadata checks the rules that hold for the metadata of every kind. An
 // update is told everything as often as 1.25 tells it; what is wrong with the
 // state of a part is wrong with its change as well.
-func validateMetadata(res *api.Resource, checks api.Checks, meta, old document.Value) []schema.Cause {
+func validateMetadata(res *catalog.Row, checks api.Checks, meta, old document.Value) []schema.Cause {
 	var state, change, names, standard causes
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
 		state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))

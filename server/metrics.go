@@ -15,6 +15,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // metrics are the figures at /metrics, of one server. Names and labels are those
@@ -44,9 +45,8 @@ type metrics struct {
 
 // seriesKey is what the figures of requests are kept apart by.
 type seriesKey struct {
-	resource *api.Resource
-	sub      *api.Subresource
-	endpoint string // target.place
+	resource catalog.Resource // of names, since rows may be replaced
+	sub      string           // the subresource, or the place of an endpoint
 	verb     string
 	scope    string
 	code     int
@@ -158,9 +158,9 @@ func (m *metrics) end(r *request) {
 
 // useDeprecated notes that somebody who may has asked for what is deprecated,
 // whatever the answer.
-func (m *metrics) useDeprecated(k *seriesKey) {
+func (m *metrics) useDeprecated(k *seriesKey, d *api.Deprecation) {
 	group, version, resource, sub := k.names()
-	m.deprecated.WithLabelValues(group, k.resource.Deprecated.RemovedIn, resource, sub, version).Set(1)
+	m.deprecated.WithLabelValues(group, d.RemovedIn, resource, sub, version).Set(1)
 }
 
 // find gives the series of a key. Its labels are put together once.
@@ -196,10 +196,16 @@ func (m *metrics) find(k seriesKey) *series {
 // answer.
 func keyOfRequest(r *request) seriesKey {
 	t := &r.target
-	k := seriesKey{resource: t.resource, sub: t.sub, verb: metricVerb(r)}
+	k := seriesKey{verb: metricVerb(r)}
+	if t.resource != nil {
+		k.resource = catalog.Resource{Group: t.resource.GV.Group, Version: t.resource.GV.Version, Plural: t.resource.Plural}
+	}
+	if t.sub != nil {
+		k.sub = t.sub.Name
+	}
 	switch {
 	case t.resource == nil:
-		k.endpoint = t.place
+		k.sub = t.place
 	case t.name != "":
 		k.scope = "resource"
 	case t.namespace != "":
@@ -256,13 +262,7 @@ func (r *request) knownMethod() string {
 
 // names are the labels that say what a request was about.
 func (k *seriesKey) names() (group, version, resource, sub string) {
-	if k.resource == nil {
-		return "", "", "", k.endpoint
-	}
-	if k.sub != nil {
-		sub = k.sub.Name
-	}
-	return k.resource.GV.Group, k.resource.GV.Version, k.resource.Plural, sub
+	return k.resource.Group, k.resource.Version, k.resource.Plural, k.sub
 }
 
 // eventFigures are the figures of the events of a resource's watches.
@@ -277,7 +277,7 @@ func (f *eventFigures) written(bytes int) {
 	f.sizes.Observe(float64(bytes))
 }
 
-func (m *metrics) eventsOf(res *api.Resource) eventFigures {
+func (m *metrics) eventsOf(res *catalog.Row) eventFigures {
 	labels := []string{res.GV.Group, res.Kind, res.GV.Version}
 	return eventFigures{m.events.WithLabelValues(labels...), m.eventSizes.WithLabelValues(labels...)}
 }
@@ -345,21 +345,15 @@ func (s *Server) countObjects() (all []prometheus.Metric) {
 		return nil
 	}
 	defer reader.Close()
-	counted := map[string]bool{}
-	for _, gv := range s.groups {
-		for i := range gv.Resources {
-			res := &gv.Resources[i]
-			prefix := prefixOf(res, "")
-			if !res.Stored || counted[prefix] {
-				continue
-			}
-			counted[prefix] = true
-			n, err := reader.Count(ctx, prefix, "")
-			if err != nil {
-				return nil
-			}
-			all = append(all, prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(n), res.GroupResource().String()))
+	for t := range s.catalog.Snapshot().Types() {
+		if t.Stored == nil {
+			continue
 		}
+		n, err := reader.Count(ctx, t.Prefix, "")
+		if err != nil {
+			return nil
+		}
+		all = append(all, prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(n), t.Stored.GroupResource().String()))
 	}
 	return all
 }

@@ -13,7 +13,9 @@ import (
 	"sync"
 	"time"
 
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -91,7 +93,7 @@ func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	kinds := newStoreKinds(catalogOf(policy.New(time.Now)))
+	kinds := newStoreKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot())
 	if _, _, err := noteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}

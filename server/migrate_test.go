@@ -14,7 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
@@ -273,7 +273,7 @@ func TestNothingToMigrate(t *testing.T) {
 // the others: these are deleted, since the examples of a kind may share their name.
 func (h *harness) makeAll(stored bool) (made int64) {
 	h.t.Helper()
-	for _, gv := range catalog.New(policy.New(time.Now), conversion.Hooks{}) {
+	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
 			if !res.Stored || !res.Verbs.Has(api.VerbCreate|api.VerbDelete) || (res.Conversion == nil) != stored {

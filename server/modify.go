@@ -7,13 +7,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // modify changes a stored object in a way that only the server itself may: none
 // of the rules for updates hold. change edits obj in place; its error is
 // returned and nothing is written. Errors besides: 404, 413, the store's.
-func (s *Server) modify(ctx context.Context, res *api.Resource, namespace, name string, dryRun bool, change func(obj document.Value) error) (store.Entry, error) {
-	key := keyOf(res, namespace, name)
+func (s *Server) modify(ctx context.Context, res *catalog.Row, namespace, name string, dryRun bool, change func(obj document.Value) error) (store.Entry, error) {
+	key := res.Key(namespace, name)
 	var dry store.Entry
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		if current == nil {

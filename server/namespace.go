@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // isNamespace reports whether a resource is that of namespaces, which hold
 // others and therefore go in steps: a delete makes one terminating, and the
 // finalize subresource says that its content is gone.
-func isNamespace(res *api.Resource) bool { return res.Role == api.RoleNamespaces }
+func isNamespace(res *catalog.Row) bool { return res.Role == api.RoleNamespaces }
 
 // births keeps objects from being born into a namespace that is on its way out.
 //
@@ -28,3 +29,6 @@ func newBirths() *births { return &births{seed: maphash.MakeSeed()} }
 func (b *births) lock(namespace string) *sync.RWMutex {
 	return &b.locks[maphash.String(b.seed, namespace)%uint64(len(b.locks))]
 }
+
+// isPod reports whether a resource is that of pods.
+func isPod(res *catalog.Row) bool { return res.GV.Group == "" && res.Plural == "pods" }

@@ -2,10 +2,13 @@ package server
 
 import (
 	"encoding/json"
+	"iter"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/gen/openapi"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // The OpenAPI documents are generated; the server hands them out.
@@ -19,18 +22,50 @@ func (s *Server) openAPI2(r *request) error {
 	return s.cached(r, "application/json", doc.Hash, doc.JSON)
 }
 
-// openAPI3Routes adds the paths of the third version of OpenAPI.
-func (s *Server) openAPI3Routes(endpoint func(string, target)) {
-	if !s.features[openAPIV3] {
-		return
-	}
-	endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
-	for _, doc := range openapi.V3() {
-		if !s.servesOpenAPI(doc.Path) {
-			continue
+// openAPI3At finds a document of the third version of OpenAPI, by its path below
+// /openapi/.
+func (s *Server) openAPI3At(rest string) target {
+	path, ok := strings.CutPrefix(rest, "v3/")
+	if ok {
+		for doc := range s.openAPI3Served() {
+			if doc.Path == path {
+				return target{endpoint: s.openAPI3(doc), place: "/openapi", ownForm: true}
+			}
 		}
-		endpoint("/openapi/v3/"+doc.Path, target{endpoint: s.openAPI3(doc), ownForm: true})
 	}
+	return target{}
+}
+
+// openAPI3Served are the documents of what is served now.
+func (s *Server) openAPI3Served() iter.Seq[openapi.Document] {
+	snapshot := s.catalog.Snapshot()
+	return func(yield func(openapi.Document) bool) {
+		for _, doc := range openapi.V3() {
+			if servesOpenAPI(snapshot, doc.Path) && !yield(doc) {
+				return
+			}
+		}
+	}
+}
+
+// openAPI3Paths are the paths of the documents.
+func (s *Server) openAPI3Paths() (paths []string) {
+	if s.features[openAPIV3] {
+		for doc := range s.openAPI3Served() {
+			paths = append(paths, "/openapi/v3/"+doc.Path)
+		}
+	}
+	return paths
+}
+
+// servesOpenAPI reports whether the group or group version that a document describes is
+// served: its path is apis/<group>/<version>, apis/<group>, or neither of these.
+func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
+	rest, named := strings.CutPrefix(path, "apis/")
+	if !named {
+		return path != "api/v1" || snapshot.ServesGroup("")
+	}
+	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return rest == v.Group || rest == v.APIVersion() })
 }
 
 // openAPI3Index answers /openapi/v3: where each group version's document is,
@@ -40,10 +75,7 @@ func (s *Server) openAPI3Index(r *request) error {
 		URL string `json:"serverRelativeURL"`
 	}
 	paths := map[string]place{}
-	for _, doc := range openapi.V3() {
-		if !s.servesOpenAPI(doc.Path) {
-			continue
-		}
+	for doc := range s.openAPI3Served() {
 		paths[doc.Path] = place{"/openapi/v3/" + doc.Path + "?hash=" + doc.Hash}
 	}
 	body, err := json.Marshal(map[string]any{"paths": paths})

@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/bootstrap"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // ownService is the name of the service that clients inside reach the server by,
@@ -71,7 +72,7 @@ func (s *Server) keepOwnService(ctx context.Context) error {
 // keepOwn is keep for an object that is named as the service is. Labels and members
 // are to be as they are in text. A kind that is not served is left out.
 func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, members ...string) error {
-	res := findKind(s.groups, apiVersion, kind)
+	res := s.catalog.Snapshot().Kind(apiVersion, kind)
 	if res == nil {
 		return nil
 	}
@@ -91,8 +92,8 @@ func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, mem
 
 // keep brings an object into existence as text has it. One that exists is mended:
 // mend brings what it has to have from want to have.
-func (s *Server) keep(ctx context.Context, res *api.Resource, namespace, name, text string, mend func(have, want document.Value)) error {
-	entry, err := s.store.Get(ctx, keyOf(res, namespace, name))
+func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, text string, mend func(have, want document.Value)) error {
+	entry, err := s.store.Get(ctx, res.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return s.provide(ctx, res, bootstrap.Object{Namespace: namespace, Name: name, JSON: []byte(text)})
 	}

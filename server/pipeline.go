@@ -4,11 +4,8 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -32,8 +29,8 @@ import (
 //
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.
-func (s *Server) serve(c echo.Context, t target) error {
-	r := newRequest(c, t, s.features, &s.limits)
+func (s *Server) serve(w http.ResponseWriter, q *http.Request, t target) {
+	r := newRequest(w, q, t, s.features, &s.limits)
 	r.taken = s.intake.begin()
 	defer func() {
 		if !r.detached {
@@ -51,7 +48,6 @@ func (s *Server) serve(c echo.Context, t target) error {
 	if err := s.handle(r); err != nil {
 		s.fail(r, err)
 	}
-	return nil
 }
 
 func (s *Server) handle(r *request) error {
@@ -124,7 +120,7 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	err = r.negotiate()
 	if text := r.target.deprecation(); text != "" && r.accept.Format != 0 {
 		r.warn(text)
-		s.metrics.useDeprecated(&r.figures)
+		s.metrics.useDeprecated(&r.figures, r.target.resource.Deprecated)
 	}
 	if err == nil {
 		err = r.fits()
@@ -166,7 +162,7 @@ func (s *Server) inGroup(path string) bool {
 		return strings.HasPrefix(path, "/api/")
 	}
 	group, _, _ := strings.Cut(rest, "/")
-	return slices.ContainsFunc(s.served, func(gv *api.GroupVersion) bool { return gv.Group == group })
+	return s.catalog.Snapshot().ServesGroup(group)
 }
 
 // verb is what a request ends in: it answers, or says why it does not.

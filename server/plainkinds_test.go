@@ -74,15 +74,22 @@ func TestNamesakesOfBuiltInKinds(t *testing.T) {
 		{"nodes", `"spec":{"podCIDR":"10.0.0.0/24"}`, "", `"taints"`, ""},
 		{"persistentvolumeclaims", `"spec":{"resources":{}}`, "", "pvc-protection", ""},
 	} {
-		res, namespace := rows[c.plural], ""
-		if res.Namespaced {
-			namespace = "default"
-		}
+		res := rows[c.plural]
 		ask := func(token, method, name, sub, query, body string) *httptest.ResponseRecorder {
-			r := httptest.NewRequest(method, res.GV.Prefix()+"/"+c.plural+"/"+name+query, strings.NewReader(body))
+			path := res.GV.Prefix()
+			if res.Namespaced {
+				path += "/namespaces/default"
+			}
+			path += "/" + c.plural
+			for _, step := range []string{name, sub} {
+				if step != "" {
+					path += "/" + step
+				}
+			}
+			r := httptest.NewRequest(method, path+query, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+token)
 			r.Header.Set("Content-Type", "application/json")
-			return h.server.AskRow(res, namespace, name, sub, r)
+			return h.server.Ask(r)
 		}
 		check := func(what string, w *httptest.ResponseRecorder, code int, holds, lacks string) {
 			t.Helper()
@@ -98,7 +105,9 @@ func TestNamesakesOfBuiltInKinds(t *testing.T) {
 		body := `{"metadata":{"name":"default"},` + c.sent + "}"
 		check("create", ask(adminToken, "POST", "", "", "", body), 201, "", c.lacks)
 		check("replace", ask(adminToken, "PUT", "default", "", "", strings.Replace(body, `"},`, `","labels":{"a":"b"}},`, 1)), 200, `"a":"b"`, "")
-		check("subresource", ask(adminToken, "GET", "default", "log", "", ""), 200, `"kind":"`+res.Kind+`"`, "")
+		if c.plural != "namespaces" { // a third step below those is a resource in the namespace
+			check("subresource", ask(adminToken, "GET", "default", "log", "", ""), 200, `"kind":"`+res.Kind+`"`, "")
+		}
 		check("precondition", ask(adminToken, "DELETE", "default", "", "", `{"preconditions":{"uid":"u"}}`), 409, "cannot be fulfilled on "+res.Kind+".", "")
 		deleted := ask(adminToken, "DELETE", "default", "", c.query, "")
 		if warning := deleted.Header().Get("Warning"); warning != "" {

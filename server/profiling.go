@@ -3,28 +3,29 @@ package server
 import (
 	"net/http"
 	"net/http/pprof"
-
-	"github.com/labstack/echo/v4"
+	"strings"
 )
 
-// profiling serves Go's profiles below /debug/pprof/ to those who may read it.
-func (s *Server) profiling(e *echo.Echo) {
-	if s.cfg.DisableProfiling {
-		return
+// profiling finds Go's profiles below /debug/pprof/, for those who may read them.
+func profiling(rest string) target {
+	name, ok := strings.CutPrefix(rest, "pprof/")
+	if !ok {
+		return target{}
 	}
-	add := func(path string, h http.HandlerFunc) {
-		e.Any(path, func(c echo.Context) error {
-			return s.serve(c, target{endpoint: func(r *request) error {
-				r.status = http.StatusOK
-				h(r.w, r.http)
-				return nil
-			}, place: "/debug", ownForm: true, unbounded: true})
-		})
+	show := pprof.Index
+	switch name {
+	case "cmdline":
+		show = pprof.Cmdline
+	case "profile":
+		show = pprof.Profile
+	case "symbol":
+		show = pprof.Symbol
+	case "trace":
+		show = pprof.Trace
 	}
-	add("/debug/pprof/", pprof.Index)
-	add("/debug/pprof/:profile", pprof.Index)
-	add("/debug/pprof/cmdline", pprof.Cmdline)
-	add("/debug/pprof/profile", pprof.Profile)
-	add("/debug/pprof/symbol", pprof.Symbol)
-	add("/debug/pprof/trace", pprof.Trace)
+	return target{place: "/debug", ownForm: true, unbounded: true, endpoint: func(r *request) error {
+		r.status = http.StatusOK
+		show(r.w, r.http)
+		return nil
+	}}
 }

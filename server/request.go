@@ -4,17 +4,15 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // target is what the router found.
@@ -25,7 +23,8 @@ type target struct {
 	endpoint   func(*request) error
 	place      string // the first step of an endpoint's path: "/healthz"
 	open       bool   // an endpoint that works while the server drains (health)
-	resource   *api.Resource
+	resource   *catalog.Row
+	unserved   catalog.Address // of a path that has the form of a resource's, while nothing is served there
 	sub        *api.Subresource
 	namespace  string // "" for cluster-scoped resources and for all namespaces
 	name       string // "" for collections
@@ -107,9 +106,8 @@ type request struct {
 	detached bool      // it goes on after its handler has returned, see stream
 }
 
-func newRequest(c echo.Context, t target, on features, l *limits) *request {
-	return &request{on: on, limits: l, ctx: c.Request().Context(), http: c.Request(), w: c.Response().Writer, target: t, start: time.Now(), owed: c.Request().ContentLength != 0,
-		query: query{raw: c.Request().URL.RawQuery}}
+func newRequest(w http.ResponseWriter, q *http.Request, t target, on features, l *limits) *request {
+	return &request{on: on, limits: l, ctx: q.Context(), http: q, w: w, target: t, start: time.Now(), owed: q.ContentLength != 0, query: query{raw: q.URL.RawQuery}}
 }
 
 // method is the HTTP method with HEAD read as GET (specification, verb table).
@@ -176,10 +174,11 @@ func (r *request) mutating() bool { return r.method() != http.MethodGet }
 func (r *request) attributes() authz.Attributes {
 	t := r.target
 	a := authz.Attributes{User: r.user, Path: r.http.URL.Path}
-	if t.resource == nil || t.endpoint != nil { // in a name that cannot be a slash is one of the path
+	if t.resource == nil {
 		a.Verb = lower(r.http.Method)
-		if a.Describe(r.http.URL.Path) {
-			a.Verb = r.verb()
+		if u := &t.unserved; u.Resource != "" {
+			a.ResourceRequest, a.Verb = true, r.verb()
+			a.Group, a.Version, a.Resource, a.Namespace, a.Name, a.Subresource = u.Group, u.Version, u.Resource, u.Namespace, u.Name, u.Subresource
 		}
 		return a
 	}
@@ -241,25 +240,8 @@ func (r *request) told() []string {
 	return all
 }
 
-// key is the store's key of the target: see prefixOf.
-func (r *request) key() string { return keyOf(r.target.resource, r.target.namespace, r.target.name) }
-
-// prefixOf is the beginning of all keys of a resource, or of one namespace of it:
-// "core/nodes/", "apps/deployments/default/".
-func prefixOf(res *api.Resource, namespace string) string {
-	res = res.Storage()
-	group := res.GV.Group
-	if group == "" {
-		group = "core"
-	}
-	prefix := group + "/" + res.Plural + "/"
-	if namespace != "" {
-		prefix += namespace + "/"
-	}
-	return prefix
-}
-
-func keyOf(res *api.Resource, namespace, name string) string { return prefixOf(res, namespace) + name }
+// key is the store's key of the target.
+func (r *request) key() string { return r.target.resource.Key(r.target.namespace, r.target.name) }
 
 func lower(method string) string {
 	b := []byte(method)
@@ -269,13 +251,4 @@ func lower(method string) string {
 		}
 	}
 	return string(b)
-}
-
-// splitKey takes the names out of a store's key.
-func splitKey(res *api.Resource, key string) (namespace, name string) {
-	rest := key[len(prefixOf(res, "")):]
-	if i := strings.IndexByte(rest, '/'); res.Namespaced && i >= 0 {
-		return rest[:i], rest[i+1:]
-	}
-	return "", rest
 }

@@ -87,19 +87,19 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 	res := r.target.resource
 	switch r.accept.As {
 	case codec.AsTable:
-		body, err := s.tableOf(r, res, e.Body)
+		body, err := s.tableOf(r, res.Resource, e.Body)
 		if err != nil {
 			return err
 		}
 		return s.respondText(r, code, body)
 	case codec.AsPartial:
-		body, err := metadataOf(res, e.Body)
+		body, err := metadataOf(res.Resource, e.Body)
 		if err != nil {
 			return err
 		}
 		return s.respondObject(r, code, kindOf(res), body)
 	}
-	body, err := servedBody(res, e.Body)
+	body, err := servedBody(res.Resource, e.Body)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Server) respondObject(r *request, code int, kind bodyKind, body []byte)
 	if err != nil {
 		return err
 	}
-	return s.respondBytes(r, code, metaKind("PartialObjectMetadata").of(r.accept.APIVersion), partial)
+	return s.respondBytes(r, code, s.metaKind("PartialObjectMetadata").of(r.accept.APIVersion), partial)
 }
 
 // respondBytes answers with an object given as canonical JSON.
@@ -155,7 +155,7 @@ var newline = []byte("\n")
 
 // respondStatus answers with a Status.
 func (s *Server) respondStatus(r *request, code int, status codec.StatusBody) error {
-	return s.respondBytes(r, code, metaKind("Status"), status.JSON())
+	return s.respondBytes(r, code, s.metaKind("Status"), status.JSON())
 }
 
 // deletedStatus is the answer of a delete that removed the object.

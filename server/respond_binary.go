@@ -14,7 +14,7 @@ func (s *Server) respondBinary(r *request, code int, kind bodyKind, body []byte)
 	held := s.gather.open()
 	buf := held.buffer()
 	object, grown, err := codec.Sealed(*buf, kind.apiVersion, kind.kind, func(dst []byte) ([]byte, error) {
-		return s.codecs[kind.table].Append(dst, kind.typ, body)
+		return kind.schema.Binary().Append(dst, kind.typ, body)
 	})
 	*buf = grown
 	if err == nil {
@@ -36,20 +36,20 @@ type binaryList struct {
 func (s *Server) binaryList(r *request, l *list) *binaryList {
 	res := r.target.resource
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
-	enc, typ := s.codecs[res.GV.Table], res.Type
+	enc, typ := res.Schema.Binary(), res.Type
 	b.item = func(dst, body []byte) ([]byte, error) {
-		body, err := servedBody(res, body)
+		body, err := servedBody(res.Resource, body)
 		if err != nil {
 			return dst, err
 		}
 		return enc.Append(dst, typ, body)
 	}
 	if r.accept.As == codec.AsPartial {
-		meta := metaKind("PartialObjectMetadata")
-		enc, typ = s.codecs[meta.table], meta.typ
+		meta := s.metaKind("PartialObjectMetadata")
+		enc, typ = meta.schema.Binary(), meta.typ
 		b.apiVersion, b.kind = r.accept.APIVersion, "PartialObjectMetadataList"
 		b.item = func(dst, body []byte) ([]byte, error) {
-			body, err := metadataOf(res, body)
+			body, err := metadataOf(res.Resource, body)
 			if err != nil {
 				return dst, err
 			}

@@ -99,7 +99,7 @@ func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte
 	var body []byte
 	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
 		var err error
-		if body, err = convert.AppendServed(body[:0], res, e.Body); err != nil {
+		if body, err = convert.AppendServed(body[:0], res.Resource, e.Body); err != nil {
 			return dst, err
 		}
 		dst = append(dst, '{')
@@ -142,7 +142,7 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, ite
 func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
-		body, err := metadataOf(r.target.resource, e.Body)
+		body, err := metadataOf(r.target.resource.Resource, e.Body)
 		if err != nil {
 			return dst, err
 		}
@@ -219,7 +219,7 @@ func (w *streamWriter) close(rest []byte) error {
 }
 
 func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := s.newTable(r.target.resource, r, false)
+	t, err := s.newTable(r.target.resource.Resource, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +228,6 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 		none = "null"
 	}
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
-		return appendRow(r.target.resource, t, dst, e.Body)
+		return appendRow(r.target.resource.Resource, t, dst, e.Body)
 	})
 }

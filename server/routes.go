@@ -1,89 +1,140 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/capstan-dev/capstan/gen/routes"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// routes builds the router: the generated routes of the resources, and the few
-// paths that are not resources. Every route ends in serve, also those that
-// nothing answers, so that nobody learns what exists without being known.
-func (s *Server) routes() http.Handler {
-	e := echo.New()
-	e.HideBanner, e.HidePort = true, true
-	e.Pre(cleanPath)
-	routes.Register(e, s.groups, resourceHandler{s})
+// router finds what a path is the address of: an endpoint that every server has, or what
+// the current snapshot of the catalog serves. All requests end in serve, also those
+// that nothing answers, so that nobody learns what exists without being known.
+type router struct {
+	s     *Server
+	fixed map[string]target                   // endpoints, by path
+	below map[string]func(rest string) target // those of which the rest of the path says more, by its first step: "/healthz/"
+	index []string                            // paths that people may want to see
+}
 
-	var paths []string // of the index
+// ServeHTTP implements http.Handler.
+func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	cleanPath(r.URL)
+	rt.s.serve(w, r, rt.find(r.URL))
+}
+
+func (rt *router) find(u *url.URL) target {
+	path := u.RawPath
+	if path == "" {
+		path = u.Path
+	}
+	if strings.HasPrefix(path, "/api") {
+		if t, ok := rt.served(u, path); ok {
+			return t
+		}
+	}
+	if t, ok := rt.fixed[path]; ok {
+		return t
+	}
+	if first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/"); rest != "" {
+		if find := rt.below["/"+first+"/"]; find != nil {
+			return find(rest)
+		}
+	}
+	return target{}
+}
+
+// served finds what the catalog has at a path. A path that only looks like that of a
+// resource is no target, but is authorized as the resource that it names.
+func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
+	snapshot := rt.s.catalog.Snapshot()
+	if t, ok := rt.s.discoveryAt(snapshot, path); ok {
+		return t, true
+	}
+	address, ok := catalog.ParsePath(path)
+	if !ok || strings.HasPrefix(path, "//") {
+		return t, false
+	}
+	at, found := snapshot.Resolve(&address)
+	if !found {
+		return target{unserved: address}, true
+	}
+	t = target{resource: at.Row, sub: at.Sub, namespace: at.Namespace, name: at.Name, watchPath: at.Watch}
+	if u.RawPath != "" {
+		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
+	}
+	if badSegment(t.namespace) || badSegment(t.name) {
+		// Such a name could not be an object's, so it is not looked for. For authorization a
+		// slash in it is one of the path.
+		address, _ = catalog.ParsePath(u.Path)
+		return target{unserved: address, endpoint: badName}, true
+	}
+	return t, true
+}
+
+func badName(*request) error {
+	return api.BadRequest("a name in a path may not be \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
+}
+
+// routes builds the router, with the few paths that are not resources.
+func (s *Server) routes() http.Handler {
+	rt := &router{s: s, fixed: map[string]target{}, below: map[string]func(string) target{}}
 	endpoint := func(path string, t target) {
 		if !strings.HasSuffix(path, "/") {
-			paths = append(paths, path)
+			rt.index = append(rt.index, path)
 		}
 		t.place = firstStep(path)
-		h := func(c echo.Context) error { return s.serve(c, t) }
-		e.Any(path, h)
-		e.RouteNotFound(path, h)
-	}
-	endpoint("/api", target{endpoint: s.versions, aggregated: true})
-	endpoint("/api/", target{endpoint: s.versions, aggregated: true})
-	for path := range s.discovery {
-		t := target{endpoint: s.discovery.serve(s, path), aggregated: path == "/apis"}
-		endpoint(path, t)
-		endpoint(path+"/", t)
+		rt.fixed[path] = t
 	}
 	endpoint("/metrics", target{endpoint: s.serveMetrics, ownForm: true})
 	endpoint("/version", target{endpoint: s.version, open: true})
 	endpoint("/version/", target{endpoint: s.version, open: true})
 	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
-	s.openAPI3Routes(endpoint)
+	if s.features[openAPIV3] {
+		endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
+		rt.below["/openapi/"] = s.openAPI3At
+	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
 		endpoint("/"+name, target{endpoint: s.health(name, ""), open: true})
-		h := func(c echo.Context) error {
-			return s.serve(c, target{endpoint: s.health(name, c.Param("check")), place: "/" + name, open: true})
+		rt.below["/"+name+"/"] = func(check string) target {
+			return target{endpoint: s.health(name, check), place: "/" + name, open: true}
 		}
-		e.Any("/"+name+"/:check", h)
 		for _, c := range s.healthChecks(name) {
-			paths = append(paths, "/"+name+"/"+c.name)
+			rt.index = append(rt.index, "/"+name+"/"+c.name)
 		}
 	}
+	if !s.cfg.DisableProfiling {
+		rt.below["/debug/"] = profiling
+	}
+	rt.fixed["/"] = target{endpoint: rt.listPaths, place: "/", ownForm: true}
+	rt.fixed["/index.html"] = target{endpoint: rt.listPaths, place: "/index.html", ownForm: true}
+	return rt
+}
+
+// listPaths lists the paths that are not resources, for people who look around.
+func (rt *router) listPaths(r *request) error {
+	paths := slices.Concat(rt.index, rt.s.discoveryPaths(), rt.s.openAPI3Paths())
 	slices.Sort(paths)
-	endpoint("/", target{endpoint: s.index(paths), ownForm: true})
-	endpoint("/index.html", target{endpoint: s.index(paths), ownForm: true})
-	s.profiling(e)
-	unknown := func(c echo.Context) error {
-		// The router does not know all methods. One that is like all that no path
-		// answers says whether there is something at the path.
-		e.Router().Find(http.MethodTrace, echo.GetPath(c.Request()), c)
-		if c.Path() != "/*" {
-			return c.Handler()(c)
-		}
-		return s.serve(c, target{})
+	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
+	if err != nil {
+		return err
 	}
-	e.RouteNotFound("/*", unknown)
-	e.HTTPErrorHandler = func(_ error, c echo.Context) { _ = unknown(c) }
-	return e
+	return r.send(http.StatusOK, "application/json", body)
 }
 
 // cleanPath makes the path of a resource with slashes behind it the path of the
 // resource, and takes percent-encodings out where they hide no slash.
-func cleanPath(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		url := c.Request().URL
-		if url.RawPath != "" && strings.Count(url.RawPath, "/") == strings.Count(url.Path, "/") {
-			url.RawPath = ""
-		}
-		if strings.HasSuffix(url.Path, "/") && (strings.HasPrefix(url.Path, "/api/") || strings.HasPrefix(url.Path, "/apis/")) {
-			url.Path, url.RawPath = strings.TrimRight(url.Path, "/"), strings.TrimRight(url.RawPath, "/")
-		}
-		return next(c)
+func cleanPath(u *url.URL) {
+	if u.RawPath != "" && strings.Count(u.RawPath, "/") == strings.Count(u.Path, "/") {
+		u.RawPath = ""
+	}
+	if strings.HasSuffix(u.Path, "/") && (strings.HasPrefix(u.Path, "/api/") || strings.HasPrefix(u.Path, "/apis/")) {
+		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	}
 }
 
@@ -91,60 +142,6 @@ func cleanPath(next echo.HandlerFunc) echo.HandlerFunc {
 func firstStep(path string) string {
 	first, _, _ := strings.Cut(path[1:], "/")
 	return "/" + first
-}
-
-// resourceHandler is what the generated routes call.
-type resourceHandler struct{ s *Server }
-
-func (h resourceHandler) Collection(c echo.Context, res *api.Resource) error {
-	return h.serve(c, target{resource: res, namespace: c.Param("namespace")})
-}
-
-func (h resourceHandler) Object(c echo.Context, res *api.Resource) error {
-	t := target{resource: res, namespace: c.Param("namespace"), name: c.Param("name")}
-	return h.serve(c, t.ofCluster())
-}
-
-func (h resourceHandler) Subresource(c echo.Context, res *api.Resource, sub *api.Subresource) error {
-	t := target{resource: res, sub: sub, namespace: c.Param("namespace"), name: c.Param("name")}
-	return h.serve(c, t.ofCluster())
-}
-
-func (h resourceHandler) Watch(c echo.Context, res *api.Resource) error {
-	t := target{resource: res, namespace: c.Param("namespace"), name: c.Param("name"), watchPath: true}
-	return h.serve(c, t.ofCluster())
-}
-
-// ofCluster puts a namespace's own name in its place: the router knows it as the
-// parameter namespace (gen/routes).
-func (t target) ofCluster() target {
-	if !t.resource.Namespaced && t.name == "" {
-		t.name, t.namespace = t.namespace, ""
-	}
-	return t
-}
-
-// serve checks the names that came with the path. A name that could not be an
-// object's (a slash, a percent sign, "..") is not looked for.
-func (h resourceHandler) serve(c echo.Context, t target) error {
-	path := c.Request().URL.RawPath
-	if path == "" {
-		path = c.Request().URL.Path
-	}
-	// The router takes the rest of a path for the last name in it, and nothing for a
-	// name.
-	if strings.Contains(t.name, "/") || strings.Contains(path, "//") && (t.sub == nil || !t.sub.Endpoint.Proxies()) {
-		return h.s.serve(c, target{})
-	}
-	if c.Request().URL.RawPath != "" {
-		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
-	}
-	if bad := badSegment(t.namespace) || badSegment(t.name); bad {
-		t.endpoint = func(*request) error {
-			return api.BadRequest("a name in a path may not be \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
-		}
-	}
-	return h.s.serve(c, t)
 }
 
 func unescape(segment string) string {

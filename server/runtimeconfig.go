@@ -135,30 +135,6 @@ func (c runtimeConfig) apply(groups []*api.GroupVersion) {
 	}
 }
 
-// served are the group versions without what is off. The resources of a version
-// that is served in part are copies, good for discovery only.
-func served(groups []*api.GroupVersion) []*api.GroupVersion {
-	var out []*api.GroupVersion
-	for _, gv := range groups {
-		var on []api.Resource
-		for i := range gv.Resources {
-			if !gv.Resources[i].Off {
-				on = append(on, gv.Resources[i])
-			}
-		}
-		switch len(on) {
-		case 0:
-		case len(gv.Resources):
-			out = append(out, gv)
-		default:
-			part := *gv
-			part.Resources = on
-			out = append(out, &part)
-		}
-	}
-	return out
-}
-
 // forgetFuture removes deprecations that a later release than ours begins.
 func forgetFuture(groups []*api.GroupVersion) {
 	for _, gv := range groups {
@@ -184,14 +160,4 @@ func minorOf(release string) int {
 	_, minor, _ := strings.Cut(release, ".")
 	n, _ := strconv.Atoi(minor) // what is no number is as old as can be
 	return n
-}
-
-// servesOpenAPI reports whether what a document of the third version describes is
-// served: its path is apis/<group>/<version>, apis/<group> or none of these.
-func (s *Server) servesOpenAPI(path string) bool {
-	rest, named := strings.CutPrefix(path, "apis/")
-	if !named {
-		return path != "api/v1" || slices.ContainsFunc(s.served, func(gv *api.GroupVersion) bool { return gv.Group == "" })
-	}
-	return slices.ContainsFunc(s.served, func(gv *api.GroupVersion) bool { return rest == gv.Group || rest == gv.APIVersion() })
 }

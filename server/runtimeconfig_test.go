@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
 func allGroups() []*api.GroupVersion {
-	return catalog.New(policy.New(time.Now), conversion.Hooks{})
+	return generated.New(policy.New(time.Now), conversion.Hooks{})
 }
 
 func TestRuntimeConfig(t *testing.T) {
@@ -48,9 +49,9 @@ func TestRuntimeConfig(t *testing.T) {
 		}
 		config.apply(groups)
 		var on []string
-		for _, gv := range served(groups) {
-			for i := range gv.Resources {
-				on = append(on, gv.APIVersion()+"/"+gv.Resources[i].Plural)
+		for _, v := range catalog.New(groups, generated.Meta()).Snapshot().Served() {
+			for _, row := range v.Rows {
+				on = append(on, v.APIVersion()+"/"+row.Plural)
 			}
 		}
 		for _, want := range strings.Fields(c.on) {
@@ -101,7 +102,7 @@ func TestForgetFuture(t *testing.T) {
 		for _, gv := range groups {
 			for i := range gv.Resources {
 				if res := &gv.Resources[i]; gv.Group == c.group && gv.Version == c.version && res.Plural == c.plural {
-					if got := (&target{resource: res}).deprecation(); got != c.warning {
+					if got := (&target{resource: &catalog.Row{Resource: res}}).deprecation(); got != c.warning {
 						t.Errorf("got %q, want %q", got, c.warning)
 					}
 				}

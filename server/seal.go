@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // sealSpace holds space in which objects are written before their size is known;
@@ -21,7 +22,7 @@ var sealSpace = sync.Pool{New: func() any { return new([]byte) }}
 const maxSealed = 256 << 10
 
 // seal is sealed for objects that are not too large.
-func (s *Server) seal(res *api.Resource, obj document.Value) (store.Value, error) {
+func (s *Server) seal(res *catalog.Row, obj document.Value) (store.Value, error) {
 	v, err := sealed(res, obj)
 	if err != nil {
 		return v, api.Internal(err.Error())

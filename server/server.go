@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
@@ -29,6 +29,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -38,42 +39,33 @@ import (
 // requests are counted in intake, so that Shutdown can wait for them before
 // it closes the store.
 type Server struct {
-	cfg             Config
-	log             *slog.Logger
-	accessLog       func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
-	features        features
-	groups          []*api.GroupVersion // all that there are
-	served          []*api.GroupVersion // what of them --runtime-config leaves on
-	namespaces      *api.Resource
-	pods            *api.Resource
-	budgets         *api.Resource
-	priorityClasses *api.Resource
-	signingRequests *api.Resource
-	definitions     *api.Resource // of custom resources
-	classes         *classCache   // of all priorities
-	services        *services
-	discovery       discovery
-	store           store.Store
-	control         *control // nil when the store has no files
-	hub             *watch.Hub
-	controllers     *controller.Manager
-	headers         *index.Index
-	pages           pages
-	births          *births
-	owners          owners
-	codecs          codecs
-	authn           authn.Authenticator
-	authz           authz.Authorizer
-	admission       *admission.Chain
-	decodeLimits    document.Limits
-	gather          *gatherRoom
-	listBuffers     *sync.Pool // of *[]byte, empty, see listBuffer
-	frameBuffers    *sync.Pool // of *[]byte, see newFrameBuffer
-	keys            keyring
-	tokens          *authn.TokenIssuer
-	metrics         *metrics
-	listener        net.Listener
-	http            *http.Server
+	cfg          Config
+	log          *slog.Logger
+	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
+	features     features
+	catalog      *catalog.Catalog
+	classes      *classCache // of all priorities
+	services     *services
+	discovery    atomic.Pointer[discovery] // of the last snapshot that somebody asked about
+	store        store.Store
+	control      *control // nil when the store has no files
+	hub          *watch.Hub
+	controllers  *controller.Manager
+	headers      *index.Index
+	pages        pages
+	births       *births
+	authn        authn.Authenticator
+	authz        authz.Authorizer
+	admission    *admission.Chain
+	decodeLimits document.Limits
+	gather       *gatherRoom
+	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
+	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
+	keys         keyring
+	tokens       *authn.TokenIssuer
+	metrics      *metrics
+	listener     net.Listener
+	http         *http.Server
 
 	limits         limits
 	sweeper        *sweeper
@@ -132,24 +124,22 @@ func (s *Server) open(ctx context.Context) error {
 	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
 	rules := policy.New(cfg.now)
 	rules.Features = s.features.on
-	s.groups = cfg.groups(rules)
-	s.features.gate(s.groups)
-	config, err := parseRuntimeConfig(cfg.RuntimeConfig, s.groups)
+	groups := cfg.groups(rules)
+	s.features.gate(groups)
+	config, err := parseRuntimeConfig(cfg.RuntimeConfig, groups)
 	if err != nil {
 		return err
 	}
-	config.apply(s.groups)
-	forgetFuture(s.groups)
+	config.apply(groups)
+	forgetFuture(groups)
 	if !s.features[versionHashes] {
-		forgetHashes(s.groups)
+		forgetHashes(groups)
 	}
-	s.served = served(s.groups)
-	s.codecs = newCodecs(s.groups)
-	s.owners = newOwners(s.groups)
-	if err = s.readCatalog(); err != nil {
+	s.catalog = catalog.New(groups, generated.Meta())
+	if err := checkNeeded(s.catalog.Snapshot()); err != nil {
 		return err
 	}
-	if s.discovery, err = newDiscovery(s.served); err != nil {
+	if err := checkEndpoints(groups); err != nil {
 		return err
 	}
 	engine, err := store.Open(store.Config{Dir: cfg.storeDir(), FS: cfg.fileSystem(), History: cfg.History, Clock: cfg.now, Logger: cfg.Logger})
@@ -157,7 +147,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.store = engine
-	kinds := newStoreKinds(s.groups)
+	kinds := newStoreKinds(s.catalog.Snapshot())
 	mixed, due, err := noteVersions(ctx, engine, kinds)
 	if err != nil {
 		return err
@@ -181,10 +171,10 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
-	if s.services, err = newServices(ctx, cfg, findResource(s.groups, "", "services"), s.store); err != nil {
+	if s.services, err = newServices(ctx, cfg, s.core("services"), s.store); err != nil {
 		return err
 	}
-	s.classes = newClassCache(s.store, prefixOf(s.priorityClasses, ""))
+	s.classes = newClassCache(s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"))
 	s.admission = admission.New(objects{s}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
 		NotReadySeconds: int64(max(cfg.NotReadyTolerationSeconds, 0)), UnreachableSeconds: int64(max(cfg.UnreachableTolerationSeconds, 0))})
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
@@ -200,22 +190,6 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	return s.writeKubeconfig()
-}
-
-// readCatalog finds the resources that the server itself uses, and checks that all
-// endpoints are served.
-func (s *Server) readCatalog() error {
-	for _, r := range []struct {
-		place         **api.Resource
-		group, plural string
-	}{{&s.namespaces, "", "namespaces"}, {&s.pods, "", "pods"}, {&s.budgets, "policy", "poddisruptionbudgets"}, {&s.priorityClasses, "scheduling." + profile.GroupSuffix, "priorityclasses"},
-		{&s.signingRequests, "certificates." + profile.GroupSuffix, "certificatesigningrequests"},
-		{&s.definitions, definitionGroup, "customresourcedefinitions"}} {
-		if *r.place = findResource(s.groups, r.group, r.plural); *r.place == nil {
-			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
-		}
-	}
-	return checkEndpoints(s.groups)
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens
@@ -304,19 +278,28 @@ func (s *Server) URL() string {
 
 // catalogOf is what the documents describe, with the rules that they name.
 func catalogOf(rules policy.Policy) []*api.GroupVersion {
-	return catalog.New(rules, conversion.Hooks{})
+	return generated.New(rules, conversion.Hooks{})
 }
 
-func findResource(groups []*api.GroupVersion, group, plural string) *api.Resource {
-	for _, gv := range groups {
-		if gv.Group != group {
-			continue
-		}
-		for i := range gv.Resources {
-			if gv.Resources[i].Plural == plural {
-				return &gv.Resources[i]
-			}
+const (
+	certificateGroup = "certificates." + profile.GroupSuffix
+	schedulingGroup  = "scheduling." + profile.GroupSuffix
+)
+
+// needed are the resource types that the server itself works with.
+var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"policy", "poddisruptionbudgets"},
+	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {definitionGroup, "customresourcedefinitions"}}
+
+func checkNeeded(snapshot *catalog.Snapshot) error {
+	for _, r := range needed {
+		if snapshot.Stored(r.group, r.plural) == nil {
+			return fmt.Errorf("the catalog has no %s: regenerate from documents that do", r.plural)
 		}
 	}
 	return nil
+}
+
+// core is the row of one of the resources of the core group that are needed.
+func (s *Server) core(plural string) *catalog.Row {
+	return s.catalog.Snapshot().Resource("", "v1", plural)
 }

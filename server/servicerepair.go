@@ -45,7 +45,7 @@ func (s *Server) repairServices(ctx context.Context) error {
 
 // tellConflict makes the event that says what is wrong with a service.
 func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
-	events := findKind(s.groups, "v1", "Event")
+	events := s.catalog.Snapshot().Kind("v1", "Event")
 	entry, err := s.store.Get(ctx, w.Owner)
 	if errors.Is(err, store.ErrNotFound) || events == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // services gives services their addresses and node ports.
@@ -19,7 +20,7 @@ import (
 // ends after the transaction (settle); who has it in the store is told by the
 // feed. See allocate.Allocator for what follows.
 type services struct {
-	resource *api.Resource
+	resource *catalog.Row
 	all      *allocate.Allocator
 	log      *slog.Logger
 	cancel   func() // of the feed
@@ -29,7 +30,7 @@ type services struct {
 
 // newServices reads what the stored services have. Nobody else may write the store
 // until it returns.
-func newServices(ctx context.Context, cfg *Config, res *api.Resource, s store.Store) (*services, error) {
+func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store) (*services, error) {
 	ranges, err := serviceRanges(cfg.ServiceClusterIPRange)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func newServices(ctx context.Context, cfg *Config, res *api.Resource, s store.St
 	}
 	v := &services{resource: res, log: cfg.Logger}
 	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
-		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: keyOf(res, "default", ownService)}})
+		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", ownService)}})
 	err = v.stored(ctx, s, func(key string, items []allocate.Item) {
 		v.complain(v.all.Changed(key, nil, items))
 	})
@@ -58,7 +59,7 @@ func (v *services) stored(ctx context.Context, s store.Store, visit func(key str
 		return err
 	}
 	defer reader.Close()
-	return reader.Scan(ctx, prefixOf(v.resource, ""), "", func(e *store.Entry) bool {
+	return reader.Scan(ctx, v.resource.Prefix(""), "", func(e *store.Entry) bool {
 		visit(strings.Clone(e.Key), v.items(e.Body))
 		return true
 	})
@@ -67,7 +68,7 @@ func (v *services) stored(ctx context.Context, s store.Store, visit func(key str
 // follow tells the allocator what became of services. It is the feed's subscriber.
 func (v *services) follow(changes []*store.Change) {
 	for _, c := range changes {
-		if !strings.HasPrefix(c.Entry.Key, prefixOf(v.resource, "")) {
+		if !strings.HasPrefix(c.Entry.Key, v.resource.Prefix("")) {
 			continue
 		}
 		var after []allocate.Item
@@ -125,7 +126,7 @@ func (v *services) claim(t target, obj, old document.Value, dryRun bool) (*alloc
 		return nil, nil
 	}
 	name := obj.Get("metadata").Get("name").Text()
-	a := assignment{claim: v.all.Begin(dryRun), owner: keyOf(t.resource, t.namespace, name), families: v.all.Families(),
+	a := assignment{claim: v.all.Begin(dryRun), owner: t.resource.Key(t.namespace, name), families: v.all.Families(),
 		spec: obj.Get("spec"), before: old.Get("spec")}
 	err := a.run()
 	if len(a.causes) > 0 {

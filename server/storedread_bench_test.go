@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"
 )
 
@@ -15,7 +17,7 @@ import (
 // decode for one that is not, whether it lacks a default or not. A store that has
 // none is not asked at all.
 func BenchmarkOldObject(b *testing.B) {
-	kinds := newStoreKinds(catalogOf(policy.New(time.Now)))
+	kinds := newStoreKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot())
 	kind := kinds["core/pods/"]
 	kind.since = 10
 	doc, err := readFilled(kind.res, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"","labels":{"a":"b"}},

@@ -7,19 +7,18 @@ import (
 	"hash/fnv"
 	"math"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // storeKind is a kind as the store has it.
 type storeKind struct {
-	res  *api.Resource            // its row in the version that is stored
-	rows map[string]*api.Resource // by apiVersion: all versions that can be read
+	versions *catalog.Type // all that can be read
+	res      *catalog.Row  // the version that is stored
 
 	// Objects up to the revision since were written under other documents, or in
 	// another version; those after it are what would be stored of them today. A
@@ -55,22 +54,11 @@ func (k *storeKind) form() string {
 // storeKinds finds a kind by how the keys of its objects begin: "core/pods/".
 type storeKinds map[string]*storeKind
 
-func newStoreKinds(groups []*api.GroupVersion) storeKinds {
+func newStoreKinds(snapshot *catalog.Snapshot) storeKinds {
 	all := storeKinds{}
-	for _, gv := range groups {
-		for i := range gv.Resources {
-			res := &gv.Resources[i]
-			if !res.Stored {
-				continue
-			}
-			prefix := prefixOf(res, "")
-			k := all[prefix]
-			if k == nil {
-				to := res.Storage()
-				k = &storeKind{res: to, rows: map[string]*api.Resource{}}
-				all[prefix] = k
-			}
-			k.rows[gv.APIVersion()] = res
+	for t := range snapshot.Types() {
+		if t.Stored != nil {
+			all[t.Prefix] = &storeKind{versions: t, res: t.Stored}
 		}
 	}
 	return all
@@ -78,14 +66,7 @@ func newStoreKinds(groups []*api.GroupVersion) storeKinds {
 
 // of is the kind that the objects at a key are of; nil when it is not among k.
 // The beginning of keys of one kind does for a key.
-func (k storeKinds) of(key string) *storeKind {
-	group := strings.IndexByte(key, '/')
-	resource := strings.IndexByte(key[group+1:], '/')
-	if group < 0 || resource < 0 {
-		return nil
-	}
-	return k[key[:group+1+resource+1]]
-}
+func (k storeKinds) of(key string) *storeKind { return k[catalog.KeyPrefix(key)] }
 
 // rewrite gives an object as it would be stored today, whatever version and
 // documents it was stored under: with the defaults that it lacks, and without the
@@ -93,7 +74,7 @@ func (k storeKinds) of(key string) *storeKind {
 // the store already, revision included; then there is no value.
 func (k *storeKind) rewrite(e *store.Entry) (v store.Value, same bool, err error) {
 	version, _ := document.Find(e.Body, "apiVersion")
-	from := k.rows[string(bytes.Trim(version, `"`))]
+	from := k.versions.Version(string(bytes.Trim(version, `"`)))
 	if from == nil {
 		return v, false, fmt.Errorf("the object is stored in version %s, which this server does not know: have a release that knows it migrate the store", version)
 	}
@@ -123,7 +104,7 @@ func (k *storeKind) rewrite(e *store.Entry) (v store.Value, same bool, err error
 // readFilled reads an object of a row, which is to replace old, from its text,
 // which may be one of other documents, as it would be read from a request:
 // complete, with all defaults.
-func readFilled(res *api.Resource, text []byte, old document.Value) (*document.Document, error) {
+func readFilled(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
 	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
 	doc, _, err := decoder.DecodeOver(old, res.Type, text)
 	return doc, err
@@ -131,7 +112,7 @@ func readFilled(res *api.Resource, text []byte, old document.Value) (*document.D
 
 // sealed is an object as the store keeps it: its canonical JSON with a place for
 // the revision, and the header that selectors read.
-func sealed(res *api.Resource, obj document.Value) (store.Value, error) {
+func sealed(res *catalog.Row, obj document.Value) (store.Value, error) {
 	obj.Get("metadata").SetString("resourceVersion", "")
 	space := sealSpace.Get().(*[]byte)
 	*space = obj.AppendJSON((*space)[:0])

@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"runtime/debug"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // streamForm turns stored objects into the frames of a watch, in the
 // representation that the watcher asked for.
 type streamForm struct {
 	s       *Server
-	res     *api.Resource
+	res     *catalog.Row
 	accept  codec.MediaType
 	include string       // includeObject, of tables
 	table   *codec.Table // of the next event
@@ -33,8 +33,8 @@ func (s *Server) streamForm(r *request) (*streamForm, error) {
 		return f, nil
 	}
 	var err error
-	if f.table, err = s.newTable(f.res, r, false); err == nil {
-		f.rest, err = s.newTable(f.res, r, true)
+	if f.table, err = s.newTable(f.res.Resource, r, false); err == nil {
+		f.rest, err = s.newTable(f.res.Resource, r, true)
 	}
 	return f, err
 }
@@ -62,8 +62,8 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 	var err error
 	switch {
 	case f.accept.As == codec.AsPartial:
-		kind = metaKind("PartialObjectMetadata").of(f.accept.APIVersion)
-		if body, err = metadataOf(f.res, body); err != nil {
+		kind = f.s.metaKind("PartialObjectMetadata").of(f.accept.APIVersion)
+		if body, err = metadataOf(f.res.Resource, body); err != nil {
 			return nil, err
 		}
 		if body, err = codec.AppendPartial(nil, body, f.accept.APIVersion); err != nil {
@@ -75,13 +75,13 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		text := f.table.AppendHead(nil, codec.ListMeta{ResourceVersion: rev})
-		if text, err = appendRow(f.res, f.table, text, body); err != nil {
+		if text, err = appendRow(f.res.Resource, f.table, text, body); err != nil {
 			return nil, err
 		}
 		body = append(text, "]}"...)
 		f.table = f.rest
 	case f.accept.As != codec.AsTable && event != bookmark:
-		if body, err = servedBody(f.res, body); err != nil {
+		if body, err = servedBody(f.res.Resource, body); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +92,7 @@ func (f *streamForm) encode(event string, kind bodyKind, body []byte) ([]byte, e
 	if f.accept.Format != codec.Binary {
 		return codec.AppendFrame(nil, event, body), nil
 	}
-	raw, err := f.s.codecs[kind.table].Append(nil, kind.typ, body)
+	raw, err := kind.schema.Binary().Append(nil, kind.typ, body)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (f *streamForm) encode(event string, kind bodyKind, body []byte) ([]byte, e
 
 // failure is the ERROR event that ends a watch.
 func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
-	return f.encode(failure, metaKind("Status"), status.JSON())
+	return f.encode(failure, f.s.metaKind("Status"), status.JSON())
 }
 
 // stream lets a watch write its answer: to a connection of its own in HTTP/1.1,

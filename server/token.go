@@ -76,10 +76,9 @@ func (s *Server) requestToken(r *request) error {
 
 // ownToken records in a request for a token who wrote what of it: the answer says so.
 func (s *Server) ownToken(t target, obj document.Value, opts writeOptions) error {
-	o := s.owners[t.resource]
-	w := o.write(s, t, opts)
+	w := s.fieldWrite(t, opts)
 	w.Reset = apply.Set{}
-	return o.tokens.Update(document.Value{}, obj, w)
+	return t.resource.Ownership().Token.Update(document.Value{}, obj, w)
 }
 
 // checkTokenRequest finds what is wrong with a request by itself.

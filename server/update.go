@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // update is PUT on an object or on its status.
@@ -119,7 +120,7 @@ func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next
 	}
 	var answer store.Entry // when it is not what the store holds afterwards
 	var claim *allocate.Claim
-	key := keyOf(t.resource, t.namespace, t.name)
+	key := t.resource.Key(t.namespace, t.name)
 	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		var oldDoc *document.Document
 		if current != nil {
@@ -255,7 +256,7 @@ func checkConditional(t target, meta document.Value) error {
 
 // checkPreconditions compares what the object says of itself with what is
 // stored (optimistic locking).
-func checkPreconditions(res *api.Resource, name string, meta, old document.Value, patched bool) error {
+func checkPreconditions(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
 	if err := checkUID(res, name, meta, old, patched); err != nil {
 		return err
 	}
@@ -264,7 +265,7 @@ func checkPreconditions(res *api.Resource, name string, meta, old document.Value
 
 // checkUID compares the uid. A patch that changes it is no condition, but a change
 // that is not allowed.
-func checkUID(res *api.Resource, name string, meta, old document.Value, patched bool) error {
+func checkUID(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
 	if uid := meta.Get("uid").Text(); !patched && uid != "" && uid != old.Get("uid").Text() {
 		return api.Conflict(res.GroupResource(), name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
 	}
@@ -272,7 +273,7 @@ func checkUID(res *api.Resource, name string, meta, old document.Value, patched 
 }
 
 // checkRevision compares the version.
-func checkRevision(res *api.Resource, name string, meta, old document.Value) error {
+func checkRevision(res *catalog.Row, name string, meta, old document.Value) error {
 	asked, set, err := parseRevision(meta.Get("resourceVersion").Text())
 	if err != nil {
 		return err

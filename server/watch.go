@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // watch is GET on a collection with watch=true.
@@ -26,7 +27,7 @@ func (s *Server) watch(r *request) error {
 		r.head(http.StatusOK, r.accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.resource, prefix: prefixOf(r.target.resource, r.target.namespace), opts: opts, form: form, at: opts.revision,
+	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.resource, prefix: r.target.resource.Prefix(r.target.namespace), opts: opts, form: form, at: opts.revision,
 		events: s.metrics.eventsOf(r.target.resource)}
 	if opts.initial {
 		if err := s.reach(r, opts.revision); err != nil {
@@ -42,7 +43,7 @@ func (s *Server) watch(r *request) error {
 type watcher struct {
 	s      *Server
 	path   string
-	res    *api.Resource
+	res    *catalog.Row
 	prefix string // of the keys
 	opts   watchOptions
 	form   *streamForm

@@ -87,4 +87,4 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 
 // single reports whether a name is one key: it is not for a namespaced resource
 // in all namespaces.
-func (w *watcher) single() bool { return !w.res.Namespaced || w.prefix != prefixOf(w.res, "") }
+func (w *watcher) single() bool { return !w.res.Namespaced || w.prefix != w.res.Prefix("") }

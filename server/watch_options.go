@@ -57,7 +57,7 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 	if len(causes) > 0 {
 		return o, invalidOptions("ListOptions", causes)
 	}
-	if o.selector, err = selectors.For(r.target.resource); err != nil {
+	if o.selector, err = selectors.For(r.target.resource.Resource); err != nil {
 		return o, err
 	}
 	rev, set, err := parseRevision(q.get("resourceVersion"))

@@ -43,7 +43,7 @@ func BenchmarkCreatePod(b *testing.B) {
 		}
 	})
 	<-s.Bootstrapped()
-	res := findResource(s.groups, "", "pods")
+	res := s.core("pods")
 	made := 0
 	text := benchPod("NAME")
 	for _, track := range []bool{false, true} {

@@ -11,7 +11,7 @@ import (
 )
 
 // Catalog emits what the server reads at its start: a row per resource, the
-// interfaces of hand-written rules, the routes, and the profile.
+// interfaces of hand-written rules, and the profile.
 func Catalog(m *model.Model) ([]File, error) {
 	var files []File
 	add := func(path, template string, data any) error {
@@ -50,10 +50,7 @@ func Catalog(m *model.Model) ([]File, error) {
 	if err := add("catalog/catalog.go", "catalog_catalog.go.tmpl", all); err != nil {
 		return nil, err
 	}
-	if err := add("profile/profile.go", "profile.go.tmpl", all); err != nil {
-		return nil, err
-	}
-	return files, add("routes/routes.go", "routes.go.tmpl", all)
+	return files, add("profile/profile.go", "profile.go.tmpl", all)
 }
 
 // preferVersions marks the version with the highest priority of each group.
@@ -258,18 +255,4 @@ func verbSet(verbs []string) string {
 		out = append(out, "api.Verb"+names[v])
 	}
 	return strings.Join(out, " | ")
-}
-
-// Watches and SubresourceNames are what the routes need to know.
-func (r catalogResource) Watches() bool { return slices.Contains(r.Verbs, "watch") }
-
-func (r catalogResource) SubresourceNames() string {
-	if len(r.Subresources) == 0 {
-		return "nil"
-	}
-	var names []string
-	for _, s := range r.Subresources {
-		names = append(names, s.Name)
-	}
-	return fmt.Sprintf("%#v", names)
 }

@@ -186,7 +186,6 @@ var exposed = map[string]string{
 	"gen/catalog":       "goes to internal/gen",
 	"gen/openapi":       "goes to internal/gen",
 	"gen/profile":       "goes to internal/gen",
-	"gen/routes":        "goes to internal/gen",
 	"generator/compat":  "goes to generator/internal",
 	"generator/emit":    "goes to generator/internal",
 	"generator/load":    "goes to generator/internal",

@@ -25,6 +25,7 @@ import (
 //	C3. A type that does not change keeps its rows, and all that has been derived
 //	    from them, from one snapshot to the next.
 type Catalog struct {
+	Meta    *Schema    // of the types that all group versions share: options, Status, lists
 	writing sync.Mutex // held from reading the current snapshot to replacing it
 	current atomic.Pointer[Snapshot]
 }
@@ -32,14 +33,14 @@ type Catalog struct {
 // New makes a catalog of the group versions that the documents describe; meta is
 // the table of the types that all of them share.
 func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
-	c := &Catalog{}
+	c := &Catalog{Meta: newSchema(meta)}
 	var all []*api.Resource
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			all = append(all, &gv.Resources[i])
 		}
 	}
-	s := &Snapshot{Meta: newSchema(meta), byPrefix: map[string]*Type{}, resources: map[Resource]*Row{}, kinds: map[Kind]*Row{}}
+	s := &Snapshot{byPrefix: map[string]*Type{}, resources: map[Resource]*Row{}, kinds: map[Kind]*Row{}}
 	for _, t := range typesOf(all) {
 		s.add(t)
 	}
@@ -79,7 +80,6 @@ func (c *Catalog) change(prefix string, to *Type) {
 // Snapshot is the rows at one moment. It never changes, and many goroutines may use
 // it.
 type Snapshot struct {
-	Meta      *Schema // of the types that all group versions share: options, Status, lists
 	byPrefix  map[string]*Type
 	resources map[Resource]*Row
 	kinds     map[Kind]*Row
@@ -101,7 +101,7 @@ type Version struct {
 
 // clone is a snapshot that may be changed until it is shown to somebody.
 func (s *Snapshot) clone() *Snapshot {
-	return &Snapshot{Meta: s.Meta, byPrefix: maps.Clone(s.byPrefix), resources: maps.Clone(s.resources), kinds: maps.Clone(s.kinds), served: slices.Clone(s.served)}
+	return &Snapshot{byPrefix: maps.Clone(s.byPrefix), resources: maps.Clone(s.resources), kinds: maps.Clone(s.kinds), served: slices.Clone(s.served)}
 }
 
 func (s *Snapshot) add(t *Type) {
@@ -184,3 +184,13 @@ func (s *Snapshot) Stored(group, plural string) *Row {
 
 // Kind finds the row of a kind, also one that is off; nil when there is none.
 func (s *Snapshot) Kind(apiVersion, kind string) *Row { return s.kinds[Kind{apiVersion, kind}] }
+
+// Has reports whether there is a row of an apiVersion, also one that is off.
+func (s *Snapshot) Has(apiVersion string) bool {
+	for name := range s.kinds {
+		if name.APIVersion == apiVersion {
+			return true
+		}
+	}
+	return false
+}

@@ -77,17 +77,72 @@ func TestEveryRowIsFound(t *testing.T) {
 	}
 }
 
-func TestPathsThatNothingIsAt(t *testing.T) {
+func TestResolve(t *testing.T) {
 	s := generated().Snapshot()
-	for _, path := range []string{"/api/v1/nosuch", "/api/v2/pods", "/apis/apps/v1/pods", "/api/v1/pods/name", "/api/v1/namespaces/ns/nodes", "/api/v1/namespaces/ns/pods/p/nosuch",
-		"/api/v1/namespaces/ns/pods/p/log/more", "/api/v1/watch/pods/p", "/api/v1/watch/namespaces/ns/pods/p/status", "/api/v1/proxy/namespaces/ns/pods/p", "/api/v1/watch/namespaces/ns/bindings",
-		"/api/v1/namespaces/ns/nodes/n/status", "/apis/apps/v1/namespaces/ns", "/api/v1/namespaces/ns/status/more"} {
-		if got, ok := resolve(s, path); ok {
-			t.Errorf("%s: %+v", path, got)
+	for _, c := range []struct{ path, want string }{
+		{"/api/v1/namespaces", "collection namespaces ns= name="},
+		{"/api/v1/namespaces/default", "object namespaces ns= name=default"},
+		{"/api/v1/namespaces/default/status", "status namespaces ns= name=default"},
+		{"/api/v1/namespaces/default/finalize", "finalize namespaces ns= name=default"},
+		{"/api/v1/namespaces/status", "object namespaces ns= name=status"},
+		{"/api/v1/namespaces/status/status", "status namespaces ns= name=status"},
+		{"/api/v1/namespaces/pods", "object namespaces ns= name=pods"},
+		{"/api/v1/namespaces/pods/pods", "collection pods ns=pods name="},
+		{"/api/v1/namespaces/status/pods/status", "object pods ns=status name=status"},
+		{"/api/v1/namespaces/default/pods", "collection pods ns=default name="},
+		{"/api/v1/namespaces/default/pods/a", "object pods ns=default name=a"},
+		{"/api/v1/namespaces/default/pods/a.b.c", "object pods ns=default name=a.b.c"},
+		{"/api/v1/namespaces/default/pods/status", "object pods ns=default name=status"},
+		{"/api/v1/namespaces/default/pods/status/status", "status pods ns=default name=status"},
+		{"/api/v1/namespaces/default/pods/a/log", "log pods ns=default name=a"},
+		{"/api/v1/namespaces/default/pods/a/nothing", "nothing"},
+		{"/api/v1/namespaces/default/pods/a/proxy", "proxy pods ns=default name=a"},
+		{"/api/v1/namespaces/default/pods/a/proxy/deep/path", "proxy pods ns=default name=a"},
+		{"/api/v1/namespaces/default/nothing", "nothing"},
+		{"/api/v1/namespaces/default/nothing/a", "nothing"},
+		{"/api/v1/namespaces/default/nodes", "nothing"},
+		{"/api/v1/pods", "collection pods ns= name="},
+		{"/api/v1/pods/a", "nothing"},
+		{"/api/v1/nodes/n1", "object nodes ns= name=n1"},
+		{"/api/v1/nodes/n1/status", "status nodes ns= name=n1"},
+		{"/api/v1/nodes/n1/proxy/x", "proxy nodes ns= name=n1"},
+		{"/api/v1/nodes/pods", "object nodes ns= name=pods"},
+		{"/api/v1/watch/pods", "watch pods ns= name="},
+		{"/api/v1/watch/namespaces", "watch namespaces ns= name="},
+		{"/api/v1/watch/namespaces/default", "watch namespaces ns= name=default"},
+		{"/api/v1/watch/namespaces/default/pods", "watch pods ns=default name="},
+		{"/api/v1/watch/namespaces/default/pods/a", "watch pods ns=default name=a"},
+		{"/api/v1/watch/nodes/n1", "watch nodes ns= name=n1"},
+		{"/api/v1/watch/bindings", "nothing"},
+		{"/apis/apps/v1/deployments", "collection deployments ns= name="},
+		{"/apis/apps/v1/namespaces/d/deployments/a/scale", "scale deployments ns=d name=a"},
+		{"/apis/apps/v1/watch/namespaces/d/deployments/a", "watch deployments ns=d name=a"},
+		{"/apis/apps/v1/namespaces/d", "nothing"},
+		{"/apis/apps/v2/deployments", "nothing"},
+		{"/api/v1", "nothing"},
+		{"/api/v1/namespaces/default/pods/a/log/more", "nothing"},
+		{"/api/v1/watch/namespaces/default/pods/a/status", "nothing"},
+		{"/api/v1/watch/pods/a", "nothing"},
+		{"/api/v1/proxy/namespaces/default/pods/a", "nothing"},
+		{"/api/v1/namespaces/default/nodes/n/status", "nothing"},
+		{"/api/v1/namespaces/default/status/more", "nothing"},
+	} {
+		got := "nothing"
+		if at, ok := resolve(s, c.path); ok {
+			what := "object"
+			switch {
+			case at.Watch:
+				what = "watch"
+			case at.Sub != nil:
+				what = at.Sub.Name
+			case at.Name == "":
+				what = "collection"
+			}
+			got = fmt.Sprintf("%s %s ns=%s name=%s", what, at.Row.Plural, at.Namespace, at.Name)
 		}
-	}
-	if got, ok := resolve(s, "/api/v1/namespaces/ns/pods/p/proxy/a/b"); !ok || got.Sub == nil || got.Sub.Name != "proxy" {
-		t.Errorf("what is behind a proxy: %+v %v", got, ok)
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", c.path, got, c.want)
+		}
 	}
 }
 
@@ -95,7 +150,7 @@ func TestPathsThatNothingIsAt(t *testing.T) {
 func TestVersionsShareAType(t *testing.T) {
 	s := generated().Snapshot()
 	v1, v2 := s.Kind("autoscaling/v1", "HorizontalPodAutoscaler"), s.Kind("autoscaling/v2", "HorizontalPodAutoscaler")
-	if v1 == nil || v2 == nil || v1.Type != v2.Type || v1.Storage() != v2.Storage() || v1.Key("a", "b") != v2.Key("a", "b") {
+	if v1 == nil || v2 == nil || v1.Versions != v2.Versions || v1.Storage() != v2.Storage() || v1.Key("a", "b") != v2.Key("a", "b") {
 		t.Fatalf("%+v %+v", v1, v2)
 	}
 	if v1.Ownership().Kind.Versions == nil || v1.Ownership() != v1.Ownership() {
@@ -136,7 +191,7 @@ func TestRowsComeAndGo(t *testing.T) {
 				name := fmt.Sprintf("widgets%d", n)
 				old, now := s.Resource("example.com", "v1beta1", name), s.Resource("example.com", "v1", name)
 				at, found := resolve(s, "/apis/example.com/v1/namespaces/ns/"+name+"/x")
-				if (old == nil) != (now == nil) || found != (now != nil) || now != nil && (at.Row != now || old.Storage() != now || s.Type(now.Key("a", "b")) != now.Type || s.Stored("example.com", name) != now) {
+				if (old == nil) != (now == nil) || found != (now != nil) || now != nil && (at.Row != now || old.Storage() != now || s.Type(now.Key("a", "b")) != now.Versions || s.Stored("example.com", name) != now) {
 					t.Errorf("%s is there in part: %v %v %v", name, old, now, at)
 				}
 				if s.Kind("v1", "Pod") != pods {

@@ -20,32 +20,31 @@ type Ownership struct {
 }
 
 func newOwnership(row *Row) *Ownership {
-	o := &Ownership{Kind: apply.Kind{Table: row.Schema.Merging(), Type: row.Resource.Type, APIVersion: row.GV.APIVersion(), Name: row.Kind}}
-	if len(row.Type.Rows) > 1 {
-		o.Kind.Versions = versions{row.Type}
+	o := &Ownership{Kind: apply.Kind{Table: row.Schema.Merging(), Type: row.Type, APIVersion: row.GV.APIVersion(), Name: row.Kind}}
+	if len(row.Versions.Rows) > 1 {
+		o.Kind.Versions = versions{row.Versions}
 	}
 	stored := row.Storage()
 	o.main = apply.MainReset(stored.HasStatus).Union(apply.NewSet(stored.Keeps...))
 	o.status = map[string]apply.Set{}
 	for i := range row.Subresources {
-		if sub := stored.Subresource(row.Subresources[i].Name); sub != nil && writesStatus(sub) {
+		if sub := stored.Subresource(row.Subresources[i].Name); sub != nil && sub.Endpoint.WritesStatus() {
 			o.status[sub.Name] = o.Kind.StatusReset(slices.Concat(sub.Keeps, sub.Unowned))
 		}
 	}
-	if sub := row.Subresource(TokenSubresource); sub != nil {
-		version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
-		o.Token = &apply.Kind{Table: row.SchemaOf(sub).Merging(), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+	for i := range row.Subresources {
+		if sub := &row.Subresources[i]; sub.Endpoint == api.EndpointRequestToken {
+			version := api.GroupVersion{Group: sub.Group, Version: sub.Version}
+			o.Token = &apply.Kind{Table: row.SchemaOf(sub).Merging(), Type: sub.Type, APIVersion: version.APIVersion(), Name: sub.Kind}
+		}
 	}
 	return o
 }
 
-// TokenSubresource is the name of the subresource that requests for tokens go to.
-const TokenSubresource = "token"
-
 // Reset is what a write through a subresource, nil for the object's own endpoint,
 // leaves as it is whatever is sent.
 func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
-	if sub != nil && writesStatus(sub) {
+	if sub != nil && sub.Endpoint.WritesStatus() {
 		return o.status[sub.Name]
 	}
 	return o.main
@@ -62,7 +61,7 @@ func (v versions) Convert(obj document.Value, from, to string) (*document.Docume
 		return nil, false, nil
 	}
 	// obj may come without types and, as a part of an object, incomplete.
-	doc, err := document.ReadTyped(in.GV.Table, in.Resource.Type, obj.AppendJSON(nil))
+	doc, err := document.ReadTyped(in.GV.Table, in.Type, obj.AppendJSON(nil))
 	if err != nil {
 		return nil, false, err
 	}
@@ -86,9 +85,5 @@ func (v versions) Convert(obj document.Value, from, to string) (*document.Docume
 // Type implements apply.Versions.
 func (v versions) Type(version string) (*schema.Table, schema.Ref) {
 	row := v.t.Version(version)
-	return row.Schema.Merging(), row.Resource.Type
+	return row.Schema.Merging(), row.Type
 }
-
-// writesStatus reports whether a subresource writes the status of its object and
-// nothing else.
-func writesStatus(sub *api.Subresource) bool { return sub.Name == "status" || sub.Name == "approval" }

@@ -107,7 +107,7 @@ func (s *Snapshot) Resolve(a *Address) (t Target, ok bool) {
 	}
 	if a.Subresource != "" {
 		t.Sub = row.Subresource(a.Subresource)
-		return t, t.Sub != nil && (a.Rest == "" || t.Sub.Name == "proxy")
+		return t, t.Sub != nil && (a.Rest == "" || t.Sub.Endpoint.Proxies())
 	}
 	return t, true
 }

@@ -33,8 +33,8 @@ func (t *Type) Version(apiVersion string) *Row {
 // the row. A row never changes.
 type Row struct {
 	*api.Resource
-	Type   *Type
-	Schema *Schema // of the row's types
+	Versions *Type   // all versions of the row's type, itself included
+	Schema   *Schema // of the row's objects
 
 	ownership func() *Ownership
 	subs      map[*schema.Table]*Schema // of the bodies of subresources
@@ -48,29 +48,29 @@ func (r *Row) Storage() *Row {
 	if r.Conversion == nil {
 		return r
 	}
-	return r.Type.Stored
+	return r.Versions.Stored
 }
 
 // Prefix is the beginning of all keys of the type, or of one namespace of it:
 // "core/nodes/", "apps/deployments/default/".
 func (r *Row) Prefix(namespace string) string {
 	if namespace == "" {
-		return r.Type.Prefix
+		return r.Versions.Prefix
 	}
-	return r.Type.Prefix + namespace + "/"
+	return r.Versions.Prefix + namespace + "/"
 }
 
 // Key is the key of an object in the store; namespace is "" for cluster-scoped types.
 func (r *Row) Key(namespace, name string) string {
 	if namespace == "" {
-		return r.Type.Prefix + name
+		return r.Versions.Prefix + name
 	}
-	return r.Type.Prefix + namespace + "/" + name
+	return r.Versions.Prefix + namespace + "/" + name
 }
 
 // SplitKey takes the names out of a key of the type.
 func (r *Row) SplitKey(key string) (namespace, name string) {
-	rest := key[len(r.Type.Prefix):]
+	rest := key[len(r.Versions.Prefix):]
 	if i := strings.IndexByte(rest, '/'); r.Namespaced && i >= 0 {
 		return rest[:i], rest[i+1:]
 	}
@@ -114,7 +114,7 @@ func typesOf(resources []*api.Resource) []*Type {
 			byPrefix[at] = t
 			all = append(all, t)
 		}
-		row := &Row{Resource: res, Type: t, Schema: schemaOf(schemas, res.GV.Table)}
+		row := &Row{Resource: res, Versions: t, Schema: schemaOf(schemas, res.GV.Table)}
 		row.subs = map[*schema.Table]*Schema{}
 		for i := range res.Subresources {
 			table := res.Subresources[i].Table
