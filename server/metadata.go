@@ -29,33 +29,103 @@ func validate(t target, obj, old document.Value) []schema.Cause {
 // What was wrong before and has not been touched is let be (stillWrong): the rules
 // may be younger than the object.
 func validateChange(t target, obj, old, before document.Value) []schema.Cause {
-	res, checks := t.resource, t.checks()
-	causes := validateMetadata(res, checks, obj.Get("metadata"), old.Get("metadata"))
-	if len(causes) > 0 && before.Exists() {
-		meta := before.Get("metadata")
-		causes = stillWrong(causes, obj, before, func() []schema.Cause { return validateMetadata(res, checks, meta, meta) })
-	}
-	var state []schema.Cause
-	if !old.Exists() || checks.Object > 0 {
-		if state = document.Validate(obj); len(state) > 0 && before.Exists() {
-			state = document.ValidateTouched(obj, before)
-		}
-	}
-	change := state
-	if old.Exists() {
-		change = append(slices.Clip(state), document.ValidateUpdate(obj, old)...)
-	}
-	change = document.MergeCauses(obj, change, validateRules(res, obj, old, before))
+	res := t.resource
+	v := validation{res: res, obj: obj, before: before, metadata: validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))}
 	if !old.Exists() {
-		return slices.Repeat(append(causes, change...), max(1, res.ChecksOnCreate))
+		v.state = document.Validate(obj)
+		v.rules = v.brokenRules(old)
+		if v.fine() {
+			return nil
+		}
+		wrong := document.OrderCauses(obj, append(v.wrongMetadata(), v.wrongObject(v.rules)...))
+		return slices.Repeat(wrong, max(1, res.ChecksOnCreate))
 	}
-	if len(change) > 0 && checks.Object > 1 { // before that, without what is wrong with the change
-		state = document.MergeCauses(obj, state, validateRules(res, obj, obj, before))
-		for n := 1; n < checks.Object; n++ {
-			causes = append(causes, state...)
+	checks := t.checks()
+	if slices.Contains(checks, api.CheckObject) || slices.Contains(checks, api.CheckCreated) {
+		if v.state = document.Validate(obj); len(v.state) > 0 && before.Exists() {
+			v.state = document.ValidateTouched(obj, before)
 		}
 	}
-	return append(causes, change...)
+	v.change = document.ValidateUpdate(obj, old)
+	v.rules = v.brokenRules(old)
+	if v.fine() {
+		return nil
+	}
+	wrong := v // on the heap, which what is fine need not be
+	wrong.forgiveMetadata()
+	return wrong.told(checks)
+}
+
+// validation is what is wrong with an object, by where it was found.
+type validation struct {
+	res         *catalog.Row
+	obj, before document.Value
+	metadata    metadataCauses
+	state       []schema.Cause // by the schema
+	change      []schema.Cause // with the change, by the schema
+	rules       []schema.Cause // by the kind's own rules, for both
+}
+
+func (v *validation) fine() bool {
+	return len(v.state)+len(v.change)+len(v.rules) == 0 && v.metadata.none()
+}
+
+// told lists what is wrong with an update in the order of the checks.
+func (v *validation) told(checks []api.Check) []schema.Cause {
+	m := &v.metadata
+	all := slices.Concat(m.path, m.state, m.change)
+	lastObject, hasChange := -1, slices.Contains(checks, api.CheckChange)
+	for i, check := range checks {
+		if check == api.CheckObject {
+			lastObject = i
+		}
+	}
+	var created, state []schema.Cause // broken rules
+	if len(v.rules) > 0 {
+		if slices.Contains(checks, api.CheckCreated) {
+			created = v.brokenRules(document.Value{})
+		}
+		if lastObject >= 0 {
+			state = v.brokenRules(v.obj)
+		}
+	}
+	change := document.MergeCauses(v.obj, document.OrderCauses(v.obj, v.change), without(without(v.rules, state), without(created, state)))
+	for i, check := range checks {
+		switch {
+		case check == api.CheckMetadata:
+			all = append(all, v.wrongMetadata()...)
+		case check == api.CheckMetadataChange:
+			all = slices.Concat(all, m.change, m.standard)
+		case check == api.CheckCreated:
+			all = append(all, v.wrongObject(created)...)
+		case check == api.CheckChange:
+			all = append(all, change...)
+		case i == lastObject && !hasChange:
+			all = append(all, v.wrongObject(append(slices.Clip(v.change), v.rules...))...)
+		default:
+			all = append(all, v.wrongObject(state)...)
+		}
+	}
+	if lastObject < 0 && !hasChange {
+		all = append(all, change...)
+	}
+	return all
+}
+
+// wrongMetadata is what is wrong with the metadata as it is.
+func (v *validation) wrongMetadata() []schema.Cause {
+	return slices.Concat(v.metadata.names, v.metadata.state, v.metadata.standard)
+}
+
+// wrongObject is what the schema finds together with rules, in the order of 1.25.
+func (v *validation) wrongObject(rules []schema.Cause) []schema.Cause {
+	return document.OrderCauses(v.obj, document.MergeCauses(v.obj, v.state, rules))
+}
+
+// brokenRules finds what breaks the kind's own rules, with old for what the object
+// was.
+func (v *validation) brokenRules(old document.Value) []schema.Cause {
+	return validateRules(v.res, v.obj, old, v.before)
 }
 
 // validateRules finds what breaks the kind's own rules.
@@ -68,6 +138,39 @@ func validateRules(res *catalog.Row, obj, old, before document.Value) []schema.C
 		return causes
 	}
 	return stillWrong(causes, obj, before, func() []schema.Cause { return res.Hooks.Validate(before, before) })
+}
+
+// forgiveMetadata leaves of the metadata's causes what is not to be let be.
+func (v *validation) forgiveMetadata() {
+	if !v.before.Exists() {
+		return
+	}
+	meta := v.before.Get("metadata")
+	was := validateMetadata(v.res, meta, meta)
+	m := &v.metadata
+	for _, part := range []struct {
+		now *causes
+		was causes
+	}{{&m.path, was.path}, {&m.names, was.names}, {&m.state, was.state}, {&m.standard, was.standard}, {&m.change, was.change}} {
+		if len(*part.now) > 0 {
+			*part.now = stillWrong(*part.now, v.obj, v.before, func() []schema.Cause { return part.was })
+		}
+	}
+}
+
+// without is a without as many of each cause as b has.
+func without(a, b []schema.Cause) []schema.Cause {
+	if len(a) == 0 || len(b) == 0 {
+		return a
+	}
+	left := make(map[schema.Cause]int, len(b))
+	for _, c := range b {
+		left[c]++
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(c schema.Cause) bool {
+		left[c]--
+		return left[c] >= 0
+	})
 }
 
 // stillWrong leaves of causes what is not to be let be: a rule that hand-written
@@ -92,52 +195,55 @@ func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func
 	})
 }
 
-// checks is how often an update of the target checks what.
-func (t *target) checks() api.Checks {
+// checks is what an update of the target checks, in its order.
+func (t *target) checks() []api.Check {
 	switch {
 	case t.sub != nil && t.sub.Checks != nil:
-		return *t.sub.Checks
+		return t.sub.Checks
 	case t.writesStatus():
 		return api.UsualStatusChecks
 	case t.resource.Checks != nil:
-		return *t.resource.Checks
+		return t.resource.Checks
 	}
 	return api.UsualChecks
 }
 
-// validateMetadata checks the rules that hold for the metadata of every kind. An
-// update is told everything as often as 1.25 tells it; what is wrong with the
-// state of a part is wrong with its change as well.
-func validateMetadata(res *catalog.Row, checks api.Checks, meta, old document.Value) []schema.Cause {
-	var state, change, names, standard causes
+// metadataCauses is what is wrong with the metadata of an object, by what 1.25 tells
+// together, in its order.
+type metadataCauses struct {
+	path     causes // what no path can hold
+	names    causes
+	state    causes
+	standard causes // finalizers without a domain
+	change   causes
+}
+
+func (m *metadataCauses) none() bool {
+	return len(m.path)+len(m.names)+len(m.state)+len(m.standard)+len(m.change) == 0
+}
+
+// validateMetadata checks the rules that hold for the metadata of every kind.
+func validateMetadata(res *catalog.Row, meta, old document.Value) (m metadataCauses) {
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
-		state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
+		m.state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
 	}
-	state.descriptions(meta)
-	state.finalizers(meta)
-	names.names(res.NameFormat, meta)
+	m.state.descriptions(meta)
+	m.state.finalizers(meta)
+	m.names.names(res.NameFormat, meta)
 	if !res.AnyFinalizer {
-		standard.standardFinalizers(meta)
+		m.standard.standardFinalizers(meta)
 	}
 	if !old.Exists() {
-		if name := meta.Get("name").Text(); len(names) == 0 && badSegment(name) {
-			names.add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")
+		if name := meta.Get("name").Text(); len(m.names) == 0 && badSegment(name) {
+			m.names.add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")
 		}
-		return slices.Concat(names, state, standard)
+		return m
 	}
-	change.addedFinalizers(meta, old)
-	change.fixed(meta, old)
-	change.descriptions(meta)
-	var all causes
-	all.names("path-segment", meta)
-	all = slices.Concat(all, state, change)
-	for range checks.Changes {
-		all = slices.Concat(all, change, standard)
-	}
-	for range checks.Metadata {
-		all = slices.Concat(all, names, state, standard)
-	}
-	return all
+	m.change.addedFinalizers(meta, old)
+	m.change.fixed(meta, old)
+	m.change.descriptions(meta)
+	m.path.names("path-segment", meta)
+	return m
 }
 
 // names checks the name of an object, and what it is generated from, by a rule.

@@ -212,6 +212,8 @@ func (r catalogResource) GraceLiteral() string {
 }
 
 // Kept and Unrecorded are the paths as Go literals, "" for none.
+func (r catalogResource) Checked() string       { return checksLiteral(r.Checks) }
+func (s catalogSubresource) Checked() string    { return checksLiteral(s.Checks) }
 func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
 func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
@@ -255,4 +257,16 @@ func verbSet(verbs []string) string {
 		out = append(out, "api.Verb"+names[v])
 	}
 	return strings.Join(out, " | ")
+}
+
+// checksLiteral writes what an update checks; nothing where it is the usual.
+func checksLiteral(checks []string) string {
+	if checks == nil {
+		return ""
+	}
+	names := make([]string, len(checks))
+	for i, name := range checks {
+		names[i] = "api.Check" + strings.ToUpper(name[:1]) + name[1:]
+	}
+	return "[]api.Check{" + strings.Join(names, ", ") + "}"
 }

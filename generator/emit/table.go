@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +39,15 @@ func tableSource(gv *model.GroupVersion) ([]byte, error) {
 	for i := range gv.Table.Types {
 		writeType(&b, i, &gv.Table.Types[i])
 	}
-	b.WriteString("}}\n")
+	b.WriteString("}")
+	if orders := gv.Table.CauseOrders; len(orders) > 0 {
+		b.WriteString(",\nCauseOrders: map[schema.Ref][]string{\n")
+		for _, ref := range slices.Sorted(maps.Keys(orders)) {
+			fmt.Fprintf(&b, "%d: %#v,\n", ref, orders[ref])
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("}\n")
 	return format.Source(b.Bytes())
 }
 

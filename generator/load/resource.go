@@ -110,12 +110,11 @@ func (d *documents) checkLife(res *model.Resource) {
 	}
 }
 
-// checks reads how often an update checks what; what is left out is checked once.
-func (d *documents) checks(to **model.Checks) func(node) {
+// checks reads what an update checks, in its order. An empty list is nothing.
+func (d *documents) checks(to *[]string) func(node) {
 	return func(n node) {
-		c := &model.Checks{Metadata: 1, Changes: 1, Object: 1}
-		d.object(n, "checksOnUpdate", map[string]func(node){"metadata": d.integer(&c.Metadata), "changes": d.integer(&c.Changes), "object": d.integer(&c.Object)})
-		*to = c
+		*to = []string{}
+		d.words(to, "check", "metadata", "metadataChange", "created", "object", "change")(n)
 	}
 }
 

@@ -112,7 +112,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-one-of-what":       r.text(&s.OneOfAs),
 		"x-cluster-one-of-required":   r.boolean(&s.OneNeeded),
 		"x-cluster-cause-name":        r.text(&s.CauseName),
-		"x-cluster-cause-index":       r.not(&s.CauseList),
+		"x-cluster-cause-index":       r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
 	}
 }
 

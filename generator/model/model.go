@@ -82,7 +82,7 @@ type Resource struct {
 	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
 	Conversion          *Conversion
 	Hooks               []string // create, update, validate, warn
-	Checks              *Checks  // checksOnUpdate; nil for the usual
+	Checks              []string // checksOnUpdate; nil for the usual
 	ChecksOnCreate      int      // how often a create checks everything; 0 is once
 	CheckedWhenMissing  bool
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
@@ -103,10 +103,6 @@ type Grace struct {
 	Default int
 	Needs   string // "" when all objects are given time
 }
-
-// Checks is how often an update checks the parts of an object, beyond the check
-// of the metadata that all updates begin with.
-type Checks struct{ Metadata, Changes, Object int }
 
 // Column is one column of the table representation: Path or Cell is set.
 type Column struct {
@@ -133,7 +129,7 @@ type Subresource struct {
 	Type                                   *Type
 	AlsoAccepts                            []string // versions of bodies besides that of Type
 	SpecReplicas, StatusReplicas, Selector string   // scale only, dotted paths
-	Checks                                 *Checks
+	Checks                                 []string // nil for the usual
 	Keeps, Unowned                         []string // dotted paths
 	MissingAs                              string   // "deployments/scale.apps"
 }

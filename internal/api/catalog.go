@@ -107,7 +107,7 @@ type Resource struct {
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources        []Subresource
 	Hooks               *Hooks   // nil when the kind has none
-	Checks              *Checks  // nil: UsualChecks
+	Checks              []Check  // nil: UsualChecks
 	ChecksOnCreate      int      // how often a create tells what is wrong; 0 is once
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
 	CheckedWhenMissing  bool     // an update that may not create the object tells what is wrong with it first
@@ -178,22 +178,11 @@ type Subresource struct {
 	Type                 schema.Ref
 	AlsoAccepts          []string      // further versions ("policy/v1beta1") that bodies may say they have
 	Scale                *ScalePaths   // of the scale subresource
-	Checks               *Checks       // nil: UsualChecks, of the status UsualStatusChecks
+	Checks               []Check       // nil: UsualChecks, of the status UsualStatusChecks
 	Keeps                [][]string    // what a write through it leaves as it is, besides the rest of the object, and does not own
 	Unowned              [][]string    // what a write through it does not own either
 	MissingAs            GroupResource // what a read calls an object that is not there; zero for the resource
 }
-
-// Checks is how often an update looks at the parts of an object, and so how often
-// it tells what is wrong with them. All updates look at the metadata and at what
-// has changed of it once; this is what the kind does beside that.
-type Checks struct{ Metadata, Changes, Object int }
-
-// What kinds do that say nothing else.
-var (
-	UsualChecks       = Checks{Metadata: 1, Changes: 1, Object: 1}
-	UsualStatusChecks = Checks{Changes: 1, Object: 1}
-)
 
 // ScalePaths says where the scale subresource finds its values, as dotted
 // paths ("spec.replicas").

@@ -9,8 +9,9 @@ import (
 )
 
 // MergeCauses makes one list of causes about v that were found in two ways. Each
-// keeps its order; where both have one next, that of the member that is declared
-// first goes first, and that of an element or a member before that of what holds it.
+// keeps its order; where both have one next, that goes first which comes first in
+// the order that the type declares. Where it declares none that is the member that
+// is declared first, and an element or a member before what holds it.
 func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 	if len(a) == 0 || len(b) == 0 {
 		return append(slices.Clip(a), b...)
@@ -31,6 +32,13 @@ func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 // the schema does not say.
 func comparePlaces(table *schema.Table, typ schema.Ref, x, y string) int {
 	for x != y {
+		if table != nil {
+			if order := table.CauseOrders[typ]; order != nil {
+				if c := cmp.Compare(causeRank(order, x), causeRank(order, y)); c != 0 {
+					return c
+				}
+			}
+		}
 		if x == "" || y == "" {
 			return cmp.Compare(len(y), len(x))
 		}

@@ -62,6 +62,9 @@ func Compile(src Source) (*Table, error) {
 	}
 	t := ordered(&Table{Group: src.Group, Version: src.Version, Types: c.out, Roots: roots})
 	numberHooks(t)
+	if c.causeOrders(t); len(c.errs) > 0 {
+		return nil, errors.Join(c.errs...)
+	}
 	t.MakeIndex()
 	return t, nil
 }
@@ -130,6 +133,9 @@ func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	if s.Ref == "" {
 		if s.DefaultHook {
 			c.fail(s.Pos, "give the type a name in $defs", "a default hook on a type without a name")
+		}
+		if s.CauseOrder != nil {
+			c.fail(s.Pos, "give the type a name in $defs", "an order of causes on a type without a name")
 		}
 		if c.depth++; c.depth > maxDepth {
 			c.fail(s.Pos, "give inner types names in $defs", "schemas are nested more than %d deep", maxDepth)

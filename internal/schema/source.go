@@ -72,13 +72,14 @@ type Schema struct {
 	// or "nonzero" (Field.Nonzero). Empty: it does not differ.
 	EnforceRequired string
 
-	Null      bool     // x-cluster-null: written as null when it has no value
-	OpenEnum  bool     // x-cluster-validate-enum: false, the enum is not enforced
-	OneOf     []string // x-cluster-one-of: members of which one is set
-	OneOfAs   string   // x-cluster-one-of-what: what these members are to people
-	OneNeeded bool     // x-cluster-one-of-required: none is an error
-	CauseName string   // x-cluster-cause-name
-	CauseList bool     // x-cluster-cause-index: false
+	Null       bool     // x-cluster-null: written as null when it has no value
+	OpenEnum   bool     // x-cluster-validate-enum: false, the enum is not enforced
+	OneOf      []string // x-cluster-one-of: members of which one is set
+	OneOfAs    string   // x-cluster-one-of-what: what these members are to people
+	OneNeeded  bool     // x-cluster-one-of-required: none is an error
+	CauseName  string   // x-cluster-cause-name
+	CauseOrder []string // x-cluster-cause-order
+	CauseList  bool     // x-cluster-cause-index: false
 
 	// Validate is x-cluster-validate: whether what the field holds is validated.
 	// Nil: it is.

@@ -104,6 +104,10 @@ type Table struct {
 	Version string // "v1"
 	Types   []Type
 	Roots   []Root // by name
+
+	// CauseOrders has the types whose causes are not told in the order of the
+	// members: the paths below a value that go first, in their order.
+	CauseOrders map[Ref][]string
 }
 
 // Root names a type that can be asked for: every named type that is declared

@@ -79,11 +79,19 @@ func (c *causes) metric(m document.Value) {
 		c.required(member(m, "type"), "must specify a metric source type")
 	}
 	expected, first := "", ""
-	var present []string
 	for _, s := range metricSources {
 		if t.Equals(s.typ) {
 			expected = s.member
 		}
+	}
+	unsupported := func() {
+		if expected == "" {
+			c.notSupportedAt(member(m, "type"), t, "ContainerResource", "External", "Object", "Pods", "Resource")
+		}
+	}
+	unsupported()
+	var present []string
+	for _, s := range metricSources {
 		source := m.Get(s.member)
 		if !source.Exists() {
 			continue
@@ -93,12 +101,8 @@ func (c *causes) metric(m document.Value) {
 			s.check(c, source)
 		}
 	}
-	switch {
-	case expected == "":
-		for range 2 { // as often as 1.25 says it
-			c.notSupportedAt(member(m, "type"), t, "ContainerResource", "External", "Object", "Pods", "Resource")
-		}
-	case !m.Get(expected).Exists():
+	unsupported() // 1.25 says it before the sources and after
+	if expected != "" && !m.Get(expected).Exists() {
 		c.required(member(m, expected), "must populate information for the given metric source")
 	}
 	if len(present) == 1 {

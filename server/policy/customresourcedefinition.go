@@ -51,21 +51,25 @@ func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema
 	spec, before := obj.Get("spec"), old.Get("spec")
 	if !old.Exists() {
 		c.definitionName(obj)
-	} else {
-		c.definitionUpdate(spec, before, established(old))
 	}
 	if !old.Exists() || !same(spec, before) { // what was accepted needs no second look
 		c.definitionGroup(spec)
 		c.definitionScope(spec)
+		versions := spec.Get("versions")
+		parts := c.versionParts(versions)
+		c.definitionVersions(versions, parts)
 		c.definitionNames(spec.Get("names"))
-		c.definitionVersions(spec)
+		c.sharedParts(versions, parts)
 		c.conversion(spec, !old.Exists() || reviewsKnown(before))
-		if keep := spec.Get("preserveUnknownFields"); keep.Bool() && !before.Get("preserveUnknownFields").Bool() {
-			c.invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
-		}
+	}
+	if old.Exists() {
+		c.definitionUpdate(spec, before, established(old))
 	}
 	c.storedVersions(obj)
 	c.approval(obj, old)
+	if keep := spec.Get("preserveUnknownFields"); keep.Bool() && !before.Get("preserveUnknownFields").Bool() {
+		c.invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
+	}
 	return c
 }
 
@@ -90,10 +94,11 @@ func (c *causes) onlyName(obj document.Value, want, why string) {
 // definitionUpdate checks what may not change: scope and kind not any more once
 // objects can exist, what the name is made of never.
 func (c *causes) definitionUpdate(spec, before document.Value, established bool) {
-	fixed := [][]string{{"group"}, {"names", "plural"}}
+	var fixed [][]string
 	if established {
-		fixed = append(fixed, []string{"scope"}, []string{"names", "kind"})
+		fixed = [][]string{{"scope"}, {"names", "kind"}}
 	}
+	fixed = append(fixed, []string{"group"}, []string{"names", "plural"})
 	for _, path := range fixed {
 		if v := spec.At(path...); !same(v, before.At(path...)) {
 			c.invalidAt("spec."+strings.Join(path, "."), v, "field is immutable")
@@ -121,27 +126,32 @@ func (c *causes) definitionScope(spec document.Value) {
 	}
 }
 
-func (c *causes) definitionNames(names document.Value) {
-	for _, name := range [...]string{"plural", "singular", "kind", "listKind"} {
-		v, path := names.Get(name), "spec.names."+name
-		if isEmpty(v) {
-			c.required(path, "")
-			continue
+func (c *causes) definitionNames(spoken document.Value) {
+	fields := [...]string{"plural", "singular", "kind", "listKind"}
+	for _, name := range fields {
+		if isEmpty(spoken.Get(name)) {
+			c.required("spec.names."+name, "")
 		}
-		text, but := v.Text(), ""
+	}
+	for _, name := range fields {
+		text, but := spoken.Get(name).Text(), ""
 		if name == "kind" || name == "listKind" {
 			text, but = strings.ToLower(text), "may have mixed case, but should otherwise match: "
 		}
-		c.wordText(path, v.Text(), text, but)
+		if text != "" {
+			c.wordText("spec.names."+name, spoken.Get(name).Text(), text, but)
+		}
 	}
-	if kind := names.Get("kind"); !isEmpty(kind) && same(kind, names.Get("listKind")) {
-		c.invalid(names.Get("listKind"), "kind and listKind may not be the same")
-	}
-	for _, list := range [...]string{"shortNames", "categories"} {
-		for i, v := range names.Get(list).Elements() {
+	words := func(list string) {
+		for i, v := range spoken.Get(list).Elements() {
 			c.wordText("spec.names."+list+index(i), v.Text(), v.Text(), "")
 		}
 	}
+	words("shortNames")
+	if kind := spoken.Get("kind"); !isEmpty(kind) && same(kind, spoken.Get("listKind")) {
+		c.invalid(spoken.Get("listKind"), "kind and listKind may not be the same")
+	}
+	words("categories")
 }
 
 // wordText checks one word of a path, given as it was sent and as it is used.

@@ -22,11 +22,14 @@ func (w *schemaWalk) lists(s document.Value, at *place) {
 	} else if keys.Len() > 0 && !kind.Equals("map") {
 		w.invalidText(path(), kind.Text(), "must be map if "+extListMapKeys+" is non-empty")
 	}
+	if kind.Equals("map") {
+		w.keyedList(items, keys, at)
+	}
 	if (kind.Equals("set") || kind.Equals("map")) && items.Get("nullable").Bool() {
 		w.forbidden(at.member("items").member("nullable").text(), "cannot be nullable when "+extListType+" is "+kind.Text())
 	}
-	if kind.Equals("map") {
-		w.keyedList(items, keys, at)
+	if kind.Equals("map") && items.Kind() == document.Object {
+		w.keyProperties(items, keys, at.member("items"))
 	}
 }
 
@@ -61,22 +64,30 @@ func (w *schemaWalk) keyedList(items, keys document.Value, at *place) {
 	case !items.Get("type").Equals("object"):
 		w.invalidText(itemsAt.member("type").text(), items.Get("type").Text(), "must be object if parent array's "+extListType+" is map")
 	}
-	isObject := items.Get("type").Equals("object")
+	if !items.Get("type").Equals("object") {
+		return
+	}
 	var seen names
+	for _, key := range keys.Elements() {
+		name := key.Text()
+		property, path := items.Get("properties").Get(name), itemsAt.member("properties").key(name)
+		if !property.Exists() {
+			w.invalidAt(keysAt.text(), keys, "entries must all be names of item properties")
+		} else if kind := property.Get("type").Text(); kind == "array" || kind == "object" {
+			w.invalidText(path.member("type").text(), kind, "must be a scalar type if parent array's "+extListType+" is map")
+		}
+		if !seen.add(name) {
+			w.invalidAt(keysAt.text(), keys, "must not contain duplicate entries")
+		}
+	}
+}
+
+// keyProperties checks that every element has a value for each key.
+func (w *schemaWalk) keyProperties(items, keys document.Value, itemsAt *place) {
 	required := namesIn(items.Get("required"))
 	for _, key := range keys.Elements() {
 		name := key.Text()
 		property, path := items.Get("properties").Get(name), itemsAt.member("properties").key(name)
-		if isObject {
-			if !property.Exists() {
-				w.invalidAt(keysAt.text(), keys, "entries must all be names of item properties")
-			} else if kind := property.Get("type").Text(); kind == "array" || kind == "object" {
-				w.invalidText(path.member("type").text(), kind, "must be a scalar type if parent array's "+extListType+" is map")
-			}
-			if !seen.add(name) {
-				w.invalidAt(keysAt.text(), keys, "must not contain duplicate entries")
-			}
-		}
 		if !property.Exists() {
 			continue
 		}

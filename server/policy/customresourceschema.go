@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // The extensions by which a schema in a definition says more than JSON Schema.
@@ -65,19 +66,20 @@ func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool
 	if s.Get("nullable").Bool() {
 		c.forbidden(at.member("nullable").text(), "nullable cannot be true at the root")
 	}
-	w := schemaWalk{causes: c}
+	w := schemaWalk{causes: &causes{}}
 	w.schema(s, at, schemaContext{root: true})
-	if w.dialect && len(*c) == before {
+	if !w.unsupported && !w.dialect {
+		var structure causes
+		structure.structure(s, at, rootLevel)
+		structure.complete(s, s, at, at)
+		slices.SortStableFunc(structure, func(a, b schema.Cause) int { return strings.Compare(a.Field+": "+a.Message, b.Field+": "+b.Message) })
+		if len(structure) == 0 {
+			(&valueChecker{causes: &structure, parts: map[document.Value]*schemaPart{}}).defaults(s, at, true)
+		}
+		*c = append(*c, structure...)
+	}
+	if *c = append(*c, *w.causes...); w.dialect && len(*c) == before {
 		c.invalidText(at.text(), "", "OpenAPIV3Schema 'schema' is not supported")
-	}
-	if w.unsupported || w.dialect {
-		return
-	}
-	before = len(*c)
-	c.structure(s, at, rootLevel)
-	c.complete(s, s, at, at)
-	if len(*c) == before {
-		(&valueChecker{causes: c, parts: map[document.Value]*schemaPart{}}).defaults(s, at, true)
 	}
 }
 
@@ -111,8 +113,6 @@ type schemaWalk struct {
 
 func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
 	w.plain(s, at, ctx)
-	w.extensions(s, at)
-	w.lists(s, at)
 	inner := ctx
 	inner.root = false
 	if additional := s.Get("additionalProperties"); isSet(additional) {
@@ -136,6 +136,7 @@ func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
 		}
 		w.schema(property, at.member("properties").key(name), below)
 	}
+	w.combined(s, at, inner)
 	switch items := s.Get("items"); items.Kind() {
 	case document.Object:
 		w.schema(items, at.member("items"), inner)
@@ -144,7 +145,10 @@ func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
 			w.schema(item, at.member("items").index(i), inner)
 		}
 	}
-	w.combined(s, at, inner)
+	w.named(s, at, inner, "dependencies")
+	w.extensions(s, at)
+	w.lists(s, at)
+	w.validations(s, at)
 }
 
 func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) {
@@ -156,11 +160,14 @@ func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) 
 			w.schema(below, at.member(name).index(i), inner)
 		}
 	}
-	for _, name := range [...]string{"definitions", "dependencies"} { // which are refused, and what is in them too
-		for key, below := range s.Get(name).Members() {
-			if below.Kind() == document.Object {
-				w.schema(below, at.member(name).key(key), inner)
-			}
+	w.named(s, at, inner, "definitions")
+}
+
+// named checks the schemas in a member that is refused itself.
+func (w *schemaWalk) named(s document.Value, at *place, inner schemaContext, name string) {
+	for key, below := range s.Get(name).Members() {
+		if below.Kind() == document.Object {
+			w.schema(below, at.member(name).key(key), inner)
 		}
 	}
 }
@@ -169,9 +176,6 @@ func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) 
 func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 	if kind := s.Get("type"); !isEmpty(kind) && !slices.Contains(schemaTypes, kind.Text()) {
 		w.notSupportedAt(at.member("type").text(), kind, schemaTypes...)
-		if kind.Equals("null") {
-			w.forbidden(at.member("type").text(), "type cannot be set to null, use nullable as an alternative")
-		}
 	}
 	if isSet(s.Get("default")) && ctx.noDefaults != "" {
 		w.forbidden(at.member("default").text(), "must not be set "+ctx.noDefaults)
@@ -183,20 +187,23 @@ func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 		}
 	}
 	w.dialect = w.dialect || !isEmpty(s.Get("$schema"))
+	if s.Get("type").Equals("null") {
+		w.forbidden(at.member("type").text(), "type cannot be set to null, use nullable as an alternative")
+	}
 	if s.Get("items").Kind() == document.Array {
 		w.unsupported = true
 		w.forbidden(at.member("items").text(), "items must be a schema object and not an array")
 	}
-	if s.Get("uniqueItems").Bool() {
-		w.forbidden(at.member("uniqueItems").text(), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
-	}
 	if ctx.inMetadata && s.Get(extEmbeddedResource).Bool() {
 		w.forbidden(at.member(extEmbeddedResource).text(), "must not be used inside of resource meta")
+	}
+	if s.Get("uniqueItems").Bool() {
+		w.forbidden(at.member("uniqueItems").text(), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
 	}
 }
 
 // extensions checks the members that JSON Schema does not have, those of lists
-// aside.
+// and rules aside.
 func (w *schemaWalk) extensions(s document.Value, at *place) {
 	if keep := s.Get(extPreserveUnknownFields); isSet(keep) && !keep.Bool() {
 		w.unsupported = true
@@ -208,6 +215,10 @@ func (w *schemaWalk) extensions(s document.Value, at *place) {
 			w.notSupportedAt(at.member(extMapType).text(), kind, "atomic", "granular")
 		}
 	}
+}
+
+// validations checks the form of the rules of a schema.
+func (w *schemaWalk) validations(s document.Value, at *place) {
 	for i, rule := range s.Get(extValidations).Elements() {
 		path := at.member(extValidations).index(i)
 		text, sent := strings.TrimSpace(rule.Get("rule").Text()), rule.Get("message").Text()

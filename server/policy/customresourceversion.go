@@ -13,8 +13,35 @@ import (
 // maxDeprecationWarning is the longest warning of a version, in bytes.
 const maxDeprecationWarning = 256
 
-func (c *causes) definitionVersions(spec document.Value) {
-	versions := spec.Get("versions")
+// versionPart is a part that versions have each or all the same: what all agree on
+// is reported at the spec.
+type versionPart struct {
+	name, atSpec string
+	shared       bool
+	check        func(part document.Value, at *place, hasStatus bool)
+}
+
+func (c *causes) versionParts(versions document.Value) []versionPart {
+	parts := []versionPart{
+		{"schema", "validation", true, c.definitionSchema},
+		{"subresources", "subresources", true, c.subresources},
+		{"additionalPrinterColumns", "additionalPrinterColumns", true, c.printerColumns},
+	}
+	for i := range parts {
+		first := versions.Index(0).Get(parts[i].name)
+		for _, v := range versions.Elements() {
+			parts[i].shared = parts[i].shared && same(v.Get(parts[i].name), first)
+		}
+	}
+	return parts
+}
+
+func (c *causes) definitionVersions(versions document.Value, parts []versionPart) {
+	for i, v := range versions.Elements() {
+		if !isSet(v.At("schema", "openAPIV3Schema")) {
+			c.required("spec.versions"+index(i)+".schema.openAPIV3Schema", "schemas are required")
+		}
+	}
 	var seen names
 	unique, storage := true, 0
 	for i, v := range versions.Elements() {
@@ -24,12 +51,11 @@ func (c *causes) definitionVersions(spec document.Value) {
 			storage++
 		}
 		c.wordText(path+".name", name, name, "")
-		if i == 0 && name != "" {
-			c.wordText("spec.version", name, name, "")
-		}
 		c.deprecation(v, path+".deprecationWarning")
-		if !isSet(v.At("schema", "openAPIV3Schema")) {
-			c.required(path+".schema.openAPIV3Schema", "schemas are required")
+		for _, part := range parts {
+			if !part.shared && isSet(v.Get(part.name)) {
+				part.check(v.Get(part.name), &place{step: path + "." + part.name}, isSet(v.At("subresources", "status")))
+			}
 		}
 	}
 	if !unique {
@@ -38,38 +64,20 @@ func (c *causes) definitionVersions(spec document.Value) {
 	if storage != 1 {
 		c.invalidAt("spec.versions", versions, "must have exactly one version marked as storage version")
 	}
-	c.versionParts(versions)
+	if name := versions.Index(0).Get("name").Text(); name != "" {
+		c.wordText("spec.version", name, name, "")
+	}
 }
 
-// versionParts checks the parts that versions have each or all the same: what all
-// agree on is reported at the spec.
-func (c *causes) versionParts(versions document.Value) {
+// sharedParts checks the parts that are the same in all versions.
+func (c *causes) sharedParts(versions document.Value, parts []versionPart) {
 	anyStatus := false
 	for _, v := range versions.Elements() {
 		anyStatus = anyStatus || isSet(v.At("subresources", "status"))
 	}
-	for _, part := range [...]struct {
-		name, shared string
-		check        func(part document.Value, at *place, hasStatus bool)
-	}{
-		{"schema", "validation", c.definitionSchema},
-		{"subresources", "subresources", c.subresources},
-		{"additionalPrinterColumns", "additionalPrinterColumns", c.printerColumns},
-	} {
-		first, shared := versions.Index(0).Get(part.name), true
-		for _, v := range versions.Elements() {
-			shared = shared && same(v.Get(part.name), first)
-		}
-		if shared {
-			if isSet(first) {
-				part.check(first, &place{step: "spec." + part.shared}, anyStatus)
-			}
-			continue
-		}
-		for i, v := range versions.Elements() {
-			if isSet(v.Get(part.name)) {
-				part.check(v.Get(part.name), &place{step: "spec.versions" + index(i) + "." + part.name}, isSet(v.At("subresources", "status")))
-			}
+	for _, part := range parts {
+		if first := versions.Index(0).Get(part.name); part.shared && isSet(first) {
+			part.check(first, &place{step: "spec." + part.atSpec}, anyStatus)
 		}
 	}
 }

@@ -159,13 +159,13 @@ func (c *causes) jobUpdate(obj, old document.Value) {
 	if annotations.Get(jobTracking).Exists() && !old.At("metadata", "annotations", jobTracking).Exists() {
 		c.forbidden(key(annotations, jobTracking), "cannot add this annotation")
 	}
-	for _, name := range [...]string{"completions", "selector", "completionMode"} {
-		c.unchanged(spec, before, name)
-	}
+	c.unchanged(spec, before, "completions")
+	c.unchanged(spec, before, "selector")
 	waits := before.Get("suspend").Bool() && !isSet(old.At("status", "startTime"))
 	if !waits || !sameTemplate(spec.Get("template"), before.Get("template")) {
 		c.unchanged(spec, before, "template")
 	}
+	c.unchanged(spec, before, "completionMode")
 }
 
 // sameTemplate reports whether two templates are equal but for where the pods

@@ -48,9 +48,10 @@ func (c *causes) eventSeries(series document.Value) {
 // fixedEventFields are what an update may not change, with their names in
 // core/v1, by which errors call them. A changed reason is told twice.
 var fixedEventFields = []struct{ field, name string }{
-	{"regarding", "involvedObject"}, {"reason", "reason"}, {"reason", "reason"}, {"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
-	{"related", "related"}, {"note", "message"}, {"type", "type"}, {"action", "action"}, {"deprecatedSource", "source"},
-	{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"eventTime", "eventTime"},
+	{"regarding", "involvedObject"}, {"reason", "reason"}, {"note", "message"}, {"deprecatedSource", "source"},
+	{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"},
+	{"reason", "reason"}, {"type", "type"}, {"eventTime", "eventTime"}, {"action", "action"}, {"related", "related"},
+	{"reportingController", "reportingController"}, {"reportingInstance", "reportingInstance"},
 }
 
 func (c *causes) changedEvent(obj, old document.Value) {

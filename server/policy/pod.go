@@ -135,13 +135,16 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	if annotations.Len() > 0 {
 		c.podAnnotations("metadata.annotations", annotations, spec)
 	}
-	if document.Same(spec, old.Get("spec")) {
+	if pod != old && document.Same(spec, old.Get("spec")) {
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
 		return c // the spec's rules were kept when it was written
 	}
 	c.podSpec(spec)
 	c.podOnly(pod, spec)
-	if old.Exists() {
+	switch {
+	case pod == old:
+		return c
+	case old.Exists():
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
 		c.podUpdate(spec, old.Get("spec"))
 		return c

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "40828c9e9115b695", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
 			HasGeneration:     true,
 			ConditionalUpdate: true,
-			Checks:            &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
 			Columns: []api.Column{
@@ -28,7 +28,7 @@ func New(h Hooks) *api.GroupVersion {
 			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "3e3b6a8f4a8632f2", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
 			HasGeneration:     true,
 			ConditionalUpdate: true,
-			Checks:            &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},
 			Columns: []api.Column{

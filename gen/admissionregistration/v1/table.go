@@ -149,4 +149,9 @@ var Table = schema.Table{Group: "admissionregistration.k8s.io", Version: "v1",
 			{Name: "webhooks", Type: 40, Number: 2, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 		}, Index: schema.Index{Names: []uint16{0, 4, 1, 3, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2}}},
 		40: {Kind: schema.List, Elem: 38},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		0:  []string{"name", "rules", "failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "objectSelector", "reinvocationPolicy", "clientConfig", "admissionReviewVersions"},
+		17: []string{"values", "operator", "key"},
+		38: []string{"name", "rules", "failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "objectSelector", "clientConfig", "admissionReviewVersions"},
 	}}

@@ -16,7 +16,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:     true,
 			Role:              "definitions",
 			ConditionalUpdate: true,
-			Checks:            &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:            []api.Check{api.CheckMetadataChange, api.CheckObject},
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Create: h.CreateCustomResourceDefinition, Update: h.UpdateCustomResourceDefinition, Validate: h.ValidateCustomResourceDefinition},
 			Columns: []api.Column{

@@ -276,4 +276,7 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		20: []string{"metadata.generateName", "metadata.name", "metadata", "spec", "status", "metadata.annotations[]"},
 	}}

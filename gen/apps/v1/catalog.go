@@ -12,6 +12,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "controllerrevisions", Kind: "ControllerRevision", ListKind: "ControllerRevisionList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "a7c0fa243d48880d", StorageVersionHash: "85nkx63pcBU=", NameFormat: "dns1123-subdomain",
+			Checks: []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the revision.", Path: ".metadata.name"},
 				{Name: "Controller", Type: "string", Description: "Kind and name of the workload that owns the revision.", Cell: h.CellControllerRevisionController},
@@ -24,7 +25,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "5b90ef3b843500e2", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:         true,
 			HasGeneration:     true,
-			Checks:            &api.Checks{Metadata: 1, Changes: 1, Object: 2},
+			Checks:            []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			HiddenAnnotations: []string{"deprecated.daemonset.template.generation"},
 			Hooks:             &api.Hooks{Create: h.CreateDaemonSet, Update: h.UpdateDaemonSet, Status: h.StatusDaemonSet, Validate: h.ValidateDaemonSet, Warn: h.WarnDaemonSet},
 			Columns: []api.Column{
@@ -49,7 +50,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"deploy"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "449f990c627a6ac0", StorageVersionHash: "8aSe+NMegvE=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			Hooks:         &api.Hooks{Update: h.UpdateDeployment, Validate: h.ValidateDeployment, Warn: h.WarnDeployment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the deployment.", Path: ".metadata.name"},
@@ -71,7 +72,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"rs"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "204d8291b8d6b11d", StorageVersionHash: "P1RzHs8/mWQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			Hooks:         &api.Hooks{Validate: h.ValidateReplicaSet, Warn: h.WarnReplicaSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replica set.", Path: ".metadata.name"},
@@ -93,6 +94,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "c04ea363005f704e", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			Hooks:         &api.Hooks{Validate: h.ValidateStatefulSet, Warn: h.WarnStatefulSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the stateful set.", Path: ".metadata.name"},

@@ -13,7 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "1885ecb9cd3227cb", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
-			Checks:    &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:    []api.Check{api.CheckMetadataChange, api.CheckObject},
 			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the autoscaler.", Path: ".metadata.name"},

@@ -219,4 +219,8 @@ var Table = schema.Table{Group: "autoscaling", Version: "v2",
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Fills: []uint16{0, 1, 2}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		13: []string{"values", "operator", "key"},
+		34: []string{"minReplicas", "maxReplicas", "scaleTargetRef", "metrics", "behavior"},
 	}}

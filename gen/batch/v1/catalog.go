@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "b7ef181c8b77eab3", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateCronJob, Warn: h.WarnCronJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
@@ -28,7 +28,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Query that picks the pods, where it was chosen by hand.", Cell: h.CellCronJobSelector},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: []api.Check{api.CheckObject}},
 			},
 		},
 		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 202,
@@ -38,7 +38,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration: true,
 			Dependents:    "orphan",
 			OrphanWarning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
-			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckCreated, api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},

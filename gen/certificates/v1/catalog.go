@@ -15,6 +15,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus: true,
 			Role:      "signing-requests",
 			Keeps:     [][]string{[]string{"spec"}},
+			Checks:    []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
 			Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -28,8 +29,8 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "spec.signerName", Path: []string{"spec", "signerName"}},
 			},
 			Subresources: []api.Subresource{
-				{Name: "approval", Endpoint: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "certificate"}}},
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: &api.Checks{Metadata: 1, Changes: 1, Object: 1}, Unowned: [][]string{[]string{"status", "conditions"}}},
+				{Name: "approval", Endpoint: "approval", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, Unowned: [][]string{[]string{"status", "certificate"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest", Table: &Table, Type: 0, Checks: []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange}, Unowned: [][]string{[]string{"status", "conditions"}}},
 			},
 		},
 	}

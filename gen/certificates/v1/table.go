@@ -94,4 +94,7 @@ var Table = schema.Table{Group: "certificates.k8s.io", Version: "v1",
 			{Name: "lastUpdateTime", Type: 4, Number: 4, Presence: schema.Always},
 			{Name: "lastTransitionTime", Type: 4, Number: 5, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 6, 0, 0, 2, 5, 0, 1, 0, 0, 0, 4, 3, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1, 4, 5}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		17: []string{"request", "usages", "signerName", "expirationSeconds"},
 	}}

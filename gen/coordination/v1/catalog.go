@@ -13,7 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "61e6c899f0789600", StorageVersionHash: "gqkMMb/YqFM=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate:  true,
-			Checks:             &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
 			CheckedWhenMissing: true,
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

@@ -28,7 +28,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "configmaps", Kind: "ConfigMap", ListKind: "ConfigMapList", Type: 63,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"cm"}, StorageVersion: "v1", Form: "8d683aef04bb076a", StorageVersionHash: "qFsyl6wFWjQ=", NameFormat: "dns1123-subdomain",
-			Hooks: &api.Hooks{Validate: h.ValidateConfigMap},
+			Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
+			Hooks:  &api.Hooks{Validate: h.ValidateConfigMap},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the config map.", Path: ".metadata.name"},
 				{Name: "Data", Type: "string", Description: "How many keys it holds.", Cell: h.CellConfigMapData},
@@ -51,7 +52,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "b333eda7d22dcb89", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "path-segment",
 			Dependents:         "none",
 			Expires:            true,
-			Checks:             &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateEvent},
 			Columns: []api.Column{
@@ -83,7 +84,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "limitranges", Kind: "LimitRange", ListKind: "LimitRangeList", Type: 173,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"limits"}, StorageVersion: "v1", Form: "0b1fce76b2ba7e4c", StorageVersionHash: "EBKMFVe6cwo=", NameFormat: "dns1123-subdomain",
-			Checks:             &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			Checks:             []api.Check{api.CheckMetadata, api.CheckObject},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Create: h.CreateLimitRange, Validate: h.ValidateLimitRange},
 			Columns: []api.Column{
@@ -97,6 +98,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:      true,
 			Role:           "namespaces",
 			ProtectedNames: []string{"default", "kube-public", "kube-system"},
+			Checks:         []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
 			Hooks:          &api.Hooks{Create: h.CreateNamespace, Update: h.UpdateNamespace, Validate: h.ValidateNamespace},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the namespace.", Path: ".metadata.name"},
@@ -116,6 +118,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"no"}, StorageVersion: "v1", Form: "421dea7a993288c0", StorageVersionHash: "XwShjMxG9Fs=", NameFormat: "dns1123-subdomain",
 			HasStatus:      true,
 			StatusOnCreate: true,
+			Checks:         []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			Hooks:          &api.Hooks{Validate: h.ValidateNode},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the node.", Path: ".metadata.name"},
@@ -142,7 +145,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"pvc"}, StorageVersion: "v1", Form: "a63bf1c8bcf322ea", StorageVersionHash: "QWTyNDq0dC4=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the claim.", Path: ".metadata.name"},
@@ -163,7 +166,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"pv"}, StorageVersion: "v1", Form: "c23b1a7d86b8f0f3", StorageVersionHash: "HN/zwEC+JgM=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 2, Changes: 0, Object: 2},
+			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Create: h.CreatePersistentVolume, Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume.", Path: ".metadata.name"},
@@ -188,6 +191,7 @@ func New(h Hooks) *api.GroupVersion {
 			Graceful:            &api.Grace{Period: []string{"spec", "terminationGracePeriodSeconds"}, Default: 30, Needs: []string{"spec", "nodeName"}},
 			Completes:           true,
 			DeleteReturnsObject: true,
+			Checks:              []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Create: h.CreatePod, Update: h.UpdatePod, Validate: h.ValidatePod, Warn: h.WarnPod},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod.", Path: ".metadata.name"},
@@ -228,7 +232,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", Form: "5f92a35ca867adf9", StorageVersionHash: "LIXB2x4IFpk=", NameFormat: "dns1123-subdomain",
 			HasGeneration:       true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:              []api.Check{api.CheckMetadataChange, api.CheckObject},
 			Hooks:               &api.Hooks{Validate: h.ValidatePodTemplate, Warn: h.WarnPodTemplate},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod template.", Path: ".metadata.name"},
@@ -243,7 +247,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			Dependents:    "orphan",
-			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replication controller.", Path: ".metadata.name"},
@@ -268,7 +272,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"quota"}, StorageVersion: "v1", Form: "3461b3110603f009", StorageVersionHash: "8uhSgffRX6w=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:              []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateResourceQuota},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the quota.", Path: ".metadata.name"},
@@ -283,7 +287,8 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "secrets", Kind: "Secret", ListKind: "SecretList", Type: 301,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "37444af25f58cf74", StorageVersionHash: "S6u1pOWzb84=", NameFormat: "dns1123-subdomain",
-			Hooks: &api.Hooks{Validate: h.ValidateSecret},
+			Checks: []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
+			Hooks:  &api.Hooks{Validate: h.ValidateSecret},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the secret.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "What the secret is for.", Path: ".type"},
@@ -313,6 +318,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "5d01e57bc243695c", StorageVersionHash: "0/CO1lhkEBI=", NameFormat: "dns1035-label",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
+			Checks:              []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
 			CheckedWhenMissing:  true,
 			Hooks:               &api.Hooks{Create: h.CreateService, Update: h.UpdateService, Validate: h.ValidateService},
 			Columns: []api.Column{

@@ -13,7 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "5174c3b17e2f2f42", StorageVersionHash: "Nx3SIv6I0mE=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
-			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1beta2", Form: "62137d956995ab68", StorageVersionHash: "9bSnTLYweJ0=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
@@ -26,7 +26,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: h.CellFlowSchemaMissingPriorityLevel},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 		{GV: gv, Plural: "prioritylevelconfigurations", Kind: "PriorityLevelConfiguration", ListKind: "PriorityLevelConfigurationList", Type: 43,
@@ -34,7 +34,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1beta2", Form: "e5e42369983e9896", StorageVersionHash: "BFVwf8eYnsw=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
-			Checks:        &api.Checks{Metadata: 1, Changes: 0, Object: 1},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
@@ -47,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1alpha1", Form: "da3e88ade7b845ca", StorageVersionHash: "c8YZt5U0nPk=", NameFormat: "dns1123-subdomain",
 			HasStatus:         true,
 			ConditionalUpdate: true,
-			Checks:            &api.Checks{Metadata: 0, Changes: 0, Object: 0},
+			Checks:            []api.Check{},
 			Hooks:             &api.Hooks{Validate: h.ValidateStorageVersion},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -344,4 +344,7 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "object", Type: 36, Number: 2, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{0, 1, 0, 2}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		31: []string{"values", "operator", "key"},
 	}}

@@ -13,6 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
+			Checks:        []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateIngressClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -46,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
-			Checks:        &api.Checks{Metadata: 1, Changes: 1, Object: 2},
+			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateNetworkPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -54,7 +55,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 49, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 49, Checks: []api.Check{api.CheckObject}},
 			},
 		},
 	}

@@ -237,4 +237,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 			{Name: "reason", Type: 1, Number: 5, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 6, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 4, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 0}, Fills: []uint16{0, 1, 3, 4, 5}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		53: []string{"values", "operator", "key"},
 	}}

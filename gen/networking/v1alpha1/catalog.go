@@ -12,6 +12,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"cc"}, StorageVersion: "v1alpha1", Form: "5306e88669cb3959", StorageVersionHash: "iC0u25BTSsc=", NameFormat: "dns1123-subdomain",
+			Checks:     []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			Hooks:      &api.Hooks{Validate: h.ValidateClusterCIDR},
 			Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
 			Columns: []api.Column{

@@ -85,4 +85,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 			{Name: "values", Type: 9, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Fills: []uint16{0, 1}}},
 		23: {Kind: schema.Integer, Bits: 32, Elem: -1},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		22: []string{"values", "operator", "key"},
 	}}

@@ -13,6 +13,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "0ce766d6a30887e2", StorageVersionHash: "WQTu1GL3T2Q=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate:  true,
+			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
 			Columns: []api.Column{

@@ -15,7 +15,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:         true,
 			HasGeneration:     true,
 			ConditionalUpdate: true,
-			Checks:            &api.Checks{Metadata: 0, Changes: 0, Object: 1},
+			Checks:            []api.Check{api.CheckObject},
 			Hooks:             &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the budget.", Path: ".metadata.name"},
@@ -25,7 +25,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the budget was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: &Table, Type: 19, Checks: &api.Checks{Metadata: 0, Changes: 0, Object: 1}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: &Table, Type: 19, Checks: []api.Check{api.CheckObject}},
 			},
 		},
 	}

@@ -12,7 +12,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: 25,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "570cf95f9fbd8ed5", StorageVersionHash: "48tpQ8gZHFc=", NameFormat: "path-segment",
-			Checks:             &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateClusterRoleBinding},
 			Columns: []api.Column{
@@ -27,7 +27,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: 9,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "edb585ae58d2819f", StorageVersionHash: "bYE5ZWDrJ44=", NameFormat: "path-segment",
-			Checks:             &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateClusterRole},
 			Columns: []api.Column{
@@ -38,7 +38,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: 30,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "570cf95f9fbd8ed5", StorageVersionHash: "eGsCzGH6b1g=", NameFormat: "path-segment",
-			Checks:             &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRoleBinding},
 			Columns: []api.Column{
@@ -53,7 +53,7 @@ func New(h Hooks) *api.GroupVersion {
 		{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: 29,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "62decdedc68a316e", StorageVersionHash: "7FuwZcIIItM=", NameFormat: "path-segment",
-			Checks:             &api.Checks{Metadata: 2, Changes: 1, Object: 2},
+			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRole},
 			Columns: []api.Column{

@@ -126,4 +126,10 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "subjects", Type: 26, Number: 2},
 			{Name: "roleRef", Type: 28, Number: 3, Presence: schema.Always, Immutable: true},
 		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 4}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		6:  []string{"values", "operator", "key"},
+		25: []string{"metadata", "roleRef", "subjects"},
+		27: []string{"name", "apiGroup", "namespace", "kind"},
+		30: []string{"metadata", "roleRef", "subjects"},
 	}}

@@ -14,7 +14,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", Form: "566562f7347b1e97", StorageVersionHash: "hL6j/rwBV5w=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 0, Changes: 1, Object: 1},
+			Checks:              []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Update: h.UpdateCSIDriver, Validate: h.ValidateCSIDriver},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -32,7 +32,7 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", Form: "f438ed6ff5421f6c", StorageVersionHash: "Pe62DkZtjuo=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 2, Changes: 0, Object: 2},
+			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateCSINode},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
@@ -44,6 +44,7 @@ func New(h Hooks) *api.GroupVersion {
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "754bfb36c3c1fa79", StorageVersionHash: "xeVl+2Ly1kE=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate: true,
+			Checks:            []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			ChecksOnCreate:    2,
 			Hooks:             &api.Hooks{Validate: h.ValidateCSIStorageCapacity, Warn: h.WarnCSIStorageCapacity},
 			Columns: []api.Column{
@@ -55,6 +56,7 @@ func New(h Hooks) *api.GroupVersion {
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"sc"}, StorageVersion: "v1", Form: "5af6d2f29a5e1914", StorageVersionHash: "K+m6uJwbjGY=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
+			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateStorageClass, Warn: h.WarnStorageClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the class, and whether it is the default.", Cell: h.CellStorageClassName},
@@ -71,7 +73,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasStatus:           true,
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,
-			Checks:              &api.Checks{Metadata: 2, Changes: 0, Object: 2},
+			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateVolumeAttachment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},

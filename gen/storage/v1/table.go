@@ -425,4 +425,11 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "message", Type: 94, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
 		94: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 1024}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		17: []string{"attachedRequired", "fsGroupPolicy", "podInfoOnMount", "storageCapacity", "tokenRequests", "volumeLifecycleModes"},
+		33: []string{"values", "operator", "key"},
+		45: []string{"source.inlineVolumeSpec.claimRef", "source.inlineVolumeSpec.capacity", "source", "nodeName", "attacher"},
+		47: []string{"claimRef", "accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "hostPath", "gcePersistentDisk", "persistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi", ".", "storageClassName", "volumeMode"},
+		91: []string{"values", "operator", "key"},
 	}}

@@ -79,4 +79,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1beta1",
 		20: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		21: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
 		22: {Kind: schema.Quantity, Elem: -1},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		19: []string{"values", "operator", "key"},
 	}}

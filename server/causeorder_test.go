@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+)
+
+// Causes are told in the order in which 1.25 looks for them, as often as it does.
+func TestCausesComeInTheOrderOf125(t *testing.T) {
+	h := startServer(t, nil)
+	const (
+		core, apps, batch = "/api/v1/namespaces/default/", "/apis/apps/v1/namespaces/default/", "/apis/batch/v1/namespaces/default/"
+		invalid, required = " FieldValueInvalid", " FieldValueRequired"
+		forbidden         = " FieldValueForbidden"
+		container         = `"containers":[{"name":"c","image":"i"}]`
+	)
+	for _, c := range []struct {
+		name, path, body, patch string // a patch is sent to the object that body makes
+		want                    []string
+	}{
+		{"autoscaler", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", `{"metadata":{"name":"a"}}`, "",
+			[]string{"spec.maxReplicas" + invalid, "spec.maxReplicas" + invalid, "spec.scaleTargetRef.kind" + required, "spec.scaleTargetRef.name" + required}},
+		{"metric of no type", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+			`{"metadata":{"name":"a"},"spec":{"maxReplicas":1,"scaleTargetRef":{"kind":"k","name":"n"},"metrics":[{"type":"x","resource":{"name":"cpu","target":{"type":"Value"}}}]}}`, "",
+			[]string{"spec.metrics[0].type FieldValueNotSupported", "spec.metrics[0].resource.target.averageUtilization" + required, "spec.metrics[0].type FieldValueNotSupported"}},
+		{"volume", "/api/v1/persistentvolumes", `{"metadata":{"name":"a"}}`, "",
+			[]string{"spec.accessModes" + required, "spec.capacity" + required, "spec.capacity FieldValueNotSupported", "spec" + required}},
+		{"members of a container, and of which one may be set", core + "pods",
+			`{"metadata":{"name":"a"},"spec":{"initContainers":[{"name":"i"}],"containers":[{"name":"c","ports":[{"hostPort":70000}],"lifecycle":{"preStop":{"exec":{},"httpGet":{"port":1}}},"readinessProbe":{}}]}}`, "",
+			[]string{"spec.containers[0].image" + required, "spec.containers[0].ports[0].containerPort" + required, "spec.containers[0].ports[0].hostPort" + invalid,
+				"spec.containers[0].lifecycle.preStop.exec.command" + required, "spec.containers[0].lifecycle.preStop.httpGet" + forbidden, "spec.containers[0].readinessProbe" + required,
+				"spec.initContainers[0].image" + required}},
+		{"definition", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+			`{"metadata":{"name":"x.example.com","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"a"}]},"spec":{"group":"example.com","scope":"Cluster","names":{"kind":"A"},"versions":[{"name":"v1","served":true}]}}`, "",
+			[]string{"metadata.name" + invalid, "metadata.ownerReferences.uid" + invalid, "spec.versions[0].schema.openAPIV3Schema" + required, "spec.versions" + invalid,
+				"spec.names.plural" + required, "status.storedVersions" + invalid}},
+		{"what an immutable secret may not", core + "secrets", `{"metadata":{"name":"a"},"immutable":true,"data":{"a":""}}`,
+			`{"type":"b","immutable":null,"data":{"a b":""}}`,
+			[]string{"type" + invalid, "immutable" + forbidden, "data" + forbidden, "data[a b]" + invalid}},
+		{"what a job may not", batch + "jobs", `{"metadata":{"name":"a"},"spec":{"completions":1,"template":{"spec":{"restartPolicy":"Never",` + container + `}}}}`,
+			`{"spec":{"completionMode":"Indexed","template":{"spec":{"nodeName":"n"}}}}`,
+			[]string{"spec.template" + invalid, "spec.completionMode" + invalid}},
+		{"deployment", apps + "deployments", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{` + container + `}}}}`,
+			`{"spec":{"selector":{"matchLabels":{"a":"c"}}}}`,
+			[]string{"spec.template.metadata.labels" + invalid, "spec.selector" + invalid}},
+		{"class of ingresses, around its metadata", "/apis/networking.k8s.io/v1/ingressclasses", `{"metadata":{"name":"a"},"spec":{"controller":"example.com/a"}}`,
+			`{"metadata":{"labels":{"a b":""}},"spec":{"controller":"example.com/b"}}`,
+			[]string{"metadata.labels" + invalid, "metadata.labels" + invalid, "metadata.labels" + invalid, "spec.controller" + invalid, "metadata.labels" + invalid}},
+		{"pod", core + "pods", `{"metadata":{"name":"a"},"spec":{` + container + `}}`,
+			`{"spec":{"containers":[{"name":"C","image":"i"},{"name":"d","image":"i"}],"dnsPolicy":"x"}}`,
+			[]string{"spec.containers[0].name" + invalid, "spec.dnsPolicy FieldValueNotSupported", "spec.containers" + forbidden}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := h.post(c.path, c.body)
+			if c.patch != "" {
+				r.expect(t, http.StatusCreated, "")
+				r = h.send(http.MethodPatch, c.path+"/a", "application/merge-patch+json", []byte(c.patch))
+				h.send(http.MethodDelete, c.path+"/a?gracePeriodSeconds=0", "", nil).expect(t, http.StatusOK, "")
+			}
+			r.expect(t, http.StatusUnprocessableEntity, "Invalid")
+			var got []string
+			for _, cause := range r.field(t, "details.causes").([]any) {
+				m := cause.(map[string]any)
+				got = append(got, m["field"].(string)+" "+m["reason"].(string))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("causes\n%q, want\n%q", got, c.want)
+			}
+		})
+	}
+}
