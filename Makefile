@@ -37,7 +37,7 @@ generate: ## Rebuild gen/ from openapi/ and schemas/
 
 .PHONY: verify
 verify: generate ## Fail when gen/ is stale, or has a new or orphaned file
-	@changes=$$(git status --porcelain -- gen); \
+	@changes=$$(git status --porcelain -- gen internal/gen); \
 	if [ -n "$$changes" ]; then echo "gen/ differs from the documents; run 'make generate' and commit:"; echo "$$changes"; exit 1; fi
 
 .PHONY: build
@@ -130,7 +130,7 @@ vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can 
 
 .PHONY: lines
 lines: ## Count the lines that people maintain: Go, tests apart, and documents
-	@code() { git ls-files "$$@" | grep '\.go$$' | grep -v '^gen/'; }; total() { xargs cat | wc -l; }; \
+	@code() { git ls-files "$$@" | grep '\.go$$' | grep -v '^\(internal/\)\?gen/'; }; total() { xargs cat | wc -l; }; \
 	for d in server internal generator client value .; do \
 	  printf '%-12s%7d   tests %7d\n' $${d/#./all} $$(code $$d | grep -v '_test\.go$$' | total) $$(code $$d | grep '_test\.go$$' | total); done; \
 	printf '%-12s%7d\n' documents $$(git ls-files openapi schemas | grep -v '^openapi/released/\|^schemas/examples/' | total)

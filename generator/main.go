@@ -1,6 +1,7 @@
-// Command generator turns the documents (openapi/, schemas/) into gen/.
+// Command generator turns the documents (openapi/, schemas/) into gen/, which other
+// programs import, and internal/gen/.
 //
-//	generator generate    wipes gen/ and writes it anew (the default)
+//	generator generate    wipes both and writes them anew (the default)
 //	generator compat      lists what breaks clients of the last release
 //
 // It runs at the root of the project. It exits with 1 when the documents are
@@ -11,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/capstan-dev/capstan/generator/compat"
@@ -52,29 +55,39 @@ func run(root string, args []string, out io.Writer) error {
 
 // generate writes gen/ below root. A mistake anywhere leaves the old gen/ as it
 // was: the new one is complete before it takes its place.
-func generate(root string, all []emitter, out io.Writer) error {
+func generate(root string, all map[string][]emitter, out io.Writer) error {
 	start := time.Now()
 	m, err := load.Load(root)
 	if err != nil {
 		return err
 	}
-	files, err := emitAll(m, all)
-	if err != nil {
-		return err
+	made := map[string][]emit.File{}
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(all))) { // tables first: they find most mistakes
+		if made[dir], err = emitAll(m, all[dir]); err != nil {
+			return err
+		}
 	}
-	size, err := write(filepath.Join(root, "gen"), files)
-	if err != nil {
-		return err
+	for _, dir := range slices.Sorted(maps.Keys(made)) {
+		size, err := write(root, dir, made[dir])
+		if err != nil {
+			return err
+		}
+		if _, err = fmt.Fprintf(out, "%s/: %d files, %d KiB, in %s\n", dir, len(made[dir]), size>>10, time.Since(start).Round(time.Millisecond)); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(out, "gen/: %d files, %d KiB, in %s\n", len(files), size>>10, time.Since(start).Round(time.Millisecond))
-	return err
+	return nil
 }
 
 // emitter makes a part of gen/ from the model alone.
 type emitter = func(*model.Model) ([]emit.File, error)
 
-func emitters() []emitter {
-	return []emitter{emit.Tables, emit.Catalog, emit.OpenAPI, emit.Types, emit.Client}
+// emitters are what writes each folder.
+func emitters() map[string][]emitter {
+	return map[string][]emitter{
+		"gen":          {emit.Types, emit.Client},
+		"internal/gen": {emit.Tables, emit.Catalog, emit.OpenAPI},
+	}
 }
 
 // emitAll makes the files of all emitters, which may not write one twice.
@@ -98,8 +111,9 @@ func emitAll(m *model.Model, all []emitter) ([]emit.File, error) {
 }
 
 // write replaces a folder by the files and returns their size in bytes.
-func write(dir string, files []emit.File) (size int, err error) {
-	scratch := filepath.Join(filepath.Dir(dir), ".tmp") // not under version control, on the same disk
+func write(root, name string, files []emit.File) (size int, err error) {
+	dir := filepath.Join(root, filepath.FromSlash(name))
+	scratch := filepath.Join(root, ".tmp") // not under version control, on the same disk
 	if err := os.MkdirAll(scratch, 0o755); err != nil {
 		return 0, err
 	}

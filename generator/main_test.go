@@ -6,41 +6,42 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
-	appsv1 "github.com/capstan-dev/capstan/gen/apps/v1"
-	authenticationv1 "github.com/capstan-dev/capstan/gen/authentication/v1"
-	authorizationv1 "github.com/capstan-dev/capstan/gen/authorization/v1"
-	autoscalingv1 "github.com/capstan-dev/capstan/gen/autoscaling/v1"
-	autoscalingv2 "github.com/capstan-dev/capstan/gen/autoscaling/v2"
-	autoscalingv2beta2 "github.com/capstan-dev/capstan/gen/autoscaling/v2beta2"
-	batchv1 "github.com/capstan-dev/capstan/gen/batch/v1"
-	coordinationv1 "github.com/capstan-dev/capstan/gen/coordination/v1"
-	corev1 "github.com/capstan-dev/capstan/gen/core/v1"
-	discoveryv1 "github.com/capstan-dev/capstan/gen/discovery/v1"
-	eventsv1 "github.com/capstan-dev/capstan/gen/events/v1"
-	flowcontrolv1beta1 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta1"
-	flowcontrolv1beta2 "github.com/capstan-dev/capstan/gen/flowcontrol.apiserver/v1beta2"
-	internalapiserverv1alpha1 "github.com/capstan-dev/capstan/gen/internal.apiserver/v1alpha1"
-	metav1 "github.com/capstan-dev/capstan/gen/meta/v1"
-	networkingv1 "github.com/capstan-dev/capstan/gen/networking/v1"
-	networkingv1alpha1 "github.com/capstan-dev/capstan/gen/networking/v1alpha1"
-	nodev1 "github.com/capstan-dev/capstan/gen/node/v1"
-	policyv1 "github.com/capstan-dev/capstan/gen/policy/v1"
-	rbacauthorizationv1 "github.com/capstan-dev/capstan/gen/rbac.authorization/v1"
-	schedulingv1 "github.com/capstan-dev/capstan/gen/scheduling/v1"
-	storagev1 "github.com/capstan-dev/capstan/gen/storage/v1"
-	storagev1beta1 "github.com/capstan-dev/capstan/gen/storage/v1beta1"
 	"github.com/capstan-dev/capstan/generator/emit"
 	"github.com/capstan-dev/capstan/generator/load"
 	"github.com/capstan-dev/capstan/generator/model"
+	appsv1 "github.com/capstan-dev/capstan/internal/gen/apps/v1"
+	authenticationv1 "github.com/capstan-dev/capstan/internal/gen/authentication/v1"
+	authorizationv1 "github.com/capstan-dev/capstan/internal/gen/authorization/v1"
+	autoscalingv1 "github.com/capstan-dev/capstan/internal/gen/autoscaling/v1"
+	autoscalingv2 "github.com/capstan-dev/capstan/internal/gen/autoscaling/v2"
+	autoscalingv2beta2 "github.com/capstan-dev/capstan/internal/gen/autoscaling/v2beta2"
+	batchv1 "github.com/capstan-dev/capstan/internal/gen/batch/v1"
+	coordinationv1 "github.com/capstan-dev/capstan/internal/gen/coordination/v1"
+	corev1 "github.com/capstan-dev/capstan/internal/gen/core/v1"
+	discoveryv1 "github.com/capstan-dev/capstan/internal/gen/discovery/v1"
+	eventsv1 "github.com/capstan-dev/capstan/internal/gen/events/v1"
+	flowcontrolv1beta1 "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1beta1"
+	flowcontrolv1beta2 "github.com/capstan-dev/capstan/internal/gen/flowcontrol.apiserver/v1beta2"
+	internalapiserverv1alpha1 "github.com/capstan-dev/capstan/internal/gen/internal.apiserver/v1alpha1"
+	metav1 "github.com/capstan-dev/capstan/internal/gen/meta/v1"
+	networkingv1 "github.com/capstan-dev/capstan/internal/gen/networking/v1"
+	networkingv1alpha1 "github.com/capstan-dev/capstan/internal/gen/networking/v1alpha1"
+	nodev1 "github.com/capstan-dev/capstan/internal/gen/node/v1"
+	policyv1 "github.com/capstan-dev/capstan/internal/gen/policy/v1"
+	rbacauthorizationv1 "github.com/capstan-dev/capstan/internal/gen/rbac.authorization/v1"
+	schedulingv1 "github.com/capstan-dev/capstan/internal/gen/scheduling/v1"
+	storagev1 "github.com/capstan-dev/capstan/internal/gen/storage/v1"
+	storagev1beta1 "github.com/capstan-dev/capstan/internal/gen/storage/v1beta1"
 	"github.com/capstan-dev/capstan/internal/schema"
 
-	admissionregistrationv1 "github.com/capstan-dev/capstan/gen/admissionregistration/v1"
-	apiextensionsv1 "github.com/capstan-dev/capstan/gen/apiextensions/v1"
-	apiregistrationv1 "github.com/capstan-dev/capstan/gen/apiregistration/v1"
-	certificatesv1 "github.com/capstan-dev/capstan/gen/certificates/v1"
+	admissionregistrationv1 "github.com/capstan-dev/capstan/internal/gen/admissionregistration/v1"
+	apiextensionsv1 "github.com/capstan-dev/capstan/internal/gen/apiextensions/v1"
+	apiregistrationv1 "github.com/capstan-dev/capstan/internal/gen/apiregistration/v1"
+	certificatesv1 "github.com/capstan-dev/capstan/internal/gen/certificates/v1"
 )
 
 // tables are the generated tables, by the folder of their documents.
@@ -110,7 +111,7 @@ func TestEqualDocumentsGiveEqualBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := emitAll(m, emitters())
+		files, err := emitAll(m, slices.Concat(emitters()["gen"], emitters()["internal/gen"]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,12 +132,11 @@ func TestEqualDocumentsGiveEqualBytes(t *testing.T) {
 
 func TestWriteReplacesTheFolder(t *testing.T) {
 	root := t.TempDir()
-	dir := filepath.Join(root, "gen")
 	for _, files := range [][]emit.File{
 		{{Path: "a/one.go", Data: []byte("one")}, {Path: "stale.go", Data: []byte("stale")}},
 		{{Path: "a/one.go", Data: []byte("two")}, {Path: "b/c/new.go", Data: []byte("new")}},
 	} {
-		if size, err := write(dir, files); err != nil || size == 0 {
+		if size, err := write(root, "gen", files); err != nil || size == 0 {
 			t.Fatal(size, err)
 		}
 	}
@@ -158,11 +158,11 @@ func TestWriteReplacesTheFolder(t *testing.T) {
 
 func TestAMistakeLeavesGenAlone(t *testing.T) {
 	root := t.TempDir()
-	if _, err := write(filepath.Join(root, "gen"), []emit.File{{Path: "kept.go", Data: []byte("kept")}}); err != nil {
+	if _, err := write(root, "gen", []emit.File{{Path: "kept.go", Data: []byte("kept")}}); err != nil {
 		t.Fatal(err)
 	}
 	// Not a folder where one has to be made: the write fails half way.
-	_, err := write(filepath.Join(root, "gen"), []emit.File{{Path: "x", Data: []byte("1")}, {Path: "x/y", Data: []byte("2")}})
+	_, err := write(root, "gen", []emit.File{{Path: "x", Data: []byte("1")}, {Path: "x/y", Data: []byte("2")}})
 	if err == nil {
 		t.Error("a file below a file was written")
 	}
@@ -184,18 +184,18 @@ func TestGenIsNeverHalfWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	gen := filepath.Join(root, "gen")
-	if _, err := write(gen, []emit.File{{Path: "kept.go", Data: []byte("kept")}}); err != nil {
+	if _, err := write(root, "gen", []emit.File{{Path: "kept.go", Data: []byte("kept")}}); err != nil {
 		t.Fatal(err)
 	}
 	one := func(path string) emitter {
 		return func(*model.Model) ([]emit.File, error) { return []emit.File{{Path: path, Data: []byte("x")}}, nil }
 	}
 	late := func(*model.Model) ([]emit.File, error) { return nil, errors.New("a late mistake") }
-	for want, all := range map[string][]emitter{
-		"a late mistake":                   {one("new.go"), late},
-		"two emitters write new.go":        {one("new.go"), one("new.go")},
-		"not a directory":                  {one("new.go"), one("new.go/below.go")}, // fails while it is written
-		"type APIVersions is not declared": emitters(),                              // the shop has no documents of discovery
+	for want, all := range map[string]map[string][]emitter{
+		"a late mistake":                   {"gen": {one("new.go"), late}},
+		"two emitters write new.go":        {"gen": {one("new.go"), one("new.go")}},
+		"not a directory":                  {"gen": {one("new.go"), one("new.go/below.go")}}, // fails while it is written
+		"type APIVersions is not declared": emitters(),                                       // the shop has no documents of discovery
 	} {
 		if err := generate(root, all, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
@@ -208,7 +208,7 @@ func TestGenIsNeverHalfWritten(t *testing.T) {
 		}
 	}
 	var said bytes.Buffer
-	if err := generate(root, []emitter{one("new.go")}, &said); err != nil || !strings.HasPrefix(said.String(), "gen/: 1 files, 0 KiB, in ") {
+	if err := generate(root, map[string][]emitter{"gen": {one("new.go")}}, &said); err != nil || !strings.HasPrefix(said.String(), "gen/: 1 files, 0 KiB, in ") {
 		t.Fatalf("said %q, error %v", said.String(), err)
 	}
 	if left, err := os.ReadDir(gen); err != nil || len(left) != 1 || left[0].Name() != "new.go" {

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Credentials are the certificates and keys of one server, PEM.

@@ -1,6 +1,6 @@
 package server
 
-import "github.com/capstan-dev/capstan/gen/profile"
+import "github.com/capstan-dev/capstan/internal/gen/profile"
 
 // metaGroup is the group of the representations that every kind has.
 const metaGroup = "meta." + profile.GroupSuffix

@@ -3,9 +3,9 @@ package server_test
 import (
 	"slices"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/conversion"

@@ -14,9 +14,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/internal/catalog"

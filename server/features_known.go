@@ -3,7 +3,7 @@ package server
 import (
 	"strings"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 )
 
 // knownFeatures are the gates of kube-apiserver 1.25, and those of features that

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 )
 
 func TestFeatures(t *testing.T) {

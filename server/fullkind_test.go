@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )

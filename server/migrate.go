@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"

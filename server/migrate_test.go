@@ -14,8 +14,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/conversion"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/openapi"
+	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 

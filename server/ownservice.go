@@ -9,10 +9,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Which group versions and resources are served is decided at the start, by

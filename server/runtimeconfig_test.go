@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"

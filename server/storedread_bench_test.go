@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	generated "github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/policy"

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/conversion"

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // defaultPreemption is what a pod may do to pods of lower priority when its

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // runtimeClass gives a new pod what its runtime class costs, and sends it to the

@@ -3,7 +3,7 @@ package admission
 import (
 	"context"
 
-	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // protect gives volumes and claims a finalizer, which a controller takes away

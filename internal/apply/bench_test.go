@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	core "github.com/capstan-dev/capstan/gen/core/v1"
 	"github.com/capstan-dev/capstan/internal/document"
+	core "github.com/capstan-dev/capstan/internal/gen/core/v1"
 )
 
 // benchPod is the text of a pod as a controller creates it.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	apps "github.com/capstan-dev/capstan/gen/apps/v1"
-	core "github.com/capstan-dev/capstan/gen/core/v1"
 	"github.com/capstan-dev/capstan/internal/document"
+	apps "github.com/capstan-dev/capstan/internal/gen/apps/v1"
+	core "github.com/capstan-dev/capstan/internal/gen/core/v1"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 

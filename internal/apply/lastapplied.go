@@ -1,8 +1,8 @@
 package apply
 
 import (
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // kubectl is the manager for whom client-side apply and this one are one thing:

@@ -15,7 +15,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Reference names an object that a token speaks of.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // protocolPrefix begins the WebSocket protocol that carries a bearer token: a

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Format is the way in which objects are written. The zero Format is none.

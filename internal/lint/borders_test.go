@@ -63,7 +63,10 @@ func readLayers(text string) (rows []row, mistakes []string) {
 func folderOf(rows []row, name string) (full []string) {
 	for _, r := range rows {
 		for _, f := range r.folders {
-			if f == name || f == "internal/"+name || f == "server/internal/"+name {
+			if f == name {
+				return []string{f}
+			}
+			if f == "internal/"+name || f == "server/internal/"+name {
 				full = append(full, f)
 			}
 		}
@@ -183,9 +186,6 @@ var exposed = map[string]string{
 	"server/bootstrap":  "goes to server/internal",
 	"server/conversion": "goes to server/internal",
 	"server/policy":     "goes to server/internal",
-	"gen/catalog":       "goes to internal/gen",
-	"gen/openapi":       "goes to internal/gen",
-	"gen/profile":       "goes to internal/gen",
 	"generator/compat":  "goes to generator/internal",
 	"generator/emit":    "goes to generator/internal",
 	"generator/load":    "goes to generator/internal",

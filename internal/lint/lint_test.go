@@ -46,7 +46,7 @@ func below(pkg, dir string) bool {
 func TestGeneratedFilesCanBeReviewed(t *testing.T) {
 	const mostLines, longestLine = 5000, 10_000
 	root, seen := filepath.Join("..", ".."), 0
-	err := filepath.WalkDir(filepath.Join(root, "gen"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(root, "internal", "gen"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".pb") {
 			return err
 		}

@@ -70,7 +70,9 @@ var longFunctions = map[string]struct {
 }
 
 // handwritten reports whether people maintain a file.
-func handwritten(path string) bool { return !strings.HasPrefix(path, "gen/") }
+func handwritten(path string) bool {
+	return !strings.HasPrefix(path, "gen/") && !strings.HasPrefix(path, "internal/gen/")
+}
 
 // checkBound reports a figure above its bound, and a bound that is needlessly high.
 func checkBound(what string, figure, bound, slack int) string {

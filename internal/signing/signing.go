@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // ClientSigner is the signer whose certificates this server takes for those of

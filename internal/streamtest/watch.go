@@ -17,7 +17,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/capstan-dev/capstan/gen/profile"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Transport is how a watch reaches its client.

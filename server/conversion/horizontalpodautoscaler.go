@@ -3,8 +3,8 @@ package conversion
 import (
 	"encoding/json"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // The annotations in which autoscaling/v1 keeps what it has no fields for.

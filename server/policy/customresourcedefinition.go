@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 

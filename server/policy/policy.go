@@ -12,8 +12,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // labelDomain is the domain of well-known labels and annotations.

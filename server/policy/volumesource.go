@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capstan-dev/capstan/gen/profile"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // The names that a SCSI initiator or target may have.

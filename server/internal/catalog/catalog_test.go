@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capstan-dev/capstan/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/conversion"
 	"github.com/capstan-dev/capstan/server/policy"
 )
