@@ -18,10 +18,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/capstan-dev/capstan/generator/compat"
-	"github.com/capstan-dev/capstan/generator/emit"
-	"github.com/capstan-dev/capstan/generator/load"
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/compat"
+	"github.com/capstan-dev/capstan/generator/internal/emit"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
 func main() {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capstan-dev/capstan/generator/emit"
-	"github.com/capstan-dev/capstan/generator/load"
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/emit"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	appsv1 "github.com/capstan-dev/capstan/internal/gen/apps/v1"
 	authenticationv1 "github.com/capstan-dev/capstan/internal/gen/authentication/v1"
 	authorizationv1 "github.com/capstan-dev/capstan/internal/gen/authorization/v1"

@@ -17,8 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/capstan-dev/capstan/generator/load"
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )

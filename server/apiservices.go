@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // registrationGroup is the group of the objects that name all group versions, itself

@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/bootstrap"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
@@ -77,7 +77,7 @@ func (s *Server) reconcileFlowControl(ctx context.Context) error {
 	return s.reconcileBootstrap(ctx, flowGroup+"/")
 }
 
-// reconcileBootstrap brings every object of server/bootstrap whose kind is served, and
+// reconcileBootstrap brings every object of server/internal/bootstrap whose kind is served, and
 // whose apiVersion begins with prefix, into existence, or gives it what it lacks.
 func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
 	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain)

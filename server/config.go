@@ -18,7 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Config says what one server is to be. The zero value of every field is its

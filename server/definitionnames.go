@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // definition is what has to be known of a custom resource definition to decide

@@ -18,8 +18,8 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server"
-	"github.com/capstan-dev/capstan/server/conversion"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // TestEveryKind does with an example of every kind, in every version, what can be

@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Limits of the record of evictions that a budget keeps, and what a client is

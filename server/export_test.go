@@ -12,9 +12,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Indexed reports whether the header index has the resource with a prefix.

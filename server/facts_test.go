@@ -16,9 +16,9 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/yaml"
-	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // The tables of facts (internal/facts/testdata) say which value of which field a

@@ -12,8 +12,8 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/conversion"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // fullLife is what is beside the life of an object that has every member.

@@ -14,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/bootstrap"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 

@@ -28,9 +28,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
-	"github.com/capstan-dev/capstan/server/conversion"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // Server is a running instance.

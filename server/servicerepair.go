@@ -11,7 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/bootstrap"
+	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 )
 
 // repairServices frees what no service has, and tells of services that have what

@@ -14,8 +14,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/yaml"
-	"github.com/capstan-dev/capstan/server/conversion"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // world is a set of objects, as JSON by "plural/namespace/name".

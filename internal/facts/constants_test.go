@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
 // compareConstants holds the words that a field may have to the constants of the

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 

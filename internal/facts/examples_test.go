@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capstan-dev/capstan/generator/load"
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/yaml"

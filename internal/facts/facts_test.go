@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capstan-dev/capstan/generator/load"
-	"github.com/capstan-dev/capstan/generator/model"
+	"github.com/capstan-dev/capstan/generator/internal/load"
+	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
 // row is one line of a table of facts, by column. "-" is nothing.

@@ -14,7 +14,7 @@ import (
 var goFile = regexp.MustCompile(`[\w./-]*\w\.go\b`)
 
 // inventedFiles are named by examples only.
-var inventedFiles = map[string]bool{"server/policy/cobbler.go": true}
+var inventedFiles = map[string]bool{"server/internal/policy/cobbler.go": true}
 
 // TestNamedFilesExist: a file that a comment or a page names is there. A comment may
 // leave the folder out for a file of its package, a page for any.

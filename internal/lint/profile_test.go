@@ -15,9 +15,9 @@ import (
 // keptNames are texts in hand-written code that hold a name of the published
 // profile all the same, by file, with the reason.
 var keptNames = map[string]map[string]string{
-	"generator/load/profile.go":     {`write something like "x-kubernetes-"`: "an example of what a profile may say"},
-	"server/cmd/capstan/version.go": {`json:"kubernetes"`: "names the project whose release is meant"},
-	"server/flags_inert.go":         {"kubernetes-service-node-port": "a flag of kube-apiserver, as scripts give it"},
+	"generator/internal/load/profile.go": {`write something like "x-kubernetes-"`: "an example of what a profile may say"},
+	"server/cmd/capstan/version.go":      {`json:"kubernetes"`: "names the project whose release is meant"},
+	"server/flags_inert.go":              {"kubernetes-service-node-port": "a flag of kube-apiserver, as scripts give it"},
 	"server/metrics.go": {
 		"kubernetes_feature_enabled": "a figure that dashboards ask for; words of a profile may hold what no figure's name can",
 		"kubernetes_build_info":      "the same",
@@ -79,7 +79,7 @@ func TestNamesComeFromTheProfile(t *testing.T) {
 
 func TestDocumentsWritePlaceholders(t *testing.T) {
 	seen := 0
-	for _, dir := range []string{"openapi", "schemas", "server", "generator/emit/templates"} {
+	for _, dir := range []string{"openapi", "schemas", "server", "generator/internal/emit/templates"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", filepath.FromSlash(dir)), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err

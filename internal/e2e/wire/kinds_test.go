@@ -23,8 +23,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/conversion"
-	"github.com/capstan-dev/capstan/server/policy"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // unknownToGo lists kinds that the Go types do not have, and why.

@@ -1,0 +1,272 @@
+package emit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Catalog emits what the server reads at its start: a row per resource, the
+// interfaces of hand-written rules, and the profile.
+func Catalog(m *model.Model) ([]File, error) {
+	var files []File
+	add := func(path, template string, data any) error {
+		source, err := executeGo(template, data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		files = append(files, File{path, source})
+		return nil
+	}
+	all := struct {
+		Profile model.Profile
+		Groups  []catalogGroup
+		Gated   []gatedFeature
+	}{Profile: m.Profile, Gated: gatedFeatures(m)}
+	for _, gv := range m.GroupVersions {
+		if !gv.Served {
+			continue
+		}
+		g, err := newCatalogGroup(gv)
+		if err != nil {
+			return nil, err
+		}
+		all.Groups = append(all.Groups, g)
+	}
+	preferVersions(all.Groups)
+	slices.SortStableFunc(all.Groups, discoveryOrder)
+	for _, g := range all.Groups {
+		if err := add(g.Dir+"/hooks.go", "hooks.go.tmpl", g); err != nil {
+			return nil, err
+		}
+		if err := add(g.Dir+"/catalog.go", "catalog.go.tmpl", g); err != nil {
+			return nil, err
+		}
+	}
+	if err := add("catalog/catalog.go", "catalog_catalog.go.tmpl", all); err != nil {
+		return nil, err
+	}
+	return files, add("profile/profile.go", "profile.go.tmpl", all)
+}
+
+// preferVersions marks the version with the highest priority of each group.
+func preferVersions(groups []catalogGroup) {
+	best := map[string]int{}
+	for i, g := range groups {
+		if j, ok := best[g.Group]; !ok || g.VersionPriority > groups[j].VersionPriority {
+			best[g.Group] = i
+		}
+	}
+	for _, i := range best {
+		groups[i].Preferred = true
+	}
+}
+
+// discoveryOrder puts groups of higher priority first, and in a group versions
+// of higher priority.
+func discoveryOrder(a, b catalogGroup) int {
+	return cmp.Or(cmp.Compare(b.GroupPriority, a.GroupPriority), strings.Compare(a.Group, b.Group), cmp.Compare(b.VersionPriority, a.VersionPriority))
+}
+
+// catalogGroup is a group version as the templates see it.
+type catalogGroup struct {
+	*model.GroupVersion
+	Package   string
+	Preferred bool
+	Validates bool // some resource has a validate hook
+	Converts  []hookMethod
+	Defaults  []string // type names with a default hook, in the order of their numbers
+	Methods   []hookMethod
+	Resources []catalogResource
+}
+
+type hookMethod struct{ Name, Signature, Doc string }
+
+type catalogResource struct {
+	*model.Resource
+	Index        int
+	TypeRef      int
+	VerbSet      string
+	Columns      []catalogColumn
+	Fields       []catalogField
+	Subresources []catalogSubresource
+	Create       bool
+	Update       bool
+	Validate     bool
+	Warn, Status bool
+	Form         string // of what is stored, see schema.Table.Form
+	HookName     string // what the names of the hooks end with
+	Convert      string // Go literal, "" for none
+}
+
+type catalogColumn struct {
+	model.Column
+	Method string // CellPodReady; "" for a path
+}
+
+type catalogField struct {
+	model.Selectable
+	Parts string // []string{"spec", "nodeName"} as Go, or nil
+	Other string // the same of Else
+}
+
+type catalogSubresource struct {
+	model.Subresource
+	VerbSet              string
+	Group, Version, Kind string
+	TypeRef              int
+	Scale                string // Go literal, "" for none
+}
+
+func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
+	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir)}
+	hooked := map[int]string{}
+	for i := range gv.Table.Types {
+		if t := &gv.Table.Types[i]; t.Hook != 0 {
+			hooked[int(t.Hook)] = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+		}
+	}
+	for i := 1; i <= len(hooked); i++ {
+		g.Defaults = append(g.Defaults, hooked[i])
+		g.Methods = append(g.Methods, hookMethod{"Default" + hooked[i], "(v document.Value)", "sets the defaults of " + hooked[i] + " that depend on other fields."})
+	}
+	for i, res := range gv.Resources {
+		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
+		if res.Stored {
+			r.Form = gv.Table.Form(schema.Ref(r.TypeRef))
+		}
+		if res.StoredAs != nil {
+			r.HookName = res.Kind + "In" + camelDir(gv.Dir)
+			r.Convert = conversionLiteral(res)
+			if res.Conversion.Hook {
+				g.Converts = append(g.Converts, conversionMethods(res)...)
+			}
+		}
+		g.Validates = g.Validates || slices.Contains(res.Hooks, "validate")
+		r.Create, r.Update = slices.Contains(res.Hooks, "create"), slices.Contains(res.Hooks, "update")
+		r.Validate, r.Warn = slices.Contains(res.Hooks, "validate"), slices.Contains(res.Hooks, "warn")
+		r.Status = slices.Contains(res.Hooks, "status")
+		for _, h := range []struct {
+			on             bool
+			verb, sig, doc string
+		}{
+			{r.Create, "Create", "(obj document.Value)", "sets what the server owns on a new " + res.Kind + "."},
+			{r.Update, "Update", "(obj, old document.Value)", "keeps of old what only the server may change."},
+			{r.Status, "Status", "(obj, old document.Value)", "gives what the status endpoint makes of " + res.Kind + " what belongs to the rest of old."},
+			{r.Validate, "Validate", "(obj, old document.Value) []api.FieldError", "finds what the schema cannot say; old is absent on create."},
+			{r.Warn, "Warn", "(obj, old document.Value) []string", "says what its author should know of a valid " + res.Kind + "; old is absent on create."},
+		} {
+			if h.on {
+				g.Methods = append(g.Methods, hookMethod{h.verb + r.HookName, h.sig, h.doc})
+			}
+		}
+		for _, c := range res.Columns {
+			if res.StoredAs != nil {
+				break // shown is what is stored
+			}
+			column := catalogColumn{Column: c}
+			if c.Cell != "" {
+				column.Method = "Cell" + res.Kind + upperFirst(c.Cell)
+				g.Methods = append(g.Methods, hookMethod{column.Method, "(obj document.Value) any", "gives the column " + c.Name + " of " + res.Plural + "."})
+			}
+			r.Columns = append(r.Columns, column)
+		}
+		for _, f := range res.Selectable {
+			r.Fields = append(r.Fields, catalogField{f, pathLiteral(f.Path), pathLiteral(f.Else)})
+		}
+		for _, sub := range res.Subresources {
+			r.Subresources = append(r.Subresources, newCatalogSubresource(gv, sub))
+		}
+		g.Resources = append(g.Resources, r)
+	}
+	slices.SortFunc(g.Methods, func(a, b hookMethod) int { return strings.Compare(a.Name, b.Name) })
+	g.Methods = slices.Compact(g.Methods)
+	for i := 1; i < len(g.Methods); i++ {
+		if g.Methods[i].Name == g.Methods[i-1].Name {
+			return g, fmt.Errorf("%s: two hooks are called %s: rename a cell", gv.Pos, g.Methods[i].Name)
+		}
+	}
+	return g, nil
+}
+
+func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalogSubresource {
+	s := catalogSubresource{Subresource: sub, VerbSet: verbSet(sub.Verbs), Kind: sub.Type.Name, TypeRef: int(gv.Table.Root(sub.Type.Name))}
+	s.Group, s.Version = sub.Type.GV.Group, sub.Type.GV.Version
+	if sub.SpecReplicas != "" {
+		s.Scale = "&api.ScalePaths{SpecReplicas: " + pathLiteral(sub.SpecReplicas) + ", StatusReplicas: " + pathLiteral(sub.StatusReplicas) + ", Selector: " + pathLiteral(sub.Selector) + "}"
+	}
+	return s
+}
+
+// GraceLiteral is the grace period as a Go literal, "" for none.
+func (r catalogResource) GraceLiteral() string {
+	g := r.Graceful
+	if g == nil {
+		return ""
+	}
+	return fmt.Sprintf("&api.Grace{Period: %s, Default: %d, Needs: %s}", pathLiteral(g.Period), g.Default, pathLiteral(g.Needs))
+}
+
+// Kept and Unrecorded are the paths as Go literals, "" for none.
+func (r catalogResource) Checked() string       { return checksLiteral(r.Checks) }
+func (s catalogSubresource) Checked() string    { return checksLiteral(s.Checks) }
+func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
+func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
+func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
+
+// Missing is what a read calls an object that is not there, as a Go literal; "" for
+// the resource.
+func (s catalogSubresource) Missing() string {
+	if s.MissingAs == "" {
+		return ""
+	}
+	resource, group, _ := strings.Cut(s.MissingAs, ".")
+	return fmt.Sprintf("api.GroupResource{Group: %q, Resource: %q}", group, resource)
+}
+
+func pathsLiteral(paths []string) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	split := make([][]string, len(paths))
+	for i, path := range paths {
+		split[i] = strings.Split(strings.TrimPrefix(path, "."), ".")
+	}
+	return fmt.Sprintf("%#v", split)
+}
+
+func pathLiteral(path string) string {
+	if path == "" {
+		return "nil"
+	}
+	return fmt.Sprintf("%#v", strings.Split(strings.TrimPrefix(path, "."), "."))
+}
+
+func verbSet(verbs []string) string {
+	if len(verbs) == 0 {
+		return "0"
+	}
+	names := map[string]string{"create": "Create", "delete": "Delete", "deletecollection": "DeleteCollection", "get": "Get",
+		"list": "List", "patch": "Patch", "update": "Update", "watch": "Watch"}
+	var out []string
+	for _, v := range verbs {
+		out = append(out, "api.Verb"+names[v])
+	}
+	return strings.Join(out, " | ")
+}
+
+// checksLiteral writes what an update checks; nothing where it is the usual.
+func checksLiteral(checks []string) string {
+	if checks == nil {
+		return ""
+	}
+	names := make([]string, len(checks))
+	for i, name := range checks {
+		names[i] = "api.Check" + strings.ToUpper(name[:1]) + name[1:]
+	}
+	return "[]api.Check{" + strings.Join(names, ", ") + "}"
+}

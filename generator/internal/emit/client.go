@@ -1,0 +1,126 @@
+package emit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// Client emits the typed client: one accessor per group version, one per
+// resource and one per subresource with a kind of its own. All work is done by
+// the package client.
+func Client(m *model.Model) ([]File, error) {
+	var groups []clientGroup
+	files := []File{}
+	for _, gv := range m.GroupVersions {
+		if !gv.Served || len(gv.Resources) == 0 {
+			continue
+		}
+		g := newClientGroup(m.Profile, gv)
+		source, err := executeGo("client_group.go.tmpl", g)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g)
+		files = append(files, File{"client/" + goPackage(gv.Dir) + ".go", source})
+	}
+	source, err := executeGo("client.go.tmpl", groups)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, File{"client/client.go", source}), nil
+}
+
+// clientGroup is one group version in the client.
+type clientGroup struct {
+	Name         string // "AppsV1"
+	APIVersion   string
+	Prefix       string // "/apis/apps/v1"
+	Imports      []clientImport
+	Resources    []clientResource
+	Subresources []clientSubresource
+}
+
+type clientImport struct{ Alias, Path string }
+
+// clientResource is one accessor. Access is the part of the client that the
+// resource's verbs need: Resource, Reader or Creator.
+type clientResource struct {
+	Method, Plural, Kind, Access, Types string
+	Deprecated, Replacement             string // release; what to use instead
+	Namespaced                          bool
+}
+
+type clientSubresource struct {
+	Method, Plural, Name, Kind, Types string
+	Namespaced                        bool
+}
+
+func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
+	g := clientGroup{Name: operationWord(p, gv), APIVersion: apiVersion(gv), Prefix: groupPath(gv)}
+	dirs := map[string]bool{}
+	goType := func(t *model.Type) string {
+		dirs[t.GV.Dir] = true
+		return goPackage(t.GV.Dir) + "." + goTypeName(t.Name, t.Schema.Goname)
+	}
+	for _, r := range gv.Resources {
+		if access := accessOf(r.Verbs); access != "" {
+			name := goType(r.Type)
+			list := goPackage(gv.Dir) + "." + r.ListKind
+			types := map[string]string{
+				"Resource": name + ", *" + name + ", " + list,
+				"Reader":   name + ", " + list,
+				"Creator":  name + ", *" + name,
+			}[access]
+			dirs[gv.Dir] = true
+			g.Resources = append(g.Resources, clientResource{
+				Method: clientPlural(r), Plural: r.Plural, Kind: r.Kind, Access: access, Types: types, Namespaced: r.Namespaced,
+				Deprecated: r.DeprecatedSince, Replacement: r.Replacement,
+			})
+		}
+		for _, s := range r.Subresources {
+			// Those with the resource's own kind are reached through the
+			// resource; those with options hand the connection through.
+			if s.Type == r.Type || !hasObjectMeta(s.Type) {
+				continue
+			}
+			name := goType(s.Type)
+			g.Subresources = append(g.Subresources, clientSubresource{
+				Method: r.Kind + upperFirst(s.Name), Plural: r.Plural, Name: s.Name, Kind: s.Type.Name, Types: name + ", *" + name, Namespaced: r.Namespaced,
+			})
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		g.Imports = append(g.Imports, clientImport{goPackage(dir), module + "/gen/" + dir})
+	}
+	return g
+}
+
+// accessOf names what a resource with these verbs can do; "" for nothing that
+// the client knows.
+func accessOf(verbs []string) string {
+	switch {
+	case slices.Contains(verbs, "update") && slices.Contains(verbs, "create"):
+		return "Resource"
+	case slices.Contains(verbs, "list"):
+		return "Reader"
+	case slices.Contains(verbs, "create"):
+		return "Creator"
+	}
+	return ""
+}
+
+// clientPlural is the accessor's name: the kind with the ending of the plural,
+// so that words begin with capital letters ("ReplicaSets").
+func clientPlural(r *model.Resource) string {
+	singular := strings.ToLower(r.Kind)
+	switch {
+	case strings.HasPrefix(r.Plural, singular):
+		return r.Kind + r.Plural[len(singular):]
+	case strings.HasSuffix(singular, "y") && strings.HasPrefix(r.Plural, singular[:len(singular)-1]):
+		return r.Kind[:len(r.Kind)-1] + r.Plural[len(singular)-1:]
+	}
+	return upperFirst(r.Plural)
+}

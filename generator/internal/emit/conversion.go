@@ -1,0 +1,72 @@
+package emit
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// conversionLiteral is the api.Conversion of a resource that is stored as
+// another, as Go.
+func conversionLiteral(res *model.Resource) string {
+	to, c := res.StoredAs, res.Conversion
+	var b strings.Builder
+	fmt.Fprintf(&b, "&api.Conversion{Group: %q, Version: %q, Plural: %q", to.GV.Group, to.GV.Version, to.Plural)
+	if c.Same {
+		b.WriteString(", Same: true}")
+		return b.String()
+	}
+	for _, way := range []struct {
+		field  string
+		copies []model.Copy
+		method string
+	}{{"ToStorage", c.To, conversionName(res) + "ToStorage"}, {"FromStorage", c.From, conversionName(res) + "FromStorage"}} {
+		fmt.Fprintf(&b, ",\n%s: api.Plan{Copy: %s", way.field, copiesLiteral(way.copies))
+		if c.Hook {
+			b.WriteString(", Hook: c." + way.method)
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+func copiesLiteral(copies []model.Copy) string {
+	var b strings.Builder
+	b.WriteString("[]api.Copy{")
+	for i, c := range copies {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "{Name: %q", c.Name)
+		if c.Below != nil {
+			b.WriteString(", Below: " + copiesLiteral(c.Below))
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("}")
+	return b.String()
+}
+
+// conversionMethods are what is left to hand-written code.
+func conversionMethods(res *model.Resource) []hookMethod {
+	name, as := conversionName(res), res.StoredAs.GV.Dir
+	sig := "(from, to document.Value)"
+	return []hookMethod{
+		{name + "ToStorage", sig, "sets in to, of " + as + ", what from has in another form; the other fields are copied."},
+		{name + "FromStorage", sig, "sets in to what from, of " + as + ", has in another form; the other fields are copied."},
+	}
+}
+
+// conversionName is AutoscalingV1HorizontalPodAutoscaler.
+func conversionName(res *model.Resource) string { return camelDir(res.GV.Dir) + res.Kind }
+
+// camelDir is AutoscalingV1 for autoscaling/v1.
+func camelDir(dir string) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(dir, func(c rune) bool { return c == '/' || c == '.' || c == '-' }) {
+		b.WriteString(upperFirst(word))
+	}
+	return b.String()
+}

@@ -1,0 +1,140 @@
+package emit
+
+import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// OpenAPI emits the documents that clients read at /openapi/v2 and
+// /openapi/v3, and the Go package that embeds them. A reference to a type that
+// no document declares is an error with its place.
+func OpenAPI(m *model.Model) ([]File, error) {
+	var files []File
+	var rows []openapiRow
+	all := newPaths(m, version2)
+	for _, part := range parts(m) {
+		one := newPaths(m, version3)
+		if err := part.write(one); err != nil {
+			return nil, err
+		}
+		if !part.off {
+			if err := part.write(all); err != nil {
+				return nil, err
+			}
+		}
+		doc, err := one.document()
+		if err != nil {
+			return nil, err
+		}
+		data, err := writeDocument(doc)
+		if err != nil {
+			return nil, err
+		}
+		name := "v3/" + strings.ReplaceAll(part.path, "/", "__") + ".json"
+		files = append(files, File{Path: "openapi/" + name, Data: data})
+		rows = append(rows, newOpenapiRow(part.path, name, data))
+	}
+	doc, err := all.document()
+	if err != nil {
+		return nil, err
+	}
+	data, err := writeDocument(doc)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := swaggerBinary(data)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b openapiRow) int { return strings.Compare(a.Path, b.Path) })
+	code, err := openapiPackage(rows, newOpenapiRow("", "v2.json", data))
+	if err != nil {
+		return nil, err
+	}
+	return append(files, File{"openapi/v2.json", data}, File{"openapi/v2.pb", binary}, File{"openapi/openapi.go", code}), nil
+}
+
+// swaggerBinary is the binary form of a document of the second version.
+func swaggerBinary(data []byte) ([]byte, error) {
+	doc, err := openapi_v2.ParseDocument(data)
+	if err != nil {
+		return nil, fmt.Errorf("binary form of the OpenAPI document: %w", err)
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(doc)
+}
+
+// lines is an object that is written with a line per member, so that a change
+// of one definition or path shows as one line.
+type lines map[string]any
+
+func (l lines) write(b *bytes.Buffer) error {
+	b.WriteString("{\n")
+	for i, name := range slices.Sorted(maps.Keys(l)) {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		fmt.Fprintf(b, "%q: ", name)
+		if inner, ok := l[name].(lines); ok {
+			if err := inner.write(b); err != nil {
+				return err
+			}
+			continue
+		}
+		text, err := compact(l[name])
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		b.Write(text)
+	}
+	b.WriteString("\n}")
+	return nil
+}
+
+func writeDocument(doc lines) ([]byte, error) {
+	var b bytes.Buffer
+	err := doc.write(&b)
+	b.WriteByte('\n')
+	return b.Bytes(), err
+}
+
+// compact is the JSON text of a value on one line, without HTML escapes.
+func compact(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+// openapiRow is one embedded document.
+type openapiRow struct{ Path, File, Var, Hash string }
+
+func newOpenapiRow(path, file string, data []byte) openapiRow {
+	sum := sha512.Sum512(data)
+	name := "v2"
+	for _, word := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '.' || r == '-' }) {
+		name += upperFirst(word)
+	}
+	if path != "" {
+		name = "v3" + strings.TrimPrefix(name, "v2")
+	}
+	return openapiRow{Path: path, File: file, Var: name, Hash: strings.ToUpper(hex.EncodeToString(sum[:]))}
+}
+
+func openapiPackage(rows []openapiRow, v2 openapiRow) ([]byte, error) {
+	return executeGo("openapi.go.tmpl", struct {
+		V3 []openapiRow
+		V2 openapiRow
+	}{rows, v2})
+}

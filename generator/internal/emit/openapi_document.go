@@ -1,0 +1,112 @@
+package emit
+
+import (
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"slices"
+)
+
+// security names the scheme that both dialects declare.
+var security = []object{{"BearerToken": []string{}}}
+
+// release is the release of the surface that the documents describe.
+const release = "v1.25.16"
+
+// document is the published document that describes the paths added so far.
+func (p *paths) document() (lines, error) {
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	token := object{"type": "apiKey", "name": "authorization", "in": "header", "description": "Bearer token"}
+	doc := lines{
+		"info":  object{"title": upperFirst(p.profile.MediaTypeWord), "version": release},
+		"paths": lines(p.out), "security": security,
+	}
+	if p.v3 {
+		doc["openapi"] = "3.0.0"
+		doc["components"] = lines{"schemas": lines(p.done), "securitySchemes": object{"BearerToken": token}}
+	} else {
+		doc["swagger"], doc["definitions"], doc["securityDefinitions"] = "2.0", lines(p.done), object{"BearerToken": token}
+	}
+	return doc, nil
+}
+
+// discovery adds the path of a discovery document.
+func (p *paths) discovery(path, id, tag, what, answer string) error {
+	ref, err := p.metaRef(answer)
+	if err != nil {
+		return err
+	}
+	types := p.media.object
+	if answer == "Info" {
+		types = p.media.object[:1]
+	}
+	p.out[path] = object{"get": p.render(operation{
+		id: id, tag: tag, description: what, answer: ref, codes: []string{"200"}, answerTypes: types,
+	})}
+	return nil
+}
+
+// part is a group of paths that 1.25 publishes as one document of the third
+// version.
+type part struct {
+	path  string // "apis/apps/v1"
+	off   bool   // by default, and so not in the one document of the second version
+	write func(*paths) error
+}
+
+// parts lists the documents of the third version, ordered by path.
+func parts(m *model.Model) []part {
+	out := []part{
+		{"api", false, func(p *paths) error {
+			return p.discovery("/api/", "getCoreAPIVersions", "core", "List the versions of the core group.", "APIVersions")
+		}},
+		{"apis", false, func(p *paths) error {
+			return p.discovery("/apis/", "getAPIVersions", "apis", "List the groups.", "APIGroupList")
+		}},
+		{"version", false, func(p *paths) error {
+			return p.discovery("/version/", "getCodeVersion", "version", "Read the version of the server.", "Info")
+		}},
+	}
+	groups := map[string]bool{"": true}
+	for _, gv := range m.GroupVersions {
+		if !gv.Served {
+			continue
+		}
+		if !groups[gv.Group] {
+			groups[gv.Group] = true
+			word := groupWord(m.Profile, gv.Group)
+			path := "apis/" + gv.Group
+			out = append(out, part{path, onlyAlpha(m, gv.Group), func(p *paths) error {
+				return p.discovery("/"+path+"/", "get"+upperFirst(word)+"APIGroup", word, "List the versions of the group.", "APIGroup")
+			}})
+		}
+		out = append(out, part{groupPath(gv)[1:], gv.Stability == "alpha", func(p *paths) error { return p.groupVersion(gv) }})
+	}
+	return out
+}
+
+// onlyAlpha reports whether a group has nothing but alpha versions.
+func onlyAlpha(m *model.Model, group string) bool {
+	return !slices.ContainsFunc(m.GroupVersions, func(gv *model.GroupVersion) bool {
+		return gv.Served && gv.Group == group && gv.Stability != "alpha"
+	})
+}
+
+// groupVersion adds all paths of a group version.
+func (p *paths) groupVersion(gv *model.GroupVersion) error {
+	tag := groupWord(p.profile, gv.Group) + "_" + gv.Version
+	id := "get" + operationWord(p.profile, gv) + "APIResources"
+	if err := p.discovery(groupPath(gv)+"/", id, tag, "List the resources of the group version.", "APIResourceList"); err != nil {
+		return err
+	}
+	for _, r := range gv.Resources {
+		if err := p.resource(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newPaths(m *model.Model, d dialect) *paths {
+	return &paths{components: newComponents(m, d), profile: m.Profile, media: newMediaTypes(m.Profile), out: object{}}
+}

@@ -1,0 +1,164 @@
+package emit
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/generator/internal/oapi"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Types emits the Go types of every group version: structs for people, with
+// the methods that the typed client needs.
+func Types(m *model.Model) ([]File, error) {
+	header, err := peopleTemplates.ReadFile("templates/types_header.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	body, err := peopleTemplates.ReadFile("templates/types_body.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	index := indexTypes(m)
+	var files []File
+	for _, gv := range m.GroupVersions {
+		p := &goTypes{index: index, gv: gv, imports: map[string]bool{}, schemas: openapi3.Schemas{}}
+		if err := p.collect(); err != nil {
+			return nil, err
+		}
+		if len(p.schemas) == 0 {
+			continue
+		}
+		source, err := oapi.Models(oapi.Package{Name: goPackage(gv.Dir), Schemas: p.schemas, Imports: p.importList()},
+			oapi.Templates{Header: string(header), Types: string(body)})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{gv.Dir + "/types.go", source})
+		if len(p.kinds) == 0 {
+			continue
+		}
+		source, err = executeGo("types_kinds.go.tmpl", struct {
+			Package, APIVersion string
+			Kinds               []goKind
+		}{goPackage(gv.Dir), apiVersion(gv), p.kinds})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{gv.Dir + "/types_kinds.go", source})
+	}
+	return files, nil
+}
+
+// apiVersion is the text of an object's apiVersion: "v1", "apps/v1".
+func apiVersion(gv *model.GroupVersion) string {
+	if gv.Group == "" || gv.Dir == "meta/v1" {
+		return gv.Version
+	}
+	return gv.Group + "/" + gv.Version
+}
+
+// goTypes collects the types of one package as the schemas that oapi-codegen
+// turns into Go: what is declared elsewhere is already a Go type in them.
+type goTypes struct {
+	index   typeIndex
+	gv      *model.GroupVersion
+	imports map[string]bool // directories of this module
+	schemas openapi3.Schemas
+	kinds   []goKind
+}
+
+// goKind is a kind that gets methods.
+type goKind struct {
+	Go, Kind    string
+	HasMetadata bool
+}
+
+func (p *goTypes) collect() error {
+	for _, t := range p.gv.Types {
+		name := goTypeName(t.Name, t.Schema.Goname)
+		s, err := p.declaration(t, name)
+		if err != nil {
+			return err
+		}
+		if s.Value.Description == "" {
+			s.Value.Description = "has no description."
+		}
+		s.Value.Description = wrap(name+": "+s.Value.Description, commentWidth)
+		if t.Kind {
+			p.addTypeMeta(s.Value)
+			p.kinds = append(p.kinds, goKind{Go: name, Kind: t.Name, HasMetadata: hasObjectMeta(t)})
+		}
+		if err := p.declare(name, s, t.Schema); err != nil {
+			return err
+		}
+	}
+	for _, r := range p.gv.Resources {
+		if err := p.list(r); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(p.kinds, func(a, b goKind) int { return cmp.Compare(a.Go, b.Go) })
+	return nil
+}
+
+// declare adds a type to the package. Two types may not have the same Go name.
+func (p *goTypes) declare(name string, s *openapi3.SchemaRef, at *schema.Schema) error {
+	if p.schemas[name] != nil {
+		return fmt.Errorf("%s: Go type %s is declared twice in package %s: set x-cluster-go-name", at.Pos, name, goPackage(p.gv.Dir))
+	}
+	p.schemas[name] = s
+	return nil
+}
+
+// list adds the list kind of a resource that can be listed.
+func (p *goTypes) list(r *model.Resource) error {
+	if !slices.Contains(r.Verbs, "list") || p.schemas[r.ListKind] != nil {
+		return nil
+	}
+	meta := p.index.id("meta/v1.ListMeta")
+	if meta == nil {
+		return fmt.Errorf("%s: lists need ListMeta: add schemas/meta/v1/ListMeta.yaml", r.Pos)
+	}
+	metadata := p.ref(meta, "Metadata of the list.")
+	p.place(metadata, "metadata", 0, "")
+	items := value(&openapi3.Schema{Type: types("array"), Items: p.ref(r.Type, ""), Description: "The objects of the list."})
+	p.place(items, "items", 1, "")
+	list := object3(r.ListKind + ": A list of objects of kind " + r.Kind + ".")
+	list.Properties["metadata"], list.Properties["items"] = metadata, items
+	p.addTypeMeta(list)
+	p.schemas[r.ListKind] = value(list)
+	p.kinds = append(p.kinds, goKind{Go: r.ListKind, Kind: r.ListKind})
+	return nil
+}
+
+func (p *goTypes) addTypeMeta(s *openapi3.Schema) {
+	for i, name := range []string{"kind", "apiVersion"} {
+		f := value(&openapi3.Schema{Type: types("string")})
+		p.place(f, name, i-2, ",omitempty")
+		s.Properties[name] = f
+	}
+}
+
+func (p *goTypes) importList() []oapi.Import {
+	var list []oapi.Import
+	for _, dir := range slices.Sorted(maps.Keys(p.imports)) {
+		if dir == "value" {
+			list = append(list, oapi.Import{Path: module + "/value"})
+			continue
+		}
+		list = append(list, oapi.Import{Alias: goPackage(dir), Path: module + "/gen/" + dir})
+	}
+	return list
+}
+
+func hasObjectMeta(t *model.Type) bool {
+	return slices.ContainsFunc(t.Schema.Properties, func(f schema.Property) bool {
+		return f.Name == "metadata" && f.Schema.Ref == "/meta/v1/ObjectMeta"
+	})
+}

@@ -1,0 +1,223 @@
+package load
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// fieldName is what a member of an object may be called. $ begins the names
+// that JSON Schema has in its own documents.
+var fieldName = regexp.MustCompile(`^[$A-Za-z_][-A-Za-z0-9_.]*$`)
+
+// check finds the mistakes that need more than one place to see.
+func (d *documents) check() {
+	for _, gv := range d.model.GroupVersions {
+		for _, t := range gv.Types {
+			switch {
+			case t.Schema.Description == "":
+				d.fail(t.Schema.Pos, "say in a sentence what it is for", "the type %s has no description", t.Name)
+			case repeats(t.Schema.Description, t.Name):
+				d.fail(d.at(t.Schema, "description"), "say what it is for", "the description of the type %s only repeats its name", t.Name)
+			}
+			d.checkSchema(t.Schema, t)
+		}
+		d.checkNames(gv)
+	}
+	d.checkGroups()
+	d.checkRoles()
+}
+
+func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
+	if s.Ref != "" && d.target(s, in) == nil {
+		d.fail(d.at(s, "$ref"), `declare the type, or mend the reference: "#/$defs/Name" or "/group/version/Name"`, "$ref %q points at no type", s.Ref)
+	}
+	for _, p := range s.Properties {
+		if !fieldName.MatchString(p.Name) {
+			d.fail(p.Pos, "write letters and digits", "%q cannot be the name of a field", p.Name)
+		}
+		d.checkDescription(p, in)
+		d.checkSchema(p.Schema, in)
+	}
+	d.checkNumbers(s)
+	for _, part := range []*schema.Schema{s.Items, s.Additional} {
+		if part != nil {
+			d.checkSchema(part, in)
+		}
+	}
+	if s.Type == "array" && s.Items != nil {
+		d.checkList(s, in)
+	}
+}
+
+// target is the schema that a schema stands for: itself, or that of the type it
+// refers to; nil for a reference to nothing.
+func (d *documents) target(s *schema.Schema, in *model.Type) *schema.Schema {
+	if s.Ref == "" {
+		return s
+	}
+	id, ok := schema.ResolveRef(in.GV.Dir, s.Ref)
+	if t := d.types[id]; ok && t != nil {
+		return t.Schema
+	}
+	return nil
+}
+
+// checkDescription refuses a field without one, or with one that says nothing.
+func (d *documents) checkDescription(p schema.Property, in *model.Type) {
+	switch said := p.Schema.Description; {
+	case said == "":
+		d.fail(p.Pos, "say in a sentence what it is for; kubectl explain shows it", "the field %s has no description", p.Name)
+	case repeats(said, p.Name, in.Name):
+		d.fail(d.at(p.Schema, "description"), "say what it does, its unit, what its absence means", "the description of %s only repeats its name", p.Name)
+	}
+}
+
+// checkNumbers refuses a binary number that two fields of a message share. The
+// fields with the same outer number are one message inside the object's.
+func (d *documents) checkNumbers(s *schema.Schema) {
+	type place struct{ outer, number int }
+	taken := map[place]string{}
+	outer := map[int]string{}
+	for _, p := range s.Properties {
+		if n := p.Schema.BinaryOuter; n != 0 {
+			outer[n] = p.Name
+			if p.Schema.Binary == 0 {
+				d.fail(d.at(p.Schema, "x-cluster-binary-outer"), "add x-cluster-binary", "%s has the number of an inner message and none of its own", p.Name)
+			}
+		}
+	}
+	for _, p := range s.Properties {
+		at := place{p.Schema.BinaryOuter, p.Schema.Binary}
+		if at.number == 0 {
+			continue
+		}
+		other := taken[at]
+		if at.outer == 0 && outer[at.number] != "" {
+			other = outer[at.number]
+		}
+		if other != "" {
+			d.fail(d.at(p.Schema, "x-cluster-binary"), "take the next free number; a number is never used again, not even after its field is gone",
+				"the binary number %d of %s belongs to %s already", at.number, p.Name, other)
+		}
+		taken[at] = p.Name
+	}
+}
+
+// checkList checks that the keys of a list's elements are scalar fields of
+// theirs, and that the elements of a set are scalars.
+func (d *documents) checkList(s *schema.Schema, in *model.Type) {
+	element := d.target(s.Items, in)
+	if element == nil {
+		return
+	}
+	if s.ListType == "set" && !d.scalar(element, in) {
+		d.fail(d.at(s, "x-cluster-list-type"), "make it a map with keys", "the elements of a set are not scalars")
+	}
+	key := func(name, at, what string) {
+		i := slices.IndexFunc(element.Properties, func(p schema.Property) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			d.fail(d.at(s, at), "name a field of the elements", "the %s %q is not a field of the elements", what, name)
+		case !d.scalar(d.target(element.Properties[i].Schema, in), in):
+			d.fail(d.at(s, at), "name a scalar field", "the %s %q is not a scalar", what, name)
+		}
+	}
+	for _, name := range s.ListMapKeys {
+		key(name, "x-cluster-list-map-keys", "list key")
+	}
+	if s.PatchMergeKey != "" {
+		key(s.PatchMergeKey, "x-cluster-patch-merge-key", "merge key")
+	}
+}
+
+func (d *documents) scalar(s *schema.Schema, in *model.Type) bool {
+	return s != nil && s.Type != "object" && s.Type != "array" && !s.PreserveAny
+}
+
+// checkNames refuses names that two resources of a group version share.
+func (d *documents) checkNames(gv *model.GroupVersion) {
+	kinds, names := map[string]string{}, map[string]string{}
+	for _, res := range gv.Resources {
+		names[res.Plural] = res.Plural
+	}
+	for _, res := range gv.Resources {
+		for _, kind := range []string{res.Kind, res.ListKind} {
+			if other := kinds[kind]; other != "" {
+				d.fail(res.Pos, "rename one of them", "%s and %s have the same kind %s", other, res.Plural, kind)
+				break
+			}
+			kinds[kind] = res.Plural
+		}
+		for _, name := range append([]string{res.Singular}, res.ShortNames...) {
+			if name == "" || name == res.Plural {
+				continue
+			}
+			if other := names[name]; other != "" {
+				d.fail(res.Pos, "choose another", "the short name %s of %s belongs to %s already", name, res.Plural, other)
+			}
+			names[name] = res.Plural
+		}
+	}
+}
+
+// checkRoles refuses a role that two resources have.
+func (d *documents) checkRoles() {
+	has := map[string]*model.Resource{}
+	for _, gv := range d.model.GroupVersions {
+		for _, res := range gv.Resources {
+			if res.Role == "" {
+				continue
+			}
+			if other := has[res.Role]; other != nil {
+				d.fail(res.Pos, "drop one of them", "%s has the role %s, which is that of %s at %s", res.Plural, res.Role, other.Plural, other.Pos)
+			}
+			if res.Role == "namespaces" && res.Namespaced {
+				d.fail(res.Pos, "write scope: Cluster", "%s has the role namespaces and is in a namespace itself", res.Plural)
+			}
+			has[res.Role] = res
+		}
+	}
+}
+
+// checkGroups refuses what versions of one group must agree on.
+func (d *documents) checkGroups() {
+	served := map[string]*model.GroupVersion{}
+	storage := map[string]*model.Resource{}
+	for _, gv := range d.model.GroupVersions {
+		if !gv.Served {
+			continue
+		}
+		key := gv.Group + "/" + gv.Version
+		if other := served[key]; other != nil {
+			d.fail(gv.Pos, "rename one of them", "the group version %s is served by %s too", key, other.Pos)
+		}
+		served[key] = gv
+		for _, res := range gv.Resources {
+			key := gv.Group + "/" + res.Plural
+			other := storage[key]
+			switch {
+			case other == nil:
+				storage[key] = res
+			case other.Kind != res.Kind || other.Namespaced != res.Namespaced:
+				d.fail(res.Pos, "give all versions the same kind and scope", "%s has another kind or scope than at %s", res.Plural, other.Pos)
+			case other.Stored != res.Stored:
+				one, all := res, other
+				if res.Stored {
+					one, all = other, res
+				}
+				d.fail(one.Pos, "write storedAs: "+all.GV.Dir+"/"+all.Kind, "there is no way from the stored %s at %s to this version", one.Plural, all.Pos)
+			case other.StorageVersion != res.StorageVersion && other.Stored && res.Stored:
+				d.fail(res.Pos, "write storedAs: "+other.GV.Dir+"/"+other.Kind+" here, or the other way round", "%s is stored as %s here and as %s at %s", res.Plural, res.StorageVersion, other.StorageVersion, other.Pos)
+			}
+		}
+	}
+	for _, key := range sortedKeys(storage) {
+		res := storage[key]
+		if res.Stored && res.StoredAs == nil && served[res.GV.Group+"/"+res.StorageVersion] == nil {
+			d.fail(res.Pos, "name a version that has a document", "%s is stored as %s, which is not served", res.Plural, res.StorageVersion)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// checkCompiled finds the mistakes that the compiled tables show: paths that no
+// field has, defaults that do not fit, types without an end.
+func (d *documents) checkCompiled() {
+	for _, gv := range d.model.GroupVersions {
+		for _, t := range gv.Types {
+			ref := gv.Table.Root(t.Name)
+			if needs(gv.Table, ref, ref, map[schema.Ref]bool{}) {
+				d.fail(t.Schema.Pos, "make one of the fields on the way optional", "every %s must hold another %s, without end", t.Name, t.Name)
+			}
+		}
+	}
+	if len(d.errs) > 0 {
+		return // a default of such a type could not be read to its end
+	}
+	for _, gv := range d.model.GroupVersions {
+		for _, t := range gv.Types {
+			d.checkDefaults(gv.Table, gv.Table.Root(t.Name), t.Schema)
+		}
+		for _, res := range gv.Resources {
+			d.checkPaths(gv.Table, gv.Table.Root(res.Type.Name), res)
+		}
+	}
+	for _, s := range d.stored {
+		d.convert(s)
+	}
+}
+
+// needs reports whether a value of the type from has to hold one of the type
+// to, at any depth.
+func needs(t *schema.Table, from, to schema.Ref, seen map[schema.Ref]bool) bool {
+	if from < 0 || seen[from] || t.Types[from].Kind != schema.Object {
+		return false
+	}
+	seen[from] = true
+	for _, f := range t.Types[from].Fields {
+		if (f.Required || f.Presence == schema.Always) && (f.Type == to || needs(t, f.Type, to, seen)) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkDefaults reads every default below a schema as the server will.
+func (d *documents) checkDefaults(t *schema.Table, ref schema.Ref, s *schema.Schema) {
+	if ref < 0 || s.Ref != "" {
+		return // a type of its own, which is checked where it is declared
+	}
+	typ := &t.Types[ref]
+	for _, p := range s.Properties {
+		i := typ.Field(p.Name)
+		if i < 0 {
+			continue
+		}
+		if p.Schema.Default != nil {
+			if why := unfit(t, typ.Fields[i].Type, p.Schema.Default); why != "" {
+				d.fail(d.at(p.Schema, "default"), "change the default or the rule", "the default of %s does not fit: %s", p.Name, why)
+			}
+		}
+		d.checkDefaults(t, typ.Fields[i].Type, p.Schema)
+	}
+	for _, part := range []*schema.Schema{s.Items, s.Additional} {
+		if part != nil {
+			d.checkDefaults(t, typ.Elem, part)
+		}
+	}
+}
+
+// unfit says why a type refuses a default, or "".
+func unfit(t *schema.Table, ref schema.Ref, value []byte) string {
+	decoder := document.Decoder{Table: t, Defaults: noHooks(t)}
+	doc, problems, err := decoder.Decode(ref, value)
+	if err != nil {
+		return err.Error()
+	}
+	defer doc.Release()
+	switch kind := t.Types[ref].Kind; {
+	case string(value) == "null":
+		return "null is no value"
+	case len(problems) > 0:
+		return "there is no field " + problems[0].Path
+	case kind != schema.Object && kind != schema.Any:
+		if canonical := doc.Root().AppendJSON(nil); string(canonical) != string(value) {
+			return fmt.Sprintf("write it as %s", canonical)
+		}
+	}
+	for _, cause := range document.Validate(doc.Root()) {
+		if cause.Reason != schema.CauseRequired { // a default object may need more from its user
+			return strings.TrimPrefix(cause.Field+": ", ": ") + cause.Message
+		}
+	}
+	return ""
+}
+
+func noHooks(t *schema.Table) []func(document.Value) {
+	var hooks []func(document.Value)
+	for i := range t.Types {
+		if t.Types[i].Hook > 0 {
+			hooks = append(hooks, func(document.Value) {})
+		}
+	}
+	return hooks
+}
+
+// checkPaths checks where columns, selectable fields and scales look.
+func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Resource) {
+	for _, c := range res.Columns {
+		if c.Path == "" || res.StoredAs != nil { // shown is what is stored
+			continue
+		}
+		if why := unreachable(t, root, c.Path, shown); why != "" {
+			d.fail(c.Pos, "mend the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
+		}
+	}
+	for _, f := range res.Selectable {
+		if f.Path == "" || res.StoredAs != nil {
+			continue
+		}
+		for _, path := range []string{f.Path, f.Else} {
+			if why := unreachable(t, root, path, shown); path != "" && why != "" {
+				d.fail(f.Pos, "mend the path", "the selectable field %s is at %s: %s", f.Name, path, why)
+			}
+		}
+	}
+	d.checkKept(t, root, res)
+	d.checkGrace(t, root, res)
+	for _, sub := range res.Subresources {
+		for _, p := range []struct {
+			name, path string
+			fits       func(schema.Kind) bool
+		}{
+			{"specReplicas", sub.SpecReplicas, func(k schema.Kind) bool { return k == schema.Integer }},
+			{"statusReplicas", sub.StatusReplicas, func(k schema.Kind) bool { return k == schema.Integer }},
+			{"selector", sub.Selector, func(k schema.Kind) bool { return k == schema.String || k == schema.Map || k == schema.Object }},
+		} {
+			if p.path == "" {
+				continue
+			}
+			if why := unreachable(t, root, p.path, p.fits); why != "" {
+				d.fail(sub.Pos, "mend the path", "%s of the scale of %s is at %s: %s", p.name, res.Plural, p.path, why)
+			}
+		}
+	}
+}
+
+// checkKept checks the paths of what endpoints leave alone.
+func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resource) {
+	check := func(pos schema.Position, what string, paths []string) {
+		for _, path := range paths {
+			if why := unreachable(t, root, path, func(schema.Kind) bool { return true }); why != "" {
+				d.fail(pos, "mend the path", "%s keeps or does not own %s: %s", what, path, why)
+			}
+		}
+	}
+	check(res.Pos, res.Plural, res.Keeps)
+	for _, sub := range res.Subresources {
+		check(sub.Pos, res.Plural+"/"+sub.Name, append(sub.Keeps, sub.Unowned...))
+	}
+}
+
+// checkGrace checks where a resource looks for how long the end of an object takes.
+func (d *documents) checkGrace(t *schema.Table, root schema.Ref, res *model.Resource) {
+	g := res.Graceful
+	if g == nil {
+		return
+	}
+	if why := unreachable(t, root, g.Period, func(k schema.Kind) bool { return k == schema.Integer }); why != "" {
+		d.fail(g.Pos, "mend the path", "the period of %s is at %s: %s", res.Plural, g.Period, why)
+	}
+	if g.Needs == "" {
+		return
+	}
+	if why := unreachable(t, root, g.Needs, shown); why != "" {
+		d.fail(g.Pos, "mend the path", "the end of %s takes time while there is something at %s: %s", res.Plural, g.Needs, why)
+	}
+}
+
+// shown reports whether values of a kind fit into a table cell or a selector.
+func shown(k schema.Kind) bool { return k != schema.Object && k != schema.List && k != schema.Map }
+
+// unreachable says why a path like .status.phase leads to no value that fits,
+// or "".
+func unreachable(t *schema.Table, ref schema.Ref, path string, fits func(schema.Kind) bool) string {
+	rest, ok := strings.CutPrefix(path, ".")
+	if !ok {
+		return "a path begins with a dot"
+	}
+	for _, name := range strings.Split(rest, ".") {
+		typ := &t.Types[ref]
+		switch typ.Kind {
+		case schema.Map:
+			ref = typ.Elem
+			continue
+		case schema.Any:
+			return ""
+		case schema.List:
+			return "it leads through a list"
+		}
+		i := typ.Field(name)
+		if i < 0 {
+			return "there is no field " + name
+		}
+		ref = typ.Fields[i].Type
+	}
+	if !fits(t.Types[ref].Kind) {
+		return "what is there has the wrong type"
+	}
+	return ""
+}

@@ -1,0 +1,206 @@
+// Package load reads the documents: openapi/ and schemas/, with positions, into
+// a model. A mistake is reported as file:line: what is wrong; the mend. All
+// mistakes that can be seen together are reported, not only the first.
+//
+// The steps are: read every file (unknown and repeated keys, wrong words),
+// resolve what names something else, check what needs several places to see,
+// compile the tables, check what needs the tables. A step runs only when those
+// before it found nothing, because its reports would be echoes of theirs.
+package load
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Load reads the documents below root and compiles the table of every group
+// version. The error joins one *schema.Error per mistake.
+func Load(root string) (*model.Model, error) {
+	d := newDocuments(root)
+	d.readAll()
+	return d.finish()
+}
+
+func newDocuments(root string) *documents {
+	return &documents{
+		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}},
+		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
+	}
+}
+
+// finish takes the steps after reading.
+func (d *documents) finish() (*model.Model, error) {
+	for _, step := range []func(){d.sort, d.resolve, d.check, d.compile, d.checkCompiled} {
+		if err := d.err(); err != nil {
+			return nil, err
+		}
+		step()
+	}
+	return d.model, d.err()
+}
+
+// documents is everything below openapi/ and schemas/ on its way into a model.
+type documents struct {
+	reader
+	model  *model.Model
+	groups map[string]*model.GroupVersion // by directory
+	types  map[string]*model.Type         // by ID
+	links  []link
+	stored []stored
+}
+
+// link is a reference from a group version's document to a schema.
+type link struct {
+	pos  schema.Position
+	gv   *model.GroupVersion
+	path string // "/core/v1/Pod"
+	to   **model.Type
+}
+
+func (d *documents) readAll() {
+	p := d.profile("openapi/profile.yaml")
+	d.model.Profile = p
+	d.names = strings.NewReplacer("<groupSuffix>", p.GroupSuffix, "<labelDomain>", p.LabelDomain, "<mediaTypeWord>", p.MediaTypeWord, "<extensionPrefix>", p.ExtensionPrefix)
+	for _, name := range d.list("schemas", "schemas/examples") {
+		if n, _, ok := d.file(name); ok {
+			d.schemaFile(name, n)
+		}
+	}
+	for _, name := range d.list("openapi", "openapi/released") {
+		if name == "openapi/profile.yaml" {
+			continue
+		}
+		if n, text, ok := d.file(name); ok {
+			d.groupFile(name, n, text)
+		}
+	}
+}
+
+// sort brings everything into the order that Model promises.
+func (d *documents) sort() {
+	for _, dir := range sortedKeys(d.groups) {
+		gv := d.groups[dir]
+		slices.SortFunc(gv.Types, func(a, b *model.Type) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(gv.Resources, func(a, b *model.Resource) int { return strings.Compare(a.Plural, b.Plural) })
+		d.model.GroupVersions = append(d.model.GroupVersions, gv)
+	}
+}
+
+// list names the YAML files below a folder, sorted, relative to the root and
+// with slashes; the folder skip is left out.
+func (d *documents) list(folder, skip string) []string {
+	var names []string
+	err := filepath.WalkDir(filepath.Join(d.root, folder), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(d.root, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		switch {
+		case entry.IsDir() && name == skip:
+			return filepath.SkipDir
+		case !entry.IsDir() && strings.HasSuffix(name, ".yaml"):
+			names = append(names, name)
+		case !entry.IsDir() && strings.HasSuffix(name, ".yml"):
+			d.fail(schema.Position{File: name, Line: 1}, "rename it to .yaml", "the file would be overlooked")
+		}
+		return nil
+	})
+	if err != nil {
+		d.fail(schema.Position{File: folder, Line: 1}, "run the generator at the root of the project", "the documents cannot be read: %v", err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// group gives the group version of a directory, made on first sight.
+func (d *documents) group(dir string) *model.GroupVersion {
+	gv := d.groups[dir]
+	if gv == nil {
+		group, version, _ := strings.Cut(dir, "/")
+		gv = &model.GroupVersion{Dir: dir, Group: group, Version: version}
+		d.groups[dir] = gv
+	}
+	return gv
+}
+
+// schemaFile reads one file below schemas/: its root and its $defs.
+func (d *documents) schemaFile(name string, n node) {
+	id := strings.TrimSuffix(strings.TrimPrefix(name, "schemas/"), ".yaml")
+	if strings.Count(id, "/") != 2 {
+		d.fail(schema.Position{File: name, Line: 1}, "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
+		return
+	}
+	doc := d.schemaDocument(n)
+	if doc.root.ID != id {
+		d.fail(d.at(doc.root, "$id"), "write $id: "+id, "$id %q does not match the file's path", doc.root.ID)
+	}
+	slash := strings.LastIndexByte(id, '/')
+	gv := d.group(id[:slash])
+	if doc.group != "" {
+		gv.Group = doc.group
+	}
+	kind := slices.ContainsFunc(doc.root.Properties, func(p schema.Property) bool { return p.Name == "metadata" })
+	if doc.kind != nil {
+		kind = *doc.kind
+	}
+	d.addType(n.pos(), &model.Type{GV: gv, Name: id[slash+1:], Root: true, Kind: kind, Schema: doc.root})
+	for _, def := range doc.root.Defs {
+		d.addType(def.Pos, &model.Type{GV: gv, Name: def.Name, Schema: def.Schema})
+	}
+}
+
+func (d *documents) addType(pos schema.Position, t *model.Type) {
+	t.ID = t.GV.Dir + "." + t.Name
+	if !typeName.MatchString(t.Name) {
+		d.fail(pos, "write CamelCase letters and digits", "%q cannot be the name of a type", t.Name)
+	}
+	if other := d.types[t.ID]; other != nil {
+		d.fail(pos, "rename one of them, or move it to a file of its own", "the type %s is declared twice, first at %s", t.Name, other.Schema.Pos)
+		return
+	}
+	d.types[t.ID] = t
+	t.GV.Types = append(t.GV.Types, t)
+}
+
+// resolve finds the types that group versions' documents name.
+func (d *documents) resolve() {
+	for _, l := range d.links {
+		id, ok := schema.ResolveRef(l.gv.Dir, l.path)
+		t := d.types[id]
+		switch {
+		case !ok || t == nil:
+			d.fail(l.pos, "write schemas/"+strings.TrimPrefix(l.path, "/")+".yaml", "no schema document for %s", l.path)
+		case !t.Kind:
+			d.fail(l.pos, "name a kind, or give it x-cluster-kind: true", "%s is not a kind: it has no metadata", l.path)
+		}
+		*l.to = t
+	}
+	for _, gv := range d.model.GroupVersions {
+		for _, res := range gv.Resources {
+			for i := range res.Subresources {
+				if sub := &res.Subresources[i]; sub.Type == nil {
+					sub.Type = res.Type
+				}
+			}
+		}
+	}
+	d.resolveStored()
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,282 @@
+package load
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// allVerbs are the verbs of a resource that does not say.
+var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+// resource reads one entry of x-cluster-resources.
+func (d *documents) resource(e entry, gv *model.GroupVersion) {
+	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
+	var scope, ref, storedAs string
+	kindAt, storedAt, hooksAt := res.Pos, res.Pos, res.Pos
+	keys := d.lifeKeys(res)
+	maps.Copy(keys, map[string]func(node){
+		"kind": func(n node) {
+			kindAt = n.pos()
+			d.text(&res.Kind)(n)
+		},
+		"singular": d.text(&res.Singular), "listKind": d.text(&res.ListKind),
+		"scope":      d.word(&scope, "scope", "Namespaced", "Cluster"),
+		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
+		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
+		"storage": d.boolean(&res.Stored), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
+		"storedAs": func(n node) {
+			storedAt = n.pos()
+			d.text(&storedAs)(n)
+		},
+		"schema":     d.text(&ref),
+		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
+		"hooks": func(n node) {
+			hooksAt = n.pos()
+			d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn")(n)
+		},
+		"subresources": func(n node) { d.subresources(n, res) },
+		"columns":      func(n node) { d.columns(n, res) },
+		"selectable":   func(n node) { d.selectable(n, res) },
+		"deprecated": func(n node) {
+			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})
+		},
+	})
+	d.object(e.value, "a resource", keys)
+	if !domainName.MatchString(res.Plural) || strings.Contains(res.Plural, ".") {
+		d.fail(res.Pos, "write small letters and digits", "%q cannot be the name of a resource", res.Plural)
+	}
+	if scope == "" {
+		d.fail(res.Pos, "write scope: Namespaced or scope: Cluster", "the resource %s does not say its scope", res.Plural)
+	}
+	res.Namespaced = scope == "Namespaced"
+	if res.Kind == "" {
+		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
+		return
+	}
+	d.checkLife(res)
+	if res.ListKind == "" {
+		res.ListKind = res.Kind + "List"
+	}
+	if len(res.Verbs) == 0 {
+		res.Verbs = allVerbs
+	}
+	res.Verbs = sortedWords(res.Verbs)
+	if ref == "" {
+		ref = "/" + gv.Dir + "/" + res.Kind
+	}
+	d.links = append(d.links, link{kindAt, gv, ref, &res.Type})
+	hooks := len(res.Hooks)
+	res.Hooks = slices.DeleteFunc(res.Hooks, func(h string) bool { return h == "convert" })
+	converts := len(res.Hooks) < hooks
+	switch {
+	case storedAs != "":
+		res.Stored = true
+		d.stored = append(d.stored, stored{storedAt, res, storedAs, converts})
+	case converts:
+		d.fail(hooksAt, "add storedAs, or remove the hook", "%s is stored as it is and needs no conversion", res.Plural)
+	default:
+		d.checkAliases(res, res.Selectable)
+	}
+	for i := range res.Subresources {
+		res.HasStatus = res.HasStatus || res.Subresources[i].Endpoint == api.EndpointStatus
+	}
+	gv.Resources = append(gv.Resources, res)
+}
+
+// lifeKeys reads what a resource says of how its objects are written, live and end.
+func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
+	return map[string]func(node){
+		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
+		"statusOnCreate": d.boolean(&res.StatusOnCreate), "deleteReturnsObject": d.boolean(&res.DeleteReturnsObject),
+		"endpoint":          d.endpoint(&res.Endpoint),
+		"role":              d.word(&res.Role, "role", "definitions", "namespaces", "signing-requests"),
+		"conditionalUpdate": d.boolean(&res.ConditionalUpdate), "protectedNames": d.texts(&res.ProtectedNames),
+		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
+		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "anyFinalizer": d.boolean(&res.AnyFinalizer), "keeps": d.texts(&res.Keeps),
+		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
+	}
+}
+
+// checkLife checks that what a resource says of the life of its objects fits together.
+func (d *documents) checkLife(res *model.Resource) {
+	d.checkOperation(res)
+	if res.OrphanWarning != "" && res.Dependents != "orphan" {
+		d.fail(res.Pos, "add dependents: orphan, or drop orphanWarning", "a delete of %s orphans nothing that the orphanWarning could be about", res.Plural)
+	}
+}
+
+// checks reads what an update checks, in its order. An empty list is nothing.
+func (d *documents) checks(to *[]string) func(node) {
+	return func(n node) {
+		*to = []string{}
+		d.words(to, "check", "metadata", "metadataChange", "created", "object", "change")(n)
+	}
+}
+
+// graceful reads how long the end of an object may take.
+func (d *documents) graceful(res *model.Resource) func(node) {
+	return func(n node) {
+		g := &model.Grace{Pos: n.pos()}
+		d.object(n, "graceful", map[string]func(node){"period": d.text(&g.Period), "default": d.integer(&g.Default), "needs": d.text(&g.Needs)})
+		if g.Period == "" {
+			d.fail(g.Pos, "add period, the path of the field that holds the seconds", "graceful of %s has no period", res.Plural)
+		}
+		res.Graceful = g
+	}
+}
+
+// usualEndpoints are those of subresources that need not say it.
+var usualEndpoints = map[string]api.Endpoint{"scale": api.EndpointScale, "status": api.EndpointStatus}
+
+// endpoint reads the name of an endpoint.
+func (d *documents) endpoint(to *api.Endpoint) func(node) {
+	return func(n node) {
+		var names []string
+		for _, e := range api.Endpoints() {
+			names = append(names, string(e))
+		}
+		var name string
+		d.word(&name, "endpoint", names...)(n)
+		*to = api.Endpoint(name)
+	}
+}
+
+// checkOperation checks that a resource keeps objects or is an operation.
+func (d *documents) checkOperation(res *model.Resource) {
+	operates := !res.Stored && slices.Contains(res.Verbs, "create")
+	switch {
+	case operates && res.Endpoint == "":
+		d.fail(res.Pos, "add endpoint, or storage: true", "%s are created and not kept, and no endpoint says what becomes of them", res.Plural)
+	case res.Endpoint != "" && res.Stored:
+		d.fail(res.Pos, "drop one of them", "%s have an endpoint, and storage for objects", res.Plural)
+	case res.Endpoint != "" && !res.Endpoint.Operates():
+		d.fail(res.Pos, "give it to a subresource", "%s have the endpoint %s, which is about one object", res.Plural, res.Endpoint)
+	}
+}
+
+func sortedWords(words []string) []string {
+	sorted := slices.Clone(words)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+func (d *documents) subresources(n node, res *model.Resource) {
+	entries := d.entries(n)
+	res.Subresources = make([]model.Subresource, len(entries)) // links point into it
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	for i, e := range entries {
+		sub := &res.Subresources[i]
+		sub.Pos, sub.Name, sub.Endpoint = e.at.pos(), e.key, usualEndpoints[e.key]
+		ref := ""
+		d.object(e.value, "a subresource", map[string]func(node){
+			"endpoint": d.endpoint(&sub.Endpoint), "verbs": d.words(&sub.Verbs, "verb", allVerbs...), "schema": d.text(&ref), "alsoAccepts": d.texts(&sub.AlsoAccepts),
+			"specReplicas": d.text(&sub.SpecReplicas), "statusReplicas": d.text(&sub.StatusReplicas), "selector": d.text(&sub.Selector),
+			"checksOnUpdate": d.checks(&sub.Checks), "keeps": d.texts(&sub.Keeps), "unowned": d.texts(&sub.Unowned),
+			"missingAs": d.text(&sub.MissingAs),
+		})
+		scale := sub.SpecReplicas != "" || sub.StatusReplicas != "" || sub.Selector != ""
+		switch {
+		case sub.Endpoint == "":
+			d.fail(sub.Pos, "add endpoint", "the subresource %s of %s does not say what it does", sub.Name, res.Plural)
+		case sub.Endpoint.Operates() && sub.Endpoint != api.EndpointBind:
+			d.fail(sub.Pos, "give it to a resource without storage", "the subresource %s of %s has the endpoint %s, which is about no object", sub.Name, res.Plural, sub.Endpoint)
+		case sub.Endpoint == api.EndpointScale:
+			if ref == "" {
+				ref = "/autoscaling/v1/Scale"
+			}
+			if sub.SpecReplicas == "" || sub.StatusReplicas == "" {
+				d.fail(sub.Pos, "add specReplicas and statusReplicas, like .spec.replicas", "the scale of %s does not say where its replicas are", res.Plural)
+			}
+		case scale:
+			d.fail(sub.Pos, "drop them", "the subresource %s of %s has paths that only scale has", sub.Name, res.Plural)
+		}
+		if len(sub.Verbs) == 0 {
+			if usualEndpoints[sub.Name] == "" {
+				d.fail(sub.Pos, "add verbs", "the subresource %s of %s does not say its verbs", sub.Name, res.Plural)
+			}
+			sub.Verbs = []string{"get", "patch", "update"}
+		}
+		sub.Verbs = sortedWords(sub.Verbs)
+		if ref != "" {
+			d.links = append(d.links, link{sub.Pos, res.GV, ref, &sub.Type})
+		}
+	}
+}
+
+func (d *documents) columns(n node, res *model.Resource) {
+	for _, item := range d.items(n) {
+		c := model.Column{Pos: item.pos()}
+		d.object(item, "a column", map[string]func(node){
+			"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
+			"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
+			"path": d.text(&c.Path), "cell": d.text(&c.Cell),
+		})
+		if (c.Path == "") == (c.Cell == "") {
+			has := "neither path nor cell"
+			if c.Path != "" {
+				has = "both path and cell"
+			}
+			d.fail(c.Pos, "give it one of them", "the column %q has %s", c.Name, has)
+		}
+		if c.Name == "" || c.Type == "" || c.Description == "" {
+			d.fail(c.Pos, "add what is missing", "a column needs name, type and description")
+		} else if repeats(c.Description, c.Name) {
+			d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
+		}
+		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
+			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)
+		}
+		if c.Cell != "" && !fieldName.MatchString(c.Cell) {
+			d.fail(c.Pos, "write a name in camelCase", "%q cannot be the name of a cell", c.Cell)
+		}
+		res.Columns = append(res.Columns, c)
+	}
+}
+
+func (d *documents) selectable(n node, res *model.Resource) {
+	for _, item := range d.items(n) {
+		f := model.Selectable{Pos: item.pos()}
+		d.object(item, "a selectable field", map[string]func(node){
+			"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
+		})
+		d.checkSelectable(f, res)
+		res.Selectable = append(res.Selectable, f)
+	}
+}
+
+// checkAliases checks that the aliases of a resource stand for something.
+func (d *documents) checkAliases(res *model.Resource, fields []model.Selectable) {
+	for _, f := range res.Selectable {
+		known := f.AliasOf == "" || f.AliasOf == "metadata.name" || f.AliasOf == "metadata.namespace"
+		for _, other := range fields {
+			known = known || other.Name == f.AliasOf
+		}
+		if !known {
+			d.fail(f.Pos, "name another selectable field", "%s is an alias of %s, which is not selectable", f.Name, f.AliasOf)
+		}
+	}
+}
+
+func (d *documents) checkSelectable(f model.Selectable, res *model.Resource) {
+	given := 0
+	for _, has := range []bool{f.Path != "", f.AliasOf != "", f.Never} {
+		if has {
+			given++
+		}
+	}
+	switch {
+	case f.Name == "":
+		d.fail(f.Pos, "add name", "a selectable field of %s has no name", res.Plural)
+	case f.Name == "metadata.name" || f.Name == "metadata.namespace":
+		d.fail(f.Pos, "remove it", "%s is selectable everywhere", f.Name)
+	case given != 1 || f.Else != "" && f.Path == "":
+		d.fail(f.Pos, "write path, aliasOf or never", "the selectable field %s needs one way to its value", f.Name)
+	case slices.ContainsFunc(res.Selectable, func(o model.Selectable) bool { return o.Name == f.Name }):
+		d.fail(f.Pos, "remove one of them", "%s has two selectable fields %s", res.Plural, f.Name)
+	}
+}
