@@ -15,7 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-const factsDir = "../internal/facts/testdata/"
+const factsDir = "../generator/internal/facts/testdata/"
 
 // TestDiscoveryEqualsFacts reads everything that a server tells about itself and
 // holds it to the tables of facts, row by row and in order: once as it starts by

@@ -58,7 +58,7 @@ var skippedImmutabilities = skips{
 // examples, as an update would.
 func TestFactsOfImmutability(t *testing.T) {
 	resources, known, skipped := storedKinds(), examples{}, skips{}
-	for _, r := range factTable(t, "../internal/facts/testdata/immutable.tsv") {
+	for _, r := range factTable(t, "../generator/internal/facts/testdata/immutable.tsv") {
 		res := resources[r["gv"]+"."+r["kind"]]
 		switch {
 		case res == nil:

@@ -21,7 +21,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// The tables of facts (internal/facts/testdata) say which value of which field a
+// The tables of facts (generator/internal/facts/testdata) say which value of which field a
 // 1.25 server refuses. Here each of them is tried on the example of the kind.
 
 // factRow is a line of a table of facts, by column.

@@ -177,7 +177,7 @@ var skippedValidations = skips{
 
 func TestFactsOfValidation(t *testing.T) {
 	resources, known, skipped := storedKinds(), examples{}, skips{}
-	for _, r := range factTable(t, "../internal/facts/testdata/validation.tsv") {
+	for _, r := range factTable(t, "../generator/internal/facts/testdata/validation.tsv") {
 		res := resources[r["gv"]+"."+r["kind"]]
 		if res == nil {
 			skipped.add(t, elsewhere, r)

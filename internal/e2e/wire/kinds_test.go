@@ -8,7 +8,6 @@ package wire
 import (
 	"slices"
 	"testing"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +22,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/policy"
+)
+
+// noHooks and noConversions have every method and run none: the catalog only binds
+// them.
+type (
+	noHooks       struct{ catalog.Hooks }
+	noConversions struct{ catalog.Conversions }
 )
 
 // unknownToGo lists kinds that the Go types do not have, and why.
@@ -65,7 +69,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	s := newScheme(t)
-	w := &world{scheme: s, binary: protobuf.NewSerializer(s, s), groups: catalog.New(policy.New(time.Now), conversion.Hooks{})}
+	w := &world{scheme: s, binary: protobuf.NewSerializer(s, s), groups: catalog.New(noHooks{}, noConversions{})}
 	for _, gv := range w.groups {
 		w.add(gv.Table, gvschema.GroupVersion{Group: gv.Group, Version: gv.Version})
 		for _, r := range gv.Resources {

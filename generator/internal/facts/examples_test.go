@@ -68,7 +68,7 @@ func hooks(table *schema.Table) int {
 // ones those that their first lines name. There is a valid one of each kind
 // that a group version serves.
 func TestExamples(t *testing.T) {
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	m, err := load.Load(root)
 	if err != nil {
 		t.Fatal(err)

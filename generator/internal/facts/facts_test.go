@@ -122,7 +122,7 @@ func served(m *model.Model) map[string]bool {
 }
 
 func TestDocumentsAgreeWithFacts(t *testing.T) {
-	m, err := load.Load(filepath.Join("..", ".."))
+	m, err := load.Load(filepath.Join("..", "..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
