@@ -14,10 +14,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -119,7 +119,7 @@ type Config struct {
 	// account: one that asks for more gets this and a warning. Default 0: no bound.
 	ServiceAccountMaxTokenExpiration time.Duration
 	// DisableAdmissionPlugins names the admission plug-ins that are off; all others
-	// of internal/admission are on.
+	// of server/internal/admission are on.
 	DisableAdmissionPlugins []string
 	// EnableAdmissionPlugins has no effect but that there must be such plug-ins
 	// here, since all are on: whoever names one relies on it.

@@ -165,7 +165,7 @@ const (
 )
 
 // skippedValidations are the facts of validation that no example tries. Their rules are
-// tested in server/policy.
+// tested in server/internal/policy.
 var skippedValidations = skips{
 	elsewhere:   29,
 	notOfChange: 22,

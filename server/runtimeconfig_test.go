@@ -8,8 +8,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 

@@ -175,7 +175,7 @@ func TestPodUpdate(t *testing.T) {
 
 // The rules of a pod that is right cost little beside reading it.
 func BenchmarkValidatePod(b *testing.B) {
-	data, err := os.ReadFile(filepath.Join("..", "..", "schemas", "examples", "valid", "core", "v1", "Pod-web.yaml"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "schemas", "examples", "valid", "core", "v1", "Pod-web.yaml"))
 	if err != nil {
 		b.Fatal(err)
 	}

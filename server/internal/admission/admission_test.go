@@ -5,14 +5,17 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // world is a set of objects, as JSON by "plural/namespace/name".
@@ -50,14 +53,7 @@ func (w world) EachClass(_ context.Context, visit func(document.Value) bool) err
 	return nil
 }
 
-// noHooks and noConversions have every method and run none: the catalog only binds
-// them.
-type (
-	noHooks       struct{ catalog.Hooks }
-	noConversions struct{ catalog.Conversions }
-)
-
-var groups = catalog.New(noHooks{}, noConversions{})
+var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
 
 func resource(t *testing.T, plural string) *api.Resource {
 	t.Helper()

@@ -11,9 +11,9 @@ import (
 	"encoding/pem"
 	"testing"
 
-	"github.com/capstan-dev/capstan/internal/admission"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
 // MaySign allows what is noted as "signers/<user>/<verb> <signer>".
