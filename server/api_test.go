@@ -35,7 +35,7 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 	}
 	// Tests of single requests count objects and revisions; what controllers do
 	// is tested apart.
-	cfg := server.Config{InMemory: true, TokenAuthFile: tokens, Controllers: []string{"-*"}, DisableAdmissionPlugins: []string{"ServiceAccount"}, DisablePriorityAndFairness: true}
+	cfg := server.Config{InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Controllers: []string{"-*"}, DisableAdmissionPlugins: []string{"ServiceAccount"}, DisablePriorityAndFairness: true}
 	if change != nil {
 		change(&cfg)
 	}

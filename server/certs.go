@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
@@ -53,8 +52,8 @@ type Credentials struct {
 const adminName = profile.MediaTypeWord + "-admin"
 
 // loadCredentials reads the certificates that the configuration names, and makes
-// or renews those that are the server's own. The configuration has its defaults.
-func loadCredentials(c *Config) (*Credentials, error) {
+// or renews those that are the server's own.
+func loadCredentials(c *source) (*Credentials, error) {
 	cr := &Credentials{}
 	if err := cr.loadOwn(c); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func loadCredentials(c *Config) (*Credentials, error) {
 // Client certificates are asked for in the handshake and checked by the
 // authenticator, so that a wrong one is a 401 and not a broken connection; the
 // authorities only tell a client which of its own to send.
-func (cr *Credentials) prepare(c *Config) error {
+func (cr *Credentials) prepare(c *source) error {
 	pair, err := tls.X509KeyPair(cr.Cert, cr.Key)
 	if err != nil {
 		return fmt.Errorf("serving certificate: %w", err)
@@ -105,12 +104,12 @@ func (cr *Credentials) prepare(c *Config) error {
 		CipherSuites:   suites,
 		NextProtos:     []string{"h2", "http/1.1"},
 	}
-	cr.logins = authn.ClientCert(clients, c.now)
+	cr.logins = authn.ClientCert(clients, c.Now)
 	return nil
 }
 
 // loadOwn sets the certificates that the server shows and gives out.
-func (cr *Credentials) loadOwn(c *Config) (err error) {
+func (cr *Credentials) loadOwn(c *source) (err error) {
 	if c.TLSCertFile != "" {
 		if cr.Cert, cr.Key, err = readPair(c.TLSCertFile, c.TLSPrivateKeyFile); err != nil {
 			return fmt.Errorf("serving certificate: %w", err)
@@ -125,11 +124,8 @@ func (cr *Credentials) loadOwn(c *Config) (err error) {
 
 // makeOwn sets the certificates that the server makes: it reads them, and makes
 // those anew that are missing or ending.
-func (cr *Credentials) makeOwn(c *Config) error {
-	dir := certDir{now: c.now()}
-	if c.keepsFiles() {
-		dir.path = c.CertDir
-	}
+func (cr *Credentials) makeOwn(c *source) error {
+	dir := certDir{path: c.CertDir, now: c.Now()}
 	ca, err := dir.authority()
 	if err != nil {
 		return err
@@ -211,47 +207,16 @@ func parseAuthorities(file string, text []byte) (all []*x509.Certificate, err er
 	return all, nil
 }
 
-// newAuthenticator is the chain of all ways to log in that the configuration
-// has: certificate, then token.
-func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.TokenAuthenticator) authn.Authenticator {
-	return authn.NewChain(c.Logger, c.anonymous(), certificates, authn.Bearer(tokens), authn.WebSocketBearer(tokens))
-}
-
-// newAuthorizer asks the configured modes in order, and warns of those that
-// grant less than their policies say.
-func newAuthorizer(c *Config) (authz.Authorizer, error) {
-	a, partial, err := authz.ForModes(c.AuthorizationModes)
-	if err != nil {
-		return nil, err
-	}
-	if len(partial) > 0 {
-		c.Logger.Warn("authorization policies are not evaluated: only system:masters may do more than read health, version and discovery, and ask what they may do", "modes", partial)
-	}
-	return a, nil
-}
-
 // servingNames lists the names and addresses that clients may use for the
 // server, sorted.
-func servingNames(c *Config) []string {
-	names := []string{"localhost", "127.0.0.1", "::1",
-		ownService, ownService + ".default", ownService + ".default.svc", ownService + ".default.svc.cluster.local"}
+func servingNames(c *source) []string {
+	names := append([]string{"localhost", "127.0.0.1", "::1"}, c.Names...)
 	if host, err := os.Hostname(); err == nil && hostName.MatchString(host) {
 		names = append(names, strings.ToLower(host))
 	}
-	if ranges, err := serviceRanges(c.ServiceClusterIPRange); err == nil {
-		for _, r := range ranges {
-			names = append(names, r.Addr().Next().String())
-		}
-	}
-	address := c.BindAddress
-	if c.Listener != nil {
-		if host, _, err := net.SplitHostPort(c.Listener.Addr().String()); err == nil {
-			address = host
-		}
-	}
-	if ip, err := netip.ParseAddr(address); err == nil {
+	if ip, err := netip.ParseAddr(c.Address); err == nil {
 		if ip = ip.Unmap().WithZone(""); ip.IsUnspecified() {
-			names = append(names, machineAddresses()...)
+			names = append(names, MachineAddresses()...)
 		} else {
 			names = append(names, ip.String())
 		}
@@ -263,8 +228,8 @@ func servingNames(c *Config) []string {
 // hostName are the host names that may stand in a certificate.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$`)
 
-// machineAddresses are the addresses at which other machines find this one.
-func machineAddresses() []string {
+// MachineAddresses are the IP addresses at which other machines find this one.
+func MachineAddresses() []string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil

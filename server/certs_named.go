@@ -40,7 +40,7 @@ type NamedCert struct {
 }
 
 // readNamed reads the certificates that the configuration gives for names.
-func readNamed(c *Config) (list []NamedCert, err error) {
+func readNamed(c *source) (list []NamedCert, err error) {
 	for _, text := range c.TLSSNICertKeys {
 		n, err := parseNamedFiles(text)
 		if err != nil {

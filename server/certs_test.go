@@ -6,10 +6,12 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,15 +22,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// configAt is a configuration on disk, with defaults, whose clock stands still.
-func configAt(t *testing.T, dir string, now time.Time) *Config {
-	t.Helper()
-	c := &Config{DataDir: dir, Clock: func() time.Time { return now }}
-	c.setDefaults()
+// sourceAt keeps its files in a directory; its clock stands still.
+func sourceAt(dir string, now time.Time) *source {
+	c := &source{Site: Site{Address: "127.0.0.1", Now: func() time.Time { return now }}}
+	c.SetDefaults(dir)
 	return c
 }
 
-func load(t *testing.T, c *Config) *Credentials {
+func load(t *testing.T, c *source) *Credentials {
 	t.Helper()
 	cr, err := loadCredentials(c)
 	if err != nil {
@@ -48,8 +49,8 @@ func TestCredentialsAreKept(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "pki"), 0o700), os.WriteFile(filepath.Join(dir, "pki", ".ca.key.new"), []byte("half a k"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	first := load(t, configAt(t, dir, now))
-	if diff := cmp.Diff(pems(first), pems(load(t, configAt(t, dir, now.Add(300*24*time.Hour))))); diff != "" {
+	first := load(t, sourceAt(dir, now))
+	if diff := cmp.Diff(pems(first), pems(load(t, sourceAt(dir, now.Add(300*24*time.Hour))))); diff != "" {
 		t.Errorf("made anew though nothing has changed: %s", diff)
 	}
 	for _, name := range []string{"ca.crt", "ca.key", "server.crt", "server.key", "admin.crt", "admin.key"} {
@@ -70,27 +71,27 @@ func TestCredentialsAreKept(t *testing.T) {
 // which certificates the second start makes anew.
 func TestCredentialsAreRenewed(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(t *testing.T, pki string, c *Config)
+		change func(t *testing.T, pki string, c *source)
 		want   string // names, in the order CA, server, admin
 	}{
-		"nothing":          {func(*testing.T, string, *Config) {}, ""},
-		"another address":  {func(_ *testing.T, _ string, c *Config) { c.BindAddress = "192.0.2.1" }, "server"},
-		"another services": {func(_ *testing.T, _ string, c *Config) { c.ServiceClusterIPRange = "10.9.0.0/16" }, "server"},
-		"month before end": {func(_ *testing.T, _ string, c *Config) {
-			now := c.now().Add(340 * 24 * time.Hour)
-			c.Clock = func() time.Time { return now }
+		"nothing":          {func(*testing.T, string, *source) {}, ""},
+		"another address":  {func(_ *testing.T, _ string, c *source) { c.Address = "192.0.2.1" }, "server"},
+		"another services": {func(_ *testing.T, _ string, c *source) { c.Names = []string{"10.9.0.1"} }, "server"},
+		"month before end": {func(_ *testing.T, _ string, c *source) {
+			now := c.Now().Add(340 * 24 * time.Hour)
+			c.Now = func() time.Time { return now }
 		}, "server admin"},
-		"end of authority": {func(_ *testing.T, _ string, c *Config) {
-			now := c.now().Add(3640 * 24 * time.Hour)
-			c.Clock = func() time.Time { return now }
+		"end of authority": {func(_ *testing.T, _ string, c *source) {
+			now := c.Now().Add(3640 * 24 * time.Hour)
+			c.Now = func() time.Time { return now }
 		}, "CA server admin"},
-		"no server key":       {func(t *testing.T, pki string, _ *Config) { remove(t, pki, "server.key") }, "server"},
-		"damaged certificate": {func(t *testing.T, pki string, _ *Config) { write(t, pki, "admin.crt", "x") }, "admin"},
-		"no authority":        {func(t *testing.T, pki string, _ *Config) { remove(t, pki, "ca.crt"); remove(t, pki, "ca.key") }, "CA server admin"},
-		"crash between files": {func(t *testing.T, pki string, _ *Config) { remove(t, pki, "ca.crt") }, "CA server admin"},
+		"no server key":       {func(t *testing.T, pki string, _ *source) { remove(t, pki, "server.key") }, "server"},
+		"damaged certificate": {func(t *testing.T, pki string, _ *source) { write(t, pki, "admin.crt", "x") }, "admin"},
+		"no authority":        {func(t *testing.T, pki string, _ *source) { remove(t, pki, "ca.crt"); remove(t, pki, "ca.key") }, "CA server admin"},
+		"crash between files": {func(t *testing.T, pki string, _ *source) { remove(t, pki, "ca.crt") }, "CA server admin"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := configAt(t, t.TempDir(), time.Now())
+			cfg := sourceAt(t.TempDir(), time.Now())
 			before := pems(load(t, cfg))
 			c.change(t, cfg.CertDir, cfg)
 			after := pems(load(t, cfg))
@@ -127,19 +128,19 @@ func write(t *testing.T, dir, name, text string) string {
 }
 
 func TestCredentialsErrors(t *testing.T) {
-	other := load(t, configAt(t, t.TempDir(), time.Now()))
-	for want, change := range map[string]func(t *testing.T, c *Config){
-		"own certificate authority": func(t *testing.T, c *Config) { remove(t, c.CertDir, "ca.key") },
-		"ca.key":                    func(t *testing.T, c *Config) { write(t, c.CertDir, "ca.key", string(other.Key)) },
-		"serving certificate: open /nowhere/x.crt": func(_ *testing.T, c *Config) { c.TLSCertFile, c.TLSPrivateKeyFile = "/nowhere/x.crt", "/nowhere/x.key" },
-		"not a certificate and its key": func(t *testing.T, c *Config) {
-			c.TLSCertFile = write(t, c.DataDir, "a.crt", string(other.Cert))
-			c.TLSPrivateKeyFile = write(t, c.DataDir, "a.key", string(other.AdminKey))
+	other := load(t, sourceAt(t.TempDir(), time.Now()))
+	for want, change := range map[string]func(t *testing.T, c *source){
+		"own certificate authority": func(t *testing.T, c *source) { remove(t, c.CertDir, "ca.key") },
+		"ca.key":                    func(t *testing.T, c *source) { write(t, c.CertDir, "ca.key", string(other.Key)) },
+		"serving certificate: open /nowhere/x.crt": func(_ *testing.T, c *source) { c.TLSCertFile, c.TLSPrivateKeyFile = "/nowhere/x.crt", "/nowhere/x.key" },
+		"not a certificate and its key": func(t *testing.T, c *source) {
+			c.TLSCertFile = write(t, c.CertDir, "a.crt", string(other.Cert))
+			c.TLSPrivateKeyFile = write(t, c.CertDir, "a.key", string(other.AdminKey))
 		},
-		"client authorities: open /nowhere/ca": func(_ *testing.T, c *Config) { c.ClientCAFile = "/nowhere/ca" },
-		"ca.pem holds no certificate in PEM":   func(t *testing.T, c *Config) { c.ClientCAFile = write(t, c.DataDir, "ca.pem", "hello") },
+		"client authorities: open /nowhere/ca": func(_ *testing.T, c *source) { c.ClientCAFile = "/nowhere/ca" },
+		"ca.pem holds no certificate in PEM":   func(t *testing.T, c *source) { c.ClientCAFile = write(t, c.CertDir, "ca.pem", "hello") },
 	} {
-		cfg := configAt(t, t.TempDir(), time.Now())
+		cfg := sourceAt(t.TempDir(), time.Now())
 		load(t, cfg)
 		change(t, cfg)
 		if _, err := loadCredentials(cfg); err == nil || !strings.Contains(err.Error(), want) {
@@ -148,23 +149,18 @@ func TestCredentialsErrors(t *testing.T) {
 	}
 }
 
-func TestCredentialsInMemoryWriteNothing(t *testing.T) {
-	dir := t.TempDir()
-	c := &Config{InMemory: true, DataDir: dir}
-	c.setDefaults()
-	a, b := load(t, c), load(t, c)
-	if bytes.Equal(a.CA, b.CA) {
+func TestCredentialsThatAreNotKept(t *testing.T) {
+	c := sourceAt("", time.Now())
+	c.CertDir = ""
+	if a, b := load(t, c), load(t, c); bytes.Equal(a.CA, b.CA) {
 		t.Error("two servers share an authority")
-	}
-	if files, _ := os.ReadDir(dir); len(files) > 0 {
-		t.Errorf("files were written: %v", files)
 	}
 }
 
 func TestGivenCertificates(t *testing.T) {
 	dir := t.TempDir()
-	theirs := load(t, configAt(t, t.TempDir(), time.Now()))
-	cfg := configAt(t, dir, time.Now())
+	theirs := load(t, sourceAt(t.TempDir(), time.Now()))
+	cfg := sourceAt(dir, time.Now())
 	cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
 	cr := load(t, cfg)
 	if !bytes.Equal(cr.Cert, theirs.Cert) || !bytes.Equal(cr.CA, theirs.Cert) || cr.AdminCert == nil {
@@ -221,16 +217,16 @@ func clientOf(t *testing.T, text []byte) (*http.Client, string) {
 
 // TestKubeconfigLogsIn goes the whole way: certificates, TLS, authentication.
 func TestKubeconfigLogsIn(t *testing.T) {
-	theirs := load(t, configAt(t, t.TempDir(), time.Now()))
+	theirs := load(t, sourceAt(t.TempDir(), time.Now()))
 	for name, given := range map[string]bool{"own certificate": false, "given certificate": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			cfg := configAt(t, dir, time.Now())
+			cfg := sourceAt(dir, time.Now())
 			if given {
 				cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
 			}
 			cr := load(t, cfg)
-			chain := newAuthenticator(cfg, cr.logins, &authn.Tokens{})
+			chain := authn.NewChain(slog.New(slog.DiscardHandler), true, cr.logins)
 			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				u, err := chain.Authenticate(r)
 				if err != nil {
@@ -276,31 +272,43 @@ func TestKubeconfigLogsIn(t *testing.T) {
 }
 
 func BenchmarkCredentials(b *testing.B) {
+	load := func(b *testing.B, c *source) {
+		if _, err := loadCredentials(c); err != nil {
+			b.Fatal(err)
+		}
+	}
 	b.Run("made", func(b *testing.B) {
-		c := &Config{InMemory: true}
-		c.setDefaults()
+		c := sourceAt("", time.Now())
+		c.CertDir = ""
 		for b.Loop() {
-			if _, err := loadCredentials(c); err != nil {
-				b.Fatal(err)
-			}
+			load(b, c)
 		}
 	})
 	b.Run("written", func(b *testing.B) {
 		for b.Loop() {
-			c := &Config{DataDir: b.TempDir()}
-			c.setDefaults()
-			if _, err := loadCredentials(c); err != nil {
-				b.Fatal(err)
-			}
+			load(b, sourceAt(b.TempDir(), time.Now()))
 		}
 	})
 	b.Run("read", func(b *testing.B) {
-		c := &Config{DataDir: b.TempDir()}
-		c.setDefaults()
+		c := sourceAt(b.TempDir(), time.Now())
 		for b.Loop() {
-			if _, err := loadCredentials(c); err != nil {
-				b.Fatal(err)
-			}
+			load(b, c)
 		}
 	})
+}
+
+func TestServingNames(t *testing.T) {
+	for address, want := range map[string][]string{
+		"192.0.2.7": {"192.0.2.7", "127.0.0.1", "localhost", "::1", "shop"}, "::ffff:192.0.2.9": {"192.0.2.9"}, "0.0.0.0": {"localhost"}, "": {"localhost"},
+	} {
+		got := servingNames(&source{Site: Site{Address: address, Names: []string{"shop"}}})
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("%s: %q is not among %q", address, w, got)
+			}
+		}
+		if slices.Contains(got, "0.0.0.0") || slices.Contains(got, "") {
+			t.Errorf("%s: %q", address, got)
+		}
+	}
 }

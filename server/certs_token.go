@@ -7,34 +7,20 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// newTokenIssuer prepares signing with the key that the configuration names, or
-// with the server's own.
-func newTokenIssuer(c *Config) (*authn.TokenIssuer, error) {
-	key, err := signingKey(c)
-	if err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
-	}
-	issuer, err := authn.NewTokenIssuer(c.ServiceAccountIssuer, key)
-	if err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
-	}
-	return issuer, nil
-}
-
-func signingKey(c *Config) ([]byte, error) {
+// SigningKey is the key that signs the tokens of service accounts, PEM: the one that
+// the configuration names, or the server's own.
+func (k *Keyring) SigningKey() ([]byte, error) {
+	c := &k.source
 	if c.ServiceAccountSigningKeyFile != "" {
 		return os.ReadFile(c.ServiceAccountSigningKeyFile)
 	}
 	path := filepath.Join(c.CertDir, "sa.key")
-	if c.keepsFiles() {
+	if c.CertDir != "" {
 		if key, err := os.ReadFile(path); !errors.Is(err, fs.ErrNotExist) {
 			return key, err
 		}
@@ -48,7 +34,7 @@ func signingKey(c *Config) ([]byte, error) {
 		return nil, err
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
-	if c.keepsFiles() {
+	if c.CertDir != "" {
 		err = errors.Join(os.MkdirAll(c.CertDir, 0o700), writePrivate(path, text))
 	}
 	return text, err

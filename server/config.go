@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +8,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -57,36 +55,15 @@ type Config struct {
 	// server closes it.
 	Listener net.Listener
 
-	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its
-	// chain) and key, PEM. When they are not set the server makes its own.
-	TLSCertFile, TLSPrivateKeyFile string
-	// TLSSNICertKeys are certificates for clients that ask for a server of some name:
-	// "CERT,KEY", or "CERT,KEY:NAME,*.NAME" where the names are not those in it.
-	TLSSNICertKeys []string
-	// CertDir is where certificates made by the server are kept. Default
-	// <DataDir>/pki.
-	CertDir string
-	// TLSMinVersion is VersionTLS12 (the default) or VersionTLS13.
-	TLSMinVersion string
-	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for all that are safe
-	// (ECDHE and AEAD). Others are refused.
-	TLSCipherSuites []string
-	// KubeconfigFile is where the administrator's kubeconfig is written. Default
-	// <DataDir>/admin.kubeconfig; with InMemory it is not written unless named.
-	KubeconfigFile string
+	// PKI names the certificates and keys.
+	PKI
 
-	// ClientCAFile is a PEM bundle of the authorities whose client certificates
-	// are accepted, besides the server's own.
-	ClientCAFile string
-	// RequestHeaderClientCAFile is a PEM bundle of the authorities of proxies that
-	// authenticate users for this server, and the others are what certificates they
-	// may have and in which headers they say who the user is. Extension servers are
-	// told; this server does not log anybody in by it yet.
-	RequestHeaderClientCAFile                                  string
+	// RequestHeaderAllowedNames are the names that certificates of the authorities in
+	// RequestHeaderClientCAFile may have, and the others are the headers in which
+	// proxies with such a certificate say who the user is. Extension servers are told;
+	// this server does not log anybody in by it yet.
 	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
 	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
-	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
-	TokenAuthFile string
 	// DisableAnonymousAuth refuses requests without credentials with 401. They
 	// are refused with the authorization mode AlwaysAllow too.
 	DisableAnonymousAuth bool
@@ -104,9 +81,6 @@ type Config struct {
 	// last one, "30000-32767", which is the default.
 	ServiceNodePortRange string
 
-	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
-	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
-	ServiceAccountSigningKeyFile string
 	// ServiceAccountIssuer is what the tokens call their issuer, and the audience
 	// that they are for when none is asked for. Default
 	// https://kubernetes.default.svc.
@@ -225,9 +199,11 @@ func (c *Config) setDefaults() {
 	setDefault(&c.ListMemoryBytes, defaultListMemory)
 	setDefault(&c.MaxObjectBytes, defaultObjectBytes)
 	setDefault(&c.ShutdownTimeout, defaultDrainTime)
-	if c.keepsFiles() && c.DataDir != "" {
-		setDefault(&c.CertDir, filepath.Join(c.DataDir, "pki"))
-		setDefault(&c.KubeconfigFile, filepath.Join(c.DataDir, "admin.kubeconfig"))
+	switch {
+	case !c.keepsFiles():
+		c.CertDir = ""
+	case c.DataDir != "":
+		c.PKI.SetDefaults(c.DataDir)
 	}
 	if c.groups == nil {
 		c.groups = catalogOf
@@ -288,18 +264,7 @@ func (c *Config) Validate() error {
 	if a, err := netip.ParseAddr(d.AdvertiseAddress); d.AdvertiseAddress != "" && (err != nil || a.IsUnspecified() || a.IsLoopback()) {
 		wrong("advertised address: %q is no IP address that others reach the server at", d.AdvertiseAddress)
 	}
-	if (d.TLSCertFile == "") != (d.TLSPrivateKeyFile == "") {
-		wrong("serving certificate: the certificate file and the private key file belong together; set both or none")
-	}
-	for _, text := range d.TLSSNICertKeys {
-		if _, err := parseNamedFiles(text); err != nil {
-			all = append(all, err)
-		}
-	}
-	if _, err := tlsVersion(d.TLSMinVersion); err != nil {
-		all = append(all, err)
-	}
-	if _, err := cipherSuites(d.TLSCipherSuites); err != nil {
+	if err := d.PKI.Validate(); err != nil {
 		all = append(all, err)
 	}
 	if _, _, err := authz.ForModes(d.AuthorizationModes); err != nil {
@@ -359,40 +324,4 @@ func (c *Config) storeDir() string { return filepath.Join(c.DataDir, "store") }
 // system:anonymous.
 func (c *Config) anonymous() bool {
 	return !c.DisableAnonymousAuth && !slices.Contains(c.AuthorizationModes, authz.ModeAlwaysAllow)
-}
-
-// tlsVersion turns the name of a protocol version into its number.
-func tlsVersion(name string) (uint16, error) {
-	switch name {
-	case "", "VersionTLS12":
-		return tls.VersionTLS12, nil
-	case "VersionTLS13":
-		return tls.VersionTLS13, nil
-	}
-	return 0, fmt.Errorf("least TLS version: %q is not served; use VersionTLS12 or VersionTLS13", name)
-}
-
-// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; no
-// names are all suites that encrypt and authenticate in one step (AEAD) with keys
-// that later theft does not reveal (ECDHE). Only these are served. The suites of
-// TLS 1.3 are always on; they may be named.
-func cipherSuites(names []string) ([]uint16, error) {
-	var ids []uint16
-	var known []string
-	for _, s := range tls.CipherSuites() {
-		old := slices.Contains(s.SupportedVersions, tls.VersionTLS12)
-		if old && !(strings.HasPrefix(s.Name, "TLS_ECDHE_") && (strings.Contains(s.Name, "_GCM_") || strings.Contains(s.Name, "_CHACHA20_POLY1305_"))) {
-			continue
-		}
-		known = append(known, s.Name)
-		if len(names) == 0 || slices.Contains(names, s.Name) {
-			ids = append(ids, s.ID)
-		}
-	}
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("TLS cipher suite %q is unknown or not safe enough to be served; use some of %s", name, strings.Join(known, ", "))
-		}
-	}
-	return ids, nil
 }

@@ -34,7 +34,7 @@ func TestSetDefaults(t *testing.T) {
 	if c.Logger == nil || c.now().IsZero() || !c.anonymous() {
 		t.Errorf("%+v", c)
 	}
-	memory := Config{InMemory: true, AuthorizationModes: []string{"AlwaysAllow"}}
+	memory := Config{InMemory: true, PKI: PKI{CertDir: "/data/pki"}, AuthorizationModes: []string{"AlwaysAllow"}}
 	memory.setDefaults()
 	if memory.CertDir != "" || memory.KubeconfigFile != "" || memory.anonymous() || memory.keepsFiles() {
 		t.Errorf("%+v", memory)
@@ -116,32 +116,25 @@ type listenerAt struct {
 
 func (l listenerAt) Addr() net.Addr { return l.addr }
 
-func TestServingNames(t *testing.T) {
+// TestSite has the names and addresses that are in the certificate.
+func TestSite(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg  Config
 		want []string
 	}{
-		"default":    {Config{}, []string{"localhost", "127.0.0.1", "::1", "kubernetes.default.svc.cluster.local", "10.0.0.1"}},
-		"bind":       {Config{BindAddress: "192.0.2.7"}, []string{"192.0.2.7", "127.0.0.1"}},
+		"default":    {Config{}, []string{"127.0.0.1", "kubernetes.default.svc.cluster.local", "10.0.0.1"}},
+		"bind":       {Config{BindAddress: "192.0.2.7"}, []string{"192.0.2.7"}},
 		"dual stack": {Config{ServiceClusterIPRange: "10.3.0.0/16,fd00::/108"}, []string{"10.3.0.1", "fd00::1"}},
 		"listener":   {Config{Listener: listenerAt{addr: &net.TCPAddr{IP: net.ParseIP("192.0.2.8"), Port: 1}}}, []string{"192.0.2.8"}},
-		"no TCP":     {Config{Listener: listenerAt{addr: &net.UnixAddr{Name: "/tmp/s"}}}, []string{"localhost"}},
-		"mapped":     {Config{BindAddress: "::ffff:192.0.2.9"}, []string{"192.0.2.9"}},
+		"no TCP":     {Config{Listener: listenerAt{addr: &net.UnixAddr{Name: "/tmp/s"}}}, []string{"127.0.0.1"}},
 	} {
 		c.cfg.setDefaults()
-		got := servingNames(&c.cfg)
+		site := (&Server{cfg: c.cfg}).site()
+		got := append(site.Names, site.Address)
 		for _, w := range c.want {
 			if !slices.Contains(got, w) {
 				t.Errorf("%s: %q is not among %q", name, w, got)
 			}
 		}
-		if slices.Contains(got, "0.0.0.0") || slices.Contains(got, "") {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-	all := Config{BindAddress: "0.0.0.0"}
-	all.setDefaults()
-	if got := servingNames(&all); slices.Contains(got, "0.0.0.0") {
-		t.Errorf("%q", got)
 	}
 }

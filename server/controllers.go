@@ -27,7 +27,7 @@ func (s *Server) startBackground() {
 	s.every(ctx, pauses.Registrations, "the objects of group versions", s.keepAPIServices)
 	s.every(ctx, pauses.Services, "the addresses of services", s.repairServices)
 	s.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { s.Reload(); return nil })
-	s.every(ctx, pauses.Renewal, "the server's own certificates", s.renewOwn)
+	s.every(ctx, pauses.Renewal, "the server's own certificates", func(context.Context) error { return s.keys.RenewOwn() })
 	s.every(ctx, pauses.Namespaces, "the system namespaces", s.createNamespaces)
 	s.expire(ctx)
 }

@@ -37,11 +37,11 @@ func (s *Server) keepExtensionConfig(ctx context.Context) error {
 // extensionData is what the config map says: the authorities of clients and, when
 // there are any, those of proxies with the headers that these may set.
 func (s *Server) extensionData() (map[string]string, error) {
-	data := map[string]string{"client-ca-file": string(s.keys.credentials.Load().ClientCAs)}
-	if len(s.keys.credentials.Load().ProxyCAs) == 0 {
+	data := map[string]string{"client-ca-file": string(s.keys.Credentials().ClientCAs)}
+	if len(s.keys.Credentials().ProxyCAs) == 0 {
 		return data, nil
 	}
-	data["requestheader-client-ca-file"] = string(s.keys.credentials.Load().ProxyCAs)
+	data["requestheader-client-ca-file"] = string(s.keys.Credentials().ProxyCAs)
 	for key, list := range map[string][]string{
 		"requestheader-allowed-names":        s.cfg.RequestHeaderAllowedNames,
 		"requestheader-username-headers":     s.cfg.RequestHeaderUsernameHeaders,

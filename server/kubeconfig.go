@@ -38,28 +38,23 @@ current-context: capstan
 	return []byte(b.String())
 }
 
-// Kubeconfig returns the administrator's client configuration for this server,
-// or nil when it has no administrator's certificate.
-func (s *Server) Kubeconfig() []byte { return s.keys.credentials.Load().Kubeconfig(s.URL()) }
-
 // KubeconfigPath is the file with the administrator's client configuration; ""
-// when there is none, because the server keeps nothing on disk or trusts only
-// the authorities it was given.
-func (s *Server) KubeconfigPath() string {
-	if s.keys.credentials.Load().AdminCert == nil {
+// when there is none, because none is configured or only given authorities are
+// trusted.
+func (k *Keyring) KubeconfigPath() string {
+	if k.Credentials().AdminCert == nil {
 		return ""
 	}
-	return s.cfg.KubeconfigFile
+	return k.source.KubeconfigFile
 }
 
-// writeKubeconfig writes that file. The server is listening, so that its URL is
-// known.
-func (s *Server) writeKubeconfig() error {
-	path := s.KubeconfigPath()
+// WriteKubeconfig writes that file, for the server at a URL.
+func (k *Keyring) WriteKubeconfig(url string) error {
+	path := k.KubeconfigPath()
 	if path == "" {
 		return nil
 	}
-	if err := writePrivate(path, s.Kubeconfig()); err != nil {
+	if err := writePrivate(path, k.Credentials().Kubeconfig(url)); err != nil {
 		return fmt.Errorf("administrator's kubeconfig: %w", err)
 	}
 	return nil

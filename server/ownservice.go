@@ -154,7 +154,7 @@ func (s *Server) advertised(services netip.Prefix) (netip.Addr, error) {
 		return a.Unmap(), nil
 	}
 	var other netip.Addr
-	for _, text := range machineAddresses() {
+	for _, text := range MachineAddresses() {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil:

@@ -18,14 +18,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// keyring is what the server shows and whom it trusts, at the moment.
+// Keyring holds what the server shows and whom it trusts, at the moment.
 //
 // Invariants:
 //
 //	R1. Credentials and tokens are replaced, never changed: whoever loads them sees
 //	    a state that belongs together.
 //	R2. What is wrong is not taken: what was read before stays in use.
-type keyring struct {
+type Keyring struct {
+	source      source
 	credentials atomic.Pointer[Credentials]
 	tokens      atomic.Pointer[authn.Tokens]
 
@@ -45,49 +46,53 @@ type watchedFiles struct {
 }
 
 // TLS is the server's side of TLS, with the newest certificates.
-func (k *keyring) TLS() *tls.Config {
+func (k *Keyring) TLS() *tls.Config {
 	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return k.credentials.Load().tls, nil }}
 }
 
 // Authenticate implements authn.Authenticator by the client's certificate.
-func (k *keyring) Authenticate(r *http.Request) (*authn.User, error) {
+func (k *Keyring) Authenticate(r *http.Request) (*authn.User, error) {
 	return k.credentials.Load().logins.Authenticate(r)
 }
 
 // AuthenticateToken implements authn.TokenAuthenticator.
-func (k *keyring) AuthenticateToken(ctx context.Context, token string) (*authn.User, error) {
+func (k *Keyring) AuthenticateToken(ctx context.Context, token string) (*authn.User, error) {
 	return k.tokens.Load().AuthenticateToken(ctx, token)
 }
 
-// open reads everything for the first time, and notes how the files look.
-func (k *keyring) open(s *Server) error {
-	c := &s.cfg
-	k.watch("serving certificate", s.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
+// Credentials are those in use.
+func (k *Keyring) Credentials() *Credentials { return k.credentials.Load() }
+
+// OpenKeyring reads everything for the first time, makes what is the server's own,
+// and notes how the files look. The configuration is valid.
+func OpenKeyring(c PKI, site Site) (*Keyring, error) {
+	k := &Keyring{source: source{c, site}}
+	k.watch("serving certificate", k.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
 	for i, text := range c.TLSSNICertKeys {
 		if n, err := parseNamedFiles(text); err == nil { // if not, loadCredentials says so
-			k.watch("serving certificate for names", func(texts [][]byte) ([]any, error) { return s.takeNamed(i, n, texts) }, n.cert, n.key)
+			k.watch("serving certificate for names", func(texts [][]byte) ([]any, error) { return k.takeNamed(i, n, texts) }, n.cert, n.key)
 		}
 	}
-	k.watch("client authorities", s.takeClientCAs, c.ClientCAFile)
-	k.watch("proxy authorities", s.takeProxyCAs, c.RequestHeaderClientCAFile)
-	k.watch("token file", s.takeTokens, c.TokenAuthFile)
-	cr, err := loadCredentials(c)
+	k.watch("client authorities", k.takeClientCAs, c.ClientCAFile)
+	k.watch("proxy authorities", k.takeProxyCAs, c.RequestHeaderClientCAFile)
+	k.watch("token file", k.takeTokens, c.TokenAuthFile)
+	cr, err := loadCredentials(&k.source)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	k.credentials.Store(cr)
 	k.tokens.Store(&authn.Tokens{})
 	if c.TokenAuthFile != "" {
 		tokens, err := authn.TokenFile(c.TokenAuthFile)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		k.tokens.Store(tokens)
 	}
-	return nil
+	return k, nil
 }
 
-func (k *keyring) watch(what string, take func([][]byte) ([]any, error), paths ...string) {
+func (k *Keyring) watch(what string, take func([][]byte) ([]any, error), paths ...string) {
 	if paths[0] == "" {
 		return
 	}
@@ -99,12 +104,12 @@ func (k *keyring) watch(what string, take func([][]byte) ([]any, error), paths .
 }
 
 // Reload looks at once whether the files of certificates, keys and tokens have
-// changed, and takes what is new. The server does so by itself every few seconds.
-func (s *Server) Reload() {
-	s.keys.mu.Lock()
-	defer s.keys.mu.Unlock()
-	for _, w := range s.keys.files {
-		w.look(s.log)
+// changed, and takes what is new.
+func (k *Keyring) Reload() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, w := range k.files {
+		w.look(k.source.Log)
 	}
 }
 
@@ -151,63 +156,63 @@ func digest(texts [][]byte) [sha256.Size]byte {
 }
 
 // lasting reads a certificate and its key, and refuses one that has ended.
-func (s *Server) lasting(certFile, keyFile string, texts [][]byte) (*x509.Certificate, error) {
+func (k *Keyring) lasting(certFile, keyFile string, texts [][]byte) (*x509.Certificate, error) {
 	leaf, err := parsePair(certFile, keyFile, texts[0], texts[1])
 	if err != nil {
 		return nil, err
 	}
-	if now := s.cfg.now(); now.After(leaf.NotAfter) {
+	if now := k.source.Now(); now.After(leaf.NotAfter) {
 		return nil, fmt.Errorf("the certificate in %s has ended at %s", certFile, leaf.NotAfter.Format(time.RFC3339))
 	}
 	return leaf, nil
 }
 
 // takeNamed takes the certificate for names that was given at place i, and its key.
-func (s *Server) takeNamed(i int, n namedFiles, texts [][]byte) ([]any, error) {
-	leaf, err := s.lasting(n.cert, n.key, texts)
+func (k *Keyring) takeNamed(i int, n namedFiles, texts [][]byte) ([]any, error) {
+	leaf, err := k.lasting(n.cert, n.key, texts)
 	if err != nil {
 		return nil, err
 	}
-	return about(leaf), s.changeCredentials(func(cr *Credentials) {
+	return about(leaf), k.changeCredentials(func(cr *Credentials) {
 		cr.Named = slices.Clone(cr.Named)
 		cr.Named[i] = NamedCert{texts[0], texts[1], n.names}
 	})
 }
 
 // takeServing takes a certificate and its key.
-func (s *Server) takeServing(texts [][]byte) ([]any, error) {
-	leaf, err := s.lasting(s.cfg.TLSCertFile, s.cfg.TLSPrivateKeyFile, texts)
+func (k *Keyring) takeServing(texts [][]byte) ([]any, error) {
+	leaf, err := k.lasting(k.source.TLSCertFile, k.source.TLSPrivateKeyFile, texts)
 	if err != nil {
 		return nil, err
 	}
-	return about(leaf), s.changeCredentials(func(cr *Credentials) { cr.Cert, cr.Key, cr.CA = texts[0], texts[1], texts[0] })
+	return about(leaf), k.changeCredentials(func(cr *Credentials) { cr.Cert, cr.Key, cr.CA = texts[0], texts[1], texts[0] })
 }
 
 // takeClientCAs takes the authorities of clients, beside the server's own.
-func (s *Server) takeClientCAs(texts [][]byte) ([]any, error) {
-	all, err := parseAuthorities(s.cfg.ClientCAFile, texts[0])
+func (k *Keyring) takeClientCAs(texts [][]byte) ([]any, error) {
+	all, err := parseAuthorities(k.source.ClientCAFile, texts[0])
 	if err != nil {
 		return nil, err
 	}
-	return about(all...), s.changeCredentials(func(cr *Credentials) { cr.ClientCAs = append(bytes.Clone(cr.OwnCA), texts[0]...) })
+	return about(all...), k.changeCredentials(func(cr *Credentials) { cr.ClientCAs = append(bytes.Clone(cr.OwnCA), texts[0]...) })
 }
 
 // takeProxyCAs takes the authorities of proxies.
-func (s *Server) takeProxyCAs(texts [][]byte) ([]any, error) {
-	all, err := parseAuthorities(s.cfg.RequestHeaderClientCAFile, texts[0])
+func (k *Keyring) takeProxyCAs(texts [][]byte) ([]any, error) {
+	all, err := parseAuthorities(k.source.RequestHeaderClientCAFile, texts[0])
 	if err != nil {
 		return nil, err
 	}
-	return about(all...), s.changeCredentials(func(cr *Credentials) { cr.ProxyCAs = texts[0] })
+	return about(all...), k.changeCredentials(func(cr *Credentials) { cr.ProxyCAs = texts[0] })
 }
 
 // takeTokens takes a file of bearer tokens.
-func (s *Server) takeTokens(texts [][]byte) ([]any, error) {
+func (k *Keyring) takeTokens(texts [][]byte) ([]any, error) {
 	tokens, err := authn.ParseTokens(bytes.NewReader(texts[0]))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.cfg.TokenAuthFile, err)
+		return nil, fmt.Errorf("%s: %w", k.source.TokenAuthFile, err)
 	}
-	s.keys.tokens.Store(tokens)
+	k.tokens.Store(tokens)
 	return []any{"users", tokens.Len()}, nil
 }
 
@@ -225,24 +230,24 @@ func about(certs ...*x509.Certificate) []any {
 	return []any{"subjects", names, "notAfter", end.UTC().Format(time.RFC3339)}
 }
 
-// renewOwn makes the server's own certificates anew when they are ending, as a
+// RenewOwn makes the server's own certificates anew when they are ending, as a
 // start does. They live on the disk: what is in memory ends with the process.
-func (s *Server) renewOwn(context.Context) error {
-	s.keys.mu.Lock()
-	defer s.keys.mu.Unlock()
-	have := s.keys.credentials.Load()
-	if have.OwnCA == nil || !s.cfg.keepsFiles() {
+func (k *Keyring) RenewOwn() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	have := k.credentials.Load()
+	if have.OwnCA == nil || k.source.CertDir == "" {
 		return nil
 	}
 	next := *have
-	if err := next.makeOwn(&s.cfg); err != nil {
+	if err := next.makeOwn(&k.source); err != nil {
 		return err
 	}
 	if bytes.Equal(next.Cert, have.Cert) && bytes.Equal(next.AdminCert, have.AdminCert) {
 		return nil
 	}
-	s.log.Info("the server's own certificates were ending and have been made anew")
-	return s.changeCredentials(func(cr *Credentials) {
+	k.source.Log.Info("the server's own certificates were ending and have been made anew")
+	return k.changeCredentials(func(cr *Credentials) {
 		cr.ClientCAs = append(bytes.Clone(next.OwnCA), bytes.TrimPrefix(have.ClientCAs, have.OwnCA)...)
 		cr.CA, cr.Cert, cr.Key = next.CA, next.Cert, next.Key
 		cr.OwnCA, cr.AdminCert, cr.AdminKey = next.OwnCA, next.AdminCert, next.AdminKey
@@ -251,22 +256,14 @@ func (s *Server) renewOwn(context.Context) error {
 
 // changeCredentials puts changed credentials to use, and has everything follow that
 // was made of the old ones.
-func (s *Server) changeCredentials(change func(*Credentials)) error {
-	have := s.keys.credentials.Load()
+func (k *Keyring) changeCredentials(change func(*Credentials)) error {
+	have := k.credentials.Load()
 	next := *have
 	change(&next)
-	if err := next.prepare(&s.cfg); err != nil {
+	if err := next.prepare(&k.source); err != nil {
 		return err
 	}
-	s.keys.credentials.Store(&next)
-	if !bytes.Equal(have.CA, next.CA) {
-		s.controllers.RootCAChanged()
-	}
-	if bytes.Equal(have.CA, next.CA) && bytes.Equal(have.AdminCert, next.AdminCert) {
-		return nil
-	}
-	if err := s.writeKubeconfig(); err != nil {
-		s.log.Error("the certificate is in use, but clients cannot be told", "error", err)
-	}
+	k.credentials.Store(&next)
+	k.source.Changed(have, &next)
 	return nil
 }

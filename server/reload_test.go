@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,16 @@ func (l *logText) count(word string) int {
 	return strings.Count(l.text.String(), word)
 }
 
+// credentialsAt are those that a server makes at some time.
+func credentialsAt(t *testing.T, now time.Time) *Credentials {
+	t.Helper()
+	keys, err := OpenKeyring(PKI{}, Site{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys.Credentials()
+}
+
 // reloads is a server all of whose certificates and tokens are files.
 type reloads struct {
 	t      *testing.T
@@ -51,9 +62,9 @@ func startReloads(t *testing.T, first *Credentials) *reloads {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{InMemory: true, Controllers: []string{"root-ca-cert-publisher"}, Logger: log, KubeconfigFile: r.dir + "/kubeconfig",
+	cfg := Config{InMemory: true, Controllers: []string{"root-ca-cert-publisher"}, Logger: log, PKI: PKI{KubeconfigFile: r.dir + "/kubeconfig",
 		TLSCertFile: r.write("tls.crt", first.Cert), TLSPrivateKeyFile: r.write("tls.key", first.Key),
-		TokenAuthFile: r.write("tokens", []byte("first-token,admin,1,system:masters\n"))}
+		TokenAuthFile: r.write("tokens", []byte("first-token,admin,1,system:masters\n"))}}
 	cfg.Shorten(func(d *Durations) { d.Reload = time.Hour })
 	r.server = r.start(cfg)
 	return r
@@ -71,7 +82,11 @@ func (r *reloads) start(cfg Config) *Server {
 
 func (r *reloads) write(name string, text []byte) string {
 	r.t.Helper()
-	return write(r.t, r.dir, name, string(text))
+	path := filepath.Join(r.dir, name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return path
 }
 
 // client trusts roots and shows a client certificate (nil: none), on connections of
@@ -117,8 +132,8 @@ func (r *reloads) expect(what string, got, want int) {
 }
 
 func TestServingCertificateIsReloaded(t *testing.T) {
-	a, b := load(t, configAt(t, t.TempDir(), time.Now())), load(t, configAt(t, t.TempDir(), time.Now()))
-	old := load(t, configAt(t, t.TempDir(), time.Now().Add(-2*issuedLife)))
+	a, b := credentialsAt(t, time.Now()), credentialsAt(t, time.Now())
+	old := credentialsAt(t, time.Now().AddDate(-2, 0, 0))
 	r := startReloads(t, a)
 	const token = "first-token"
 	kept := r.client(a.CA, nil)
@@ -157,7 +172,7 @@ func TestServingCertificateIsReloaded(t *testing.T) {
 }
 
 func TestClientAuthoritiesAndTokensAreReloaded(t *testing.T) {
-	a, b := load(t, configAt(t, t.TempDir(), time.Now())), load(t, configAt(t, t.TempDir(), time.Now()))
+	a, b := credentialsAt(t, time.Now()), credentialsAt(t, time.Now())
 	r := startReloads(t, a)
 	cfg := r.server.cfg
 	cfg.Listener, cfg.ClientCAFile = nil, r.write("clients.crt", a.CA)
@@ -188,7 +203,7 @@ func TestClientAuthoritiesAndTokensAreReloaded(t *testing.T) {
 // TestFilesAreLookedAt: nobody has to tell the server of a change; everybody who
 // trusted the old certificate is told of the new one.
 func TestFilesAreLookedAt(t *testing.T) {
-	a, b := load(t, configAt(t, t.TempDir(), time.Now())), load(t, configAt(t, t.TempDir(), time.Now()))
+	a, b := credentialsAt(t, time.Now()), credentialsAt(t, time.Now())
 	r := startReloads(t, a)
 	cfg := r.server.cfg
 	cfg.Listener = nil
@@ -229,17 +244,17 @@ func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
 	now.Store(&begin)
 	r := &reloads{t: t}
 	s := r.start(Config{DataDir: t.TempDir(), Controllers: []string{"-*"}, Clock: func() time.Time { return *now.Load() }})
-	before := pems(s.keys.credentials.Load())
-	if err := s.renewOwn(context.Background()); err != nil || pems(s.keys.credentials.Load())["server"] != before["server"] {
+	before := s.keys.Credentials()
+	if err := s.keys.RenewOwn(); err != nil || s.keys.Credentials() != before {
 		t.Fatalf("renewed without need: %v", err)
 	}
 	later := begin.Add(340 * 24 * time.Hour)
 	now.Store(&later)
-	if err := s.renewOwn(context.Background()); err != nil {
+	if err := s.keys.RenewOwn(); err != nil {
 		t.Fatal(err)
 	}
-	after := pems(s.keys.credentials.Load())
-	if after["CA"] != before["CA"] || after["server"] == before["server"] || after["admin"] == before["admin"] {
+	after := s.keys.Credentials()
+	if !bytes.Equal(after.CA, before.CA) || bytes.Equal(after.Cert, before.Cert) || bytes.Equal(after.AdminCert, before.AdminCert) {
 		t.Error("want another serving and another administrator's certificate, of the same authority")
 	}
 	if text, err := os.ReadFile(s.KubeconfigPath()); err != nil || !bytes.Equal(text, s.Kubeconfig()) {
@@ -252,7 +267,7 @@ func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
 func TestNamedCertificates(t *testing.T) {
 	certs := map[string]*Credentials{}
 	for _, name := range []string{"all", "shop", "wild", "in", "next"} {
-		certs[name] = load(t, configAt(t, t.TempDir(), time.Now()))
+		certs[name] = credentialsAt(t, time.Now())
 	}
 	r := startReloads(t, certs["all"])
 	cfg := r.server.cfg

@@ -61,7 +61,7 @@ type Server struct {
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
 	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
-	keys         keyring
+	keys         *Keyring
 	tokens       *authn.TokenIssuer
 	metrics      *metrics
 	listener     net.Listener
@@ -161,13 +161,13 @@ func (s *Server) open(ctx context.Context) error {
 	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
-	if err := s.keys.open(s); err != nil {
+	if s.keys, err = OpenKeyring(cfg.PKI, s.site()); err != nil {
 		return err
 	}
-	if s.tokens, err = newTokenIssuer(cfg); err != nil {
+	if s.tokens, err = newTokenIssuer(cfg, s.keys); err != nil {
 		return err
 	}
-	s.authn = newAuthenticator(cfg, &s.keys, &s.keys)
+	s.authn = newAuthenticator(cfg, s.keys, s.keys)
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.listen(); err != nil {
 		return err
 	}
-	return s.writeKubeconfig()
+	return s.keys.WriteKubeconfig(s.URL())
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens
@@ -253,9 +253,6 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	}
 }
-
-// CA is the certificate, PEM, that clients trust the server by.
-func (s *Server) CA() []byte { return s.keys.credentials.Load().CA }
 
 // Bootstrapped is closed when the cluster has the objects that every cluster has
 // from its start, which are written beside the first requests.

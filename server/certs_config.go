@@ -1,0 +1,132 @@
+package server
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PKI names the certificates and keys of one server. The zero value of every field
+// is its default.
+type PKI struct {
+	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its
+	// chain) and key, PEM. When they are not set the server makes its own.
+	TLSCertFile, TLSPrivateKeyFile string
+	// TLSSNICertKeys are certificates for clients that ask for a server of some name:
+	// "CERT,KEY", or "CERT,KEY:NAME,*.NAME" where the names are not those in it.
+	TLSSNICertKeys []string
+	// CertDir is where certificates made by the server are kept; "" keeps nothing,
+	// so that each start makes its own. Default <data directory>/pki where the server
+	// keeps files.
+	CertDir string
+	// TLSMinVersion is VersionTLS12 (the default) or VersionTLS13.
+	TLSMinVersion string
+	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for all that are safe
+	// (ECDHE and AEAD). Others are refused.
+	TLSCipherSuites []string
+	// KubeconfigFile is where the administrator's kubeconfig is written. Default
+	// <data directory>/admin.kubeconfig; with InMemory it is not written unless named.
+	KubeconfigFile string
+
+	// ClientCAFile is a PEM bundle of the authorities whose client certificates
+	// are accepted, besides the server's own.
+	ClientCAFile string
+	// RequestHeaderClientCAFile is a PEM bundle of the authorities of proxies that
+	// authenticate users for this server.
+	RequestHeaderClientCAFile string
+	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
+	TokenAuthFile string
+	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
+	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
+	ServiceAccountSigningKeyFile string
+}
+
+// SetDefaults names the files of a server that keeps them in dataDir.
+func (c *PKI) SetDefaults(dataDir string) {
+	c.CertDir = cmp.Or(c.CertDir, filepath.Join(dataDir, "pki"))
+	c.KubeconfigFile = cmp.Or(c.KubeconfigFile, filepath.Join(dataDir, "admin.kubeconfig"))
+}
+
+// Validate reports everything that is wrong, joined into one error, or nil. It opens
+// no file.
+func (c *PKI) Validate() error {
+	var all []error
+	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
+		all = append(all, errors.New("serving certificate: the certificate file and the private key file belong together; set both or none"))
+	}
+	for _, text := range c.TLSSNICertKeys {
+		if _, err := parseNamedFiles(text); err != nil {
+			all = append(all, err)
+		}
+	}
+	if _, err := tlsVersion(c.TLSMinVersion); err != nil {
+		all = append(all, err)
+	}
+	if _, err := cipherSuites(c.TLSCipherSuites); err != nil {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// Site is the server that certificates are made for and put to use by.
+type Site struct {
+	// Address is the IP address that the server listens at; one that is unspecified
+	// stands for all of this machine's, any other text for none.
+	Address string
+	// Names are further names and IP addresses that clients may use for the server.
+	Names []string
+	// Now is the time of day.
+	Now func() time.Time
+	// Log receives what has changed and what cannot be used.
+	Log *slog.Logger
+	// Changed is called after other credentials were put to use.
+	Changed func(before, now *Credentials)
+}
+
+// source is where credentials come from.
+type source struct {
+	PKI
+	Site
+}
+
+// tlsVersion turns the name of a protocol version into its number.
+func tlsVersion(name string) (uint16, error) {
+	switch name {
+	case "", "VersionTLS12":
+		return tls.VersionTLS12, nil
+	case "VersionTLS13":
+		return tls.VersionTLS13, nil
+	}
+	return 0, fmt.Errorf("least TLS version: %q is not served; use VersionTLS12 or VersionTLS13", name)
+}
+
+// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; no
+// names are all suites that encrypt and authenticate in one step (AEAD) with keys
+// that later theft does not reveal (ECDHE). Only these are served. The suites of
+// TLS 1.3 are always on; they may be named.
+func cipherSuites(names []string) ([]uint16, error) {
+	var ids []uint16
+	var known []string
+	for _, s := range tls.CipherSuites() {
+		old := slices.Contains(s.SupportedVersions, tls.VersionTLS12)
+		if old && !(strings.HasPrefix(s.Name, "TLS_ECDHE_") && (strings.Contains(s.Name, "_GCM_") || strings.Contains(s.Name, "_CHACHA20_POLY1305_"))) {
+			continue
+		}
+		known = append(known, s.Name)
+		if len(names) == 0 || slices.Contains(names, s.Name) {
+			ids = append(ids, s.ID)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("TLS cipher suite %q is unknown or not safe enough to be served; use some of %s", name, strings.Join(known, ", "))
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+
+	"github.com/capstan-dev/capstan/internal/allocate"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
+)
+
+// newAuthenticator is the chain of all ways to log in that the configuration
+// has: certificate, then token.
+func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.TokenAuthenticator) authn.Authenticator {
+	return authn.NewChain(c.Logger, c.anonymous(), certificates, authn.Bearer(tokens), authn.WebSocketBearer(tokens))
+}
+
+// newAuthorizer asks the configured modes in order, and warns of those that
+// grant less than their policies say.
+func newAuthorizer(c *Config) (authz.Authorizer, error) {
+	a, partial, err := authz.ForModes(c.AuthorizationModes)
+	if err != nil {
+		return nil, err
+	}
+	if len(partial) > 0 {
+		c.Logger.Warn("authorization policies are not evaluated: only system:masters may do more than read health, version and discovery, and ask what they may do", "modes", partial)
+	}
+	return a, nil
+}
+
+// newTokenIssuer prepares signing with the key that the configuration names, or
+// with the server's own.
+func newTokenIssuer(c *Config, keys *Keyring) (*authn.TokenIssuer, error) {
+	key, err := keys.SigningKey()
+	if err != nil {
+		return nil, fmt.Errorf("service account signing key: %w", err)
+	}
+	issuer, err := authn.NewTokenIssuer(c.ServiceAccountIssuer, key)
+	if err != nil {
+		return nil, fmt.Errorf("service account signing key: %w", err)
+	}
+	return issuer, nil
+}
+
+// site is the server that certificates are made for.
+func (s *Server) site() Site {
+	c := &s.cfg
+	site := Site{Address: c.BindAddress, Now: c.now, Log: s.log, Changed: s.credentialsChanged,
+		Names: []string{ownService, ownService + ".default", ownService + ".default.svc", ownService + ".default.svc.cluster.local"}}
+	if ranges, err := serviceRanges(c.ServiceClusterIPRange); err == nil {
+		for _, r := range ranges {
+			site.Names = append(site.Names, allocate.First(r).String())
+		}
+	}
+	if c.Listener != nil {
+		if host, _, err := net.SplitHostPort(c.Listener.Addr().String()); err == nil {
+			site.Address = host
+		}
+	}
+	return site
+}
+
+// credentialsChanged has everything follow that was made of the credentials from
+// before.
+func (s *Server) credentialsChanged(before, now *Credentials) {
+	authority := !bytes.Equal(before.CA, now.CA)
+	if authority {
+		s.controllers.RootCAChanged()
+	}
+	if !authority && bytes.Equal(before.AdminCert, now.AdminCert) {
+		return
+	}
+	if err := s.keys.WriteKubeconfig(s.URL()); err != nil {
+		s.log.Error("the certificate is in use, but clients cannot be told", "error", err)
+	}
+}
+
+// CA is the certificate, PEM, that clients trust the server by.
+func (s *Server) CA() []byte { return s.keys.Credentials().CA }
+
+// Kubeconfig returns the administrator's client configuration for this server,
+// or nil when it has no administrator's certificate.
+func (s *Server) Kubeconfig() []byte { return s.keys.Credentials().Kubeconfig(s.URL()) }
+
+// KubeconfigPath is the file with the administrator's client configuration; ""
+// when there is none, because the server keeps nothing on disk or trusts only
+// the authorities it was given.
+func (s *Server) KubeconfigPath() string { return s.keys.KubeconfigPath() }
+
+// Reload looks at once whether the files of certificates, keys and tokens have
+// changed, and takes what is new. The server does so by itself every few seconds.
+func (s *Server) Reload() { s.keys.Reload() }
