@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -160,6 +161,9 @@ type Config struct {
 	durations durations                               // none: those of production
 	groups    func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
 }
+
+// PKI is the part of Config that names certificates and keys.
+type PKI = pki.Config
 
 // Defaults of Config that other places name too.
 const (

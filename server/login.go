@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
 // newAuthenticator is the chain of all ways to log in that the configuration
@@ -31,7 +32,7 @@ func newAuthorizer(c *Config) (authz.Authorizer, error) {
 
 // newTokenIssuer prepares signing with the key that the configuration names, or
 // with the server's own.
-func newTokenIssuer(c *Config, keys *Keyring) (*authn.TokenIssuer, error) {
+func newTokenIssuer(c *Config, keys *pki.Keyring) (*authn.TokenIssuer, error) {
 	key, err := keys.SigningKey()
 	if err != nil {
 		return nil, fmt.Errorf("service account signing key: %w", err)
@@ -44,9 +45,9 @@ func newTokenIssuer(c *Config, keys *Keyring) (*authn.TokenIssuer, error) {
 }
 
 // site is the server that certificates are made for.
-func (s *Server) site() Site {
+func (s *Server) site() pki.Site {
 	c := &s.cfg
-	site := Site{Address: c.BindAddress, Now: c.now, Log: s.log, Changed: s.credentialsChanged,
+	site := pki.Site{Address: c.BindAddress, Now: c.now, Log: s.log, Changed: s.credentialsChanged,
 		Names: []string{ownService, ownService + ".default", ownService + ".default.svc", ownService + ".default.svc.cluster.local"}}
 	if ranges, err := serviceRanges(c.ServiceClusterIPRange); err == nil {
 		for _, r := range ranges {
@@ -63,7 +64,7 @@ func (s *Server) site() Site {
 
 // credentialsChanged has everything follow that was made of the credentials from
 // before.
-func (s *Server) credentialsChanged(before, now *Credentials) {
+func (s *Server) credentialsChanged(before, now *pki.Credentials) {
 	authority := !bytes.Equal(before.CA, now.CA)
 	if authority {
 		s.controllers.RootCAChanged()

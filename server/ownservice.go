@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
 // ownService is the name of the service that clients inside reach the server by,
@@ -154,7 +155,7 @@ func (s *Server) advertised(services netip.Prefix) (netip.Addr, error) {
 		return a.Unmap(), nil
 	}
 	var other netip.Addr
-	for _, text := range MachineAddresses() {
+	for _, text := range pki.MachineAddresses() {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
 // logText is a log that may be read while it is written.
@@ -36,9 +37,9 @@ func (l *logText) count(word string) int {
 }
 
 // credentialsAt are those that a server makes at some time.
-func credentialsAt(t *testing.T, now time.Time) *Credentials {
+func credentialsAt(t *testing.T, now time.Time) *pki.Credentials {
 	t.Helper()
-	keys, err := OpenKeyring(PKI{}, Site{Now: func() time.Time { return now }})
+	keys, err := pki.Open(PKI{}, pki.Site{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ type reloads struct {
 
 // startReloads starts it with the certificates of one authority; its files are
 // looked at when the test says so.
-func startReloads(t *testing.T, first *Credentials) *reloads {
+func startReloads(t *testing.T, first *pki.Credentials) *reloads {
 	t.Helper()
 	r := &reloads{t: t, dir: t.TempDir(), log: &logText{}}
 	log, err := NewLogger(r.log, "text", "info")
@@ -91,7 +92,7 @@ func (r *reloads) write(name string, text []byte) string {
 
 // client trusts roots and shows a client certificate (nil: none), on connections of
 // its own.
-func (r *reloads) client(roots []byte, identity *Credentials) *http.Client {
+func (r *reloads) client(roots []byte, identity *pki.Credentials) *http.Client {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(roots)
 	c := &tls.Config{RootCAs: pool}
@@ -265,7 +266,7 @@ func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
 // TestNamedCertificates: a client sees the certificate for the name that it asks for,
 // and its files are looked at as well.
 func TestNamedCertificates(t *testing.T) {
-	certs := map[string]*Credentials{}
+	certs := map[string]*pki.Credentials{}
 	for _, name := range []string{"all", "shop", "wild", "in", "next"} {
 		certs[name] = credentialsAt(t, time.Now())
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -61,7 +62,7 @@ type Server struct {
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
 	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
-	keys         *Keyring
+	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
 	metrics      *metrics
 	listener     net.Listener
@@ -161,7 +162,7 @@ func (s *Server) open(ctx context.Context) error {
 	s.control = s.openControl(engine, kinds)
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
-	if s.keys, err = OpenKeyring(cfg.PKI, s.site()); err != nil {
+	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
 	}
 	if s.tokens, err = newTokenIssuer(cfg, s.keys); err != nil {

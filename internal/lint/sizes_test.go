@@ -20,7 +20,7 @@ import (
 const (
 	longestFile, fileSlack         = 400, 20
 	longestFunction, functionSlack = 60, 5
-	serverFiles, serverSlack       = 98, 5
+	serverFiles, serverSlack       = 92, 5
 )
 
 // longFiles are the hand-written files above the aim, with the lines that they may have.
@@ -64,7 +64,6 @@ var longFunctions = map[string]struct {
 	"internal/patch/item.go: merge":                       {72, "one walk over two lists, with what it remembers"},
 	"internal/storetest/concurrent.go: testConcurrent":    {67, "a test"},
 	"internal/yaml/scanner.go: fetch":                     {61, "a case for each character that begins a token"},
-	"server/config.go: Validate":                          {65, "a check for each field"},
 	"server/flags.go: AddFlags":                           {61, "a list of flags"},
 	"server/server.go: open":                              {91, "to be split: rooms wire themselves"},
 }

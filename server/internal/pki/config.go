@@ -1,4 +1,4 @@
-package server
+package pki
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// PKI names the certificates and keys of one server. The zero value of every field
+// Config names the certificates and keys of one server. The zero value of every field
 // is its default.
-type PKI struct {
+type Config struct {
 	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its
 	// chain) and key, PEM. When they are not set the server makes its own.
 	TLSCertFile, TLSPrivateKeyFile string
@@ -48,14 +48,14 @@ type PKI struct {
 }
 
 // SetDefaults names the files of a server that keeps them in dataDir.
-func (c *PKI) SetDefaults(dataDir string) {
+func (c *Config) SetDefaults(dataDir string) {
 	c.CertDir = cmp.Or(c.CertDir, filepath.Join(dataDir, "pki"))
 	c.KubeconfigFile = cmp.Or(c.KubeconfigFile, filepath.Join(dataDir, "admin.kubeconfig"))
 }
 
 // Validate reports everything that is wrong, joined into one error, or nil. It opens
 // no file.
-func (c *PKI) Validate() error {
+func (c *Config) Validate() error {
 	var all []error
 	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
 		all = append(all, errors.New("serving certificate: the certificate file and the private key file belong together; set both or none"))
@@ -91,7 +91,7 @@ type Site struct {
 
 // source is where credentials come from.
 type source struct {
-	PKI
+	Config
 	Site
 }
 

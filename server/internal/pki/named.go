@@ -1,4 +1,4 @@
-package server
+package pki
 
 import (
 	"crypto/tls"
@@ -33,7 +33,7 @@ func parseNamedFiles(text string) (n namedFiles, err error) {
 	return n, nil
 }
 
-// NamedCert is a certificate that clients see who ask for one of its names.
+// NamedCert is a certificate for clients that ask for one of its names.
 type NamedCert struct {
 	Cert, Key []byte   // PEM
 	Names     []string // nil: those in the certificate

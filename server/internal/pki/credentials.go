@@ -1,4 +1,7 @@
-package server
+// Package pki holds the certificates and keys of a server: it reads those that are
+// given, makes and renews the others, and takes what changes in their files while
+// connections are open.
+package pki
 
 import (
 	"bytes"
@@ -45,7 +48,7 @@ type Credentials struct {
 	ClientCAs, ProxyCAs []byte
 
 	tls    *tls.Config        // what connections begin with
-	logins *authn.ClientCerts // who logs in by a certificate
+	logins *authn.ClientCerts // by certificates
 }
 
 // adminName is the user name in the administrator's certificate.

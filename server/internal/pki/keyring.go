@@ -1,4 +1,4 @@
-package server
+package pki
 
 import (
 	"bytes"
@@ -63,9 +63,9 @@ func (k *Keyring) AuthenticateToken(ctx context.Context, token string) (*authn.U
 // Credentials are those in use.
 func (k *Keyring) Credentials() *Credentials { return k.credentials.Load() }
 
-// OpenKeyring reads everything for the first time, makes what is the server's own,
+// Open reads everything for the first time, makes what is the server's own,
 // and notes how the files look. The configuration is valid.
-func OpenKeyring(c PKI, site Site) (*Keyring, error) {
+func Open(c Config, site Site) (*Keyring, error) {
 	k := &Keyring{source: source{c, site}}
 	k.watch("serving certificate", k.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
 	for i, text := range c.TLSSNICertKeys {
@@ -188,7 +188,7 @@ func (k *Keyring) takeServing(texts [][]byte) ([]any, error) {
 	return about(leaf), k.changeCredentials(func(cr *Credentials) { cr.Cert, cr.Key, cr.CA = texts[0], texts[1], texts[0] })
 }
 
-// takeClientCAs takes the authorities of clients, beside the server's own.
+// takeClientCAs takes the authorities of clients, next to the server's own.
 func (k *Keyring) takeClientCAs(texts [][]byte) ([]any, error) {
 	all, err := parseAuthorities(k.source.ClientCAFile, texts[0])
 	if err != nil {
@@ -216,7 +216,7 @@ func (k *Keyring) takeTokens(texts [][]byte) ([]any, error) {
 	return []any{"users", tokens.Len()}, nil
 }
 
-// about says of certificates what a reader of the log wants to know: whose they are,
+// about describes certificates for a reader of the log: the subjects,
 // and when the first of them ends.
 func about(certs ...*x509.Certificate) []any {
 	var names []string
