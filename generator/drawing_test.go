@@ -2,7 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -76,7 +75,7 @@ func (d *drawing) members(s *schema.Schema, dir string, depth int) any {
 		often /= depth - 1
 	}
 	for _, p := range s.Properties {
-		must := enforced(s, &p) || slices.Contains(s.Required, p.Name)
+		must := enforced(s, &p) || s.Publishes(p.Name)
 		if must && !d.spoil() || !must && depth < 9 && d.rand.IntN(100) < often {
 			members[p.Name] = d.value(p.Schema, dir, depth+1)
 		}

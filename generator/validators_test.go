@@ -359,14 +359,11 @@ func oneOf(s *schema.Schema) []any {
 }
 
 func enforced(s *schema.Schema, p *schema.Property) bool {
-	if e := p.Schema.EnforceRequired; e != "" {
-		return e != "false"
-	}
-	return slices.Contains(s.Required, p.Name)
+	return s.Enforces(p.Name) || p.Schema.Missing == "by-rules"
 }
 
 func presence(s *schema.Schema, p *schema.Property) string {
-	if p.Schema.Presence == "" && slices.Contains(s.Required, p.Name) {
+	if p.Schema.Presence == "" && s.Publishes(p.Name) {
 		return "always"
 	}
 	return p.Schema.Presence

@@ -208,7 +208,7 @@ func (c *compiler) object(t *Type, s *Schema, in *Named) {
 		return
 	}
 	for _, p := range s.Properties {
-		t.Fields = append(t.Fields, c.field(p, slices.Contains(s.Required, p.Name), in))
+		t.Fields = append(t.Fields, c.field(p, s, in))
 	}
 	t.OneOf = c.oneOf(t, s)
 }
@@ -234,17 +234,14 @@ func (c *compiler) oneOf(t *Type, s *Schema) *OneOf {
 	return one
 }
 
-func (c *compiler) field(p Property, required bool, in *Named) Field {
+func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	s := p.Schema
-	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: required, Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
+	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: of.Enforces(p.Name) && s.Missing != "by-rules", Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
 	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated, CauseName: s.CauseName, CauseList: s.CauseList}
 	if more != (More{}) {
 		f.More = &more
 	}
-	if s.EnforceRequired != "" {
-		f.Required, f.ByRules = s.EnforceRequired == "true" || s.EnforceRequired == "nonzero", s.EnforceRequired == "by-rules"
-		f.Nonzero = s.EnforceRequired == "nonzero"
-	}
+	f.ByRules, f.Nonzero = s.Missing == "by-rules", s.Missing == "nonzero"
 	if s.Validate != nil {
 		f.Unchecked, f.Required = !*s.Validate, f.Required && *s.Validate
 	}
@@ -256,7 +253,7 @@ func (c *compiler) field(p Property, required bool, in *Named) Field {
 	case "always":
 		f.Presence = Always
 	case "":
-		f.Presence = c.defaultPresence(s, in, required)
+		f.Presence = c.defaultPresence(s, in, of.Publishes(p.Name))
 	default:
 		c.fail(s.Pos, "write implicit, explicit or always", "unknown x-cluster-presence %q", s.Presence)
 	}

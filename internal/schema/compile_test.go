@@ -73,10 +73,10 @@ func checkInvariants(t *testing.T, table *Table) {
 
 func TestPresenceFollowsTheVocabulary(t *testing.T) {
 	table := mustCompile(t, "A", map[string]*Schema{
-		"A": {Type: "object", Required: []string{"must", "lenient"}, Properties: []Property{
+		"A": {Type: "object", Required: []string{"must"}, RequiredPublished: []string{"lenient"}, Properties: []Property{
 			property("metadata", Schema{Ref: "#/$defs/B"}),
 			property("must", Schema{Type: "string"}),
-			property("lenient", Schema{Type: "string", EnforceRequired: "false"}),
+			property("lenient", Schema{Type: "string"}),
 			property("may", Schema{Type: "integer", Format: "int32"}),
 			property("pointer", Schema{Type: "integer", Presence: "explicit"}),
 			property("object", Schema{Ref: "/sample/v1/B"}),

@@ -1,6 +1,9 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Position is a place in a document. The zero Position is nowhere (schemas
 // that arrive over the network have none).
@@ -27,7 +30,7 @@ type Schema struct {
 	Type        string // object, array, string, integer, number, boolean; "" for any
 	Format      string
 	Properties  []Property // in document order, which is the canonical order
-	Required    []string
+	Required    []string   // refused without, and published as required
 	Items       *Schema
 	Additional  *Schema    // additionalProperties: the values of a map
 	Defs        []Property // $defs, named types of the same document
@@ -66,11 +69,12 @@ type Schema struct {
 	GateValue   string // x-cluster-gate-value, beside it
 	Ungated     bool   // x-cluster-feature-gates: false
 
-	// EnforceRequired is x-cluster-validate-required: whether absence on input
-	// is an error of validation (Field.Required), where that differs from being
-	// in the published required list: "true", "false", "by-rules" (Field.ByRules)
-	// or "nonzero" (Field.Nonzero). Empty: it does not differ.
-	EnforceRequired string
+	RequiredPublished []string // x-cluster-required-published: published as required, not refused without
+	RequiredEnforced  []string // x-cluster-required-enforced: refused without, not published as required
+
+	// Missing is x-cluster-missing: which values count as missing, where that is not
+	// the usual: by-rules (Field.ByRules) or nonzero (Field.Nonzero).
+	Missing string
 
 	Null       bool     // x-cluster-null: written as null when it has no value
 	OpenEnum   bool     // x-cluster-validate-enum: false, the enum is not enforced
@@ -92,4 +96,28 @@ type Property struct {
 	Name   string
 	Pos    Position
 	Schema *Schema
+}
+
+// Publishes reports whether clients are told that a property is required.
+func (s *Schema) Publishes(name string) bool {
+	return slices.Contains(s.Required, name) || slices.Contains(s.RequiredPublished, name)
+}
+
+// Enforces reports whether objects without a property are refused.
+func (s *Schema) Enforces(name string) bool {
+	return slices.Contains(s.Required, name) || slices.Contains(s.RequiredEnforced, name)
+}
+
+// Published lists the properties that clients are told are required.
+func (s *Schema) Published() []string {
+	if len(s.RequiredPublished) == 0 {
+		return s.Required
+	}
+	var names []string
+	for _, p := range s.Properties {
+		if s.Publishes(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }

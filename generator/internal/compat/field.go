@@ -104,10 +104,7 @@ func property(s *schema.Schema, name string) *schema.Property {
 
 // required reports whether the server refuses objects without the field.
 func required(s *schema.Schema, p *schema.Property) bool {
-	if p.Schema.EnforceRequired != "" {
-		return p.Schema.EnforceRequired != "false"
-	}
-	return slices.Contains(s.Required, p.Name)
+	return s.Enforces(p.Name) || p.Schema.Missing == "by-rules"
 }
 
 // presence is what the document says, or that it says nothing.
@@ -115,7 +112,7 @@ func presence(s *schema.Schema, p *schema.Property) string {
 	switch {
 	case p.Schema.Presence != "":
 		return p.Schema.Presence
-	case slices.Contains(s.Required, p.Name):
+	case s.Publishes(p.Name):
 		return "always"
 	}
 	return "the usual one"

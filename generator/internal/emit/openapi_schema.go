@@ -208,8 +208,8 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 	if s.PreserveAny {
 		o[c.ext+"preserve-unknown-fields"] = true
 	}
-	if len(s.Required) > 0 {
-		o["required"] = s.Required
+	if required := s.Published(); len(required) > 0 {
+		o["required"] = required
 	}
 	if s.Items != nil {
 		items, err := c.schema(t, s.Items, false)

@@ -1,8 +1,6 @@
 package emit
 
 import (
-	"slices"
-
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
@@ -102,7 +100,7 @@ func (p *goTypes) structure(t *model.Type, s *schema.Schema, name string) (*open
 		if err != nil {
 			return nil, err
 		}
-		pointer, options := fieldForm(f.Schema.Presence, slices.Contains(s.Required, f.Name), shape)
+		pointer, options := fieldForm(f.Schema.Presence, s.Publishes(f.Name), shape)
 		p.place(fs, f.Name, i, options)
 		fs.Extensions[oapi.Value] = !pointer
 		if f.Schema.Goname != "" && f.Schema.Ref == "" {

@@ -96,7 +96,7 @@ var presences = map[schema.Presence]string{schema.Implicit: "implicit", schema.E
 func documentMember(t *model.Type, p schema.Property) member {
 	s := p.Schema
 	f := member{
-		name: p.Name, shape: shape(t, s), required: slices.Contains(t.Schema.Required, p.Name),
+		name: p.Name, shape: shape(t, s), required: t.Schema.Publishes(p.Name),
 		number: number(s.Binary), outer: number(s.BinaryOuter),
 		listType: word(s.ListType), listKeys: list(s.ListMapKeys), mapType: word(s.MapType),
 		patchStrategy: list(s.PatchStrategy), patchMergeKey: word(s.PatchMergeKey),

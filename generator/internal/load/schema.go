@@ -105,14 +105,14 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-cause":                   r.words(&s.Cause, "form of a cause", "invalid", "parent"),
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
 		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated),
-		"x-cluster-validate-required": r.word(&s.EnforceRequired, "answer", "true", "false", "by-rules", "nonzero"),
-		"x-cluster-null":              r.boolean(&s.Null),
-		"x-cluster-validate-enum":     r.not(&s.OpenEnum),
-		"x-cluster-one-of":            r.texts(&s.OneOf),
-		"x-cluster-one-of-what":       r.text(&s.OneOfAs),
-		"x-cluster-one-of-required":   r.boolean(&s.OneNeeded),
-		"x-cluster-cause-name":        r.text(&s.CauseName),
-		"x-cluster-cause-index":       r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
+		"x-cluster-required-published": r.texts(&s.RequiredPublished), "x-cluster-required-enforced": r.texts(&s.RequiredEnforced),
+		"x-cluster-missing":       r.word(&s.Missing, "kind of missing value", "by-rules", "nonzero"),
+		"x-cluster-null":          r.boolean(&s.Null),
+		"x-cluster-validate-enum": r.not(&s.OpenEnum),
+		"x-cluster-one-of":        r.texts(&s.OneOf), "x-cluster-one-of-what": r.text(&s.OneOfAs),
+		"x-cluster-one-of-required": r.boolean(&s.OneNeeded),
+		"x-cluster-cause-name":      r.text(&s.CauseName),
+		"x-cluster-cause-index":     r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
 	}
 }
 
@@ -217,12 +217,26 @@ func (r *reader) finish(s *schema.Schema) {
 			r.fail(r.at(s, p.key), p.mend, "%s", p.what)
 		}
 	}
-	for i, name := range s.Required {
-		switch {
-		case !slices.ContainsFunc(s.Properties, func(p schema.Property) bool { return p.Name == name }):
-			r.fail(r.at(s, "required"), "declare the property or drop it from required", "required names %q, which is not a property", name)
-		case slices.Contains(s.Required[:i], name):
-			r.fail(r.at(s, "required"), "write it once", "required names %q twice", name)
+	r.checkRequired(s)
+}
+
+// checkRequired checks that the lists of required properties name each once.
+func (r *reader) checkRequired(s *schema.Schema) {
+	said := map[string]string{}
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"required", s.Required}, {"x-cluster-required-published", s.RequiredPublished}, {"x-cluster-required-enforced", s.RequiredEnforced}} {
+		for _, name := range list.names {
+			switch other := said[name]; {
+			case !slices.ContainsFunc(s.Properties, func(p schema.Property) bool { return p.Name == name }):
+				r.fail(r.at(s, list.key), "declare the property or drop it from "+list.key, "%s names %q, which is not a property", list.key, name)
+			case other == list.key:
+				r.fail(r.at(s, list.key), "write it once", "%s names %q twice", list.key, name)
+			case other != "":
+				r.fail(r.at(s, list.key), "write it in required alone if it is both published and enforced", "both %s and %s name %q", other, list.key, name)
+			}
+			said[name] = list.key
 		}
 	}
 }
