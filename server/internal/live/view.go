@@ -1,0 +1,98 @@
+package live
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/tidwall/btree"
+)
+
+// View is the objects of a collection at one revision. It never changes; nobody may change
+// the values in it. The zero View has no objects.
+type View[T any] struct {
+	state    *state[T]
+	revision uint64
+}
+
+// Change is what became of an object: Before is nil when it was not there, or left out,
+// After when it is so now.
+type Change[T any] struct {
+	Key           string
+	Before, After *T
+}
+
+// Revision is that of the newest change in the store up to which the view is complete.
+func (v View[T]) Revision() uint64 { return v.revision }
+
+func (v View[T]) objects() *btree.Map[string, *T] {
+	if v.state == nil {
+		return new(btree.Map[string, *T])
+	}
+	return v.state.objects
+}
+
+// Len is the number of objects.
+func (v View[T]) Len() int { return v.objects().Len() }
+
+// Get returns the object of a key, nil for none.
+func (v View[T]) Get(key string) *T {
+	value, _ := v.objects().Get(key)
+	return value
+}
+
+// Under visits the objects whose keys have a prefix, in the order of keys.
+func (v View[T]) Under(prefix string) iter.Seq2[string, *T] {
+	return func(yield func(string, *T) bool) {
+		v.objects().Ascend(prefix, func(key string, value *T) bool {
+			return strings.HasPrefix(key, prefix) && yield(key, value)
+		})
+	}
+}
+
+// Since visits what is different from a view before: in the order of keys what is new or
+// another, then what is gone. It looks at all objects of both.
+func (v View[T]) Since(before View[T]) iter.Seq[Change[T]] {
+	return func(yield func(Change[T]) bool) {
+		for key, value := range v.Under("") {
+			if was := before.Get(key); was != value && !yield(Change[T]{key, was, value}) {
+				return
+			}
+		}
+		for key, was := range before.Under("") {
+			if v.Get(key) == nil && !yield(Change[T]{key, was, nil}) {
+				return
+			}
+		}
+	}
+}
+
+// Index is a value that follows from the objects of a collection.
+type Index[T, I any] struct{ at int }
+
+// Derive adds an index to a collection. fold makes the next index of the one before, which
+// it may not change, since views have it, and of some changes, in the order in which they
+// happened; first of the zero I and all objects as new ones, in the order of keys. Copy a
+// small index; for a large one take a tree that copies when it is written, as tidwall's.
+// Like Decode, fold may neither wait nor ask the store. An index that changes all the same
+// has to guard itself, and belongs to no revision.
+func Derive[T, I any](c *Collection[T], fold func(index I, changes []Change[T]) I) Index[T, I] {
+	derive := func(index any, changes []Change[T]) any {
+		next := fold(*index.(*I), changes)
+		return &next
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.latest.Load()
+	var all []Change[T]
+	for key, value := range (View[T]{state: now}).Under("") {
+		all = append(all, Change[T]{key, nil, value})
+	}
+	c.derived = append(c.derived, derive)
+	next := *now
+	next.indexes = append(next.indexes[:len(next.indexes):len(next.indexes)], derive(new(I), all))
+	c.latest.Store(&next)
+	return Index[T, I]{len(c.derived) - 1}
+}
+
+// Of returns the index in a view that was taken after Derive, of the collection of both.
+func (x Index[T, I]) Of(v View[T]) I { return *v.state.indexes[x.at].(*I) }
