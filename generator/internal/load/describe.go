@@ -50,3 +50,14 @@ func words(text string) []string {
 	}
 	return list
 }
+
+// kindWords is a kind as a text names it: config map, CSI driver.
+func kindWords(kind string) string {
+	list := strings.Fields(lastLarge.ReplaceAllString(afterSmall.ReplaceAllString(kind, "$1 $2"), "$1 $2"))
+	for i, w := range list {
+		if w != strings.ToUpper(w) {
+			list[i] = strings.ToLower(w)
+		}
+	}
+	return strings.Join(list, " ")
+}

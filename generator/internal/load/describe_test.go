@@ -24,3 +24,11 @@ func TestRepeats(t *testing.T) {
 		}
 	}
 }
+
+func TestKindWords(t *testing.T) {
+	for kind, want := range map[string]string{"Order": "order", "ConfigMap": "config map", "CSIDriver": "CSI driver", "ClusterCIDR": "cluster CIDR"} {
+		if got := kindWords(kind); got != want {
+			t.Errorf("the words of %s are %q, not %q", kind, got, want)
+		}
+	}
+}

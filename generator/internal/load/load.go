@@ -152,6 +152,9 @@ func (d *documents) schemaFile(name string, n node) {
 	if doc.kind != nil {
 		kind = *doc.kind
 	}
+	if kind {
+		fillUsual(doc.root, id[slash+1:])
+	}
 	d.addType(n.pos(), &model.Type{GV: gv, Name: id[slash+1:], Root: true, Kind: kind, Schema: doc.root})
 	for _, def := range doc.root.Defs {
 		d.addType(def.Pos, &model.Type{GV: gv, Name: def.Name, Schema: def.Schema})

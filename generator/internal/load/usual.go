@@ -1,0 +1,41 @@
+package load
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// usualMembers are the members of a kind that need not be described: where the root of a
+// document has one of these names and says no type, what it does not say is as here.
+// Their words in descriptions are followed by the kind's.
+var usualMembers = map[string]struct {
+	ref         string // <Kind> stands for the name of the kind
+	number      int
+	description string
+}{
+	"metadata": {"/meta/v1/ObjectMeta", 1, "Name, labels and other identifying metadata of the "},
+	"spec":     {"#/$defs/<Kind>Spec", 2, "Wanted state of the "},
+	"status":   {"#/$defs/<Kind>Status", 3, "Latest observed state of the "},
+}
+
+// fillUsual describes the usual members of a kind as far as the document does not.
+func fillUsual(root *schema.Schema, kind string) {
+	for _, p := range root.Properties {
+		usual, ok := usualMembers[p.Name]
+		s := p.Schema
+		if !ok || s.Ref != "" || s.Type != "" || s.Format != "" || s.PreserveAny {
+			continue
+		}
+		s.Ref = strings.Replace(usual.ref, "<Kind>", kind, 1)
+		if s.Description == "" {
+			s.Description = usual.description + kindWords(kind) + "."
+		}
+		if s.Binary == 0 {
+			s.Binary = usual.number
+		}
+		if s.Presence == "" && !root.Publishes(p.Name) {
+			s.Presence = "always"
+		}
+	}
+}
