@@ -115,7 +115,7 @@ func (c *common) stop() {
 	}
 }
 
-func (c *common) runner(ctx context.Context) (*exec.Runner, error) {
+func (c *common) runner(ctx context.Context, acc *report.Accepted) (*exec.Runner, error) {
 	if err := c.start(ctx); err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (c *common) runner(ctx context.Context) (*exec.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exec.NewRunner(want, got, compare.Options{Messages: c.messages}), nil
+	return exec.NewRunner(want, got, compare.Options{Messages: c.messages, Diverges: acc.Diverges}), nil
 }
 
 func cmdRun(ctx context.Context, args []string) (bool, error) {
@@ -163,7 +163,7 @@ func cmdRun(ctx context.Context, args []string) (bool, error) {
 		return false, err
 	}
 	defer c.stop()
-	r, err := c.runner(ctx)
+	r, err := c.runner(ctx, acc)
 	if err != nil {
 		return false, err
 	}
@@ -219,7 +219,7 @@ func cmdRun(ctx context.Context, args []string) (bool, error) {
 		})
 		buckets = report.Fold(report.Regroup(buckets))
 	}
-	s := &report.Summary{Seed: *seed, Scenarios: col.Scenarios, Requests: r.Requests.Load(), Bases: col.Bases, BasesOK: col.BasesOK, Failed: col.Failed, Unused: acc.Unused(), Buckets: buckets}
+	s := &report.Summary{Seed: *seed, Scenarios: col.Scenarios, Requests: r.Requests.Load(), Bases: col.Bases, BasesOK: col.BasesOK, Skipped: col.Skipped, Partly: col.Partly, Failed: col.Failed, Unused: acc.Unused(), Buckets: buckets}
 	if *record != "" {
 		if err := rec.Write(*record); err != nil {
 			return false, err
@@ -321,7 +321,7 @@ func cmdReplay(ctx context.Context, args []string) (bool, error) {
 		return false, errors.New("name a file")
 	}
 	defer c.stop()
-	r, err := c.runner(ctx)
+	r, err := c.runner(ctx, nil)
 	if err != nil {
 		return false, err
 	}
@@ -375,7 +375,7 @@ func cmdRecorded(ctx context.Context, args []string) (bool, error) {
 	}
 	col := report.NewCollection(acc)
 	each(*workers, len(rec.Scenarios), func(i int) {
-		sc, out, err := rec.Against(ctx, got, compare.Options{Messages: c.messages}, i)
+		sc, out, err := rec.Against(ctx, got, compare.Options{Messages: c.messages, Diverges: acc.Diverges}, i)
 		if err != nil {
 			col.Fail(sc.Name, err)
 			return
@@ -383,7 +383,7 @@ func cmdRecorded(ctx context.Context, args []string) (bool, error) {
 		col.Add(sc, out)
 	})
 	buckets := report.Fold(col.Sorted())
-	report.Table(os.Stdout, &report.Summary{Scenarios: col.Scenarios, Bases: col.Bases, BasesOK: col.BasesOK, Failed: col.Failed, Buckets: buckets}, 60)
+	report.Table(os.Stdout, &report.Summary{Scenarios: col.Scenarios, Bases: col.Bases, BasesOK: col.BasesOK, Skipped: col.Skipped, Partly: col.Partly, Failed: col.Failed, Buckets: buckets}, 60)
 	differs := len(col.Failed) > 0
 	for _, b := range buckets {
 		if b.Accepted == "" {
@@ -411,7 +411,7 @@ func cmdShow(ctx context.Context, args []string) error {
 		return err
 	}
 	defer c.stop()
-	r, err := c.runner(ctx)
+	r, err := c.runner(ctx, nil)
 	if err != nil {
 		return err
 	}

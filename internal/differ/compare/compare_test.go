@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,31 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+func TestConflictsOfManagers(t *testing.T) {
+	cause := func(manager, field string) string {
+		return `{"reason":"FieldManagerConflict","message":"conflict with \"` + manager + `\"","field":"` + field + `"}`
+	}
+	join := func(l ...string) string { return strings.Join(l, ",") }
+	for _, x := range []struct {
+		name, want, got string
+		differs         bool
+	}{
+		{"managers in any order", join(cause("m", ".a"), cause("n", ".b")), join(cause("n", ".b"), cause("m", ".a")), false},
+		{"fields of one in another order", join(cause("m", ".a"), cause("m", ".b")), join(cause("m", ".b"), cause("m", ".a")), true},
+		{"another manager", cause("m", ".a"), cause("n", ".a"), false}, // compared by place only
+		{"a repeated field", join(cause("m", ".s.b"), cause("m", ".s.b"), cause("m", ".x")), join(cause("m", ".s.a"), cause("m", ".s.b"), cause("m", ".x")), false},
+		{"a repeated field without its place", join(cause("m", ".s.b"), cause("m", ".s.b")), join(cause("m", ".s.a"), cause("m", ".s.c")), true},
+		{"too few", join(cause("m", ".s.b"), cause("m", ".s.b")), cause("m", ".s.b"), true},
+		{"another field", join(cause("m", ".a"), cause("m", ".b")), join(cause("m", ".a"), cause("m", ".c")), true},
+	} {
+		st := &scenario.Step{Method: "PATCH", Path: "/apis/apps/v1/namespaces/${NS}/deployments/a"}
+		d := NewSession("ns", Options{}).Step(0, st, answer(t, 409, refusal(x.want)), answer(t, 409, refusal(x.got)))
+		if len(d) > 0 != x.differs {
+			t.Errorf("%s: %q", x.name, signatures(d))
+		}
+	}
+}
+
 func TestMessagesOnlyWhenAsked(t *testing.T) {
 	w, g := `{"kind":"Status","apiVersion":"v1","message":"one","code":404}`, `{"kind":"Status","apiVersion":"v1","message":"two","code":404}`
 	st := &scenario.Step{Method: "GET", Path: "/api/v1/nodes/x"}
@@ -105,17 +131,67 @@ func TestMessagesOnlyWhenAsked(t *testing.T) {
 }
 
 func TestNothingIsSaidOfAnObjectOnceItsStatesDiffer(t *testing.T) {
-	s := NewSession("ns", Options{})
-	put := &scenario.Step{Method: "PUT", Path: "/api/v1/namespaces/${NS}/pods/a"}
-	get := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods/a"}
-	list := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods"}
-	ok, no := answer(t, 200, `{"kind":"Pod","metadata":{"name":"a"}}`), answer(t, 422, refusal(""))
-	if d := s.Step(0, put, ok, no); len(d) != 1 || d[0].Class != "status" {
-		t.Errorf("got %v", d)
+	pods := "/api/v1/namespaces/${NS}/pods"
+	object := `{"kind":"Pod","metadata":{"name":"a"}}`
+	list := func(pods string) string { return `{"kind":"PodList","items":[` + pods + `]}` }
+	a, b, other := `{"metadata":{"name":"a"}}`, `{"metadata":{"name":"b"},"spec":{"x":1}}`, `{"metadata":{"name":"b"},"spec":{"x":2}}`
+	for _, x := range []struct {
+		name, method, path string
+		want, got          string
+		sig                []string
+	}{
+		{"itself", "GET", pods + "/a", object, `{"kind":"Pod"}`, nil},
+		{"a subresource", "PUT", pods + "/a/status", object, `{"kind":"Pod"}`, nil},
+		{"another object", "GET", pods + "/b", object, `{"kind":"Pod"}`, []string{"GET pods | ok -.metadata"}},
+		{"its name in another namespace", "GET", "/api/v1/namespaces/x/pods/a", object, `{"kind":"Pod"}`, []string{"GET pods | ok -.metadata"}},
+		{"a list of both", "GET", pods, list(a + "," + b), list(b), nil},
+		{"the other one in the list", "GET", pods, list(a + "," + b), list(other), []string{"LIST pods | ok ~.items[].spec.x"}},
+		{"a list of all namespaces", "GET", "/api/v1/pods", list(`{"metadata":{"name":"a","namespace":"ns"}},{"metadata":{"name":"a","namespace":"x"}}`), list(`{"metadata":{"name":"a","namespace":"x"}}`), nil},
+		{"the name elsewhere in it", "GET", "/api/v1/pods", list(`{"metadata":{"name":"a","namespace":"x"}}`), list(""), []string{"LIST pods | ok -.items[]"}},
+		{"a table", "GET", pods, `{"kind":"Table","rows":[{"cells":["a"]},{"cells":["b"]}]}`, `{"kind":"Table","rows":[{"cells":["b"]}]}`, nil},
+		{"a page", "GET", pods + "?limit=1", list(a), list(b), nil},
+		{"another resource", "GET", "/api/v1/namespaces/${NS}/services", list(a), list(""), []string{"LIST services | ok -.items[]"}},
+		{"made again", "POST", pods, object, `{"kind":"Pod","metadata":{"name":"a"},"spec":{}}`, nil},
+	} {
+		s := NewSession("ns", Options{})
+		put := &scenario.Step{Method: "PUT", Path: pods + "/a"}
+		if d := s.Step(0, put, answer(t, 200, object), answer(t, 422, refusal(""))); len(d) != 1 || d[0].Class != "status" {
+			t.Errorf("%s: got %v", x.name, d)
+		}
+		d := s.Step(1, &scenario.Step{Method: x.method, Path: x.path}, answer(t, 200, x.want), answer(t, 200, x.got))
+		if !reflect.DeepEqual(signatures(d), x.sig) {
+			t.Errorf("%s: %q, want %q", x.name, signatures(d), x.sig)
+		}
 	}
-	for _, st := range []*scenario.Step{get, list} {
-		if d := s.Step(1, st, ok, answer(t, 200, `{"kind":"Pod","metadata":{"name":"b"}}`)); len(d) != 0 {
-			t.Errorf("%s: %v", st.Path, d)
+}
+
+func TestADecisionCanPartAnObject(t *testing.T) {
+	deletes := func(st *scenario.Step, _ []Diff) bool { return st.Method == "DELETE" }
+	remove := &scenario.Step{Method: "DELETE", Path: "/api/v1/namespaces/${NS}/pods/a?dryRun=All"}
+	get := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods/a"}
+	watch := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods?watch=1", Watch: &scenario.Watch{}}
+	done, missing, object := `{"kind":"Status","apiVersion":"v1","status":"Success"}`, `{"kind":"Status","apiVersion":"v1","code":404}`, `{"kind":"Pod","metadata":{"name":"a"}}`
+	event := func(what, name string) any {
+		return map[string]any{"type": what, "object": map[string]any{"metadata": map[string]any{"name": name}}}
+	}
+	for _, x := range []struct {
+		name     string
+		status   int // of the delete
+		diverges func(*scenario.Step, []Diff) bool
+		said     int
+	}{{"no decision", 200, nil, 2}, {"a decision", 200, deletes, 0}, {"a decision about a write that nobody made", 409, deletes, 2}} {
+		s := NewSession("ns", Options{Diverges: x.diverges})
+		if d := s.Step(0, remove, answer(t, x.status, done), answer(t, x.status, done)); len(d) != 0 {
+			t.Errorf("%s: %v", x.name, d)
+		}
+		said := len(s.Step(1, get, answer(t, 404, missing), answer(t, 200, object)))
+		events := &Answer{Status: 200, Stream: true, Events: []any{event("DELETED", "a"), event("ADDED", "b")}}
+		said += len(s.Step(2, watch, events, &Answer{Status: 200, Stream: true, Events: []any{event("ADDED", "b")}}))
+		if said != x.said || len(events.Events) != 2 {
+			t.Errorf("%s: %d differences, want %d; %d events are left of the answer", x.name, said, x.said, len(events.Events))
+		}
+		if skipped := s.Skipped + s.Partly; (skipped == 2) != (x.said == 0) {
+			t.Errorf("%s: %d steps were counted", x.name, skipped)
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
 // Answer is what a server said.
@@ -46,6 +48,9 @@ func (a *Answer) Parse() {
 type Options struct {
 	Messages bool      // sentences too: messages of statuses, causes and conditions, descriptions of columns
 	Recorded time.Time // when the reference answered, where that was not just now
+
+	// Diverges says of a write that both sides accepted whether it is known to leave its object in different states; it may be nil.
+	Diverges func(*scenario.Step, []Diff) bool
 }
 
 var (

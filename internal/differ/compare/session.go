@@ -25,111 +25,22 @@ type Diff struct {
 
 // Session compares the answers of one scenario, step by step.
 type Session struct {
+	Skipped   int // steps that were not compared since the sides held their object in different states
+	Partly    int // lists and watches that were compared without such objects
 	want, got *normalizer
 	ns        string
-	lost      map[string]bool            // objects that exist in different states: nothing more is said about them
+	lost      lost                       // nothing more is said about these objects
 	said      map[string]map[string]bool // differences already reported, by object
+	diverges  func(*scenario.Step, []Diff) bool
 }
 
 // NewSession begins a scenario.
 func NewSession(ns string, o Options) *Session {
-	s := &Session{want: newNormalizer(ns, o), got: newNormalizer(ns, o), ns: ns, lost: map[string]bool{}, said: map[string]map[string]bool{}}
+	s := &Session{want: newNormalizer(ns, o), got: newNormalizer(ns, o), ns: ns, lost: lost{}, said: map[string]map[string]bool{}, diverges: o.Diverges}
 	if !o.Recorded.IsZero() {
 		s.want.now = func() time.Time { return o.Recorded }
 	}
 	return s
-}
-
-// Target is what a request addresses, read from its method, path and headers.
-type Target struct {
-	Verb       string
-	Resource   string // like deployments.apps or pods/status
-	Collection string // path of the collection
-	Object     string // path of the object, empty for a collection
-}
-
-// ownedByServer says whether the object exists in every server, kept by a loop inside it: who wrote its fields is a matter of timing.
-func (t Target) ownedByServer() bool {
-	if t.Object == "" || strings.Contains(t.Object, "${NS}") {
-		return false
-	}
-	for _, r := range []string{"apiservices.", "flowschemas.", "prioritylevelconfigurations."} {
-		if strings.HasPrefix(t.Resource, r) {
-			return true
-		}
-	}
-	return false
-}
-
-// TargetOf reads the target of a step.
-func TargetOf(st *scenario.Step) Target {
-	u, err := url.Parse(st.Path)
-	if err != nil {
-		return Target{Verb: st.Method, Resource: "?"}
-	}
-	seg := strings.Split(strings.Trim(u.Path, "/"), "/")
-	t := Target{Resource: strings.Trim(u.Path, "/")}
-	group := ""
-	rest := seg
-	switch {
-	case len(seg) >= 2 && seg[0] == "api":
-		rest = seg[2:]
-	case len(seg) >= 3 && seg[0] == "apis":
-		group, rest = "."+seg[1], seg[3:]
-	default:
-		t.Verb = st.Method
-		return t
-	}
-	prefix := "/" + strings.Join(seg[:len(seg)-len(rest)], "/")
-	if len(rest) >= 3 && rest[0] == "namespaces" && rest[2] != "status" && rest[2] != "finalize" {
-		prefix += "/" + strings.Join(rest[:2], "/")
-		rest = rest[2:]
-	}
-	if len(rest) == 0 {
-		t.Verb = st.Method
-		return t
-	}
-	t.Resource, t.Collection = rest[0]+group, prefix+"/"+rest[0]
-	if len(rest) > 1 {
-		t.Object = t.Collection + "/" + rest[1]
-	}
-	if len(rest) > 2 {
-		t.Resource += "/" + strings.Join(rest[2:], "/")
-	}
-	t.Verb = verb(st, t.Object != "")
-	return t
-}
-
-func verb(st *scenario.Step, object bool) string {
-	ct := ""
-	for k, v := range st.Headers {
-		if strings.EqualFold(k, "Content-Type") {
-			ct = v
-		}
-	}
-	switch st.Method {
-	case "GET":
-		switch {
-		case st.Watch != nil:
-			return "WATCH"
-		case object:
-			return "GET"
-		}
-		return "LIST"
-	case "DELETE":
-		if !object {
-			return "DELETECOLLECTION"
-		}
-	case "PATCH":
-		for _, k := range []string{"apply", "strategic-merge", "json-patch", "merge"} {
-			if strings.Contains(ct, k) {
-				return "PATCH-" + strings.TrimSuffix(strings.TrimSuffix(k, "-patch"), "-merge")
-			}
-		}
-	case "PUT":
-		return "PUT"
-	}
-	return st.Method
 }
 
 // Step compares the answers to one step and says only what was not said before about the same object.
@@ -138,22 +49,21 @@ func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 	d := &stepDiff{session: s, target: t, req: t.Verb + " " + t.Resource, step: i}
 	obj := t.Object
 	if obj == "" && st.Method == "POST" {
-		obj = t.Collection + "/" + s.want.text(createdName(want, got))
+		obj = t.Collection + "/" + s.want.text(createdName(st, want, got))
 	}
-	lost := s.isLost(t, st)
+	w, g := *want, *got // what is taken out here stays in the answers
+	want, got = &w, &g
+	skip := s.skip(t, obj, st, want, got)
 	if cached(t, st) {
 		sortItems(want.JSON)
 		sortItems(got.JSON)
 	}
 	d.compare(want, got)
-	wrote := st.Method != "GET" && st.Method != "HEAD"
-	if wrote && success(want) != success(got) {
-		s.lost[obj] = true
-		if t.Verb == "DELETECOLLECTION" {
-			s.lost[t.Collection+"/*"] = true
-		}
+	if s.partsWays(st, want, got, d.diffs) {
+		s.lost.add(t, obj)
 	}
-	if lost {
+	if skip {
+		s.Skipped++
 		return nil
 	}
 	var out []Diff
@@ -174,6 +84,22 @@ func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 		out = append(out, x)
 	}
 	return out
+}
+
+// partsWays reports whether a write leaves its object in different states: one side accepted it, or a decision says that both
+// did and did not do the same.
+func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) bool {
+	if st.Method == "GET" || st.Method == "HEAD" {
+		return false
+	}
+	return success(want) != success(got) || success(want) && s.diverges != nil && s.diverges(st, diffs)
+}
+
+// Lost reports whether what a step addresses is in different states, so that a value taken from its answer means something else
+// on each side.
+func (s *Session) Lost(st *scenario.Step) bool {
+	t := TargetOf(st)
+	return t.Object != "" && s.lost.has(t.Object)
 }
 
 // wasSaid says whether a place was reported for the object before, or for any object of the resource when all of them are shown.
@@ -229,30 +155,15 @@ func lastPath(sig string) string {
 	return last
 }
 
-func (s *Session) isLost(t Target, st *scenario.Step) bool {
-	if t.Object != "" {
-		return s.lost[t.Object] || s.lost[t.Collection+"/*"]
-	}
-	if st.Method == "POST" {
-		return false
-	}
-	for k := range s.lost {
-		// Another version or group may show the same objects.
-		if i := strings.LastIndexByte(k, '/'); i > 0 && resourceOf(k[:i]) == resourceOf(t.Collection) {
-			return true
-		}
-	}
-	return false
-}
-
-func resourceOf(collection string) string {
-	return collection[strings.LastIndexByte(collection, '/')+1:]
-}
-
-func createdName(as ...*Answer) string {
+// createdName is the name of an object that a request creates: as sent, or as a server made it.
+func createdName(st *scenario.Step, as ...*Answer) string {
+	values := []any{st.Body}
 	for _, a := range as {
-		if n, ok := scenario.Get(a.JSON, "metadata.name"); ok {
-			return fmt.Sprint(n)
+		values = append(values, a.JSON)
+	}
+	for _, v := range values {
+		if n := first(v, "metadata.name"); n != "" {
+			return n
 		}
 	}
 	return "?"
@@ -335,7 +246,7 @@ func (d *stepDiff) compare(want, got *Answer) {
 		d.add("body", fmt.Sprintf("%s indentation", status(want)), cut(string(want.Body)), cut(string(got.Body)))
 	}
 	if isStatus(wv) && isStatus(gv) {
-		d.causes(want.Status, wv, gv)
+		d.causes(want, got, wv, gv)
 	}
 	d.body("body", status(want), wv, gv)
 }
@@ -360,6 +271,11 @@ func (d *stepDiff) body(class, prefix string, wv, gv any) {
 		return
 	}
 	for _, p := range sortedKeys(wm, gm) {
+		_, inWant := wm[p]
+		_, inGot := gm[p]
+		if p != "" && inWant != inGot {
+			continue // the item itself is missing, which was said
+		}
 		mc := managed(wm[p], gm[p])
 		for i, c := range mc {
 			if i == 3 {
@@ -381,83 +297,12 @@ func place(c change, absent string, v any) string {
 	return c.path + " = " + short(v)
 }
 
-// causes compares the causes of two refusals, then takes them away so that the rest can be compared.
-func (d *stepDiff) causes(status int, wv, gv any) {
-	w, g := causes(wv), causes(gv)
-	missing, extra := minus(w, g), minus(g, w)
-	var parts []string
-	for _, m := range missing {
-		paired := false
-		f, r, _ := strings.Cut(m, "/")
-		for i, e := range extra {
-			if ef, er, _ := strings.Cut(e, "/"); ef == f {
-				parts = append(parts, fmt.Sprintf("~%s %s, got %s", f, r, er))
-				extra = append(extra[:i:i], extra[i+1:]...)
-				paired = true
-				break
-			}
-		}
-		if !paired {
-			parts = append(parts, "-"+m)
-		}
-	}
-	for _, e := range extra {
-		parts = append(parts, "+"+e)
-	}
-	all := func(l []string) string { return strings.Join(limit(l, 8), ", ") }
-	for i, p := range parts {
-		if i == 6 {
-			break
-		}
-		d.add("causes", fmt.Sprintf("%d causes %s", status, p), all(w), all(g)).Causes = w
-	}
-	// The validators of custom resources list their causes in any order.
-	if len(parts) == 0 && !strings.HasSuffix(d.target.Resource, "differ.example.com") && strings.Join(w, ";") != strings.Join(g, ";") {
-		d.add("order", fmt.Sprintf("%d causes in another order", status), all(w), all(g)).Causes = w
-	}
-	if !d.session.want.messages || len(parts) > 0 {
-		for _, v := range []any{wv, gv} {
-			if m, ok := v.(map[string]any); ok {
-				if det, ok := m["details"].(map[string]any); ok {
-					delete(det, "causes")
-					if len(det) == 0 {
-						delete(m, "details")
-					}
-				}
-				if len(parts) > 0 {
-					delete(m, "message")
-				}
-			}
-		}
-	}
-}
-
 func isStatus(v any) bool { return kindOf(v) == "Status" }
 
 func kindOf(v any) string {
 	k, _ := scenario.Get(v, "kind")
 	s, _ := k.(string)
 	return s
-}
-
-// causes lists field/reason of a Status.
-func causes(v any) []string {
-	if !isStatus(v) {
-		return nil
-	}
-	l, _ := scenario.Get(v, "details.causes")
-	items, _ := l.([]any)
-	var out []string
-	for _, x := range items {
-		m, _ := x.(map[string]any)
-		f, _ := m["field"].(string)
-		r, _ := m["reason"].(string)
-		if f == "<nil>" || f == "" {
-			f = "(object)"
-		}
-		out = append(out, generalField(f)+"/"+r)
-	}
-	return out
 }
 
 // minus is the multiset a without b, sorted.

@@ -40,6 +40,8 @@ type Outcome struct {
 	Namespace string
 	Want, Got []*compare.Answer
 	Diffs     []compare.Diff
+
+	Skipped, Partly int // steps whose answers were not compared, or without some objects, since the sides held different states
 }
 
 // letters avoids names that look like words or numbers.
@@ -132,16 +134,20 @@ func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, refe
 			return nil, err
 		}
 		diffs := cmp.Step(i, st, out.Want[i], out.Got[i])
-		// A value that only one side gave cannot be sent to both: what comes of it is no news.
-		if !uses(st, oneSided) {
+		// A value that only one side gave cannot be sent to both, and one of an object in different states means another thing on
+		// each: what comes of it is no news.
+		if uses(st, oneSided) {
+			cmp.Skipped++
+		} else {
 			out.Diffs = append(out.Diffs, diffs...)
 		}
 		for v := range st.Save {
 			_, w := vars[0][v]
 			_, g := vars[1][v]
-			oneSided[v] = w != g
+			oneSided[v] = w != g || cmp.Lost(st)
 		}
 	}
+	out.Skipped, out.Partly = cmp.Skipped, cmp.Partly
 	_ = both(func(got bool) error {
 		s, n := pick(got)
 		for i := len(created[n]) - 1; i >= 0; i-- {

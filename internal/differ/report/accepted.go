@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"sync/atomic"
 
 	"sigs.k8s.io/yaml"
 
@@ -11,15 +12,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Rule says that differences with a matching signature are meant.
+// Rule says that differences with a matching signature are meant. A rule without a signature is about requests: it accepts no
+// difference, it only says that they leave an object in different states.
 type Rule struct {
-	Match  string `json:"match"` // regular expression on the signature
-	Reason string `json:"reason"`
-	Got    string `json:"got,omitempty"`  // regular expression on what the server under test said, where the signature is not enough
-	Path   string `json:"path,omitempty"` // regular expression on the path and query of the request
+	Match    string `json:"match,omitempty"`   // regular expression on the signature
+	Request  string `json:"request,omitempty"` // regular expression on the request, like "DELETE pods", of a rule without a signature
+	Reason   string `json:"reason"`
+	Got      string `json:"got,omitempty"`     // regular expression on what the server under test said, where the signature is not enough
+	Path     string `json:"path,omitempty"`    // regular expression on the path and query of the request
+	Accept   string `json:"accept,omitempty"`  // regular expression on its Accept header
+	Sent     string `json:"sent,omitempty"`    // regular expression on its body
+	NotSent  string `json:"notSent,omitempty"` // regular expression that its body must not match
+	Diverges bool   `json:"diverges,omitempty"`
 
-	re, got, path *regexp.Regexp
-	used          int
+	match, request, got, path, accept, sent, notSent *regexp.Regexp
+
+	used atomic.Bool
 }
 
 // Accepted is the list of rules.
@@ -44,10 +52,13 @@ func LoadAccepted(file string) (*Accepted, error) {
 		if r.Reason == "" {
 			return nil, fmt.Errorf("%s: rule %q has no reason", file, r.Match)
 		}
+		if (r.Match == "") != (r.Request != "" && r.Diverges) {
+			return nil, fmt.Errorf("%s: the rule of %q has neither a signature nor a request that diverges, or both", file, r.Reason)
+		}
 		for _, x := range []struct {
 			re   **regexp.Regexp
 			text string
-		}{{&r.re, r.Match}, {&r.got, r.Got}, {&r.path, r.Path}} {
+		}{{&r.match, r.Match}, {&r.request, r.Request}, {&r.got, r.Got}, {&r.path, r.Path}, {&r.accept, r.Accept}, {&r.sent, r.Sent}, {&r.notSent, r.NotSent}} {
 			if *x.re, err = regexp.Compile(x.text); err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
@@ -62,20 +73,57 @@ func (a *Accepted) Reason(d compare.Diff, st *scenario.Step) string {
 		return ""
 	}
 	for _, r := range a.Rules {
-		if r.re.MatchString(d.Signature) && r.got.MatchString(d.Got) && r.path.MatchString(st.Path) {
-			r.used++
+		if r.accepts(d, st) {
 			return r.Reason
 		}
 	}
 	return ""
 }
 
+// Diverges reports whether a rule says that a write, which differs in this way or not at all, leaves its object in different states.
+func (a *Accepted) Diverges(st *scenario.Step, diffs []compare.Diff) bool {
+	if a == nil {
+		return false
+	}
+	t := compare.TargetOf(st)
+	for _, r := range a.Rules {
+		switch {
+		case !r.Diverges:
+		case r.Match == "":
+			if r.request.MatchString(t.Verb+" "+t.Resource) && r.about(st) {
+				return true
+			}
+		default:
+			for _, d := range diffs {
+				if r.accepts(d, st) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (r *Rule) accepts(d compare.Diff, st *scenario.Step) bool {
+	return r.Match != "" && r.match.MatchString(d.Signature) && r.got.MatchString(d.Got) && r.about(st)
+}
+
+// about reports whether a rule is about such a request, which uses it.
+func (r *Rule) about(st *scenario.Step) bool {
+	body := st.Payload(nil)
+	yes := r.path.MatchString(st.Path) && r.accept.MatchString(st.Headers["Accept"]) && r.sent.Match(body) && (r.NotSent == "" || !r.notSent.Match(body))
+	if yes {
+		r.used.Store(true)
+	}
+	return yes
+}
+
 // Unused lists the rules that matched nothing.
 func (a *Accepted) Unused() []string {
 	var out []string
 	for _, r := range a.Rules {
-		if r.used == 0 {
-			out = append(out, r.Match)
+		if !r.used.Load() {
+			out = append(out, r.Match+r.Request)
 		}
 	}
 	return out

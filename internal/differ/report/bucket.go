@@ -33,6 +33,8 @@ type Collection struct {
 	Bases     int      // valid objects sent
 	BasesOK   int      // those that the reference answered with 201
 	Refused   map[string]int
+	Skipped   int // steps not compared, since the sides held different states of an object
+	Partly    int // lists and watches compared without such objects
 	accepted  *Accepted
 }
 
@@ -47,6 +49,8 @@ func (c *Collection) Add(sc *scenario.Scenario, out *exec.Outcome) (meant bool) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Scenarios++
+	c.Skipped += out.Skipped
+	c.Partly += out.Partly
 	for i, st := range sc.Steps {
 		if len(st.Name) > 5 && st.Name[:5] == "base " && out.Want[i] != nil {
 			c.Bases++

@@ -134,3 +134,54 @@ func TestAccepted(t *testing.T) {
 		t.Error("a rule without a reason was taken")
 	}
 }
+
+func TestRulesThatDiverge(t *testing.T) {
+	f := filepath.Join(t.TempDir(), "accepted.yaml")
+	rules := `rules:
+- {request: '^DELETE', path: 'dryRun=All', sent: '.', notSent: 'dryRun', diverges: true, reason: r1}
+- {match: 'resourceVersion$', diverges: true, reason: r2}
+- {match: 'status 406', accept: '\*', reason: r3}
+`
+	if err := os.WriteFile(f, []byte(rules), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := LoadAccepted(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(method, path string, body any) *scenario.Step {
+		return &scenario.Step{Method: method, Path: "/api/v1/nodes/" + path, Body: body, Headers: map[string]string{"Accept": "text/*"}}
+	}
+	options := map[string]any{"gracePeriodSeconds": 0.0}
+	for _, x := range []struct {
+		st       *scenario.Step
+		sig      string
+		diverges bool
+		reason   string
+	}{
+		{step("DELETE", "a?dryRun=All", options), "DELETE nodes | ok -.x", true, ""},
+		{step("DELETE", "a?dryRun=All", nil), "", false, ""},
+		{step("DELETE", "a?dryRun=All", map[string]any{"dryRun": []any{"All"}}), "", false, ""},
+		{step("DELETE", "a", options), "", false, ""},
+		{step("POST", "a?dryRun=All", options), "", false, ""},
+		{step("PUT", "a", options), "PUT nodes | ok ~.metadata.resourceVersion", true, "r2"},
+		{step("PUT", "a", options), "PUT nodes | ok ~.metadata.labels", false, ""},
+		{step("GET", "a", nil), "GET nodes | status 406, got success", false, "r3"},
+	} {
+		d := compare.Diff{Signature: x.sig}
+		if got := a.Diverges(x.st, []compare.Diff{d}); got != x.diverges {
+			t.Errorf("%s %s %q: diverges %v", x.st.Method, x.st.Path, x.sig, got)
+		}
+		if r := a.Reason(d, x.st); r != x.reason {
+			t.Errorf("%s %s %q: reason %q, want %q", x.st.Method, x.st.Path, x.sig, r, x.reason)
+		}
+	}
+	for _, bad := range []string{"{request: x, reason: r}", "{match: x, request: x, diverges: true, reason: r}", "{reason: r}"} {
+		if err := os.WriteFile(f, []byte("rules:\n- "+bad+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := LoadAccepted(f); err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package compare
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/differ/scenario"
+)
+
+// causes compares the causes of two refusals, then takes them away so that the rest can be compared.
+func (d *stepDiff) causes(want, got *Answer, wv, gv any) {
+	w, g, status := causes(wv), causes(gv), want.Status
+	if wc, gc := conflicts(d.session.want, want.JSON), conflicts(d.session.got, got.JSON); wc != nil && gc != nil {
+		w, g = alikeConflicts(wc, gc)
+	}
+	missing, extra := minus(w, g), minus(g, w)
+	var parts []string
+	for _, m := range missing {
+		paired := false
+		f, r, _ := strings.Cut(m, "/")
+		for i, e := range extra {
+			if ef, er, _ := strings.Cut(e, "/"); ef == f {
+				parts = append(parts, fmt.Sprintf("~%s %s, got %s", f, r, er))
+				extra = append(extra[:i:i], extra[i+1:]...)
+				paired = true
+				break
+			}
+		}
+		if !paired {
+			parts = append(parts, "-"+m)
+		}
+	}
+	for _, e := range extra {
+		parts = append(parts, "+"+e)
+	}
+	all := func(l []string) string { return strings.Join(limit(l, 8), ", ") }
+	for i, p := range parts {
+		if i == 6 {
+			break
+		}
+		d.add("causes", fmt.Sprintf("%d causes %s", status, p), all(w), all(g)).Causes = w
+	}
+	// The validators of custom resources list their causes in any order.
+	if len(parts) == 0 && !strings.HasSuffix(d.target.Resource, "differ.example.com") && strings.Join(w, ";") != strings.Join(g, ";") {
+		d.add("order", fmt.Sprintf("%d causes in another order", status), all(w), all(g)).Causes = w
+	}
+	if !d.session.want.messages || len(parts) > 0 {
+		for _, v := range []any{wv, gv} {
+			if m, ok := v.(map[string]any); ok {
+				if det, ok := m["details"].(map[string]any); ok {
+					delete(det, "causes")
+					if len(det) == 0 {
+						delete(m, "details")
+					}
+				}
+				if len(parts) > 0 {
+					delete(m, "message")
+				}
+			}
+		}
+	}
+}
+
+// causes lists field/reason of a Status.
+func causes(v any) []string {
+	if !isStatus(v) {
+		return nil
+	}
+	l, _ := scenario.Get(v, "details.causes")
+	items, _ := l.([]any)
+	var out []string
+	for _, x := range items {
+		m, _ := x.(map[string]any)
+		f, _ := m["field"].(string)
+		r, _ := m["reason"].(string)
+		if f == "<nil>" || f == "" {
+			f = "(object)"
+		}
+		out = append(out, generalField(f)+"/"+r)
+	}
+	return out
+}
+
+// conflicts are the fields of an apply's conflicts by manager. It is nil for any other refusal.
+func conflicts(n *normalizer, v any) map[string][]string {
+	m, _ := v.(map[string]any)
+	d, _ := m["details"].(map[string]any)
+	l, _ := d["causes"].([]any)
+	out := map[string][]string{}
+	for _, x := range l {
+		c, _ := x.(map[string]any)
+		manager, _ := c["message"].(string)
+		field, _ := c["field"].(string)
+		if c["reason"] != "FieldManagerConflict" {
+			return nil
+		}
+		manager = reWhen.ReplaceAllString(n.text(manager), "<time>")
+		out[manager] = append(out[manager], n.text(field))
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// alikeConflicts lists the causes of two apply conflicts so that only what the reference does on purpose is compared. Its managers come
+// in the order of a Go map, so they are put in order on both sides. Its paths share memory, so that a field's neighbours may all
+// be told under the name of the last of them: where it names a field of a manager more than once, the server under test must tell as
+// many fields, all that the reference names among them.
+func alikeConflicts(want, got map[string][]string) (w, g []string) {
+	for _, manager := range sortedKeys(want, got) {
+		wf, gf := want[manager], got[manager]
+		if len(wf) == len(gf) && repeats(wf) && within(wf, gf) {
+			wf = gf
+		}
+		w, g = append(w, causesAt(wf)...), append(g, causesAt(gf)...)
+	}
+	return w, g
+}
+
+func causesAt(fields []string) []string {
+	var out []string
+	for _, f := range fields {
+		out = append(out, generalField(f)+"/FieldManagerConflict")
+	}
+	return out
+}
+
+// repeats reports whether a list names something twice.
+func repeats(l []string) bool {
+	s := append([]string(nil), l...)
+	sort.Strings(s)
+	for i := 1; i < len(s); i++ {
+		if s[i] == s[i-1] {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether all of a are in b.
+func within(a, b []string) bool {
+	all := "\x00" + strings.Join(b, "\x00") + "\x00"
+	for _, x := range a {
+		if !strings.Contains(all, "\x00"+x+"\x00") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package compare
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/differ/scenario"
+)
+
+// lost holds the objects that the two sides hold in different states, by their path without group and version, under which
+// another one may show the same object. A collection is lost as a whole with a name of "*".
+type lost map[string]bool
+
+// lostKey is a path without its group and version.
+func lostKey(path string) string {
+	seg := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(seg) > 2 && seg[0] == "api":
+		seg = seg[2:]
+	case len(seg) > 3 && seg[0] == "apis":
+		seg = seg[3:]
+	}
+	return strings.Join(seg, "/")
+}
+
+// add loses what a request addresses: an object, or all of a collection.
+func (l lost) add(t Target, object string) {
+	if object == "" {
+		object = t.Collection + "/*"
+	}
+	l[lostKey(object)] = true
+}
+
+// has reports whether an object is lost, itself or with its collection or its namespace.
+func (l lost) has(object string) bool {
+	key := lostKey(object)
+	if l[key] || l[key[:strings.LastIndexByte(key, '/')+1]+"*"] {
+		return true
+	}
+	seg := strings.Split(key, "/")
+	return len(seg) > 2 && seg[0] == "namespaces" && (l["namespaces/"+seg[1]] || l["namespaces/*"])
+}
+
+// in reports whether objects of a collection are lost, and whether all of them are.
+func (l lost) in(collection string) (some, all bool) {
+	here := lostKey(collection)
+	if l.has(here + "/*") {
+		return true, true
+	}
+	resource := resourceOf(here)
+	for key := range l {
+		of := key[:max(strings.LastIndexByte(key, '/'), 0)]
+		// A collection of all namespaces shows what is lost in each of them.
+		if of == here || here == resource && resourceOf(of) == resource {
+			some = true
+			all = all || strings.HasSuffix(key, "/*")
+		}
+	}
+	return some, all
+}
+
+// resourceOf is the last segment of a collection's path.
+func resourceOf(collection string) string {
+	return collection[strings.LastIndexByte(collection, '/')+1:]
+}
+
+// skip reports whether an answer says nothing since what it shows is lost. Of a list or a stream that shows other objects too the
+// lost ones are taken out, where that leaves two answers to compare: pages, whose borders lie elsewhere, and binary ones do not.
+func (s *Session) skip(t Target, object string, st *scenario.Step, want, got *Answer) bool {
+	if object != "" {
+		return s.lost.has(object)
+	}
+	some, all := s.lost.in(t.Collection)
+	if !some || all {
+		return all
+	}
+	u, err := url.Parse(st.Path)
+	if q := u.Query(); err != nil || q.Get("limit") != "" || q.Get("continue") != "" || binary(want) || binary(got) {
+		return true
+	}
+	s.Partly++
+	s.lost.takeOut(t, s.want, want)
+	s.lost.takeOut(t, s.got, got)
+	return false
+}
+
+// takeOut leaves lost objects out of one side's answer.
+func (l lost) takeOut(t Target, n *normalizer, a *Answer) {
+	a.Events = l.kept(t, n, a.Events)
+	m, ok := a.JSON.(map[string]any)
+	if !ok {
+		return
+	}
+	c := make(map[string]any, len(m))
+	for k, v := range m {
+		if items, ok := v.([]any); ok && (k == "items" || k == "rows") {
+			v = l.kept(t, n, items)
+		}
+		c[k] = v
+	}
+	a.JSON = c
+}
+
+// kept are the items, rows or events that show no lost object.
+func (l lost) kept(t Target, n *normalizer, in []any) []any {
+	if in == nil {
+		return nil
+	}
+	out := []any{}
+	for _, x := range in {
+		collection := lostKey(t.Collection)
+		name := first(x, "metadata.name", "object.metadata.name", "object.rows[0].object.metadata.name", "cells[0]", "object.rows[0].cells[0]")
+		if ns := first(x, "metadata.namespace", "object.metadata.namespace", "object.rows[0].object.metadata.namespace"); ns != "" {
+			collection = "namespaces/" + ns + "/" + resourceOf(collection)
+		}
+		if !l.has(n.text(collection + "/" + name)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// first is the first of several places in a value that holds something.
+func first(x any, places ...string) string {
+	for _, p := range places {
+		if v, ok := scenario.Get(x, p); ok && v != nil {
+			return fmt.Sprint(v)
+		}
+	}
+	return ""
+}
