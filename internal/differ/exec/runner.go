@@ -134,18 +134,12 @@ func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, refe
 			return nil, err
 		}
 		diffs := cmp.Step(i, st, out.Want[i], out.Got[i])
-		// A value that only one side gave cannot be sent to both, and one of an object in different states means another thing on
-		// each: what comes of it is no news.
 		if uses(st, oneSided) {
 			cmp.Skipped++
 		} else {
 			out.Diffs = append(out.Diffs, diffs...)
 		}
-		for v := range st.Save {
-			_, w := vars[0][v]
-			_, g := vars[1][v]
-			oneSided[v] = w != g || cmp.Lost(st)
-		}
+		noteOneSided(oneSided, st, vars, cmp.Lost(st))
 	}
 	out.Skipped, out.Partly = cmp.Skipped, cmp.Partly
 	_ = both(func(got bool) error {
@@ -156,6 +150,16 @@ func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, refe
 		return nil
 	})
 	return out, nil
+}
+
+// noteOneSided marks the variables of a step that cannot be sent to both sides, so that what comes of them is no news: values
+// that only one side gave, and those of an object in different states, which mean another thing on each side.
+func noteOneSided(marks map[string]bool, st *scenario.Step, vars [2]map[string]string, lost bool) {
+	for v := range st.Save {
+		_, w := vars[0][v]
+		_, g := vars[1][v]
+		marks[v] = w != g || lost
+	}
 }
 
 // uses says whether a step sends one of the variables.
