@@ -1,11 +1,11 @@
 package server
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"strings"
-	"sync"
+	"log/slog"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
 // admit lets the admission plug-ins see an object that is about to be stored;
@@ -43,60 +44,33 @@ func admissionRequest(t target, user *authn.User, obj, old document.Value) admis
 // objects is what the admission plug-ins see of the store.
 type objects struct{ s *Server }
 
-// classCache is a small collection that plug-ins go through for every pod: its objects
-// stay in memory until one of them changes.
-//
-// Invariant: what each sees is not older than what was acknowledged when it was
-// called, because a change is announced before it is acknowledged.
-type classCache struct {
-	row    *catalog.Row
-	cancel func()
-
-	mu     sync.Mutex
-	known  bool     // bodies is the collection
-	epoch  int      // counts changes
-	bodies [][]byte // never changed
+// classes are the priority classes, which every pod asks for.
+type classes struct {
+	*live.Collection[admission.Class]
+	row      *catalog.Row
+	standard live.Index[admission.Class, []*admission.Class] // those for pods that name none, by value and name
 }
 
-func newClassCache(s store.Store, row *catalog.Row) *classCache {
-	k, prefix := &classCache{row: row}, row.Prefix("")
-	_, k.cancel = s.Subscribe(func(changes []*store.Change) {
-		for _, c := range changes {
-			if strings.HasPrefix(c.Entry.Key, prefix) {
-				k.mu.Lock()
-				k.known, k.epoch = false, k.epoch+1
-				k.mu.Unlock()
-				return
-			}
-		}
-	})
-	return k
-}
-
-// all returns the bodies of the collection's objects.
-func (k *classCache) all(ctx context.Context, s store.Store) ([][]byte, error) {
-	k.mu.Lock()
-	bodies, known, epoch := k.bodies, k.known, k.epoch
-	k.mu.Unlock()
-	if known {
-		return bodies, nil
-	}
-	reader, err := s.At(ctx, 0)
+func openClasses(ctx context.Context, s store.Store, row *catalog.Row, log *slog.Logger) (*classes, error) {
+	all, err := live.Open(ctx, live.Config[admission.Class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, admission.ReadClass), Logger: log})
 	if err != nil {
 		return nil, err
 	}
-	defer reader.Close()
-	bodies = nil
-	err = reader.Scan(ctx, k.row.Prefix(""), "", func(e *store.Entry) bool {
-		bodies = append(bodies, bytes.Clone(e.Body))
-		return true
-	})
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err == nil && epoch == k.epoch {
-		k.bodies, k.known = bodies, true
+	return &classes{all, row, live.Derive(all, standardClasses)}, nil
+}
+
+func standardClasses(before []*admission.Class, changes []live.Change[admission.Class]) []*admission.Class {
+	now := slices.Clone(before)
+	for _, c := range changes {
+		now = slices.DeleteFunc(now, func(class *admission.Class) bool { return class == c.Before })
+		if c.After != nil && c.After.Default {
+			now = append(now, c.After)
+		}
 	}
-	return bodies, err
+	slices.SortFunc(now, func(a, b *admission.Class) int {
+		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Name, b.Name))
+	})
+	return now
 }
 
 var _ admission.Objects = objects{}
@@ -139,23 +113,15 @@ func (o objects) GetSoon(ctx context.Context, group, plural, namespace, name str
 	}
 }
 
-// EachClass implements admission.Objects.
-func (o objects) EachClass(ctx context.Context, visit func(document.Value) bool) error {
-	res := o.s.classes.row
-	bodies, err := o.s.classes.all(ctx, o.s.store)
-	if err != nil {
-		return err
+// Class implements admission.Objects.
+func (o objects) Class(name string) *admission.Class {
+	k := o.s.classes
+	view := k.View()
+	if name != "" {
+		return view.Get(k.row.Key("", name))
 	}
-	for _, body := range bodies {
-		doc, err := document.ReadStored(res.GV.Table, res.Type, body)
-		if err != nil {
-			return err
-		}
-		more := visit(doc.Root())
-		doc.Release()
-		if !more {
-			return nil
-		}
+	if standard := k.standard.Of(view); len(standard) > 0 {
+		return standard[0]
 	}
 	return nil
 }

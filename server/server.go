@@ -45,7 +45,7 @@ type Server struct {
 	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
 	features     features
 	catalog      *catalog.Catalog
-	classes      *classCache // of all priorities
+	classes      *classes
 	services     *services
 	discovery    atomic.Pointer[discovery] // of the last snapshot that somebody asked about
 	store        store.Store
@@ -175,7 +175,9 @@ func (s *Server) open(ctx context.Context) error {
 	if s.services, err = newServices(ctx, cfg, s.core("services"), s.store); err != nil {
 		return err
 	}
-	s.classes = newClassCache(s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"))
+	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
+		return err
+	}
 	s.admission = admission.New(objects{s}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
 		NotReadySeconds: int64(max(cfg.NotReadyTolerationSeconds, 0)), UnreachableSeconds: int64(max(cfg.UnreachableTolerationSeconds, 0))})
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {

@@ -86,7 +86,7 @@ func (s *Server) closeParts() error {
 		s.services.cancel()
 	}
 	if s.classes != nil {
-		s.classes.cancel()
+		s.classes.Close()
 	}
 	if s.headers != nil {
 		s.headers.Close()

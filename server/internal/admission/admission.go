@@ -50,8 +50,9 @@ type Objects interface {
 	Get(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
 	// GetSoon is Get, but waits a little for an object that does not exist yet.
 	GetSoon(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
-	// EachClass visits the priority classes until visit returns false.
-	EachClass(ctx context.Context, visit func(class document.Value) bool) error
+	// Class returns the priority class with a name, for none the one that pods have
+	// by default: of several, that with the least value; nil when there is none.
+	Class(name string) *Class
 	// MaySign reports whether the user has a verb on a signer of certificates.
 	MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error)
 }

@@ -37,20 +37,21 @@ func (w world) GetSoon(ctx context.Context, group, plural, namespace, name strin
 	return w.Get(ctx, group, plural, namespace, name)
 }
 
-func (w world) EachClass(_ context.Context, visit func(document.Value) bool) error {
+func (w world) Class(name string) (found *admission.Class) {
 	for key, text := range w {
 		if !strings.HasPrefix(key, "priorityclasses/") {
 			continue
 		}
 		doc, err := document.DecodeAny([]byte(text), document.Limits{})
 		if err != nil {
-			return err
+			panic(err)
 		}
-		if !visit(doc.Root()) {
-			return nil
+		c := admission.ReadClass(doc.Root())
+		if name != "" && c.Name == name || name == "" && c.Default && (found == nil || c.Value < found.Value) {
+			found = c
 		}
 	}
-	return nil
+	return found
 }
 
 var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
@@ -260,7 +261,7 @@ func (f failing) GetSoon(context.Context, string, string, string, string) (docum
 	return document.Value{}, func() {}, f.err
 }
 
-func (f failing) EachClass(context.Context, func(document.Value) bool) error { return f.err }
+func (f failing) Class(string) *admission.Class { return nil }
 
 func (f failing) MaySign(context.Context, *authn.User, string, string) (bool, error) {
 	return false, f.err

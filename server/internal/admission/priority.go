@@ -2,26 +2,36 @@ package admission
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // defaultPreemption is what a pod may do to pods of lower priority when its
 // class does not say.
 const defaultPreemption = "PreemptLowerPriority"
 
-// class is what a priority class gives to a pod.
-type class struct {
-	name, preemption string
-	value            int64
+// Class is what a priority class gives to a pod.
+type Class struct {
+	Name, Preemption string
+	Value            int64
+	Default          bool // for pods that name none
+}
+
+// ReadClass reads a stored priority class.
+func ReadClass(obj document.Value) *Class {
+	c := &Class{Name: strings.Clone(obj.At("metadata", "name").Text()), Preemption: strings.Clone(obj.Get("preemptionPolicy").Text()), Default: obj.Get("globalDefault").Bool()}
+	c.Value, _ = obj.Get("value").Int()
+	if c.Preemption == "" {
+		c.Preemption = defaultPreemption
+	}
+	return c
 }
 
 // priority turns the name of a pod's priority class into numbers.
-func (c *Chain) priority(ctx context.Context, r *Request) error {
+func (c *Chain) priority(_ context.Context, r *Request) error {
 	if !r.is("", "pods") {
 		return nil
 	}
@@ -36,64 +46,25 @@ func (c *Chain) priority(ctx context.Context, r *Request) error {
 		}
 		return nil
 	}
-	found, err := c.classOf(ctx, spec.Get("priorityClassName").Text())
-	if err != nil {
-		return refusePod(r, err)
+	name := spec.Get("priorityClassName").Text()
+	found := c.objects.Class(name)
+	switch {
+	case found != nil:
+		spec.SetString("priorityClassName", found.Name)
+	case name != "":
+		return forbidPod(r, fmt.Sprintf("no PriorityClass with name %s was found", name))
+	default:
+		found = &Class{Preemption: defaultPreemption}
 	}
-	if found.name != "" {
-		spec.SetString("priorityClassName", found.name)
+	if n, ok := spec.Get("priority").Int(); ok && n != found.Value {
+		return forbidPod(r, fmt.Sprintf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", n, found.Value))
 	}
-	if n, ok := spec.Get("priority").Int(); ok && n != found.value {
-		return forbidPod(r, fmt.Sprintf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", n, found.value))
+	spec.SetInt("priority", found.Value)
+	if p := spec.Get("preemptionPolicy"); p.Exists() && !p.Equals(found.Preemption) {
+		return forbidPod(r, fmt.Sprintf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", p.Text(), found.Preemption))
 	}
-	spec.SetInt("priority", found.value)
-	if p := spec.Get("preemptionPolicy"); p.Exists() && !p.Equals(found.preemption) {
-		return forbidPod(r, fmt.Sprintf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", p.Text(), found.preemption))
-	}
-	spec.SetString("preemptionPolicy", found.preemption)
+	spec.SetString("preemptionPolicy", found.Preemption)
 	return nil
-}
-
-// classOf finds the class with a name, or for none the default one: of several
-// that call themselves that, the one with the least value.
-func (c *Chain) classOf(ctx context.Context, name string) (class, error) {
-	found := class{preemption: defaultPreemption}
-	if name != "" {
-		obj, release, err := c.objects.Get(ctx, "scheduling."+profile.GroupSuffix, "priorityclasses", "", name)
-		defer release()
-		if err != nil {
-			return found, err
-		}
-		return readClass(obj), nil
-	}
-	err := c.objects.EachClass(ctx, func(obj document.Value) bool {
-		if obj.Get("globalDefault").Bool() {
-			if next := readClass(obj); found.name == "" || next.value < found.value {
-				found = next
-			}
-		}
-		return true
-	})
-	return found, err
-}
-
-func readClass(obj document.Value) class {
-	c := class{name: obj.At("metadata", "name").Text(), preemption: obj.Get("preemptionPolicy").Text()}
-	c.value, _ = obj.Get("value").Int()
-	if c.preemption == "" {
-		c.preemption = defaultPreemption
-	}
-	return c
-}
-
-// refusePod says that something a pod needs is not there; other errors stay what
-// they are.
-func refusePod(r *Request, err error) error {
-	var known *api.Error
-	if errors.As(err, &known) && known.Reason == api.ReasonNotFound {
-		return forbidPod(r, fmt.Sprintf("no PriorityClass with name %s was found", known.Name))
-	}
-	return err
 }
 
 func forbidPod(r *Request, why string) error {
