@@ -76,7 +76,7 @@ func verdict(table *schema.Table, name string, text []byte) []string {
 	}
 	defer doc.Release()
 	var out []string
-	for _, c := range document.Validate(doc.Root()) {
+	for _, c := range document.Validate(doc.Root(), nil) {
 		out = append(out, fmt.Sprint(c))
 	}
 	return out

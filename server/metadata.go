@@ -32,7 +32,7 @@ func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 	res := t.resource
 	v := validation{res: res, obj: obj, before: before, metadata: validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))}
 	if !old.Exists() {
-		v.state = document.Validate(obj)
+		v.state = document.Validate(obj, res.GV.Checks)
 		v.rules = v.brokenRules(old)
 		if v.fine() {
 			return nil
@@ -42,8 +42,8 @@ func validateChange(t target, obj, old, before document.Value) []schema.Cause {
 	}
 	checks := t.checks()
 	if slices.Contains(checks, api.CheckObject) || slices.Contains(checks, api.CheckCreated) {
-		if v.state = document.Validate(obj); len(v.state) > 0 && before.Exists() {
-			v.state = document.ValidateTouched(obj, before)
+		if v.state = document.Validate(obj, res.GV.Checks); len(v.state) > 0 && before.Exists() {
+			v.state = document.ValidateTouched(obj, before, res.GV.Checks)
 		}
 	}
 	v.change = document.ValidateUpdate(obj, old)
@@ -173,26 +173,12 @@ func without(a, b []schema.Cause) []schema.Cause {
 	})
 }
 
-// stillWrong leaves of causes what is not to be let be: a rule that hand-written
-// code checks may look at any field, so one that is broken is let be where it was
-// broken in the same words before the update, at a value that the update has not
-// touched. inBefore finds what was wrong. Of a list that was cut off all stay.
+// stillWrong is document.StillWrong; of a list that was cut off all stay.
 func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func() []schema.Cause) []schema.Cause {
 	if len(causes) > api.MaxCauses {
 		return causes
 	}
-	known := map[schema.Cause]bool{}
-	for _, c := range inBefore() {
-		known[c] = true
-	}
-	if len(known) == 0 {
-		return causes
-	}
-	return slices.DeleteFunc(causes, func(c schema.Cause) bool {
-		now, was, path := document.Counterpart(obj, before, c.Field)
-		c.Field = path
-		return known[c] && document.Equal(now, was)
-	})
+	return document.StillWrong(causes, obj, before, inBefore)
 }
 
 // checks is what an update of the target checks, in its order.

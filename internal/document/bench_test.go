@@ -173,7 +173,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if causes := Validate(d.Root()); len(causes) > 0 {
+		if causes := Validate(d.Root(), nil); len(causes) > 0 {
 			b.Fatal(causes)
 		}
 	}

@@ -52,7 +52,7 @@ func checkDecode(t testing.TB, table *schema.Table, data []byte) {
 	if !json.Valid(text) {
 		t.Fatalf("%q is written as %q", data, text)
 	}
-	Validate(d.Root())
+	Validate(d.Root(), nil)
 	again, problems, err := dec.Decode(typ, text)
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("reading %q again: %v %v", text, err, problems)
@@ -135,7 +135,7 @@ func checkEdits(t testing.TB, table *schema.Table, text []byte) {
 	if !sameTree(plain, over, 1, 1) {
 		t.Fatalf("%q over %q gives another tree: %q", edited, text, over.Root().AppendJSON(nil))
 	}
-	if causes, want := Validate(over.Root()), Validate(plain.Root()); len(causes) > len(want) {
+	if causes, want := Validate(over.Root(), nil), Validate(plain.Root(), nil); len(causes) > len(want) {
 		t.Fatalf("%q over %q: %v, want %v", edited, text, causes, want)
 	}
 }
@@ -222,7 +222,7 @@ func FuzzReadStored(f *testing.F) {
 			t.Fatalf("%q is written as %q", data, text)
 		}
 		visit(v)
-		Validate(v)
+		Validate(v, nil)
 		ValidateUpdate(v, v)
 		v.SetString("name", "x")
 		v.SetObject("inner").Put("a", v.Get("labels"))

@@ -12,7 +12,7 @@ import (
 
 // parseTable makes a table from lines like these; the first type is root.
 //
-//	type Pod [hook] [atomic]               an Object
+//	type Pod [hook] [check] [atomic]       an Object
 //	  spec PodSpec always required         a field: name, type, words
 //	  ports []Port default=[]              default= is the last word
 //	scalar Port int32 min=1 max=65535      a type with rules
@@ -29,7 +29,7 @@ func parseTable(tb testing.TB, text string) *schema.Table {
 		}
 	}
 	sort.Slice(b.table.Roots, func(i, j int) bool { return b.table.Roots[i].Name < b.table.Roots[j].Name })
-	hooks := uint16(0)
+	hooks, checks := uint16(0), uint16(0)
 	var cur schema.Ref
 	for _, line := range lines {
 		w := strings.Fields(line)
@@ -43,9 +43,13 @@ func parseTable(tb testing.TB, text string) *schema.Table {
 			t := &b.table.Types[cur]
 			t.Kind = schema.Object
 			for _, word := range w[2:] {
-				if word == "hook" {
+				switch word {
+				case "hook":
 					hooks++
 					t.Hook = hooks
+				case "check":
+					checks++
+					t.Check = checks
 				}
 			}
 		default:

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,17 +18,37 @@ import (
 //     it is, and otherwise with the one at the same position, if that has none;
 //   - a number of items counts as touched when it differs, and an element that
 //     repeats another one when old has fewer of it;
-//   - a required member that old lacks too may stay away.
+//   - a required member that old lacks too may stay away;
+//   - what a validation hook finds is let be as StillWrong says.
 //
 // It costs more than Validate, so ask that first.
-func ValidateTouched(v, old Value) []schema.Cause {
+func ValidateTouched(v, old Value, checks []Check) []schema.Cause {
 	t, _ := v.Type()
 	if t == nil {
 		return nil
 	}
-	c := checker{d: v.d, table: t, update: true}
+	c := checker{d: v.d, table: t, checks: checks, update: true, before: old}
 	c.value(v.n, old)
 	return c.causes
+}
+
+// StillWrong leaves of causes what is not to be let be: a rule that hand-written
+// code checks may look at any field, so one that is broken is let be where it was
+// broken in the same words before the update, at a value that the update has not
+// touched. inBefore finds what was wrong.
+func StillWrong(causes []schema.Cause, obj, before Value, inBefore func() []schema.Cause) []schema.Cause {
+	known := map[schema.Cause]bool{}
+	for _, c := range inBefore() {
+		known[c] = true
+	}
+	if len(known) == 0 {
+		return causes
+	}
+	return slices.DeleteFunc(causes, func(c schema.Cause) bool {
+		now, was, path := Counterpart(obj, before, c.Field)
+		c.Field = path
+		return known[c] && Equal(now, was)
+	})
 }
 
 // forgive takes back the causes from a mark on if old has the same value.

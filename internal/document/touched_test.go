@@ -85,7 +85,7 @@ func TestValidateTouched(t *testing.T) {
 				old = stored.Root()
 			}
 			var got []string
-			for _, cause := range ValidateTouched(read(c.now), old) {
+			for _, cause := range ValidateTouched(read(c.now), old, nil) {
 				got = append(got, cause.Field)
 			}
 			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {

@@ -143,7 +143,7 @@ func TestValidate(t *testing.T) {
 			}
 			defer d.Release()
 			var got []string
-			for _, cause := range Validate(d.Root()) {
+			for _, cause := range Validate(d.Root(), nil) {
 				got = append(got, fmt.Sprintf("%s %s: %s", cause.Reason, cause.Field, cause.Message))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -200,7 +200,7 @@ scalar Port int32 format=port-number
 			t.Fatal(err)
 		}
 		var got []string
-		for _, cause := range Validate(d.Root()) {
+		for _, cause := range Validate(d.Root(), nil) {
 			got = append(got, cause.Reason+" "+cause.Field)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -219,7 +219,7 @@ func TestValidateBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Release()
-	size, causes := 0, Validate(d.Root())
+	size, causes := 0, Validate(d.Root(), nil)
 	for _, c := range causes {
 		size += len(c.Field) + len(c.Message)
 	}

@@ -114,7 +114,13 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 		if t.Hook = 1; t.Kind != Object {
 			c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a default hook on %s, which is not an object", n.ID)
 		}
-	} else if n.Schema.HookRevision > 0 {
+	}
+	if n.Schema.ValidateHook {
+		if t.Check = 1; t.Kind != Object {
+			c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a validation hook on %s, which is not an object", n.ID)
+		}
+	}
+	if !n.Schema.DefaultHook && n.Schema.HookRevision > 0 {
 		c.fail(n.Schema.Pos, "remove it, or name the hook", "a hook revision on %s, which has no default hook", n.ID)
 	}
 	if n.Kind {
@@ -131,8 +137,8 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 // refTo compiles whatever a schema inside a named type describes.
 func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	if s.Ref == "" {
-		if s.DefaultHook {
-			c.fail(s.Pos, "give the type a name in $defs", "a default hook on a type without a name")
+		if s.DefaultHook || s.ValidateHook {
+			c.fail(s.Pos, "give the type a name in $defs", "a hook on a type without a name")
 		}
 		if s.CauseOrder != nil {
 			c.fail(s.Pos, "give the type a name in $defs", "an order of causes on a type without a name")

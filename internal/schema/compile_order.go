@@ -45,12 +45,18 @@ func ordered(t *Table) *Table {
 	return out
 }
 
-// numberHooks gives the types with a default hook their numbers, in the order
-// of their names. Two forms of one type share its hook.
+// numberHooks gives the types with a default hook their numbers, and those with a
+// validation hook theirs, in the order of their names. Two forms of one type share
+// its hooks.
 func numberHooks(t *Table) {
+	numberHook(t, func(typ *Type) *uint16 { return &typ.Hook })
+	numberHook(t, func(typ *Type) *uint16 { return &typ.Check })
+}
+
+func numberHook(t *Table, of func(*Type) *uint16) {
 	var hooked []*Type
 	for i := range t.Types {
-		if t.Types[i].Hook != 0 {
+		if *of(&t.Types[i]) != 0 {
 			hooked = append(hooked, &t.Types[i])
 		}
 	}
@@ -60,6 +66,6 @@ func numberHooks(t *Table) {
 		if i == 0 || typ.Name != hooked[i-1].Name {
 			number++
 		}
-		typ.Hook = number
+		*of(typ) = number
 	}
 }

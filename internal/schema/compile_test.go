@@ -245,7 +245,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 		}},
 		"B": {Type: "object"},
 		"C": {Pos: Position{File: "a.yaml", Line: 16}, Ref: "#/$defs/B"},
-		"D": {Pos: Position{File: "a.yaml", Line: 17}, Type: "string", DefaultHook: true},
+		"D": {Pos: Position{File: "a.yaml", Line: 17}, Type: "string", DefaultHook: true, ValidateHook: true},
 	})
 	if err == nil {
 		t.Fatal("no error")
@@ -255,9 +255,9 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 		`a.yaml:2: $ref "B.yaml" has a form`, `a.yaml:3: unknown type "strng"`, `a.yaml:4: unknown x-cluster-presence "sometimes"`,
 		"a.yaml:5: an array does not say what it holds", `a.yaml:6: unknown x-cluster-list-type "bag"`, "a.yaml:7: a list of type map has no keys",
 		`a.yaml:8: unknown x-cluster-map-type "solid"`, `a.yaml:9: unknown x-cluster-binary-form "cooked"`, `a.yaml:10: unknown x-cluster-patch-strategy "mix"`,
-		"a.yaml:11: a default hook on a type without a name", "a.yaml:12: rules beside $ref have no effect", "nested more than",
+		"a.yaml:11: a hook on a type without a name", "a.yaml:12: rules beside $ref have no effect", "nested more than",
 		"a.yaml:14: properties beside additionalProperties", "a.yaml:15: properties beside x-cluster-preserve-unknown-fields",
-		"a.yaml:16: the type sample/v1.C is nothing but a $ref", "a.yaml:17: a default hook on sample/v1.D", "a.yaml:17: the kind sample/v1.D is not an object",
+		"a.yaml:16: the type sample/v1.C is nothing but a $ref", "a.yaml:17: a default hook on sample/v1.D", "a.yaml:17: a validation hook on sample/v1.D", "a.yaml:17: the kind sample/v1.D is not an object",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing: %s", want)

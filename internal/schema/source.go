@@ -59,6 +59,7 @@ type Schema struct {
 	Immutable     bool     // x-cluster-immutable
 	PreserveAny   bool     // x-cluster-preserve-unknown-fields
 	DefaultHook   bool     // x-cluster-hooks: [default]
+	ValidateHook  bool     // x-cluster-hooks: [validate]
 	HookRevision  int      // x-cluster-hook-revision
 	Goname        string   // x-cluster-go-name, where the derived name would clash
 	BinaryForm    string   // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings

@@ -77,9 +77,10 @@ type catalogGroup struct {
 	*model.GroupVersion
 	Package   string
 	Preferred bool
-	Validates bool // some resource has a validate hook
+	Validates bool // some type or resource has a validate hook
 	Converts  []hookMethod
 	Defaults  []string // type names with a default hook, in the order of their numbers
+	Checks    []string // the same with a validation hook
 	Methods   []hookMethod
 	Resources []catalogResource
 }
@@ -124,16 +125,15 @@ type catalogSubresource struct {
 
 func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir)}
-	hooked := map[int]string{}
-	for i := range gv.Table.Types {
-		if t := &gv.Table.Types[i]; t.Hook != 0 {
-			hooked[int(t.Hook)] = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
-		}
+	g.Defaults = hookedTypes(gv.Table, func(t *schema.Type) uint16 { return t.Hook })
+	for _, name := range g.Defaults {
+		g.Methods = append(g.Methods, hookMethod{"Default" + name, "(v document.Value)", "sets the defaults of " + name + " that depend on other fields."})
 	}
-	for i := 1; i <= len(hooked); i++ {
-		g.Defaults = append(g.Defaults, hooked[i])
-		g.Methods = append(g.Methods, hookMethod{"Default" + hooked[i], "(v document.Value)", "sets the defaults of " + hooked[i] + " that depend on other fields."})
+	g.Checks = hookedTypes(gv.Table, func(t *schema.Type) uint16 { return t.Check })
+	for _, name := range g.Checks {
+		g.Methods = append(g.Methods, hookMethod{"Validate" + name, "(v document.Value) []api.FieldError", "finds what the schema cannot say of a " + name + ", wherever it is."})
 	}
+	g.Validates = len(g.Checks) > 0
 	for i, res := range gv.Resources {
 		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
 		if res.Stored {
@@ -191,6 +191,21 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		}
 	}
 	return g, nil
+}
+
+// hookedTypes lists the names of the types with a hook, in the order of its numbers.
+func hookedTypes(table *schema.Table, number func(*schema.Type) uint16) []string {
+	names := map[int]string{}
+	for i := range table.Types {
+		if t := &table.Types[i]; number(t) != 0 {
+			names[int(number(t))-1] = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+		}
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = name
+	}
+	return list
 }
 
 func newCatalogSubresource(gv *model.GroupVersion, sub model.Subresource) catalogSubresource {

@@ -49,7 +49,7 @@ func mistakes(t *testing.T, gv *model.GroupVersion, kind string, text []byte) []
 		}
 		lines = append(lines, what+p.Path)
 	}
-	for _, c := range document.Validate(doc.Root()) {
+	for _, c := range document.Validate(doc.Root(), nil) {
 		lines = append(lines, c.Field+": "+c.Reason)
 	}
 	slices.Sort(lines)

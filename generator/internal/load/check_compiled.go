@@ -94,7 +94,7 @@ func unfit(t *schema.Table, ref schema.Ref, value []byte) string {
 			return fmt.Sprintf("write it as %s", canonical)
 		}
 	}
-	for _, cause := range document.Validate(doc.Root()) {
+	for _, cause := range document.Validate(doc.Root(), nil) {
 		if cause.Reason != schema.CauseRequired { // a default object may need more from its user
 			return strings.TrimPrefix(cause.Field+": ", ": ") + cause.Message
 		}

@@ -118,11 +118,14 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 
 func (r *reader) typeHooks(n node, s *schema.Schema) {
 	for _, item := range r.items(n) {
-		if item.Value != "default" {
-			r.fail(item.pos(), "types know the hook default; create, update and validate belong to a resource", "unknown hook %q", item.Value)
-			continue
+		switch item.Value {
+		case "default":
+			s.DefaultHook = true
+		case "validate":
+			s.ValidateHook = true
+		default:
+			r.fail(item.pos(), "types know the hooks default and validate; create and update belong to a resource", "unknown hook %q", item.Value)
 		}
-		s.DefaultHook = true
 	}
 }
 

@@ -39,8 +39,6 @@ func (c *causes) podAffinityTerm(term document.Value) {
 	if isEmpty(term.Get("topologyKey")) {
 		c.formatText(member(term, "topologyKey"), "", "qualified-name") // the schema says that it is required
 	}
-	c.labelSelector(term.Get("labelSelector"))
-	c.labelSelector(term.Get("namespaceSelector"))
 }
 
 // nodeSelector checks a selector of nodes.

@@ -11,7 +11,6 @@ func (Policy) ValidateCSIStorageCapacity(obj, _ document.Value) []schema.Cause {
 	if class := obj.Get("storageClassName"); isEmpty(class) {
 		c.formatText("storageClassName", "", "dns1123-subdomain")
 	}
-	c.labelSelector(obj.Get("nodeTopology"))
 	if v := obj.Get("capacity"); isSet(v) {
 		if q := amount(v); q.Sign() < 0 {
 			c.invalid(v, "must be greater than or equal to 0")

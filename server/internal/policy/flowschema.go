@@ -153,7 +153,7 @@ func (c *causes) flowSubject(subject document.Value) {
 		case m.kind == kind && !isSet(v):
 			c.required(member(subject, m.member), m.member+" is required when subject kind is '"+kind+"'")
 		case m.kind == kind:
-			*c = append(*c, document.Validate(v)...)
+			*c = append(*c, document.Validate(v, nil)...)
 		case m.kind != kind && isSet(v):
 			c.forbidden(v.Path(), m.member+" is forbidden when subject kind is not '"+m.kind+"'")
 		}

@@ -116,12 +116,12 @@ func (c *causes) ingressBackend(backend document.Value) {
 	case isSet(service) && isSet(resource):
 		c.invalidText(backend.Path(), "", "cannot set both resource and service backends")
 	case isSet(resource):
-		*c = append(*c, document.Validate(resource)...)
+		*c = append(*c, document.Validate(resource, nil)...)
 		c.localReference(resource)
 	case !isSet(service):
 		c.invalidText(backend.Path(), "", "resource or service backend is required")
 	default:
-		*c = append(*c, document.Validate(service)...)
+		*c = append(*c, document.Validate(service, nil)...)
 		c.backendPort(backend, service.Get("port"))
 	}
 }
@@ -134,7 +134,7 @@ func (c *causes) backendPort(backend, port document.Value) {
 	case !name && !number:
 		c.required(backend.Path(), "port name or number is required")
 	default:
-		*c = append(*c, document.Validate(port)...)
+		*c = append(*c, document.Validate(port, nil)...)
 	}
 }
 

@@ -87,7 +87,6 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 		c.indexedHost(obj)
 	}
 	c.jobSpec(spec)
-	c.labelSelector(selector)
 	if !isSet(selector) {
 		c.required(member(spec, "selector"), "")
 	}

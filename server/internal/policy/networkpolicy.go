@@ -26,7 +26,6 @@ func (Policy) DefaultNetworkPolicySpec(spec document.Value) {
 func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	c.labelSelector(spec.Get("podSelector"))
 	for _, side := range [...][2]string{{"ingress", "from"}, {"egress", "to"}} {
 		for _, rule := range spec.Get(side[0]).Elements() {
 			for _, port := range rule.Get("ports").Elements() {
@@ -76,8 +75,6 @@ func (c *causes) policyPort(entry document.Value) {
 // policyPeer checks that a peer is pods or addresses, and not both.
 func (c *causes) policyPeer(peer document.Value) {
 	pods, namespaces, block := peer.Get("podSelector"), peer.Get("namespaceSelector"), peer.Get("ipBlock")
-	c.labelSelector(pods)
-	c.labelSelector(namespaces)
 	c.ipBlock(block)
 	switch selects := isSet(pods) || isSet(namespaces); {
 	case !selects && !isSet(block):

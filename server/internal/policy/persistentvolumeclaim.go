@@ -115,7 +115,6 @@ func (c *causes) claimSpec(spec document.Value) {
 	if isEmpty(spec.Get("accessModes")) {
 		c.required(member(spec, "accessModes"), "at least 1 access mode is required")
 	}
-	c.labelSelector(spec.Get("selector"))
 	field := member(spec, "resources") + "[storage]"
 	if size := spec.At("resources", "requests", "storage"); size.Exists() {
 		c.positive(field, size)

@@ -18,7 +18,6 @@ func (Policy) ValidatePodDisruptionBudget(obj, _ document.Value) []schema.Cause 
 		c.intOrPercent(amount)
 		c.atMostAll(amount)
 	}
-	c.labelSelector(spec.Get("selector"))
 	c.conditions(obj.At("status", "conditions"))
 	return c
 }

@@ -71,7 +71,7 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 		}
 	}
 	c.tolerations(spec.Get("tolerations"))
-	*c = append(*c, document.Validate(spec.Get("tolerations"))...)
+	*c = append(*c, document.Validate(spec.Get("tolerations"), nil)...)
 }
 
 // sameContainers reports whether containers differ in their images only.

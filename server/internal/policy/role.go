@@ -23,7 +23,6 @@ func (Policy) ValidateClusterRole(obj, _ document.Value) []schema.Cause {
 			c.required(member(aggregation, "clusterRoleSelectors"), "at least one clusterRoleSelector required if aggregationRule is non-nil")
 		}
 		for _, s := range selectors.Elements() {
-			c.labelSelector(s)
 			if !canSelect(s) {
 				c.invalid(s, "invalid label selector.")
 			}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // labels checks labels, or a plain selector of labels, whose mistakes are shown
@@ -23,8 +24,10 @@ func (c *causes) labels(set document.Value) {
 	}
 }
 
-// labelSelector checks a label selector beyond what its schema says.
-func (c *causes) labelSelector(selector document.Value) {
+// ValidateLabelSelector checks the labels of a selector, and that its operators have
+// the values that they work with.
+func (Policy) ValidateLabelSelector(selector document.Value) []schema.Cause {
+	var c causes
 	c.labels(selector.Get("matchLabels"))
 	for _, e := range selector.Get("matchExpressions").Elements() {
 		switch operator := e.Get("operator"); operator.Text() {
@@ -34,6 +37,7 @@ func (c *causes) labelSelector(selector document.Value) {
 			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
 		}
 	}
+	return c
 }
 
 // canSelect reports whether a label selector can be asked: whether its parts can

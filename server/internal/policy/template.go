@@ -62,7 +62,6 @@ func (c *causes) alwaysRestarts(template document.Value, kind string) {
 // template, and reports whether the selector can be asked. One that is not there
 // selects nothing.
 func (c *causes) selected(selector, template document.Value, kind string) bool {
-	c.labelSelector(selector)
 	labels := template.At("metadata", "labels")
 	switch {
 	case !isSet(selector):

@@ -39,7 +39,7 @@ func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 		source := first(volume, volumeSources...)
 		c.sharedSource(source, volume.Get(source))
 		c.podSource(volume, source)
-		if len(*c) == before && len(document.Validate(volume)) == 0 {
+		if len(*c) == before && len(document.Validate(volume, nil)) == 0 {
 			byName[name.Text()] = volume
 		}
 	}

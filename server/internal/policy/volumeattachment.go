@@ -62,7 +62,7 @@ func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 // inlineVolume checks a volume that has no object of its own, and so none of
 // what belongs to one.
 func (c *causes) inlineVolume(spec document.Value) {
-	*c = append(*c, document.Validate(spec)...)
+	*c = append(*c, document.Validate(spec, nil)...)
 	for _, name := range [...]string{"claimRef", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "storageClassName", "volumeMode"} {
 		if v := spec.Get(name); !isEmpty(v) {
 			c.forbidden(v.Path(), "may not be specified in the context of inline volumes")

@@ -39,8 +39,6 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 		for _, rule := range hook.Get("rules").Elements() {
 			c.webhookRule(rule)
 		}
-		c.labelSelector(hook.Get("namespaceSelector"))
-		c.labelSelector(hook.Get("objectSelector"))
 		c.webhookClient(hook, "clientConfig")
 	}
 	return c

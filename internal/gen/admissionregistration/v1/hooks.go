@@ -13,10 +13,19 @@ type Hooks interface {
 	CellMutatingWebhookConfigurationWebhooks(obj document.Value) any
 	// CellValidatingWebhookConfigurationWebhooks gives the column Webhooks of validatingwebhookconfigurations.
 	CellValidatingWebhookConfigurationWebhooks(obj document.Value) any
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateMutatingWebhookConfiguration(obj, old document.Value) []api.FieldError
 	// ValidateValidatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateValidatingWebhookConfiguration(obj, old document.Value) []api.FieldError
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -58,7 +58,7 @@ var Table = schema.Table{Group: "admissionregistration.k8s.io", Version: "v1",
 		11: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"*", "Cluster", "Namespaced"}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Fail", "Ignore"}}},
 		13: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Equivalent", "Exact"}}},
-		14: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		14: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 15, Number: 1},
 			{Name: "matchExpressions", Type: 16, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

@@ -77,6 +77,8 @@ type Hooks interface {
 	ValidateDaemonSet(obj, old document.Value) []api.FieldError
 	// ValidateDeployment finds what the schema cannot say; old is absent on create.
 	ValidateDeployment(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
@@ -89,6 +91,13 @@ type Hooks interface {
 	WarnReplicaSet(obj, old document.Value) []string
 	// WarnStatefulSet says what its author should know of a valid StatefulSet; old is absent on create.
 	WarnStatefulSet(obj, old document.Value) []string
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -103,7 +103,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "minReadySeconds", Type: 122, Number: 4},
 			{Name: "revisionHistoryLimit", Type: 122, Number: 6, Presence: schema.Explicit, Default: "10"},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 2, 0, 1, 0, 0, 3, 0, 0, 0, 0, 5}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{1, 2, 4}}},
-		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 21, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

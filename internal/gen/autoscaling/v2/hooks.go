@@ -27,6 +27,15 @@ type Hooks interface {
 	UpdateHorizontalPodAutoscaler(obj, old document.Value)
 	// ValidateHorizontalPodAutoscaler finds what the schema cannot say; old is absent on create.
 	ValidateHorizontalPodAutoscaler(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

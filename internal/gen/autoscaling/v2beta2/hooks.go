@@ -3,6 +3,7 @@
 package autoscalingv2beta2
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -12,6 +13,15 @@ type Hooks interface {
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
 	// DefaultHorizontalPodAutoscalerSpec sets the defaults of HorizontalPodAutoscalerSpec that depend on other fields.
 	DefaultHorizontalPodAutoscalerSpec(v document.Value)
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -51,10 +51,19 @@ type Hooks interface {
 	ValidateCronJob(obj, old document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
 	ValidateJob(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// WarnCronJob says what its author should know of a valid CronJob; old is absent on create.
 	WarnCronJob(obj, old document.Value) []string
 	// WarnJob says what its author should know of a valid Job; old is absent on create.
 	WarnJob(obj, old document.Value) []string
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

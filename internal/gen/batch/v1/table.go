@@ -129,7 +129,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always, Required: true, Default: "\"True\""},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		33: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		33: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 34, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of core/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "", Version: "v1", GroupPriority: 18000, VersionPriority: 1,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Checks: checks(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "bindings", Kind: "Binding", ListKind: "BindingList", Type: 34,
 			Namespaced: true, Verbs: api.VerbCreate,

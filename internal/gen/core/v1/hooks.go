@@ -177,6 +177,8 @@ type Hooks interface {
 	ValidateEndpoints(obj, old document.Value) []api.FieldError
 	// ValidateEvent finds what the schema cannot say; old is absent on create.
 	ValidateEvent(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateLimitRange finds what the schema cannot say; old is absent on create.
 	ValidateLimitRange(obj, old document.Value) []api.FieldError
 	// ValidateNamespace finds what the schema cannot say; old is absent on create.
@@ -207,6 +209,13 @@ type Hooks interface {
 	WarnPodTemplate(obj, old document.Value) []string
 	// WarnReplicationController says what its author should know of a valid ReplicationController; old is absent on create.
 	WarnReplicationController(obj, old document.Value) []string
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

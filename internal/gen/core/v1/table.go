@@ -246,7 +246,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "topologyKey", Type: 22, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "namespaceSelector", Type: 18, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{3, 4, 0, 0, 0, 1, 0, 2}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2}}},
-		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 19, Number: 1},
 			{Name: "matchExpressions", Type: 20, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

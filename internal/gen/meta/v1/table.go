@@ -167,7 +167,7 @@ var Table = schema.Table{Group: "meta", Version: "v1",
 			{Name: "version", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "resource", Type: 1, Number: 3, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 0, 1, 0, 0, 3}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0, 1, 2}}},
-		28: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		28: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 29, Number: 1},
 			{Name: "matchExpressions", Type: 30, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

@@ -29,10 +29,19 @@ type Hooks interface {
 	ValidateIngress(obj, old document.Value) []api.FieldError
 	// ValidateIngressClass finds what the schema cannot say; old is absent on create.
 	ValidateIngressClass(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateNetworkPolicy finds what the schema cannot say; old is absent on create.
 	ValidateNetworkPolicy(obj, old document.Value) []api.FieldError
 	// WarnIngress says what its author should know of a valid Ingress; old is absent on create.
 	WarnIngress(obj, old document.Value) []string
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

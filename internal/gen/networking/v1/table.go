@@ -188,7 +188,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 			{Name: "egress", Type: 63, Number: 3},
 			{Name: "policyTypes", Type: 65, Number: 4},
 		}, Index: schema.Index{Names: []uint16{3, 0, 0, 0, 0, 1, 2, 4}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{0}}},
-		51: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		51: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 19, Number: 1},
 			{Name: "matchExpressions", Type: 52, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

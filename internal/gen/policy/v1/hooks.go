@@ -13,8 +13,17 @@ type Hooks interface {
 	CellPodDisruptionBudgetMaxUnavailable(obj document.Value) any
 	// CellPodDisruptionBudgetMinAvailable gives the column Min Available of poddisruptionbudgets.
 	CellPodDisruptionBudgetMinAvailable(obj document.Value) any
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidatePodDisruptionBudget finds what the schema cannot say; old is absent on create.
 	ValidatePodDisruptionBudget(obj, old document.Value) []api.FieldError
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -92,7 +92,7 @@ var Table = schema.Table{Group: "policy", Version: "v1",
 			{Name: "maxUnavailable", Type: 21, Number: 3, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 0, 0, 0, 2}, Checks: []uint16{1}}},
 		21: {Kind: schema.IntOrString, Elem: -1},
-		22: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		22: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 23, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

@@ -31,10 +31,19 @@ type Hooks interface {
 	ValidateClusterRole(obj, old document.Value) []api.FieldError
 	// ValidateClusterRoleBinding finds what the schema cannot say; old is absent on create.
 	ValidateClusterRoleBinding(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateRole finds what the schema cannot say; old is absent on create.
 	ValidateRole(obj, old document.Value) []api.FieldError
 	// ValidateRoleBinding finds what the schema cannot say; old is absent on create.
 	ValidateRoleBinding(obj, old document.Value) []api.FieldError
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

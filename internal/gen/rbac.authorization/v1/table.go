@@ -21,7 +21,7 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "clusterRoleSelectors", Type: 1, Number: 1},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
 		1: {Kind: schema.List, Elem: 2},
-		2: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		2: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 3, Number: 1},
 			{Name: "matchExpressions", Type: 5, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},

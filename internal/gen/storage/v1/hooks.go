@@ -33,6 +33,8 @@ type Hooks interface {
 	ValidateCSINode(obj, old document.Value) []api.FieldError
 	// ValidateCSIStorageCapacity finds what the schema cannot say; old is absent on create.
 	ValidateCSIStorageCapacity(obj, old document.Value) []api.FieldError
+	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
+	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateStorageClass finds what the schema cannot say; old is absent on create.
 	ValidateStorageClass(obj, old document.Value) []api.FieldError
 	// ValidateVolumeAttachment finds what the schema cannot say; old is absent on create.
@@ -41,6 +43,13 @@ type Hooks interface {
 	WarnCSIStorageCapacity(obj, old document.Value) []string
 	// WarnStorageClass says what its author should know of a valid StorageClass; old is absent on create.
 	WarnStorageClass(obj, old document.Value) []string
+}
+
+// checks are the validation hooks of types by schema.Type.Check - 1.
+func checks(h Hooks) []document.Check {
+	return []document.Check{
+		h.ValidateLabelSelector,
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

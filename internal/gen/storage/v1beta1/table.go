@@ -66,7 +66,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1beta1",
 		14: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		17: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		17: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 18, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
