@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // leastBodyRate is how fast a body must arrive on average, in bytes a second.
@@ -26,12 +27,12 @@ func (s *Server) receive(r *request, room *place) error {
 		return api.TooLarge(limit)
 	}
 	control := http.NewResponseController(r.w)
-	guard := s.sweeper.guardEarly(func() { _ = control.SetReadDeadline(past) })
-	defer guard.release()
+	guard := s.sweeper.GuardEarly(func() { _ = control.SetReadDeadline(conns.Past()) })
+	defer guard.Release()
 	if s.intake.closed.Load() { // since it was taken on
 		return shuttingDown()
 	}
-	begun := s.sweeper.now()
+	begun := s.sweeper.Now()
 	src := io.LimitReader(r.http.Body, limit+1)
 	if length < 0 {
 		length = 512
@@ -48,7 +49,7 @@ func (s *Server) receive(r *request, room *place) error {
 			}
 			body = append(make([]byte, 0, grown), body...)
 		}
-		guard.at.Store(begun + s.sweeper.span(s.bodyTime(len(body))))
+		guard.Due(begun, s.bodyTime(len(body)))
 		n, err := src.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		switch {
@@ -56,7 +57,7 @@ func (s *Server) receive(r *request, room *place) error {
 			r.owed = true
 			return api.TooLarge(limit)
 		case err == io.EOF:
-			if !guard.release() { // the context of the request ends, as if the client had gone
+			if !guard.Release() { // the context of the request ends, as if the client had gone
 				return s.notReceived(os.ErrDeadlineExceeded)
 			}
 			r.body = body

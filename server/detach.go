@@ -3,12 +3,13 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // detached is an HTTP/1.1 connection that was taken away from net/http, to be
@@ -89,19 +90,11 @@ func (d *detached) writeAll(p []byte) error {
 	n, err := d.conn.Write(p)
 	d.r.bytes += int64(n)
 	if err != nil {
-		return &goneError{err}
+		return &conns.GoneError{Cause: err}
 	}
 	return nil
 }
 
 func (d *detached) push() error { return nil }
-
-// rawConn is the connection below TLS: closing that waits for nothing.
-func rawConn(c net.Conn) net.Conn {
-	if c, ok := c.(*tls.Conn); ok {
-		return c.NetConn()
-	}
-	return c
-}
 
 func (d *detached) end() error { return d.writeAll([]byte("0\r\n\r\n")) }

@@ -58,7 +58,7 @@ type lateReader struct {
 func (l lateReader) SetReadDeadline(time.Time) error { close(l.past); return nil }
 
 func (l lateReader) Read([]byte) (int, error) {
-	l.s.sweeper.cutEarly()
+	l.s.sweeper.CutEarly()
 	<-l.past
 	return 0, io.EOF
 }

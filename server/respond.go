@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // gzipSize is the size from which an answer is compressed when the client
@@ -172,7 +173,7 @@ func uidOf(body []byte) string {
 // become answers.
 func (s *Server) fail(r *request, err error) {
 	var known *api.Error
-	var gone *goneError
+	var gone *conns.GoneError
 	switch {
 	case errors.As(err, &known):
 	case errors.As(err, &gone), r.http.Context().Err() != nil:
@@ -259,12 +260,12 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 	if size < netBuffer/2 {
 		return r.writeAll(parts)
 	}
-	return r.together(func() error {
+	return r.corked(func() error {
 		if err := r.writeAll(parts); err != nil {
 			return err
 		}
 		if err := http.NewResponseController(r.w).Flush(); err != nil {
-			return &goneError{err}
+			return &conns.GoneError{Cause: err}
 		}
 		return nil
 	})
@@ -305,13 +306,13 @@ func (r *request) writeAll(parts [][]byte) error {
 	return nil
 }
 
-// together makes the writes of send leave in as few system calls as possible.
-func (r *request) together(send func() error) error {
-	t := togetherOf(r.http)
-	t.hold()
+// corked makes the writes of send leave in as few system calls as possible.
+func (r *request) corked(send func() error) error {
+	conn := conns.Of(r.http)
+	conn.Cork()
 	err := send()
-	if sent := t.release(); sent != nil && err == nil {
-		err = &goneError{sent}
+	if sent := conn.Uncork(); sent != nil && err == nil {
+		err = &conns.GoneError{Cause: sent}
 	}
 	return err
 }
@@ -358,17 +359,10 @@ func (r *request) writeBytes(p []byte) (int, error) {
 	n, err := r.w.Write(p)
 	r.bytes += int64(n)
 	if err != nil {
-		return n, &goneError{err}
+		return n, &conns.GoneError{Cause: err}
 	}
 	return n, nil
 }
-
-// goneError says that the answer cannot be written because the client went away.
-type goneError struct{ cause error }
-
-func (e *goneError) Error() string { return "the client is gone: " + e.cause.Error() }
-
-func (e *goneError) Unwrap() error { return e.cause }
 
 type writerFunc func([]byte) (int, error)
 

@@ -200,7 +200,7 @@ func (w *streamWriter) out(p []byte) error {
 		_, err := w.gzip.Write(p)
 		return err
 	}
-	return w.r.together(func() error { return w.r.write(p) })
+	return w.r.corked(func() error { return w.r.write(p) })
 }
 
 // close ends the answer with rest, which is all of it when nothing was written

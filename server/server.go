@@ -29,6 +29,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -69,7 +70,7 @@ type Server struct {
 	http         *http.Server
 
 	limits         limits
-	sweeper        *sweeper
+	sweeper        *conns.Sweeper
 	intake         intake
 	leaving        atomic.Bool // told to stop: /readyz fails
 	started        time.Time
@@ -97,7 +98,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.controllers = s.startControllers()
 	s.startBackground()
-	go s.sweeper.run(s.done)
+	go s.sweeper.Run(s.done)
 	go s.run(ctx)
 	return s, nil
 }
@@ -188,7 +189,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
-	s.sweeper = newSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
+	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
 	if err := s.listen(); err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (s *Server) listen() error {
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		TLSConfig:         s.keys.TLS(),
-		ConnContext:       withTogether,
+		ConnContext:       conns.WithConn,
 		ReadHeaderTimeout: s.cfg.durations.Header,
 		IdleTimeout:       s.cfg.durations.Idle,
 		WriteTimeout:      s.cfg.RequestTimeout + s.cfg.durations.Answer,
@@ -235,7 +236,7 @@ func (s *Server) listen() error {
 
 func (s *Server) run(ctx context.Context) {
 	served := make(chan error, 1)
-	go func() { served <- s.http.ServeTLS(newTogetherListener(s.listener, s.sweeper), "", "") }()
+	go func() { served <- s.http.ServeTLS(conns.NewListener(s.listener, s.sweeper), "", "") }()
 	select {
 	case err := <-served:
 		if !errors.Is(err, http.ErrServerClosed) {

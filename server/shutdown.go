@@ -31,7 +31,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		}
 		s.intake.closed.Store(true)
 		close(s.stopping)
-		s.sweeper.cutEarly()
+		s.sweeper.CutEarly()
 		s.stopBackground()
 		s.background.Wait()
 		s.controllers.Stop()
@@ -67,10 +67,10 @@ func (s *Server) breakHTTP() {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
-		s.sweeper.breakWrites()
+		s.sweeper.BreakWrites()
 		select {
 		case <-closed:
-			s.sweeper.breakOff() // those that net/http does not know any more
+			s.sweeper.BreakOff() // those that net/http does not know any more
 			return
 		case <-again.C:
 		}

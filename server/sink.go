@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // sink is where the frames of a watch go: the body of an answer, or the messages
-// of a WebSocket. It is used by one goroutine. Its errors are *goneError.
+// of a WebSocket. It is used by one goroutine. Its errors are *conns.GoneError.
 type sink interface {
 	// add takes a frame, to be sent at the next flush at the latest. The bytes
 	// are shared by watchers; they are not changed and not kept.
@@ -106,28 +108,28 @@ func (b *body) end() {
 type responseWire struct {
 	r       *request
 	control *http.ResponseController
-	guard   *guard
+	guard   *conns.Guard
 }
 
 func (s *Server) newResponseWire(r *request) responseWire {
 	control := http.NewResponseController(r.w)
 	_ = control.SetWriteDeadline(time.Time{}) // that of requests which do not last
-	return responseWire{r, control, s.sweeper.guard(func() { _ = control.SetWriteDeadline(past) })}
+	return responseWire{r, control, s.sweeper.Guard(func() { _ = control.SetWriteDeadline(conns.Past()) })}
 }
 
 func (w responseWire) write(buf []byte) error { return w.writeLarge(buf[headRoom:]) }
 
 func (w responseWire) writeLarge(part []byte) error {
-	w.guard.begin()
-	defer w.guard.end()
+	w.guard.Begin()
+	defer w.guard.End()
 	return w.r.write(part)
 }
 
 func (w responseWire) push() error {
-	w.guard.begin()
-	defer w.guard.end()
+	w.guard.Begin()
+	defer w.guard.End()
 	if err := w.control.Flush(); err != nil {
-		return &goneError{err}
+		return &conns.GoneError{Cause: err}
 	}
 	return nil
 }

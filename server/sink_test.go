@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // recorder is a wire that notes what is done with it.
@@ -81,7 +83,7 @@ func TestBodyEnds(t *testing.T) {
 	if b.end(); strings.Join(r.parts, "|") != "last|end" {
 		t.Errorf("wrote %q", r.parts)
 	}
-	r = &recorder{fails: &goneError{errors.New("closed")}}
+	r = &recorder{fails: &conns.GoneError{Cause: errors.New("closed")}}
 	b = newBody(r)
 	_ = b.add([]byte("last"))
 	if b.end(); strings.Join(r.parts, "|") != "last" {
@@ -123,7 +125,7 @@ func TestDetachedChunks(t *testing.T) {
 		t.Errorf("counted %d bytes", d.r.bytes)
 	}
 	_ = here.Close()
-	var gone *goneError
+	var gone *conns.GoneError
 	if err := d.writeAll([]byte("x")); !errors.As(err, &gone) {
 		t.Errorf("a closed connection gives %v", err)
 	}

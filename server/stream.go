@@ -116,7 +116,7 @@ func (s *Server) stream(r *request, w *watcher) error {
 	}
 	r.head(http.StatusOK, r.accept.ContentType())
 	wire := s.newResponseWire(r)
-	defer wire.guard.release()
+	defer wire.guard.Release()
 	w.ctx, w.sink = r.ctx, &body{wire: wire, buffer: s.frameBuffers}
 	w.run()
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // watch is GET on a collection with watch=true.
@@ -182,7 +183,7 @@ func (w *watcher) aged() bool {
 func (w *watcher) stop(err error) {
 	var trimmed *store.TrimmedError
 	var known *api.Error
-	var gone *goneError
+	var gone *conns.GoneError
 	switch {
 	case errors.Is(err, errOver), errors.Is(err, watch.ErrClosed), errors.As(err, &gone), w.ctx.Err() != nil:
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
 // isWebSocket reports whether the client, a browser mostly, asks for a WebSocket
@@ -129,7 +130,7 @@ func (m *messages) ping(pause time.Duration, gone context.CancelFunc) {
 
 func (m *messages) add(frame []byte) error {
 	if err := m.conn.Write(m.ctx, m.kind, frame[m.skip:]); err != nil {
-		return &goneError{err}
+		return &conns.GoneError{Cause: err}
 	}
 	m.r.bytes += int64(len(frame) - m.skip)
 	return nil

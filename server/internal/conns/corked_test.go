@@ -1,4 +1,4 @@
-package server
+package conns
 
 import (
 	"bytes"
@@ -29,25 +29,25 @@ func (w *writes) sizes() (sizes []int) {
 	return sizes
 }
 
-func TestTogether(t *testing.T) {
+func TestCorked(t *testing.T) {
 	part := func(b byte, n int) []byte { return bytes.Repeat([]byte{b}, n) }
 	for _, c := range []struct {
-		name  string
-		parts []int
-		held  bool
-		calls int
+		name   string
+		parts  []int
+		corked bool
+		calls  int
 	}{
-		{"not held", []int{10, 20}, false, 2},
+		{"not corked", []int{10, 20}, false, 2},
 		{"one answer", []int{4096, 3600, 1}, true, 1},
 		{"nothing", nil, true, 0},
 		{"more than the buffer", []int{40 << 10, 40 << 10, 40 << 10}, true, 3},
-		{"one that is larger than the buffer", []int{5, togetherBytes + 1, 5}, true, 3},
+		{"one that is larger than the buffer", []int{5, corkedBytes + 1, 5}, true, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &writes{}
-			conn := newTogether(w)
-			if c.held {
-				conn.hold()
+			conn := newCorked(w)
+			if c.corked {
+				conn.Cork()
 			}
 			var sent []byte
 			for i, n := range c.parts {
@@ -57,7 +57,7 @@ func TestTogether(t *testing.T) {
 					t.Fatalf("write of %d: %d, %v", n, k, err)
 				}
 			}
-			if err := conn.release(); err != nil {
+			if err := conn.Uncork(); err != nil {
 				t.Fatal(err)
 			}
 			if got := bytes.Join(w.calls, nil); !bytes.Equal(got, sent) {
@@ -73,17 +73,17 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-func TestTogetherFails(t *testing.T) {
+func TestCorkedFails(t *testing.T) {
 	broken := errors.New("broken")
-	conn := newTogether(&writes{err: broken})
-	conn.hold()
+	conn := newCorked(&writes{err: broken})
+	conn.Cork()
 	if _, err := conn.Write([]byte("x")); err != nil {
-		t.Errorf("a held write says %v before it is tried", err)
+		t.Errorf("a corked write says %v before it is tried", err)
 	}
-	if err := conn.release(); !errors.Is(err, broken) {
-		t.Errorf("release says %v", err)
+	if err := conn.Uncork(); !errors.Is(err, broken) {
+		t.Errorf("uncorking says %v", err)
 	}
-	conn.hold()
+	conn.Cork()
 	for i := 0; ; i++ {
 		if _, err := conn.Write(make([]byte, 32<<10)); err != nil {
 			break
@@ -91,9 +91,9 @@ func TestTogetherFails(t *testing.T) {
 			t.Fatal("the buffer grew without an error")
 		}
 	}
-	_ = conn.release()
+	_ = conn.Uncork()
 }
 
-func newTogether(c net.Conn) *together {
-	return &together{Conn: c, buffers: newTogetherListener(nil, nil).buffers}
+func newCorked(c net.Conn) *CorkedConn {
+	return &CorkedConn{Conn: c, buffers: newBuffers()}
 }

@@ -1,4 +1,4 @@
-package server
+package conns
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 // other end of it. It is called in a bubble of synctest.
 func timedPair(t *testing.T) (*timedConn, net.Conn) {
 	here, there := net.Pipe()
-	s := newSweeper(time.Second, time.Second)
+	s := NewSweeper(time.Second, time.Second)
 	done := make(chan struct{})
-	go s.run(done)
+	go s.Run(done)
 	t.Cleanup(func() { close(done); _ = there.Close() })
 	return newTimedConn(here, s), there
 }
@@ -87,10 +87,10 @@ func TestTimedReads(t *testing.T) {
 // TestSweeperPauses: what had time left when the process stood still has it still.
 func TestSweeperPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSweeper(time.Second, time.Second)
+		s := NewSweeper(time.Second, time.Second)
 		cut := 0
-		g := s.guard(func() { cut++ })
-		g.begin()
+		g := s.Guard(func() { cut++ })
+		g.Begin()
 		for tick := range 3 * sweepsPerStall {
 			time.Sleep(time.Hour) // the process stands still between any two looks
 			s.sweep()
@@ -99,19 +99,19 @@ func TestSweeperPauses(t *testing.T) {
 				t.Fatalf("after %d ticks it was cut %d times", tick+1, cut)
 			}
 		}
-		if g.release() {
+		if g.Release() {
 			t.Error("what was cut was released in time")
 		}
-		other := s.guard(func() { t.Error("what went on was cut") })
+		other := s.Guard(func() { t.Error("what went on was cut") })
 		for range 3 * sweepsPerStall {
-			other.begin()
+			other.Begin()
 			s.sweep()
-			other.end()
+			other.End()
 		}
-		if !other.release() {
+		if !other.Release() {
 			t.Error("what was not cut was released too late")
 		}
-		s.breakOff()
+		s.BreakOff()
 		synctest.Wait()
 	})
 }

@@ -1,4 +1,4 @@
-package server
+package conns
 
 import (
 	"sync"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sweeper finds what takes too long: writes that a client does not take, and
+// Sweeper finds what takes too long: writes that a client does not take, and
 // reads of what it does not send. A deadline of the network that is set and
 // cleared around every write costs a good part of a small one, and one that is
 // left standing fires while nobody writes. So whatever may take too long notes
@@ -15,14 +15,14 @@ import (
 //
 // Time is counted in ticks, one for each look. So nothing is due that was in time
 // when the whole process stood still for a while: it gets the ticks it has left.
-type sweeper struct {
+type Sweeper struct {
 	period time.Duration // of a tick
 	ticks  atomic.Int64
 	stall  int64 // ticks that a write may take
 
 	mu     sync.Mutex
 	all    map[swept]struct{}
-	broken bool // see breakOff
+	broken bool // see BreakOff
 }
 
 // swept is what the sweeper looks at.
@@ -36,17 +36,17 @@ type swept interface {
 // sweepsPerStall is how many ticks the shortest of the watched times has.
 const sweepsPerStall = 16
 
-// newSweeper makes one for writes that may take as long as stall; no other time
-// that it watches should be much shorter than shortest.
-func newSweeper(stall, shortest time.Duration) *sweeper {
+// NewSweeper watches over writes that may take as long as stall; no other time that it
+// watches should be much shorter than shortest.
+func NewSweeper(stall, shortest time.Duration) *Sweeper {
 	period := max(min(stall, shortest)/sweepsPerStall, time.Millisecond)
-	s := &sweeper{period: period, stall: int64(stall / period), all: make(map[swept]struct{})}
+	s := &Sweeper{period: period, stall: int64(stall / period), all: make(map[swept]struct{})}
 	s.ticks.Store(2) // 0 is for what is never due
 	return s
 }
 
-// run sweeps until done is closed.
-func (s *sweeper) run(done <-chan struct{}) {
+// Run sweeps until done is closed.
+func (s *Sweeper) Run(done <-chan struct{}) {
 	tick := time.NewTicker(s.period)
 	defer tick.Stop()
 	for {
@@ -59,7 +59,7 @@ func (s *sweeper) run(done <-chan struct{}) {
 	}
 }
 
-func (s *sweeper) sweep() {
+func (s *Sweeper) sweep() {
 	now := s.ticks.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,21 +68,21 @@ func (s *sweeper) sweep() {
 	}
 }
 
-// now is the number of this tick.
-func (s *sweeper) now() int64 { return s.ticks.Load() }
+// Now is the number of the current tick.
+func (s *Sweeper) Now() int64 { return s.ticks.Load() }
 
 // due is the tick after which d has passed.
-func (s *sweeper) due(d time.Duration) int64 {
+func (s *Sweeper) due(d time.Duration) int64 {
 	if d <= 0 {
-		return s.now() - 1
+		return s.Now() - 1
 	}
-	return s.now() + s.span(d)
+	return s.Now() + s.span(d)
 }
 
 // span is how many ticks a time has.
-func (s *sweeper) span(d time.Duration) int64 { return int64((d + s.period - 1) / s.period) }
+func (s *Sweeper) span(d time.Duration) int64 { return int64((d + s.period - 1) / s.period) }
 
-func (s *sweeper) add(w swept) {
+func (s *Sweeper) add(w swept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all[w] = struct{}{}
@@ -91,25 +91,25 @@ func (s *sweeper) add(w swept) {
 	}
 }
 
-func (s *sweeper) remove(w swept) {
+func (s *Sweeper) remove(w swept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, w)
 }
 
-// cutEarly ends what waits for a client and has not been acted on.
-func (s *sweeper) cutEarly() {
+// CutEarly ends what waits for a client and has not been acted on.
+func (s *Sweeper) CutEarly() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.all {
-		if g, ok := w.(*guard); ok && g.early {
+		if g, ok := w.(*Guard); ok && g.early {
 			g.breakOff()
 		}
 	}
 }
 
-// breakWrites ends connections on which a write is under way.
-func (s *sweeper) breakWrites() {
+// BreakWrites ends connections on which a write is under way.
+func (s *Sweeper) BreakWrites() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.all {
@@ -119,9 +119,9 @@ func (s *sweeper) breakWrites() {
 	}
 }
 
-// breakOff ends everything, also what is to come: the server does not wait any
+// BreakOff ends everything, also what is to come: the server does not wait any
 // longer.
-func (s *sweeper) breakOff() {
+func (s *Sweeper) BreakOff() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = true
@@ -130,43 +130,48 @@ func (s *sweeper) breakOff() {
 	}
 }
 
-// guard watches one thing that a client may keep from going on, on its way
-// through HTTP: cut ends it. It is made by guard, and released when cut must not
-// be called any more.
-type guard struct {
-	sweeper *sweeper
+// Guard watches one thing that a client may keep from going on, on its way
+// through HTTP: cut ends it. It is released when cut must not be called any more.
+type Guard struct {
+	sweeper *Sweeper
 	at      atomic.Int64 // the tick after which it is due; 0 for never
 	mu      sync.Mutex
 	cut     func() // nil when it has been called or may not be any more
-	early   bool   // nothing is lost by it: see cutEarly
+	early   bool   // nothing is lost by it: see CutEarly
 }
 
-func (s *sweeper) guard(cut func()) *guard {
-	g := &guard{sweeper: s, cut: cut}
+// Guard makes a guard that calls cut, once, when what it watches is late.
+func (s *Sweeper) Guard(cut func()) *Guard {
+	g := &Guard{sweeper: s, cut: cut}
 	s.add(g)
 	return g
 }
 
-// guardEarly is guard for what nothing is lost by when the server stops.
-func (s *sweeper) guardEarly(cut func()) *guard {
-	g := &guard{sweeper: s, cut: cut, early: true}
+// GuardEarly is Guard for what nothing is lost by when the server stops.
+func (s *Sweeper) GuardEarly(cut func()) *Guard {
+	g := &Guard{sweeper: s, cut: cut, early: true}
 	s.add(g)
 	return g
 }
 
-// begin notes that a write begins, end that it has ended.
-func (g *guard) begin() { g.at.Store(g.sweeper.now() + g.sweeper.stall) }
-func (g *guard) end()   { g.at.Store(0) }
+// Begin notes that a write begins.
+func (g *Guard) Begin() { g.at.Store(g.sweeper.Now() + g.sweeper.stall) }
 
-func (g *guard) sweep(now int64) {
+// End notes that a write has ended.
+func (g *Guard) End() { g.at.Store(0) }
+
+// Due sets the time that is allowed from a tick of the sweeper on.
+func (g *Guard) Due(from int64, d time.Duration) { g.at.Store(from + g.sweeper.span(d)) }
+
+func (g *Guard) sweep(now int64) {
 	if at := g.at.Load(); at != 0 && now > at && g.at.CompareAndSwap(at, 0) {
 		go g.fire() // HTTP/2 may take its time
 	}
 }
 
-func (g *guard) breakOff() { go g.fire() }
+func (g *Guard) breakOff() { go g.fire() }
 
-func (g *guard) fire() {
+func (g *Guard) fire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cut != nil {
@@ -175,8 +180,8 @@ func (g *guard) fire() {
 	}
 }
 
-// release reports whether it has come before cut was called.
-func (g *guard) release() bool {
+// Release reports whether it has come before cut was called.
+func (g *Guard) Release() bool {
 	g.sweeper.remove(g)
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,4 +1,4 @@
-package server
+package conns
 
 import (
 	"net"
@@ -17,7 +17,7 @@ import (
 // unreadable.
 type timedConn struct {
 	net.Conn
-	sweeper *sweeper
+	sweeper *Sweeper
 	writing atomic.Int64 // the tick after which the write under way takes too long; 0 for none
 	writeBy atomic.Int64 // the ticks after which writes and reads fail; 0 for none
 	readBy  atomic.Int64
@@ -27,7 +27,7 @@ type timedConn struct {
 	expired bool // reads fail: the real connection has a deadline that has passed
 }
 
-func newTimedConn(c net.Conn, s *sweeper) *timedConn {
+func newTimedConn(c net.Conn, s *Sweeper) *timedConn {
 	t := &timedConn{Conn: c, sweeper: s}
 	s.add(t)
 	return t
@@ -37,7 +37,7 @@ func (c *timedConn) Write(p []byte) (int, error) {
 	if c.failed.Load() {
 		return 0, net.ErrClosed
 	}
-	now := c.sweeper.now()
+	now := c.sweeper.Now()
 	if by := c.writeBy.Load(); by != 0 && now > by {
 		c.failed.Store(true)
 		return 0, os.ErrDeadlineExceeded
@@ -84,12 +84,12 @@ func (c *timedConn) expire(now int64) {
 	defer c.mu.Unlock()
 	if by := c.readBy.Load(); by != 0 && now > by && !c.expired {
 		c.expired = true
-		_ = c.Conn.SetReadDeadline(past)
+		_ = c.Conn.SetReadDeadline(Past())
 	}
 }
 
-// past is a deadline that has passed at once.
-var past = time.Unix(1, 0)
+// Past is a deadline that has passed at once.
+func Past() time.Time { return time.Unix(1, 0) }
 
 func (c *timedConn) SetDeadline(t time.Time) error {
 	_ = c.SetWriteDeadline(t)
@@ -106,9 +106,9 @@ func (c *timedConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.readBy.Store(by)
-	if by != 0 && by < c.sweeper.now() { // net/http ends a read of its own so
+	if by != 0 && by < c.sweeper.Now() { // net/http ends a read of its own so
 		c.expired = true
-		return c.Conn.SetReadDeadline(past)
+		return c.Conn.SetReadDeadline(Past())
 	}
 	if c.expired {
 		c.expired = false
