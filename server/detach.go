@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,50 +11,56 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// detached is an HTTP/1.1 connection that was taken away from net/http, to be
+// Detached is an HTTP/1.1 connection that was taken away from net/http, to be
 // the body of one answer, in chunks, until it is closed. A watch waits for most
 // of its life; here it waits without net/http's buffers and deep stack, and an
 // event goes out in one write of one record.
 //
 // The answer says Connection: close, because net/http takes no connection back.
-type detached struct {
+type Detached struct {
+	body
 	conn  net.Conn // with TLS
-	r     *request
-	gone  context.CancelFunc // the client has closed its side
+	sent  *int64
 	large [headRoom]byte
 }
 
-// detach takes the connection and writes the head of the answer. gone is called
-// when the client closes its side.
-func (r *request) detach(gone context.CancelFunc) (*detached, error) {
-	var head bytes.Buffer
-	head.WriteString("HTTP/1.1 200 OK\r\n")
-	r.headers(r.accept.ContentType())
-	h := r.w.Header()
-	h.Set("Connection", "close")
-	h.Set("Transfer-Encoding", "chunked")
-	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	_ = h.Write(&head) // to memory
-	head.WriteString("\r\n")
-	conn, _, err := http.NewResponseController(r.w).Hijack()
+// Detach takes the connection of an answer that has not begun. Whatever is written is
+// added to sent, in bytes.
+func (s *Streams) Detach(w http.ResponseWriter, sent *int64) (*Detached, error) {
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return nil, fmt.Errorf("cannot take the connection: %w", err)
 	}
-	r.status = http.StatusOK
-	d := &detached{conn: conn, r: r, gone: gone}
-	if err := d.writeAll(head.Bytes()); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
+	d := &Detached{conn: conn, sent: sent}
+	d.body = body{wire: d, buffer: s.buffers}
 	return d, nil
 }
+
+// Begin writes the head of the answer, a 200. The connection is closed when it fails.
+func (d *Detached) Begin(h http.Header) error {
+	h.Set("Connection", "close")
+	h.Set("Transfer-Encoding", "chunked")
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	var head bytes.Buffer
+	head.WriteString("HTTP/1.1 200 OK\r\n")
+	_ = h.Write(&head) // to memory
+	head.WriteString("\r\n")
+	if err := d.writeAll(head.Bytes()); err != nil {
+		_ = d.conn.Close()
+		return err
+	}
+	return nil
+}
+
+// Close closes the connection.
+func (d *Detached) Close() { _ = d.conn.Close() }
 
 // mostIgnored is how much a client may send that has nothing to say.
 const mostIgnored = 64 << 10
 
-// listen waits for the client to go.
-func (d *detached) listen() {
-	defer d.gone()
+// Listen waits for the client to close its side, and calls gone.
+func (d *Detached) Listen(gone func()) {
+	defer gone()
 	var ignored [64]byte
 	for n := 0; n < mostIgnored; {
 		k, err := d.conn.Read(ignored[:])
@@ -66,7 +71,7 @@ func (d *detached) listen() {
 	}
 }
 
-func (d *detached) write(buf []byte) error {
+func (d *Detached) write(buf []byte) error {
 	var digits [8]byte
 	size := strconv.AppendUint(digits[:0], uint64(len(buf)-headRoom), 16)
 	start := headRoom - len(size) - 2
@@ -75,7 +80,7 @@ func (d *detached) write(buf []byte) error {
 	return d.writeAll(append(buf[start:], '\r', '\n'))
 }
 
-func (d *detached) writeLarge(part []byte) error {
+func (d *Detached) writeLarge(part []byte) error {
 	size := append(strconv.AppendUint(d.large[:0], uint64(len(part)), 16), '\r', '\n')
 	if err := d.writeAll(size); err != nil {
 		return err
@@ -86,15 +91,15 @@ func (d *detached) writeLarge(part []byte) error {
 	return d.writeAll([]byte("\r\n"))
 }
 
-func (d *detached) writeAll(p []byte) error {
+func (d *Detached) writeAll(p []byte) error {
 	n, err := d.conn.Write(p)
-	d.r.bytes += int64(n)
+	*d.sent += int64(n)
 	if err != nil {
 		return &conns.GoneError{Cause: err}
 	}
 	return nil
 }
 
-func (d *detached) push() error { return nil }
+func (d *Detached) push() error { return nil }
 
-func (d *detached) end() error { return d.writeAll([]byte("0\r\n\r\n")) }
+func (d *Detached) end() error { return d.writeAll([]byte("0\r\n\r\n")) }

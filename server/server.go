@@ -62,7 +62,7 @@ type Server struct {
 	decodeLimits document.Limits
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
-	frameBuffers *sync.Pool // of *[]byte, see newFrameBuffer
+	streams      *Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
 	metrics      *metrics
@@ -113,7 +113,6 @@ func (s *Server) open(ctx context.Context) error {
 	s.births = newBirths()
 	s.listBuffers = &sync.Pool{New: newListBuffer}
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
-	s.frameBuffers = &sync.Pool{New: newFrameBuffer}
 
 	var warnings []string
 	var err error
@@ -190,6 +189,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
+	s.streams = NewStreams(s.sweeper, cfg.durations.Ping)
 	if err := s.listen(); err != nil {
 		return err
 	}

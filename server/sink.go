@@ -8,17 +8,30 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// sink is where the frames of a watch go: the body of an answer, or the messages
-// of a WebSocket. It is used by one goroutine. Its errors are *conns.GoneError.
-type sink interface {
-	// add takes a frame, to be sent at the next flush at the latest. The bytes
+// Sink takes the frames of a watch: the body of an answer, or the messages of a
+// WebSocket. It is used by one goroutine. Its errors are *conns.GoneError.
+type Sink interface {
+	// Add takes a frame, to be sent at the next Flush at the latest. The bytes
 	// are shared by watchers; they are not changed and not kept.
-	add(frame []byte) error
-	// flush sends what was added. Between a flush and the next add nothing is
+	Add(frame []byte) error
+	// Flush sends what was added. Between a Flush and the next Add nothing is
 	// held but the connection.
-	flush() error
-	// end closes the stream after the last flush.
-	end()
+	Flush() error
+	// End closes the stream after the last Flush.
+	End()
+}
+
+// Streams makes the sinks of one server.
+type Streams struct {
+	sweeper *conns.Sweeper
+	ping    time.Duration
+	buffers *sync.Pool // of *[]byte, see newFrameBuffer
+}
+
+// NewStreams makes sinks whose writes the sweeper looks at. A client with a WebSocket
+// is asked every ping whether it is there, and has as long for its answer.
+func NewStreams(sweeper *conns.Sweeper, ping time.Duration) *Streams {
+	return &Streams{sweeper: sweeper, ping: ping, buffers: &sync.Pool{New: newFrameBuffer}}
 }
 
 // flushSize is how many bytes of frames are gathered before they are sent.
@@ -55,7 +68,7 @@ type wire interface {
 	end() error
 }
 
-func (b *body) add(frame []byte) error {
+func (b *body) Add(frame []byte) error {
 	b.clean = false
 	if len(frame) >= flushSize {
 		if err := b.send(); err != nil {
@@ -86,7 +99,7 @@ func (b *body) send() error {
 	return err
 }
 
-func (b *body) flush() error {
+func (b *body) Flush() error {
 	if b.clean {
 		return nil
 	}
@@ -97,41 +110,56 @@ func (b *body) flush() error {
 	return b.wire.push()
 }
 
-func (b *body) end() {
+func (b *body) End() {
 	if b.send() == nil {
 		_ = b.wire.end() // the client is gone if this fails
 	}
 }
 
-// responseWire is the body of an answer that net/http writes. In HTTP/2 a client
-// can stall one stream and go on with the others, so each is guarded.
-type responseWire struct {
-	r       *request
+// Response is the body of an answer that net/http writes. In HTTP/2 a client can
+// stall one stream and go on with the others, so each is guarded.
+type Response struct {
+	body
+	w       http.ResponseWriter
+	sent    *int64
 	control *http.ResponseController
 	guard   *conns.Guard
 }
 
-func (s *Server) newResponseWire(r *request) responseWire {
-	control := http.NewResponseController(r.w)
+// Respond makes a sink of an answer whose head has been written. The bytes of the body
+// are added to sent as they are written.
+func (s *Streams) Respond(w http.ResponseWriter, sent *int64) *Response {
+	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // that of requests which do not last
-	return responseWire{r, control, s.sweeper.Guard(func() { _ = control.SetWriteDeadline(conns.Past()) })}
+	r := &Response{w: w, sent: sent, control: control,
+		guard: s.sweeper.Guard(func() { _ = control.SetWriteDeadline(conns.Past()) })}
+	r.body = body{wire: r, buffer: s.buffers}
+	return r
 }
 
-func (w responseWire) write(buf []byte) error { return w.writeLarge(buf[headRoom:]) }
+// Close ends the watch over its writes. The handler may return then.
+func (r *Response) Close() { r.guard.Release() }
 
-func (w responseWire) writeLarge(part []byte) error {
-	w.guard.Begin()
-	defer w.guard.End()
-	return w.r.write(part)
-}
+func (r *Response) write(buf []byte) error { return r.writeLarge(buf[headRoom:]) }
 
-func (w responseWire) push() error {
-	w.guard.Begin()
-	defer w.guard.End()
-	if err := w.control.Flush(); err != nil {
+func (r *Response) writeLarge(part []byte) error {
+	r.guard.Begin()
+	defer r.guard.End()
+	n, err := r.w.Write(part)
+	*r.sent += int64(n)
+	if err != nil {
 		return &conns.GoneError{Cause: err}
 	}
 	return nil
 }
 
-func (w responseWire) end() error { return nil }
+func (r *Response) push() error {
+	r.guard.Begin()
+	defer r.guard.End()
+	if err := r.control.Flush(); err != nil {
+		return &conns.GoneError{Cause: err}
+	}
+	return nil
+}
+
+func (r *Response) end() error { return nil }

@@ -52,11 +52,11 @@ func TestBody(t *testing.T) {
 		for range 2 { // the buffer is used again
 			r.parts = nil
 			for _, f := range test.frames {
-				if err := b.add([]byte(f)); err != nil {
+				if err := b.Add([]byte(f)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := b.flush(); err != nil || b.buf != nil {
+			if err := b.Flush(); err != nil || b.buf != nil {
 				t.Fatalf("%s: error %v, holds %v", test.name, err, b.buf)
 			}
 			if strings.Join(r.parts, "|") != strings.Join(test.want, "|") {
@@ -77,16 +77,16 @@ func TestBody(t *testing.T) {
 func TestBodyEnds(t *testing.T) {
 	r := &recorder{}
 	b := newBody(r)
-	if err := b.add([]byte("last")); err != nil {
+	if err := b.Add([]byte("last")); err != nil {
 		t.Fatal(err)
 	}
-	if b.end(); strings.Join(r.parts, "|") != "last|end" {
+	if b.End(); strings.Join(r.parts, "|") != "last|end" {
 		t.Errorf("wrote %q", r.parts)
 	}
 	r = &recorder{fails: &conns.GoneError{Cause: errors.New("closed")}}
 	b = newBody(r)
-	_ = b.add([]byte("last"))
-	if b.end(); strings.Join(r.parts, "|") != "last" {
+	_ = b.Add([]byte("last"))
+	if b.End(); strings.Join(r.parts, "|") != "last" {
 		t.Errorf("to a client that is gone it wrote %q", r.parts)
 	}
 }
@@ -102,27 +102,28 @@ func TestDetachedChunks(t *testing.T) {
 		}
 		read <- text
 	}()
-	d := &detached{conn: here, r: &request{}}
+	var sent int64
+	d := &Detached{conn: here, sent: &sent}
 	b := newBody(d)
 	var want bytes.Buffer
 	for _, size := range []int{1, 15, 16, 4095, flushSize - 1, flushSize, flushSize + 1, 3 << 20, 7} {
 		frame := bytes.Repeat([]byte{byte(size)}, size)
 		want.Write(frame)
-		if err := b.add(frame); err != nil {
+		if err := b.Add(frame); err != nil {
 			t.Fatal(err)
 		}
 		if size%2 == 0 {
-			if err := b.flush(); err != nil {
+			if err := b.Flush(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	b.end()
+	b.End()
 	if got := <-read; !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("read %d bytes, want %d", len(got), want.Len())
 	}
-	if d.r.bytes < int64(want.Len()) {
-		t.Errorf("counted %d bytes", d.r.bytes)
+	if sent < int64(want.Len()) {
+		t.Errorf("counted %d bytes", sent)
 	}
 	_ = here.Close()
 	var gone *conns.GoneError
@@ -153,7 +154,7 @@ func TestSameOrigin(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		if err := sameOrigin(r); (err == nil) != test.ok {
+		if err := SameOrigin(r); (err == nil) != test.ok {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}
@@ -172,7 +173,7 @@ func TestIsWebSocket(t *testing.T) {
 		{nil, nil, false},
 	} {
 		r := &http.Request{Header: http.Header{"Connection": test.connection, "Upgrade": test.upgrade}}
-		if got := isWebSocket(r); got != test.want {
+		if got := IsWebSocket(r); got != test.want {
 			t.Errorf("%v %v: %v", test.connection, test.upgrade, got)
 		}
 	}

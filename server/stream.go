@@ -106,37 +106,67 @@ func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
 
 // stream lets a watch write its answer: to a connection of its own in HTTP/1.1,
 // after the handler has returned, or here. An error means that nothing is
-// written yet.
+// written yet, or that the client is gone.
 func (s *Server) stream(r *request, w *watcher) error {
-	if isWebSocket(r.http) {
+	if IsWebSocket(r.http) {
 		return s.streamMessages(r, w)
 	}
 	if r.http.ProtoMajor == 1 && r.http.ProtoMinor >= 1 {
 		return s.streamDetached(r, w)
 	}
 	r.head(http.StatusOK, r.accept.ContentType())
-	wire := s.newResponseWire(r)
-	defer wire.guard.Release()
-	w.ctx, w.sink = r.ctx, &body{wire: wire, buffer: s.frameBuffers}
+	body := s.streams.Respond(r.w, &r.bytes)
+	defer body.Close()
+	w.ctx, w.sink = r.ctx, body
+	w.run()
+	return nil
+}
+
+// streamMessages lets a watch write the messages of a WebSocket: one of text per
+// event, or one of bytes in the binary form.
+func (s *Server) streamMessages(r *request, w *watcher) error {
+	if err := SameOrigin(r.http); err != nil {
+		return err
+	}
+	r.headers(r.accept.ContentType())
+	r.w.Header().Del("Content-Type") // of the refusal, if there is one
+	skip := 0
+	if r.accept.Format == codec.Binary {
+		skip = codec.FrameLength
+	}
+	messages, err := s.streams.Accept(r.w, r.http, skip, &r.bytes)
+	if err != nil {
+		r.status = http.StatusBadRequest // it has been answered
+		s.log.Debug("no WebSocket", "path", w.path, "error", err)
+		return nil
+	}
+	defer messages.Close() // if the watch panics; otherwise it is closed by then
+	r.status = http.StatusSwitchingProtocols
+	w.ctx, w.sink = messages.Context(), messages
 	w.run()
 	return nil
 }
 
 func (s *Server) streamDetached(r *request, w *watcher) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	d, err := r.detach(cancel)
+	r.headers(r.accept.ContentType())
+	header := r.w.Header()
+	d, err := s.streams.Detach(r.w, &r.bytes)
 	if err != nil {
-		cancel()
 		return err
 	}
-	w.ctx, w.sink = ctx, &body{wire: d, buffer: s.frameBuffers}
+	r.status = http.StatusOK
+	if err := d.Begin(header); err != nil {
+		return err
+	}
+	ctx, gone := context.WithCancel(context.Background())
+	w.ctx, w.sink = ctx, d
 	r.slim()
 	r.detached = true
-	go d.listen()
+	go d.Listen(gone)
 	go func() {
 		defer s.end(r)
-		defer d.conn.Close()
-		defer cancel()
+		defer d.Close()
+		defer gone()
 		defer func() {
 			if v := recover(); v != nil {
 				s.log.Error("watch panicked", "path", w.path, "panic", v, traceKey, string(debug.Stack()))

@@ -51,7 +51,7 @@ type watcher struct {
 	events eventFigures
 
 	ctx    context.Context // ends when the client is gone
-	sink   sink
+	sink   Sink
 	end    time.Time   // when the watch is over
 	timer  *time.Timer // for the end, or the next bookmark before it
 	cursor *watch.Cursor
@@ -71,7 +71,7 @@ func (w *watcher) run() {
 	w.timer = time.NewTimer(w.next(now))
 	defer w.timer.Stop()
 	w.stop(w.stream())
-	w.sink.end()
+	w.sink.End()
 }
 
 func (w *watcher) stream() error {
@@ -79,7 +79,7 @@ func (w *watcher) stream() error {
 	// until there are later ones.
 	w.cursor = w.s.hub.Watch(w.prefix, w.at)
 	defer w.cursor.Close()
-	if err := w.sink.flush(); err != nil { // the head of the answer
+	if err := w.sink.Flush(); err != nil { // the head of the answer
 		return err
 	}
 	if w.opts.initial {
@@ -108,7 +108,7 @@ func (w *watcher) follow() error {
 				return err
 			}
 		}
-		if err := w.sink.flush(); err != nil {
+		if err := w.sink.Flush(); err != nil {
 			return err
 		}
 		if err := w.wait(wake); err != nil {
@@ -159,7 +159,7 @@ func (w *watcher) mark() error {
 	if err := w.bookmark(revision, false); err != nil {
 		return err
 	}
-	return w.sink.flush()
+	return w.sink.Flush()
 }
 
 // next is how long to wait for the next bookmark, or for the end of the watch.
@@ -195,7 +195,7 @@ func (w *watcher) stop(err error) {
 		known = api.Internal("the watch ended; watch again from the last resourceVersion")
 	}
 	frame, err := w.form.failure(codec.Status(known))
-	if err == nil && w.sink.add(frame) == nil {
-		_ = w.sink.flush() // the client is gone if this fails
+	if err == nil && w.sink.Add(frame) == nil {
+		_ = w.sink.Flush() // the client is gone if this fails
 	}
 }

@@ -49,7 +49,7 @@ func (w *watcher) event(e *watch.Event) error {
 		return err
 	}
 	w.events.written(len(frame))
-	return w.sink.add(frame)
+	return w.sink.Add(frame)
 }
 
 func (w *watcher) frame(e *watch.Event, key watch.FrameKey) ([]byte, error) {
@@ -102,5 +102,5 @@ func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
 	}
 	w.at = revision
 	w.events.written(len(frame))
-	return w.sink.add(frame)
+	return w.sink.Add(frame)
 }

@@ -26,12 +26,12 @@ func (w *watcher) initial() error {
 		}
 		for _, f := range frames {
 			w.events.written(len(f))
-			if err := w.sink.add(f); err != nil {
+			if err := w.sink.Add(f); err != nil {
 				return err
 			}
 		}
 		if from, more = next, next != ""; more {
-			if err := w.sink.flush(); err != nil {
+			if err := w.sink.Flush(); err != nil {
 				return err
 			}
 			if err := w.wait(ready); err != nil {
@@ -44,7 +44,7 @@ func (w *watcher) initial() error {
 			return err
 		}
 	}
-	return w.sink.flush()
+	return w.sink.Flush()
 }
 
 // page makes the frames of a page; next is the key after it, "" at the end.

@@ -12,13 +12,12 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// isWebSocket reports whether the client, a browser mostly, asks for a WebSocket
+// IsWebSocket reports whether the client, a browser mostly, asks for a WebSocket
 // (RFC 6455).
-func isWebSocket(r *http.Request) bool {
+func IsWebSocket(r *http.Request) bool {
 	return hasToken(r.Header["Connection"], "upgrade") && hasToken(r.Header["Upgrade"], "websocket")
 }
 
@@ -34,10 +33,10 @@ func hasToken(values []string, word string) bool {
 	return false
 }
 
-// sameOrigin refuses a page of another site that would use what the browser
-// knows by itself, a client certificate. Who sends a token has it from the user;
-// who sends no Origin is no browser.
-func sameOrigin(r *http.Request) error {
+// SameOrigin refuses a page of another site that would use what the browser
+// knows by itself, a client certificate. A token comes from the user; a client without
+// an Origin is not a browser.
+func SameOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || r.Header.Get("Authorization") != "" || authn.ProtocolToken(r) != "" {
 		return nil
@@ -48,52 +47,51 @@ func sameOrigin(r *http.Request) error {
 	return &api.Error{Code: http.StatusForbidden, Reason: api.ReasonForbidden, Message: "a page of " + origin + " may open a WebSocket here only with a bearer token of its own"}
 }
 
-// streamMessages lets a watch write the messages of a WebSocket: one of text per
-// event, or one of bytes in the binary form. What the client says is ignored, up
-// to a bound; pings are answered.
-func (s *Server) streamMessages(r *request, w *watcher) error {
-	if err := sameOrigin(r.http); err != nil {
-		return err
-	}
-	options := &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled}
-	if p := authn.OtherProtocol(r.http); p != "" {
-		options.Subprotocols = []string{p}
-	}
-	r.headers(r.accept.ContentType())
-	r.w.Header().Del("Content-Type") // of the refusal, if there is one
-	conn, err := websocket.Accept(r.w, r.http, options)
-	if err != nil {
-		r.status = http.StatusBadRequest // it has been answered
-		s.log.Debug("no WebSocket", "path", w.path, "error", err)
-		return nil
-	}
-	defer conn.CloseNow() // if the watch panics; otherwise it is closed by then
-	r.status = http.StatusSwitchingProtocols
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	m := &messages{r: r, conn: conn, ctx: ctx, kind: websocket.MessageText}
-	if r.accept.Format == codec.Binary {
-		m.kind, m.skip = websocket.MessageBinary, codec.FrameLength
-	}
-	go m.listen(cancel)
-	go m.ping(s.cfg.durations.Ping, cancel)
-	w.ctx, w.sink = ctx, m
-	w.run()
-	return nil
-}
-
-// messages is the sink of a WebSocket.
-type messages struct {
-	r    *request
+// Messages is the sink of a WebSocket: one message for each frame. What the client says
+// is ignored, up to a bound; pings are answered.
+type Messages struct {
+	sent *int64
 	conn *websocket.Conn
-	ctx  context.Context
+	ctx  context.Context // ends when the client is gone
+	gone context.CancelFunc
 	kind websocket.MessageType
 	skip int // bytes of a frame that say its length, which a message does by itself
 }
 
+// Accept makes a WebSocket of a request that asks for one. The messages are text, or
+// bytes when frames begin with some that say their length: skip is how many. The bytes
+// of messages are added to sent. An error has been answered, with 400.
+func (s *Streams) Accept(w http.ResponseWriter, r *http.Request, skip int, sent *int64) (*Messages, error) {
+	options := &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled}
+	if p := authn.OtherProtocol(r); p != "" {
+		options.Subprotocols = []string{p}
+	}
+	conn, err := websocket.Accept(w, r, options)
+	if err != nil {
+		return nil, err
+	}
+	m := &Messages{sent: sent, conn: conn, kind: websocket.MessageText, skip: skip}
+	if skip > 0 {
+		m.kind = websocket.MessageBinary
+	}
+	m.ctx, m.gone = context.WithCancel(context.Background())
+	go m.listen()
+	go m.askFor(s.ping)
+	return m, nil
+}
+
+// Context ends when the client is gone.
+func (m *Messages) Context() context.Context { return m.ctx }
+
+// Close breaks the connection off, unless End has closed it.
+func (m *Messages) Close() {
+	m.gone()
+	_ = m.conn.CloseNow()
+}
+
 // listen waits for the client to go.
-func (m *messages) listen(gone context.CancelFunc) {
-	defer gone()
+func (m *Messages) listen() {
+	defer m.gone()
 	for left := int64(mostIgnored); left > 0; {
 		_, text, err := m.conn.Reader(m.ctx)
 		if err != nil {
@@ -107,9 +105,9 @@ func (m *messages) listen(gone context.CancelFunc) {
 	}
 }
 
-// ping finds out now and then whether a client that is silent, as it should be,
+// askFor finds out after each pause whether a client that is silent, as it should be,
 // is there.
-func (m *messages) ping(pause time.Duration, gone context.CancelFunc) {
+func (m *Messages) askFor(pause time.Duration) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
@@ -121,24 +119,24 @@ func (m *messages) ping(pause time.Duration, gone context.CancelFunc) {
 			err := m.conn.Ping(ctx)
 			cancel()
 			if err != nil {
-				gone()
+				m.gone()
 				return
 			}
 		}
 	}
 }
 
-func (m *messages) add(frame []byte) error {
+func (m *Messages) Add(frame []byte) error {
 	if err := m.conn.Write(m.ctx, m.kind, frame[m.skip:]); err != nil {
 		return &conns.GoneError{Cause: err}
 	}
-	m.r.bytes += int64(len(frame) - m.skip)
+	*m.sent += int64(len(frame) - m.skip)
 	return nil
 }
 
-func (m *messages) flush() error { return nil }
+func (m *Messages) Flush() error { return nil }
 
-func (m *messages) end() {
+func (m *Messages) End() {
 	if m.ctx.Err() == nil {
 		_ = m.conn.Close(websocket.StatusNormalClosure, "") // the client may be gone
 	} else {
