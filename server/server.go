@@ -33,6 +33,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
 // Server is a running instance.
@@ -62,7 +63,7 @@ type Server struct {
 	decodeLimits document.Limits
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
-	streams      *Streams
+	streams      *stream.Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
 	metrics      *metrics
@@ -189,7 +190,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
-	s.streams = NewStreams(s.sweeper, cfg.durations.Ping)
+	s.streams = stream.New(s.sweeper, cfg.durations.Ping)
 	if err := s.listen(); err != nil {
 		return err
 	}

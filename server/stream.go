@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
 // streamForm turns stored objects into the frames of a watch, in the
@@ -108,7 +109,7 @@ func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
 // after the handler has returned, or here. An error means that nothing is
 // written yet, or that the client is gone.
 func (s *Server) stream(r *request, w *watcher) error {
-	if IsWebSocket(r.http) {
+	if stream.IsWebSocket(r.http) {
 		return s.streamMessages(r, w)
 	}
 	if r.http.ProtoMajor == 1 && r.http.ProtoMinor >= 1 {
@@ -125,7 +126,7 @@ func (s *Server) stream(r *request, w *watcher) error {
 // streamMessages lets a watch write the messages of a WebSocket: one of text per
 // event, or one of bytes in the binary form.
 func (s *Server) streamMessages(r *request, w *watcher) error {
-	if err := SameOrigin(r.http); err != nil {
+	if err := stream.SameOrigin(r.http); err != nil {
 		return err
 	}
 	r.headers(r.accept.ContentType())

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
 // watch is GET on a collection with watch=true.
@@ -51,7 +52,7 @@ type watcher struct {
 	events eventFigures
 
 	ctx    context.Context // ends when the client is gone
-	sink   Sink
+	sink   stream.Sink
 	end    time.Time   // when the watch is over
 	timer  *time.Timer // for the end, or the next bookmark before it
 	cursor *watch.Cursor

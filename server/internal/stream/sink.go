@@ -1,4 +1,6 @@
-package server
+// Package stream carries the frames of watches to clients: in the body of an answer, on
+// a connection taken from HTTP/1.1, or as messages of a WebSocket.
+package stream
 
 import (
 	"net/http"
@@ -28,9 +30,9 @@ type Streams struct {
 	buffers *sync.Pool // of *[]byte, see newFrameBuffer
 }
 
-// NewStreams makes sinks whose writes the sweeper looks at. A client with a WebSocket
+// New makes sinks whose writes the sweeper looks at. A client with a WebSocket
 // is asked every ping whether it is there, and has as long for its answer.
-func NewStreams(sweeper *conns.Sweeper, ping time.Duration) *Streams {
+func New(sweeper *conns.Sweeper, ping time.Duration) *Streams {
 	return &Streams{sweeper: sweeper, ping: ping, buffers: &sync.Pool{New: newFrameBuffer}}
 }
 
