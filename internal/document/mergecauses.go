@@ -11,8 +11,10 @@ import (
 // MergeCauses makes one list of causes about v that were found in two ways. Each
 // keeps its order; where both have one next, that goes first which comes first in
 // the order that the type declares. Where it declares none that is the member that
-// is declared first, and an element or a member before what holds it.
+// is declared first, and an element or a member before what holds it. What causes of
+// b hide is left out of a.
 func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
+	a = withoutHidden(a, b)
 	if len(a) == 0 || len(b) == 0 {
 		return append(slices.Clip(a), b...)
 	}
@@ -26,6 +28,20 @@ func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 		}
 	}
 	return append(append(out, a...), b...)
+}
+
+// withoutHidden leaves out the causes at and below what others hide.
+func withoutHidden(causes, others []schema.Cause) []schema.Cause {
+	for _, o := range others {
+		if o.Hides == "" {
+			continue
+		}
+		causes = slices.DeleteFunc(slices.Clone(causes), func(c schema.Cause) bool {
+			rest, below := strings.CutPrefix(c.Field, o.Hides)
+			return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		})
+	}
+	return causes
 }
 
 // comparePlaces orders two paths of causes below a value of the type. It is 0 where

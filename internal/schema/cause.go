@@ -6,6 +6,7 @@ type Cause struct {
 	Reason  string // one of the Cause… constants
 	Message string // what is wrong and what to do; names the value
 	Field   string // "spec.template.spec.containers[0].name"; "" for none
+	Hides   string // the path of a value that is not looked at while this is wrong; "" for none
 }
 
 // Reasons of a Cause, as clients of Kubernetes 1.25 check them.

@@ -12,7 +12,7 @@ func (c *compiler) causeOrders(t *Table) {
 		typ := &t.Types[i]
 		var order []string
 		if n := c.types[typ.Name]; n != nil && n.Schema.CauseOrder != nil {
-			order = c.causeOrder(typ, n.Schema)
+			order = c.causeOrder(t, typ, n.Schema)
 		} else if typ.OneOf != nil {
 			order = append(oneOfNames(typ), ".")
 		}
@@ -27,7 +27,7 @@ func (c *compiler) causeOrders(t *Table) {
 }
 
 // causeOrder is the declared order of a type, with names for "one-of".
-func (c *compiler) causeOrder(typ *Type, s *Schema) (order []string) {
+func (c *compiler) causeOrder(t *Table, typ *Type, s *Schema) (order []string) {
 	for _, path := range s.CauseOrder {
 		name := path
 		if end := strings.IndexAny(path, ".["); end > 0 {
@@ -37,12 +37,21 @@ func (c *compiler) causeOrder(typ *Type, s *Schema) (order []string) {
 		case path == "one-of" && typ.OneOf != nil:
 			order = append(order, oneOfNames(typ)...)
 			continue
-		case path != "." && !slices.ContainsFunc(typ.Fields, func(f Field) bool { return f.Name == name || f.Rest().CauseName == name }):
+		case path != "." && !inCauses(t, typ, name):
 			c.fail(s.Pos, "begin with a property, or with what causes call one", "x-cluster-cause-order names %s, which leads nowhere", path)
 		}
 		order = append(order, path)
 	}
 	return order
+}
+
+// inCauses reports whether the path of a cause may go on with a name, from a value of
+// the type: with that of a field, or where a cause leaves out a step, of a field below.
+func inCauses(t *Table, typ *Type, name string) bool {
+	called := func(f Field) bool { return f.Name == name || f.Rest().CauseName == name }
+	return slices.ContainsFunc(typ.Fields, func(f Field) bool {
+		return called(f) || f.Type != None && slices.ContainsFunc(t.Types[f.Type].Fields, called)
+	})
 }
 
 // oneOfNames lists all names that causes have for the members of which one may be

@@ -57,7 +57,7 @@ func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 func (c *causes) replicated(spec document.Value, kind string) {
 	template, selector := spec.Get("template"), spec.Get("selector")
 	if !c.selected(selector, template, kind) {
-		c.invalid(selector, "invalid label selector")
+		c.unselective(selector, template)
 		return
 	}
 	c.template(template)

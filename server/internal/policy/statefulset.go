@@ -52,7 +52,7 @@ func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 	if c.selected(selector, template, "statefulset") {
 		c.templateMetadata(template)
 	} else {
-		c.invalid(selector, "invalid label selector")
+		c.unselective(selector, template)
 	}
 	c.alwaysRestarts(template, "StatefulSet")
 	strategy := spec.Get("updateStrategy")

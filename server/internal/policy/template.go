@@ -76,6 +76,14 @@ func (c *causes) selected(selector, template document.Value, kind string) bool {
 	return true
 }
 
+// unselective refuses a selector that cannot be asked, without which its template is
+// not looked at.
+func (c *causes) unselective(selector, template document.Value) {
+	if c.invalid(selector, "invalid label selector"); !c.full() {
+		(*c)[len(*c)-1].Hides = template.Path()
+	}
+}
+
 func (c *causes) notSelected(template, labels document.Value) {
 	c.invalidAt(member(template, "metadata", "labels"), labels, "`selector` does not match template `labels`")
 }

@@ -983,6 +983,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 	CauseOrders: map[schema.Ref][]string{
 		19:  []string{"selector", "template.metadata.labels", "template", "template.spec.volumes[].gcePersistentDisk.readOnly", "minReadySeconds", "updateStrategy", "revisionHistoryLimit"},
 		22:  []string{"values", "operator", "key"},
+		24:  []string{"labels", "annotations", "spec"},
 		25:  []string{"volumes", "containers", "initContainers", "ephemeralContainers", "restartPolicy", "dnsPolicy", "nodeSelector", "securityContext", "imagePullSecrets", "affinity", "dnsConfig", "readinessGates", "topologySpreadConstraints", "serviceAccountName", "nodeName", "activeDeadlineSeconds", "hostname", "subdomain", "tolerations", "hostAliases", "priorityClassName", "runtimeClassName", "preemptionPolicy", "overhead", "volumes[].projected.sources[].serviceAccountToken"},
 		27:  []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "persistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "cephfs", "quobyte", "downwarAPI", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral", "."},
 		82:  []string{"accessModes", "selector", "resources", "storageClassName", "volumeMode", "dataSource.name", "dataSource.kind", "dataSource", "dataSourceRef.name", "dataSourceRef.kind", "dataSourceRef"},
