@@ -189,6 +189,9 @@ func (d *documents) resolve() {
 	}
 	for _, gv := range d.model.GroupVersions {
 		for _, res := range gv.Resources {
+			if res.StorageVersionHash == "" && res.Stored && !d.storedElsewhere(res) {
+				res.StorageVersionHash = usualHash(gv.Group, res.StorageVersion, res.Kind)
+			}
 			for i := range res.Subresources {
 				if sub := &res.Subresources[i]; sub.Type == nil {
 					sub.Type = res.Type

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "
 func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
 	var scope, ref, storedAs string
+	var stores, age *bool
 	kindAt, storedAt, hooksAt := res.Pos, res.Pos, res.Pos
 	keys := d.lifeKeys(res)
 	maps.Copy(keys, map[string]func(node){
@@ -28,7 +30,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		"scope":      d.word(&scope, "scope", "Namespaced", "Cluster"),
 		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
 		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
-		"storage": d.boolean(&res.Stored), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
+		"storage": d.optionalBool(&stores), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
 		"storedAs": func(n node) {
 			storedAt = n.pos()
 			d.text(&storedAs)(n)
@@ -40,11 +42,8 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 			d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn")(n)
 		},
 		"subresources": func(n node) { d.subresources(n, res) },
-		"columns":      func(n node) { d.columns(n, res) },
-		"selectable":   func(n node) { d.selectable(n, res) },
-		"deprecated": func(n node) {
-			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})
-		},
+		"columns":      func(n node) { d.columns(n, res) }, "age": d.optionalBool(&age),
+		"selectable": func(n node) { d.selectable(n, res) },
 	})
 	d.object(e.value, "a resource", keys)
 	if !domainName.MatchString(res.Plural) || strings.Contains(res.Plural, ".") {
@@ -58,10 +57,11 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
 		return
 	}
-	d.checkLife(res)
-	if res.ListKind == "" {
-		res.ListKind = res.Kind + "List"
+	res.Stored = stores == nil && res.Endpoint == "" || stores != nil && *stores
+	if d.checkLife(res); storedAs == "" {
+		d.usualColumns(res, age == nil || *age)
 	}
+	res.ListKind = cmp.Or(res.ListKind, res.Kind+"List")
 	if len(res.Verbs) == 0 {
 		res.Verbs = allVerbs
 	}
@@ -99,6 +99,9 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 		"dependents": d.word(&res.Dependents, "fate of dependents", "none", "orphan"), "orphanWarning": d.text(&res.OrphanWarning),
 		"errorGroup": d.text(&res.ErrorGroup), "checksOnUpdate": d.checks(&res.Checks), "checksOnCreate": d.integer(&res.ChecksOnCreate), "checkedWhenMissing": d.boolean(&res.CheckedWhenMissing), "anyFinalizer": d.boolean(&res.AnyFinalizer), "keeps": d.texts(&res.Keeps),
 		"hiddenAnnotations": d.texts(&res.HiddenAnnotations),
+		"deprecated": func(n node) {
+			d.object(n, "deprecated", map[string]func(node){"since": d.text(&res.DeprecatedSince), "removedIn": d.text(&res.RemovedIn), "replacement": d.text(&res.Replacement)})
+		},
 	}
 }
 
@@ -151,7 +154,7 @@ func (d *documents) checkOperation(res *model.Resource) {
 	operates := !res.Stored && slices.Contains(res.Verbs, "create")
 	switch {
 	case operates && res.Endpoint == "":
-		d.fail(res.Pos, "add endpoint, or storage: true", "%s are created and not kept, and no endpoint says what becomes of them", res.Plural)
+		d.fail(res.Pos, "add endpoint, or drop storage: false", "%s are created and not kept, and no endpoint says what becomes of them", res.Plural)
 	case res.Endpoint != "" && res.Stored:
 		d.fail(res.Pos, "drop one of them", "%s have an endpoint, and storage for objects", res.Plural)
 	case res.Endpoint != "" && !res.Endpoint.Operates():
@@ -205,36 +208,6 @@ func (d *documents) subresources(n node, res *model.Resource) {
 		if ref != "" {
 			d.links = append(d.links, link{sub.Pos, res.GV, ref, &sub.Type})
 		}
-	}
-}
-
-func (d *documents) columns(n node, res *model.Resource) {
-	for _, item := range d.items(n) {
-		c := model.Column{Pos: item.pos()}
-		d.object(item, "a column", map[string]func(node){
-			"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
-			"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
-			"path": d.text(&c.Path), "cell": d.text(&c.Cell),
-		})
-		if (c.Path == "") == (c.Cell == "") {
-			has := "neither path nor cell"
-			if c.Path != "" {
-				has = "both path and cell"
-			}
-			d.fail(c.Pos, "give it one of them", "the column %q has %s", c.Name, has)
-		}
-		if c.Name == "" || c.Type == "" || c.Description == "" {
-			d.fail(c.Pos, "add what is missing", "a column needs name, type and description")
-		} else if repeats(c.Description, c.Name) {
-			d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
-		}
-		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
-			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)
-		}
-		if c.Cell != "" && !fieldName.MatchString(c.Cell) {
-			d.fail(c.Pos, "write a name in camelCase", "%q cannot be the name of a cell", c.Cell)
-		}
-		res.Columns = append(res.Columns, c)
 	}
 }
 

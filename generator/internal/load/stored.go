@@ -22,7 +22,7 @@ func (d *documents) resolveStored() {
 	for _, s := range d.stored {
 		to := d.resourceOf(s.as)
 		if to == nil || !to.Stored {
-			d.fail(s.pos, "write <group>/<version>/<Kind> of a resource with storage: true", "%s is stored as %s, which no document stores", s.res.Plural, s.as)
+			d.fail(s.pos, "write <group>/<version>/<Kind> of a resource that is stored", "%s is stored as %s, which no document stores", s.res.Plural, s.as)
 			continue
 		}
 		if d.storedElsewhere(to) {
@@ -30,6 +30,9 @@ func (d *documents) resolveStored() {
 			continue
 		}
 		s.res.StoredAs, s.res.StorageVersion = to, to.StorageVersion
+		if s.res.StorageVersionHash == "" {
+			s.res.StorageVersionHash = to.StorageVersionHash
+		}
 		d.checkStored(s.pos, s.res)
 		s.res.Columns = to.Columns
 		if len(s.res.Selectable) == 0 {

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -38,4 +40,10 @@ func fillUsual(root *schema.Schema, kind string) {
 			s.Presence = "always"
 		}
 	}
+}
+
+// usualHash is the name by which clients know the storage version of a kind.
+func usualHash(group, version, kind string) string {
+	sum := sha256.Sum256([]byte(group + "/" + version + "/" + kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
 }

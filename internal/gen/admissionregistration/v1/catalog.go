@@ -18,9 +18,9 @@ func New(h Hooks) *api.GroupVersion {
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating webhook configuration.", Path: ".metadata.name"},
 				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Cell: h.CellMutatingWebhookConfigurationWebhooks},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the mutating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 		{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: 39,
@@ -32,9 +32,9 @@ func New(h Hooks) *api.GroupVersion {
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating webhook configuration.", Path: ".metadata.name"},
 				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Cell: h.CellValidatingWebhookConfigurationWebhooks},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the validating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 	}

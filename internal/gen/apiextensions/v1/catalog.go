@@ -20,8 +20,8 @@ func New(h Hooks) *api.GroupVersion {
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Create: h.CreateCustomResourceDefinition, Update: h.UpdateCustomResourceDefinition, Validate: h.ValidateCustomResourceDefinition},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the custom resource definition.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the custom resource definition was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Table: &Table, Type: 20, Keeps: [][]string{[]string{"metadata"}}},

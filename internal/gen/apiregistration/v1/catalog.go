@@ -17,10 +17,10 @@ func New(h Hooks) *api.GroupVersion {
 			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the API service.", Path: ".metadata.name"},
 				{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: h.CellAPIServiceService},
 				{Name: "Available", Type: "string", Description: "Whether it can be used, and why not.", Cell: h.CellAPIServiceAvailable},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the API service was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Table: &Table, Type: 0, Keeps: [][]string{[]string{"metadata"}}},

@@ -14,10 +14,10 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", Form: "a7c0fa243d48880d", StorageVersionHash: "85nkx63pcBU=", NameFormat: "dns1123-subdomain",
 			Checks: []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the revision.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the controller revision.", Path: ".metadata.name"},
 				{Name: "Controller", Type: "string", Description: "Kind and name of the workload that owns the revision.", Cell: h.CellControllerRevisionController},
 				{Name: "Revision", Type: "string", Description: "Sequence number of the snapshot.", Path: ".revision"},
-				{Name: "Age", Type: "string", Description: "Time since the revision was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the controller revision was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 		{GV: gv, Plural: "daemonsets", Kind: "DaemonSet", ListKind: "DaemonSetList", Type: 18,

@@ -16,13 +16,13 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:    []api.Check{api.CheckMetadataChange, api.CheckObject},
 			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the autoscaler.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the horizontal pod autoscaler.", Path: ".metadata.name"},
 				{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Cell: h.CellHorizontalPodAutoscalerReference},
 				{Name: "Targets", Type: "string", Description: "Measurements and what is aimed at, for the first two of them.", Cell: h.CellHorizontalPodAutoscalerTargets},
 				{Name: "MinPods", Type: "string", Description: "Fewest replicas.", Cell: h.CellHorizontalPodAutoscalerMinPods},
 				{Name: "MaxPods", Type: "string", Description: "Most replicas.", Path: ".spec.maxReplicas"},
 				{Name: "Replicas", Type: "string", Description: "Replicas that there were when the autoscaler looked last.", Path: ".status.currentReplicas"},
-				{Name: "Age", Type: "string", Description: "Time since the autoscaler was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the horizontal pod autoscaler was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 20},

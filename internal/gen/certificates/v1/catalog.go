@@ -18,8 +18,8 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:    []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
 			Hooks:     &api.Hooks{Validate: h.ValidateCertificateSigningRequest},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the certificate signing request.", Path: ".metadata.name"},
+				{Name: "Age", Type: "string", Description: "Time since the certificate signing request was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "SignerName", Type: "string", Description: "Who is asked to sign.", Path: ".spec.signerName"},
 				{Name: "Requestor", Type: "string", Description: "Who asks.", Path: ".spec.username"},
 				{Name: "RequestedDuration", Type: "string", Description: "Lifetime that is asked for.", Cell: h.CellCertificateSigningRequestRequestedDuration},

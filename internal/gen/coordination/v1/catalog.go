@@ -16,9 +16,9 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
 			CheckedWhenMissing: true,
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the lease.", Path: ".metadata.name"},
 				{Name: "Holder", Type: "string", Description: "Who holds the lease.", Path: ".spec.holderIdentity"},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the lease was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 	}

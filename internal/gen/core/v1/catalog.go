@@ -19,7 +19,7 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"cs"}, NameFormat: "path-segment",
 			Deprecated: &api.Deprecation{Since: "1.19", RemovedIn: "", Replacement: ""},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the component.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the component status.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Whether the component answers and is healthy.", Cell: h.CellComponentStatusStatus},
 				{Name: "Message", Type: "string", Description: "What the component says about its state.", Cell: h.CellComponentStatusMessage},
 				{Name: "Error", Type: "string", Description: "Why the state could not be found out.", Cell: h.CellComponentStatusError},
@@ -124,7 +124,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the node.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Whether the node is ready and takes new pods.", Cell: h.CellNodeStatus},
 				{Name: "Roles", Type: "string", Description: "Roles that the labels of the node give it.", Cell: h.CellNodeRoles},
-				{Name: "Age", Type: "string", Description: "Time since the node was registered.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the node was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Version", Type: "string", Description: "Version of the node agent.", Path: ".status.nodeInfo.kubeletVersion"},
 				{Name: "Internal-IP", Type: "string", Priority: 1, Description: "Address inside the cluster.", Cell: h.CellNodeInternalIP},
 				{Name: "External-IP", Type: "string", Priority: 1, Description: "Address outside the cluster.", Cell: h.CellNodeExternalIP},
@@ -148,13 +148,13 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the claim.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume claim.", Path: ".metadata.name"},
 				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: h.CellPersistentVolumeClaimStatus},
 				{Name: "Volume", Type: "string", Description: "The volume that the claim is bound to.", Path: ".spec.volumeName"},
 				{Name: "Capacity", Type: "string", Description: "Size of the bound volume.", Cell: h.CellPersistentVolumeClaimCapacity},
 				{Name: "Access Modes", Type: "string", Description: "How the bound volume may be mounted.", Cell: h.CellPersistentVolumeClaimAccessModes},
 				{Name: "StorageClass", Type: "string", Description: "Storage class that the claim asks for.", Cell: h.CellPersistentVolumeClaimStorageClass},
-				{Name: "Age", Type: "string", Description: "Time since the claim was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the persistent volume claim was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "VolumeMode", Type: "string", Priority: 1, Description: "Filesystem or Block.", Cell: h.CellPersistentVolumeClaimVolumeMode},
 			},
 			Subresources: []api.Subresource{
@@ -169,7 +169,7 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Create: h.CreatePersistentVolume, Validate: h.ValidatePersistentVolume, Warn: h.WarnPersistentVolume},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the volume.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume.", Path: ".metadata.name"},
 				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Cell: h.CellPersistentVolumeCapacity},
 				{Name: "Access Modes", Type: "string", Description: "How the volume may be mounted.", Cell: h.CellPersistentVolumeAccessModes},
 				{Name: "Reclaim Policy", Type: "string", Description: "What happens to the volume when its claim is gone.", Path: ".spec.persistentVolumeReclaimPolicy"},
@@ -177,7 +177,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Claim", Type: "string", Description: "Namespace and name of the claim that it is bound to.", Cell: h.CellPersistentVolumeBoundClaim},
 				{Name: "StorageClass", Type: "string", Description: "Storage class of the volume.", Cell: h.CellPersistentVolumeStorageClass},
 				{Name: "Reason", Type: "string", Description: "Why the volume is in its state.", Path: ".status.reason"},
-				{Name: "Age", Type: "string", Description: "Time since the volume was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the persistent volume was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "VolumeMode", Type: "string", Priority: 1, Description: "Filesystem or Block.", Cell: h.CellPersistentVolumeVolumeMode},
 			},
 			Subresources: []api.Subresource{
@@ -275,8 +275,8 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:              []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateResourceQuota},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the quota.", Path: ".metadata.name"},
-				{Name: "Age", Type: "string", Description: "Time since the quota was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource quota.", Path: ".metadata.name"},
+				{Name: "Age", Type: "string", Description: "Time since the resource quota was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Request", Type: "string", Description: "Used and allowed amounts that are not limits.", Cell: h.CellResourceQuotaRequest},
 				{Name: "Limit", Type: "string", Description: "Used and allowed amounts of container limits.", Cell: h.CellResourceQuotaLimit},
 			},

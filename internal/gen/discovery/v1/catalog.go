@@ -16,11 +16,11 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Hooks:         &api.Hooks{Create: h.CreateEndpointSlice, Update: h.UpdateEndpointSlice, Validate: h.ValidateEndpointSlice},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoint slice.", Path: ".metadata.name"},
 				{Name: "AddressType", Type: "string", Description: "Kind of the addresses in the slice.", Path: ".addressType"},
 				{Name: "Ports", Type: "string", Description: "Ports at which the endpoints answer.", Cell: h.CellEndpointSlicePorts},
 				{Name: "Endpoints", Type: "string", Description: "Addresses of the endpoints.", Cell: h.CellEndpointSliceEndpoints},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the endpoint slice was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 	}

@@ -18,11 +18,11 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Validate: h.ValidateFlowSchema},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the flow schema.", Path: ".metadata.name"},
 				{Name: "PriorityLevel", Type: "string", Description: "Priority level that matching requests are handled at.", Path: ".spec.priorityLevelConfiguration.name"},
 				{Name: "MatchingPrecedence", Type: "string", Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
 				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Cell: h.CellFlowSchemaDistinguisherMethod},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: h.CellFlowSchemaMissingPriorityLevel},
 			},
 			Subresources: []api.Subresource{
@@ -38,13 +38,13 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Validate: h.ValidatePriorityLevelConfiguration},
 			Deprecated:    &api.Deprecation{Since: "1.26", RemovedIn: "1.29", Replacement: ""},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority level configuration.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "Whether requests of the level are limited.", Path: ".spec.type"},
 				{Name: "AssuredConcurrencyShares", Type: "string", Description: "Weight of the level among all.", Cell: h.CellPriorityLevelConfigurationShares},
 				{Name: "Queues", Type: "string", Description: "Queues of the level.", Cell: h.CellPriorityLevelConfigurationQueues},
 				{Name: "HandSize", Type: "string", Description: "Queues that a flow is dealt.", Cell: h.CellPriorityLevelConfigurationHandSize},
 				{Name: "QueueLengthLimit", Type: "string", Description: "Requests that may wait in one queue.", Cell: h.CellPriorityLevelConfigurationQueueLengthLimit},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the priority level configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "PriorityLevelConfiguration", Table: &Table, Type: 43, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},

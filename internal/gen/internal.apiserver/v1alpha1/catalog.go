@@ -20,7 +20,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
 				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Cell: h.CellStorageVersionCommonEncodingVersion},
 				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: h.CellStorageVersionStorageVersions},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the storage version was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "internal.apiserver.k8s.io", Version: "v1alpha1", Kind: "StorageVersion", Table: &Table, Type: 3, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},

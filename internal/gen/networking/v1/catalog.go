@@ -16,10 +16,10 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:        []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateIngressClass},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress class.", Path: ".metadata.name"},
 				{Name: "Controller", Type: "string", Description: "Who carries out the ingresses of the class.", Path: ".spec.controller"},
 				{Name: "Parameters", Type: "string", Description: "Object with further settings of the class.", Cell: h.CellIngressClassParameters},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the ingress class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 		{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: 15,
@@ -30,12 +30,12 @@ func New(h Hooks) *api.GroupVersion {
 			ErrorGroup:    "extensions",
 			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress, Warn: h.WarnIngress},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
 				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Cell: h.CellIngressClass},
 				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: h.CellIngressHosts},
 				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: h.CellIngressAddress},
 				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: h.CellIngressPorts},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: &Table, Type: 15},
@@ -50,9 +50,9 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject},
 			Hooks:         &api.Hooks{Validate: h.ValidateNetworkPolicy},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
 				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Cell: h.CellNetworkPolicyPodSelector},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 49, Checks: []api.Check{api.CheckObject}},

@@ -17,9 +17,9 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the runtime class.", Path: ".metadata.name"},
 				{Name: "Handler", Type: "string", Description: "Configuration of the container runtime.", Path: ".handler"},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the runtime class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 	}

@@ -18,11 +18,11 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:            []api.Check{api.CheckObject},
 			Hooks:             &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the budget.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod disruption budget.", Path: ".metadata.name"},
 				{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Cell: h.CellPodDisruptionBudgetMinAvailable},
 				{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Cell: h.CellPodDisruptionBudgetMaxUnavailable},
 				{Name: "Allowed Disruptions", Type: "integer", Description: "Evictions that are allowed right now.", Path: ".status.disruptionsAllowed"},
-				{Name: "Age", Type: "string", Description: "Time since the budget was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the pod disruption budget was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Table: &Table, Type: 19, Checks: []api.Check{api.CheckObject}},

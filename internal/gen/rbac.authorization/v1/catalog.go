@@ -16,9 +16,9 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateClusterRoleBinding},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role binding.", Path: ".metadata.name"},
 				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: h.CellClusterRoleBindingRole},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the cluster role binding was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: h.CellClusterRoleBindingUsers},
 				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: h.CellClusterRoleBindingGroups},
 				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: h.CellClusterRoleBindingServiceAccounts},
@@ -31,8 +31,8 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateClusterRole},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "When the role was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the cluster role was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 		{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: 30,
@@ -42,9 +42,9 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRoleBinding},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role binding.", Path: ".metadata.name"},
 				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: h.CellRoleBindingRole},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the role binding was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: h.CellRoleBindingUsers},
 				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: h.CellRoleBindingGroups},
 				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: h.CellRoleBindingServiceAccounts},
@@ -57,8 +57,8 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRole},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
-				{Name: "Created At", Type: "date", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role.", Path: ".metadata.name"},
+				{Name: "Created At", Type: "date", Description: "When the role was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 	}

@@ -15,10 +15,10 @@ func New(h Hooks) *api.GroupVersion {
 			Checks: []api.Check{api.CheckMetadataChange},
 			Hooks:  &api.Hooks{Create: h.CreatePriorityClass, Validate: h.ValidatePriorityClass},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the object.", Path: ".metadata.name"},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority class.", Path: ".metadata.name"},
 				{Name: "Value", Type: "integer", Description: "Priority that pods of the class get.", Path: ".value"},
 				{Name: "Global-Default", Type: "boolean", Description: "Whether pods without a class get this one.", Path: ".globalDefault"},
-				{Name: "Age", Type: "string", Description: "Time since the object was created.", Path: ".metadata.creationTimestamp"},
+				{Name: "Age", Type: "string", Description: "Time since the priority class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
 	}

@@ -1,0 +1,80 @@
+package load
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+const creation = ".metadata.creationTimestamp"
+
+// columns reads a list of columns, in which age stands for the usual one.
+func (d *documents) columns(n node, res *model.Resource) {
+	res.Columns = []model.Column{}
+	for _, item := range d.items(n) {
+		c := model.Column{Pos: item.pos()}
+		switch {
+		case item.Kind != yaml.ScalarNode:
+			d.column(item, &c)
+		case item.Value == "age":
+			c.Name, c.Type, c.Path = "Age", "string", creation // described by usualColumns
+		default:
+			d.fail(c.Pos, "write a column with name, type and description, or age", "%q is not a column", item.Value)
+		}
+		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
+			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)
+		}
+		res.Columns = append(res.Columns, c)
+	}
+}
+
+func (d *documents) column(n node, c *model.Column) {
+	d.object(n, "a column", map[string]func(node){
+		"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
+		"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
+		"path": d.text(&c.Path), "cell": d.text(&c.Cell),
+	})
+	if (c.Path == "") == (c.Cell == "") {
+		has := "neither path nor cell"
+		if c.Path != "" {
+			has = "both path and cell"
+		}
+		d.fail(c.Pos, "give it one of them", "the column %q has %s", c.Name, has)
+	}
+	if c.Name == "" || c.Type == "" || c.Description == "" {
+		d.fail(c.Pos, "add what is missing", "a column needs name, type and description")
+	} else if repeats(c.Description, c.Name) {
+		d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
+	}
+	if c.Cell != "" && !fieldName.MatchString(c.Cell) {
+		d.fail(c.Pos, "write a name in camelCase", "%q cannot be the name of a cell", c.Cell)
+	}
+}
+
+// usualColumns adds the columns that a resource need not describe: Name in front, Age at
+// the end. A resource that describes none shows the time of creation instead of an age.
+func (d *documents) usualColumns(res *model.Resource, age bool) {
+	if res.Columns == nil && !res.Stored {
+		return
+	}
+	place := func(name string) int {
+		return slices.IndexFunc(res.Columns, func(c model.Column) bool { return c.Name == name })
+	}
+	of := kindWords(res.Kind)
+	switch i := place("Age"); {
+	case i >= 0 && !age:
+		d.fail(res.Columns[i].Pos, "drop one of them", "%s has a column Age, and age: false", res.Plural)
+	case i < 0 && age && res.Columns == nil:
+		res.Columns = append(res.Columns, model.Column{Pos: res.Pos, Name: "Created At", Type: "date", Path: creation, Description: "When the " + of + " was created."})
+	case i < 0 && age:
+		res.Columns = append(res.Columns, model.Column{Pos: res.Pos, Name: "Age", Type: "string", Path: creation})
+	}
+	if i := place("Age"); i >= 0 && res.Columns[i].Description == "" {
+		res.Columns[i].Description = "Time since the " + of + " was created."
+	}
+	if place("Name") < 0 {
+		res.Columns = slices.Insert(res.Columns, 0, model.Column{Pos: res.Pos, Name: "Name", Type: "string", Format: "name", Path: ".metadata.name", Description: "Name of the " + of + "."})
+	}
+}
