@@ -1,11 +1,13 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -68,10 +70,10 @@ func readNames(v document.Value) typeNames {
 type taken struct{ resources, kinds map[string]bool }
 
 // takenIn gathers the names that other definitions of a group were given.
-func takenIn(all map[string]*definition, group, but string) taken {
+func takenIn(all live.View[definition], group, but string) taken {
 	t := taken{map[string]bool{}, map[string]bool{}}
-	for name, d := range all {
-		if d.group != group || name == but {
+	for key, d := range all.Under("") {
+		if d.group != group || key == but {
 			continue
 		}
 		t.resources[d.accepted.plural], t.resources[d.accepted.singular] = true, true
@@ -81,6 +83,14 @@ func takenIn(all map[string]*definition, group, but string) taken {
 		t.kinds[d.accepted.kind], t.kinds[d.accepted.listKind] = true, true
 	}
 	return t
+}
+
+// decided returns a definition with what is to be said of it, and whether it is new.
+func (d *definition) decided(t taken) (now *definition, news bool) {
+	trial := *d
+	trial.conditions = maps.Clone(d.conditions)
+	trial.decide(t)
+	return &trial, !trial.accepted.equal(&d.accepted) || !maps.Equal(trial.conditions, d.conditions)
 }
 
 // decide gives a definition the names that it wants and no other has, and says in

@@ -3,16 +3,13 @@ package server
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
 const (
@@ -24,125 +21,60 @@ const (
 )
 
 // definitions gives custom resource definitions their names, and lets go of those
-// that are deleted. It knows all of them, so that a change costs one read.
+// that are deleted. It knows all of them, so that a change costs no read.
 type definitions struct {
 	server   *Server
 	resource *catalog.Row
-	known    map[string]*definition // by name; used by run alone
-
-	mu      sync.Mutex
-	changed map[string]bool // names that run has not looked at
-	wake    chan struct{}   // has room for one
+	all      *live.Collection[definition]
 }
 
 // followDefinitions looks after all custom resource definitions until ctx ends.
 func (s *Server) followDefinitions(ctx context.Context) {
-	d := &definitions{server: s, resource: s.catalog.Snapshot().Stored(definitionGroup, "customresourcedefinitions"), known: map[string]*definition{}, changed: map[string]bool{}, wake: make(chan struct{}, 1)}
-	_, cancel := s.store.Subscribe(d.note)
-	defer cancel()
-	for err := d.begin(ctx); err != nil && ctx.Err() == nil; err = d.begin(ctx) {
-		s.log.Error("cannot read the custom resource definitions; trying again", "error", err, "in", s.cfg.durations.Retry)
-		wait(ctx, s.cfg.durations.Retry)
-	}
-	close(s.startup.definitions.done)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-d.wake:
-		}
-		if err := d.look(ctx); err != nil && ctx.Err() == nil {
-			s.log.Error("cannot say whether the names of custom resource definitions are accepted; trying again", "error", err, "in", s.cfg.durations.Retry)
+	d := &definitions{server: s, resource: s.catalog.Snapshot().Stored(definitionGroup, "customresourcedefinitions")}
+	again := func(problem string, err error) {
+		if err != nil && ctx.Err() == nil {
+			s.log.Error(problem+"; trying again", "error", err, "in", s.cfg.durations.Retry)
 			wait(ctx, s.cfg.durations.Retry)
-			d.signal()
 		}
 	}
-}
-
-// note remembers which definitions changed.
-func (d *definitions) note(changes []*store.Change) {
-	prefix := d.resource.Prefix("")
-	for _, c := range changes {
-		if name, ok := strings.CutPrefix(c.Entry.Key, prefix); ok {
-			d.remember(strings.Clone(name))
-		}
+	for d.all == nil && ctx.Err() == nil {
+		var err error
+		d.all, err = live.Open(ctx, live.Config[definition]{Store: s.store, Prefixes: []string{d.resource.Prefix("")}, Decode: live.Read(d.resource, readDefinition), Logger: s.log})
+		again("cannot read the custom resource definitions", err)
 	}
-}
-
-func (d *definitions) remember(names ...string) {
-	d.mu.Lock()
-	for _, name := range names {
-		d.changed[name] = true
-	}
-	d.mu.Unlock()
-	d.signal()
-}
-
-func (d *definitions) signal() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
-}
-
-// begin learns of the definitions that are there.
-func (d *definitions) begin(ctx context.Context) error {
-	reader, err := d.server.store.At(ctx, 0)
-	if err != nil {
-		return err
-	}
-	var names []string
-	err = reader.Scan(ctx, d.resource.Prefix(""), "", func(e *store.Entry) bool {
-		_, name := d.resource.SplitKey(strings.Clone(e.Key))
-		names = append(names, name)
-		d.read(name, e)
-		return true
-	})
-	d.remember(names...)
-	return errors.Join(err, reader.Close())
-}
-
-func (d *definitions) read(name string, e *store.Entry) {
-	doc, err := document.ReadStored(d.resource.GV.Table, d.resource.Type, e.Body)
-	if err != nil {
-		delete(d.known, name)
+	if d.all == nil {
 		return
 	}
-	d.known[name] = readDefinition(doc.Root())
-	doc.Release()
+	defer d.all.Close()
+	close(s.startup.definitions.done)
+	var done live.View[definition] // what it shows is decided
+	for {
+		now, err := d.all.Next(ctx, done)
+		if err != nil {
+			return
+		}
+		if err = d.look(ctx, now, done); err == nil {
+			done = now
+		}
+		again("cannot say whether the names of custom resource definitions are accepted", err)
+	}
 }
 
-// look reads what changed, and decides about all definitions of the groups that it
-// belongs to: a name that one gives up may be what another waits for.
-func (d *definitions) look(ctx context.Context) error {
-	d.mu.Lock()
-	changed := d.changed
-	d.changed = map[string]bool{}
-	d.mu.Unlock()
+// look decides about all definitions of the groups in which one is another than
+// before: a name that one gives up may be what another waits for.
+func (d *definitions) look(ctx context.Context, now, before live.View[definition]) error {
 	groups := map[string]bool{}
-	var all []error
-	for name := range changed {
-		if before := d.known[name]; before != nil {
-			groups[before.group] = true
-		}
-		entry, err := d.server.store.Get(ctx, d.resource.Key("", name))
-		switch {
-		case err == nil:
-			d.read(name, &entry)
-		case errors.Is(err, store.ErrNotFound):
-			delete(d.known, name)
-		default:
-			d.remember(name)
-			all = append(all, err)
-		}
-		if now := d.known[name]; now != nil {
-			groups[now.group] = true
+	for c := range now.Since(before) {
+		for _, one := range [...]*definition{c.Before, c.After} {
+			if one != nil {
+				groups[one.group] = true
+			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.known)) {
-		if one := d.known[name]; groups[one.group] {
-			if err := d.settle(ctx, name, one); err != nil && !isReason(err, api.ReasonNotFound) {
-				d.remember(name)
+	var all []error
+	for key, one := range now.Under("") {
+		if groups[one.group] {
+			if err := d.settle(ctx, key); err != nil && !isReason(err, api.ReasonNotFound) {
 				all = append(all, err)
 			}
 		}
@@ -150,9 +82,15 @@ func (d *definitions) look(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// settle decides about one definition, and writes what is new. What was decided is
-// known to the next one at once.
-func (d *definitions) settle(ctx context.Context, name string, one *definition) error {
+// settle decides about one definition, and writes what is new. The view that it takes
+// has what was decided about others before.
+func (d *definitions) settle(ctx context.Context, key string) error {
+	view := d.all.View()
+	one := view.Get(key)
+	if one == nil {
+		return nil
+	}
+	_, name := d.resource.SplitKey(key)
 	if one.finalize {
 		return d.edit(ctx, name, "", func(obj document.Value) bool {
 			finalizers := obj.At("metadata", "finalizers")
@@ -160,23 +98,16 @@ func (d *definitions) settle(ctx context.Context, name string, one *definition) 
 			return true
 		})
 	}
-	used := takenIn(d.known, one.group, name)
-	trial := *one
-	trial.conditions = maps.Clone(one.conditions)
-	if trial.decide(used); trial.accepted.equal(&one.accepted) && maps.Equal(trial.conditions, one.conditions) {
+	used := takenIn(view, one.group, key)
+	if _, news := one.decided(used); !news {
 		return nil
 	}
 	return d.edit(ctx, name, "status", func(obj document.Value) bool {
-		now := readDefinition(obj) // it may have changed again
-		before := maps.Clone(now.conditions)
-		accepted := now.accepted
-		now.decide(used)
-		d.known[name] = now
-		if now.accepted.equal(&accepted) && maps.Equal(before, now.conditions) {
-			return false
+		now, news := readDefinition(obj).decided(used) // it may have changed again
+		if news {
+			d.write(obj, now)
 		}
-		d.write(obj, now)
-		return true
+		return news
 	})
 }
 
