@@ -10,10 +10,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
 // flowManager is the manager of the status of flow schemas.
 const flowManager = "api-priority-and-fairness-config-consumer-v1"
+
+// flowObject is what has to be known of a flow schema, or that there is a priority
+// level.
+type flowObject struct{ level, dangling string }
 
 // followFlowSchemas says in the status of every flow schema whether the priority
 // level that it names exists: it returns when it has said so, and goes on until
@@ -23,31 +28,31 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 	if schemas == nil || levels == nil || s.cfg.DisablePriorityAndFairness {
 		return nil
 	}
-	wake := make(chan struct{}, 1)
-	_, cancel := s.store.Subscribe(func(changes []*store.Change) {
-		for _, c := range changes {
-			if strings.HasPrefix(c.Entry.Key, schemas.Prefix("")) || strings.HasPrefix(c.Entry.Key, levels.Prefix("")) {
-				select {
-				case wake <- struct{}{}:
-				default:
-				}
-				return
-			}
-		}
+	readSchema := live.Read(schemas, func(obj document.Value) *flowObject {
+		return &flowObject{level: strings.Clone(obj.At("spec", "priorityLevelConfiguration", "name").Text()), dangling: strings.Clone(dangling(obj).Get("status").Text())}
 	})
-	if err := s.tellDangling(ctx, schemas, levels); err != nil {
-		cancel()
+	all, err := live.Open(ctx, live.Config[flowObject]{Store: s.store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: s.log,
+		Decode: func(e *store.Entry) (*flowObject, error) {
+			if strings.HasPrefix(e.Key, levels.Prefix("")) {
+				return &flowObject{}, nil
+			}
+			return readSchema(e)
+		}})
+	if err != nil {
+		return err
+	}
+	seen := all.View()
+	if err := s.tellDangling(ctx, seen, schemas, levels); err != nil {
+		all.Close()
 		return err
 	}
 	s.background.Go(func() {
-		defer cancel()
+		defer all.Close()
 		for {
-			select {
-			case <-ctx.Done():
+			if seen, err = all.Next(ctx, seen); err != nil {
 				return
-			case <-wake:
 			}
-			if err := s.tellDangling(ctx, schemas, levels); err != nil && ctx.Err() == nil {
+			if err := s.tellDangling(ctx, seen, schemas, levels); err != nil && ctx.Err() == nil {
 				s.log.Error("cannot say which flow schemas are of use", "error", err)
 			}
 		}
@@ -56,33 +61,14 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 }
 
 // tellDangling brings the status of all flow schemas up to date.
-func (s *Server) tellDangling(ctx context.Context, schemas, levels *catalog.Row) error {
-	reader, err := s.store.At(ctx, 0)
-	if err != nil {
-		return err
-	}
-	there := map[string]bool{}
-	err = reader.ScanMeta(ctx, levels.Prefix(""), "", func(e *store.Entry) bool {
-		_, name := levels.SplitKey(strings.Clone(e.Key))
-		there[name] = true
-		return true
-	})
-	wrong := map[string]string{} // schema → level
-	err = errors.Join(err, reader.Scan(ctx, schemas.Prefix(""), "", func(e *store.Entry) bool {
-		doc, err := document.ReadStored(schemas.GV.Table, schemas.Type, e.Body)
-		if err != nil {
-			return true
+func (s *Server) tellDangling(ctx context.Context, all live.View[flowObject], schemas, levels *catalog.Row) (err error) {
+	for key, schema := range all.Under(schemas.Prefix("")) {
+		exists := all.Get(levels.Key("", schema.level)) != nil
+		if schema.dangling == danglingStatus(exists) {
+			continue
 		}
-		defer doc.Release()
-		level := doc.Root().At("spec", "priorityLevelConfiguration", "name").Text()
-		if !dangling(doc.Root()).Get("status").Equals(danglingStatus(there[level])) {
-			_, name := schemas.SplitKey(strings.Clone(e.Key))
-			wrong[name] = strings.Clone(level)
-		}
-		return true
-	}), reader.Close())
-	for name, level := range wrong {
-		if e := s.setDangling(ctx, schemas, name, level, there[level]); !isReason(e, api.ReasonNotFound) {
+		_, name := schemas.SplitKey(key)
+		if e := s.setDangling(ctx, schemas, name, schema.level, exists); !isReason(e, api.ReasonNotFound) {
 			err = errors.Join(err, e)
 		}
 	}
