@@ -20,9 +20,8 @@ import (
 func (s *Server) repairServices(ctx context.Context) error {
 	v := s.services
 	stored := map[string][]allocate.Item{}
-	err := v.stored(ctx, s.store, func(key string, items []allocate.Item) { stored[key] = items })
-	if err != nil {
-		return err
+	for key, items := range v.View().Under("") {
+		stored[key] = *items
 	}
 	freed, wrong := v.all.Repair(stored)
 	for _, f := range freed {

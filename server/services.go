@@ -5,31 +5,30 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
 // services gives services their addresses and node ports.
 //
 // Invariant: an item is claimed before the transaction that writes it, and the claim
-// ends after the transaction (settle); who has it in the store is told by the
-// feed. See allocate.Allocator for what follows.
+// ends after the transaction (settle); the collection says which service has it in the
+// store, before the write is acknowledged. See allocate.Allocator for what follows.
 type services struct {
-	resource *catalog.Row
-	all      *allocate.Allocator
-	log      *slog.Logger
-	cancel   func() // of the feed
+	*live.Collection[[]allocate.Item] // what each service has
+	resource                          *catalog.Row
+	all                               *allocate.Allocator
+	log                               *slog.Logger
 
 	seen map[allocate.Conflict]int // how often repairs met it; used by them only
 }
 
-// newServices reads what the stored services have. Nobody else may write the store
-// until it returns.
+// newServices reads what the stored services have, and follows them.
 func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store) (*services, error) {
 	ranges, err := serviceRanges(cfg.ServiceClusterIPRange)
 	if err != nil {
@@ -42,41 +41,26 @@ func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Sto
 	v := &services{resource: res, log: cfg.Logger}
 	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
 		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", ownService)}})
-	err = v.stored(ctx, s, func(key string, items []allocate.Item) {
-		v.complain(v.all.Changed(key, nil, items))
-	})
+	v.Collection, err = live.Open(ctx, live.Config[[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
 	if err != nil {
 		return nil, err
 	}
-	_, v.cancel = s.Subscribe(v.follow)
+	live.Derive(v.Collection, v.follow)
 	return v, nil
 }
 
-// stored visits the services of the store with what they have.
-func (v *services) stored(ctx context.Context, s store.Store, visit func(key string, items []allocate.Item)) error {
-	reader, err := s.At(ctx, 0)
-	if err != nil {
-		return err
+// follow tells the allocator, which guards itself, what became of services.
+func (v *services) follow(_ *allocate.Allocator, changes []live.Change[[]allocate.Item]) *allocate.Allocator {
+	items := func(of *[]allocate.Item) []allocate.Item {
+		if of == nil {
+			return nil
+		}
+		return *of
 	}
-	defer reader.Close()
-	return reader.Scan(ctx, v.resource.Prefix(""), "", func(e *store.Entry) bool {
-		visit(strings.Clone(e.Key), v.items(e.Body))
-		return true
-	})
-}
-
-// follow tells the allocator what became of services. It is the feed's subscriber.
-func (v *services) follow(changes []*store.Change) {
 	for _, c := range changes {
-		if !strings.HasPrefix(c.Entry.Key, v.resource.Prefix("")) {
-			continue
-		}
-		var after []allocate.Item
-		if c.Op != store.OpDelete {
-			after = v.items(c.Entry.Body)
-		}
-		v.complain(v.all.Changed(c.Entry.Key, v.items(c.Prev.Body), after))
+		v.complain(v.all.Changed(c.Key, items(c.Before), items(c.After)))
 	}
+	return v.all
 }
 
 func (v *services) complain(conflicts []allocate.Conflict) {
@@ -85,16 +69,15 @@ func (v *services) complain(conflicts []allocate.Conflict) {
 	}
 }
 
-// items returns what a stored service has.
-func (v *services) items(body []byte) []allocate.Item {
-	text, ok := document.Find(body, "spec")
+// serviceItems is what a stored service has.
+func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
+	text, ok := document.Find(e.Body, "spec")
 	if !ok {
-		return nil
+		return &[]allocate.Item{}, nil
 	}
 	doc, err := document.DecodeAny(text, document.Limits{})
 	if err != nil {
-		v.log.Error("a stored service cannot be read", "error", err)
-		return nil
+		return nil, err
 	}
 	defer doc.Release()
 	spec := doc.Root()
@@ -114,7 +97,7 @@ func (v *services) items(body []byte) []allocate.Item {
 	if n, _ := spec.Get("healthCheckNodePort").Int(); n > 0 {
 		items = append(items, allocate.Item{Port: int(n)})
 	}
-	return items
+	return &items, nil
 }
 
 // claim gives a service that is about to be written the addresses and ports that it

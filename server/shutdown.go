@@ -83,7 +83,7 @@ func (s *Server) closeParts() error {
 		s.hub.Close()
 	}
 	if s.services != nil {
-		s.services.cancel()
+		s.services.Close()
 	}
 	if s.classes != nil {
 		s.classes.Close()
