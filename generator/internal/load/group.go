@@ -40,7 +40,7 @@ func (d *documents) groupFile(name string, n node, text []byte) {
 		},
 	})
 	if !hasGroup {
-		d.fail(n.pos(), "add x-cluster-group: {name, stability, groupPriority, versionPriority}", "the document does not say its group")
+		d.fail(n.pos(), "add x-cluster-group: {name, groupPriority, versionPriority}", "the document does not say its group")
 	}
 	if !hasResources {
 		d.fail(n.pos(), "add x-cluster-resources", "the document serves no resources")
@@ -56,6 +56,9 @@ func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
 		"groupPriority": d.integer(&gv.GroupPriority), "versionPriority": d.integer(&gv.VersionPriority),
 	}
 	d.object(n, "x-cluster-group", fields)
+	if delete(fields, "stability"); gv.Stability == "" {
+		gv.Stability = stabilityOf(gv.Version)
+	}
 	for _, e := range d.entries(n) {
 		delete(fields, e.key)
 	}

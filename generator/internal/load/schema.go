@@ -189,8 +189,38 @@ func fits(s *schema.Schema) bool {
 	return !ok || !slices.Contains(allFormats, s.Format) || slices.Contains(known, s.Format)
 }
 
-// finish checks what can be seen in one schema alone.
+// impliedType is the only type that can have what a schema says; "" when several can.
+func impliedType(s *schema.Schema) string {
+	switch {
+	case s.Ref != "" || s.PreserveAny:
+		return ""
+	case s.Properties != nil || s.Additional != nil:
+		return "object"
+	case s.Items != nil:
+		return "array"
+	case s.Enum != nil || s.Pattern != "" || s.FormatCheck != "" || s.MinLength != nil || s.MaxLength != nil:
+		return "string"
+	case s.Format == "quantity" || s.Format == "int-or-string":
+		return ""
+	}
+	for name, known := range formats {
+		if slices.Contains(known, s.Format) {
+			return name
+		}
+	}
+	return ""
+}
+
+// finish fills in what follows from the rest of a schema, and checks what can be seen in
+// one schema alone.
 func (r *reader) finish(s *schema.Schema) {
+	s.Type = cmp.Or(s.Type, impliedType(s))
+	if s.PatchMergeKey != "" && s.PatchStrategy == nil {
+		s.PatchStrategy = []string{"merge"}
+	}
+	if s.ListMapKeys != nil && s.ListType == "" {
+		s.ListType = "map"
+	}
 	pairs := []struct {
 		key   string
 		wrong bool
@@ -205,7 +235,7 @@ func (r *reader) finish(s *schema.Schema) {
 		{"pattern", s.Pattern != "" && s.Type != "string", "pattern on something that is not a string", "write type: string, or drop pattern"},
 		{"x-cluster-format", s.FormatCheck != "" && s.Type != "string", "a named check on something that is not a string", "write type: string, or drop it"},
 		{"x-cluster-list-type", s.ListType != "" && s.Type != "array", "x-cluster-list-type on something that is not a list", "put it beside type: array"},
-		{"x-cluster-list-map-keys", len(s.ListMapKeys) > 0 && (s.ListType == "" || s.ListType == "set"), "list keys on a list that is not of type map", "write x-cluster-list-type: map"},
+		{"x-cluster-list-map-keys", len(s.ListMapKeys) > 0 && s.ListType == "set", "list keys on a list that is not of type map", "write x-cluster-list-type: map"},
 		{"x-cluster-list-type", s.ListType == "map" && len(s.ListMapKeys) == 0, "a list of type map has no keys", "add x-cluster-list-map-keys"},
 		{"x-cluster-patch-merge-key", s.PatchMergeKey != "" && !slices.Contains(s.PatchStrategy, "merge"), "a merge key without the merge strategy", "add x-cluster-patch-strategy: [merge]"},
 		{"x-cluster-map-type", s.MapType != "" && s.Type != "object" && s.Ref == "", "x-cluster-map-type on something that is neither an object nor a map", "put it beside type: object"},
