@@ -50,23 +50,19 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	return a, nil
 }
 
-// checkApplied finds what is wrong with a configuration.
+// checkApplied finds what is wrong with the fields of a configuration.
 func (s *Server) checkApplied(r *request, a *applied, text []byte, want bodyKind) error {
 	typed, found, err := s.read(text, want, document.Value{})
-	defer typed.Release()
-	root := typed.Root()
+	typed.Release()
 	if err != nil {
 		var wrong *document.TypeError
 		if !errors.As(err, &wrong) || wrong.Mistake != document.NoInteger && wrong.Mistake != document.Misspelt {
 			return want.refused(err)
 		}
-		a.wrong, root = want.refused(err), a.doc.Root()
+		a.wrong = want.refused(err)
 	}
 	a.problems = r.describe(found)
-	if meta := root.SetObject("metadata"); meta.Get("name").Text() == "" {
-		meta.SetString("name", r.target.name) // of an object that exists it need not say
-	}
-	return matchPatched(root, r.target)
+	return nil
 }
 
 // apply is PATCH with an apply configuration, on an object or on its status. It
@@ -153,6 +149,12 @@ func (s *Server) applyScale(r *request) error {
 		return err
 	}
 	defer a.doc.Release()
+	if meta := a.doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
+		meta.SetString("name", t.name) // it need not say
+	}
+	if err := matchPatched(a.doc.Root(), t); err != nil {
+		return err
+	}
 	if err := apply.CheckStated(a.doc.Root(), subKind(t).apiVersion); err != nil {
 		return err
 	}

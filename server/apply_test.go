@@ -10,6 +10,8 @@ const applyMedia = "application/apply-patch+yaml"
 func TestApply(t *testing.T) {
 	h := startServer(t, nil)
 	path := configMaps + "/a"
+	const leasePath = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
+	const lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: l}\nspec:\n  "
 	config := func(data string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: " + data }
 	h.run(t, []step{
 		{"no manager", "PATCH", path, applyMedia, config("{k: v}"), 422, "fieldManager"},
@@ -33,7 +35,12 @@ func TestApply(t *testing.T) {
 		{"the same again", "PATCH", configMaps + "/b?fieldManager=m", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, deletionGracePeriodSeconds: 5}", 200, `"deletionGracePeriodSeconds":5`},
 		{"a value that does not fit", "PATCH", path + "?fieldManager=n", applyMedia, config("{k: a}") + "\nbinaryData: {b: '#'}", 409, "capstan-test"},
 		{"without a conflict", "PATCH", path + "?fieldManager=n&force=true", applyMedia, config("{k: a}") + "\nbinaryData: {b: '#'}", 400, "binaryData[b]"},
-		{"for another object", "PATCH", path + "x?fieldManager=n", applyMedia, config("{}") + "\nbinaryData: {b: '#'}", 400, "does not match"},
+		{"for another object", "PATCH", path + "x?fieldManager=n", applyMedia, config("{}"), 400, "does not match"},
+		{"to another object, with a conflict", "PATCH", path + "?fieldManager=o", applyMedia, strings.Replace(config("{k: a}"), "name: a", "name: b", 1), 409, "capstan-test"},
+		{"to another object, without one", "PATCH", path + "?fieldManager=o&force=true", applyMedia, strings.Replace(config("{k: a}"), "name: a", "name: b", 1), 400, "does not match"},
+		{"a lease", "PATCH", leasePath + "?fieldManager=m", applyMedia, lease + "renewTime: 2020-01-01T00:00:00.000000Z", 201, ""},
+		{"a number for a time, with a conflict", "PATCH", leasePath + "?fieldManager=n", applyMedia, lease + "renewTime: 1", 409, "renewTime"},
+		{"a number for a time", "PATCH", leasePath + "?fieldManager=m", applyMedia, lease + "renewTime: 1", 400, "renewTime"},
 		{"in a new object", "PATCH", path + "x?fieldManager=n", applyMedia, "apiVersion: v1\nkind: ConfigMap\nbinaryData: {b: '#'}", 400, "binaryData[b]"},
 		{"unknown field", "PATCH", path + "?fieldManager=n&fieldValidation=Strict", applyMedia, config("{}") + "\nnosuch: 1", 400, "nosuch"},
 	})

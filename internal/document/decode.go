@@ -140,7 +140,7 @@ func (p *parser) value(n int32, typ schema.Ref) error {
 }
 
 // mismatch is the error for a value of the wrong kind.
-func (p *parser) mismatch(n int32, t *schema.Type) error {
+func (p *parser) mismatch(n int32, t *schema.Type) *TypeError {
 	return p.wrong(n, t, p.d.nodes[n].kind.String(), "")
 }
 
