@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
 )
@@ -36,16 +38,14 @@ type control struct {
 	path string
 }
 
-// openControl begins to listen. Without the socket a server does all else, so
-// that what is in its way is only logged.
-func (s *Server) openControl(engine *store.Engine, kinds storeKinds) *control {
-	if !s.cfg.keepsFiles() {
-		return nil
-	}
-	path := filepath.Join(s.cfg.DataDir, controlSocket)
-	l, err := listenPrivately(s.cfg.DataDir, path)
+// openControl begins to listen, for requests whose heads arrive within headTimeout.
+// Without the socket a server does all else, so that what is in its way is only
+// logged.
+func openControl(dataDir string, engine *store.Engine, kinds storeKinds, log *slog.Logger, headTimeout time.Duration) *control {
+	path := filepath.Join(dataDir, controlSocket)
+	l, err := listenPrivately(dataDir, path)
 	if err != nil {
-		s.log.Warn("the commands 'capstan store backup', 'migrate' and 'stats' will not reach this server", "error", err)
+		log.Warn("the commands 'capstan store backup', 'migrate' and 'stats' will not reach this server", "error", err)
 		return nil
 	}
 	mux := http.NewServeMux()
@@ -60,7 +60,7 @@ func (s *Server) openControl(engine *store.Engine, kinds storeKinds) *control {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		s.log.Info("the store was backed up", "to", to)
+		log.Info("the store was backed up", "to", to)
 		writeStats(w, engine)
 	})
 	var migrating sync.Mutex
@@ -76,13 +76,13 @@ func (s *Server) openControl(engine *store.Engine, kinds storeKinds) *control {
 			_ = http.NewResponseController(w).Flush()
 		}
 		if err := newMigration(engine, kinds, func(step MigrationStep) { say(step) }).run(r.Context()); err != nil {
-			s.log.Warn("a migration of the store stopped", "error", err)
+			log.Warn("a migration of the store stopped", "error", err)
 			say(migrationLine{Error: err.Error()})
 			return
 		}
-		s.log.Info("the store was migrated")
+		log.Info("the store was migrated")
 	})
-	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: s.cfg.durations.Header}, path: path}
+	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: headTimeout}, path: path}
 	go func() { _ = c.http.Serve(l) }() // ends with close
 	return c
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // A kind that is served in several versions is stored in one of them. A write in
@@ -120,19 +119,6 @@ func (w *servedWrite) ownShown(stored, old document.Value) error {
 	}
 	stored.SetObject("metadata").Put("managedFields", shown.Root().At("metadata", "managedFields"))
 	return nil
-}
-
-// toStorage gives an object, which is in the version of res and is to replace old,
-// in the one that is stored, with the defaults that only that one has: whoever
-// reads it there is shown them.
-func toStorage(res *catalog.Row, obj, old document.Value) (*document.Document, error) {
-	doc, err := convert.ToStorage(res.Resource, obj)
-	if err != nil || !res.Conversion.Fills {
-		return doc, err
-	}
-	text := doc.Root().AppendJSON(nil)
-	doc.Release()
-	return readFilled(res.Storage(), text, old)
 }
 
 // createServed stores a new object that is in the version of the target.

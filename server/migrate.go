@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,16 +11,13 @@ import (
 	"sync"
 	"time"
 
-	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // migration rewrites what is stored in another version, or in another form of the
 // same version, than it would be stored in now. It reads the store as it is, and
 // writes each object in a transaction of its own, so that it can run beside
-// requests: who has an object changed meanwhile has rewritten it already.
+// requests: an object that was changed meanwhile has been rewritten already.
 //
 // Rewriting is a write: the object gets a new revision, and watchers see it
 // modified once. What is as it should be is not touched.
@@ -30,15 +25,15 @@ import (
 // How far it has come is kept in the store. One that was cut off goes on from
 // there, unless another release has to begin anew.
 type migration struct {
-	store  store.Store // as it is, no currentStore
+	store  store.Store // as it is, not a currentStore
 	kinds  storeKinds
 	report func(MigrationStep)
 	step   MigrationStep
-	form   string // stands for how all kinds are stored, see formOf
+	form   string // stands for how all kinds are stored, see storeKinds.form
 }
 
 func newMigration(s store.Store, kinds storeKinds, report func(MigrationStep)) *migration {
-	return &migration{store: s, kinds: kinds, report: report, form: formOf(kinds)}
+	return &migration{store: s, kinds: kinds, report: report, form: kinds.form()}
 }
 
 // MigrationStep says how far a migration is.
@@ -73,11 +68,11 @@ type migrationState struct {
 	Form string `json:"form"`
 }
 
-// MigrateStore runs a migration on the store of a data directory that no server
+// migrateStore runs a migration on the store of a data directory that no server
 // uses. Steps are reported at most once a second, problems all. What is cut off by
 // the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
 // uses the directory, and what the store says.
-func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep)) (err error) {
+func migrateStore(ctx context.Context, dataDir string, kinds storeKinds, report func(MigrationStep)) (err error) {
 	dir := StoreDir(dataDir)
 	// Opening for writing would make a store where there is none.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})
@@ -93,7 +88,6 @@ func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	kinds := newStoreKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot())
 	if _, _, err := noteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}
@@ -171,17 +165,6 @@ func (m *migration) saveAnyway(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return m.save(ctx)
-}
-
-// formOf stands for how all kinds are stored: it changes when a version or a form
-// does.
-func formOf(kinds storeKinds) string {
-	h := sha256.New()
-	for _, prefix := range slices.Sorted(maps.Keys(kinds)) {
-		k := kinds[prefix]
-		fmt.Fprintf(h, "%s %s %s\n", prefix, k.res.GV.APIVersion(), k.form())
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // migrateKind looks at the objects of one kind, page by page.

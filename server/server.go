@@ -160,7 +160,9 @@ func (s *Server) open(ctx context.Context) error {
 	if due {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}
-	s.control = s.openControl(engine, kinds)
+	if cfg.keepsFiles() {
+		s.control = openControl(cfg.DataDir, engine, kinds, s.log, cfg.durations.Header)
+	}
 	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
@@ -281,6 +283,14 @@ func (s *Server) URL() string {
 // catalogOf is what the documents describe, with the rules that they name.
 func catalogOf(rules policy.Policy) []*api.GroupVersion {
 	return generated.New(rules, conversion.Hooks{})
+}
+
+// MigrateStore runs a migration on the store of a data directory that no server
+// uses. Steps are reported at most once a second, problems all. What is cut off by
+// the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
+// uses the directory, and what the store says.
+func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep)) error {
+	return migrateStore(ctx, dataDir, newStoreKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
 }
 
 const (

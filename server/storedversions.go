@@ -8,15 +8,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// versionsKey is where the store says under which documents its objects are.
+// versionsKey is the key of the note under which documents objects were stored.
 const versionsKey = "capstan/stored-versions"
 
-// storedVersions is what a store says of the form of its objects, by the beginning
-// of their keys. A store without it was written before there was one, by nobody
-// knows which release.
+// storedVersions is the note of a store about the form of its objects, by the beginning
+// of their keys. A store without it was written before there was one, by an unknown
+// release.
 type storedVersions map[string]storedVersion
 
-// storedVersion is what is known of one kind.
+// storedVersion is the note about one kind.
 type storedVersion struct {
 	// Version is what objects are written in.
 	Version string `json:"version"`

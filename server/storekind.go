@@ -2,10 +2,12 @@ package server
 
 import (
 	"bytes"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"hash/fnv"
-	"math"
+	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -68,6 +70,16 @@ func newStoreKinds(snapshot *catalog.Snapshot) storeKinds {
 // The beginning of keys of one kind does for a key.
 func (k storeKinds) of(key string) *storeKind { return k[catalog.KeyPrefix(key)] }
 
+// form stands for how all kinds are stored: it changes when a version or a form
+// does.
+func (k storeKinds) form() string {
+	h := sha256.New()
+	for _, prefix := range slices.Sorted(maps.Keys(k)) {
+		fmt.Fprintf(h, "%s %s %s\n", prefix, k[prefix].res.GV.APIVersion(), k[prefix].form())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
 // rewrite gives an object as it would be stored today, whatever version and
 // documents it was stored under: with the defaults that it lacks, and without the
 // members that its type does not have any more. same says that it is what is in
@@ -100,37 +112,6 @@ func (k *storeKind) rewrite(e *store.Entry) (v store.Value, same bool, err error
 	}
 	return v, unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil
 }
-
-// readFilled reads an object of a row, which is to replace old, from its text,
-// which may be one of other documents, as it would be read from a request:
-// complete, with all defaults.
-func readFilled(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
-	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
-	doc, _, err := decoder.DecodeOver(old, res.Type, text)
-	return doc, err
-}
-
-// sealed is an object as the store keeps it: its canonical JSON with a place for
-// the revision, and the header that selectors read.
-func sealed(res *catalog.Row, obj document.Value) (store.Value, error) {
-	obj.Get("metadata").SetString("resourceVersion", "")
-	space := sealSpace.Get().(*[]byte)
-	*space = obj.AppendJSON((*space)[:0])
-	body := bytes.Clone(*space)
-	if cap(*space) <= maxSealed {
-		sealSpace.Put(space)
-	}
-	place, ok := document.Find(body, "metadata", "resourceVersion")
-	if !ok {
-		return store.Value{}, errNoPlace
-	}
-	// place is a part of body, so the difference of what is left behind their
-	// beginnings is the offset.
-	at := cap(body) - cap(place) + 1
-	return store.Value{Meta: selector.AppendMeta(nil, obj, res.Selectable), Body: body, RevisionAt: at}, nil
-}
-
-var errNoPlace = errors.New("the object has no place for its resourceVersion")
 
 // entryOf is a value that was not written, at the revision of what it stands for.
 func entryOf(v store.Value, e *store.Entry) store.Entry {
