@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // StoreDir is where a server keeps its store in a data directory.
@@ -41,7 +42,7 @@ type control struct {
 // openControl begins to listen, for requests whose heads arrive within headTimeout.
 // Without the socket a server does all else, so that what is in its way is only
 // logged.
-func openControl(dataDir string, engine *store.Engine, kinds storeKinds, log *slog.Logger, headTimeout time.Duration) *control {
+func openControl(dataDir string, engine *store.Engine, kinds stored.Kinds, log *slog.Logger, headTimeout time.Duration) *control {
 	path := filepath.Join(dataDir, controlSocket)
 	l, err := listenPrivately(dataDir, path)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // startBackground starts what the server does of itself.
@@ -51,7 +52,7 @@ func (s *Server) expire(ctx context.Context) {
 			return store.Value{}, err
 		}
 		defer doc.Release()
-		return sealed(row, doc.Root())
+		return stored.Seal(row, doc.Root())
 	}})
 	s.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // A kind that is served in several versions is stored in one of them. A write in
@@ -94,7 +95,7 @@ func (w *servedWrite) store(obj, old document.Value) (document.Value, error) {
 		}
 	}
 	w.opts.causes = validateRules(res, obj, old, old)
-	doc, err := toStorage(res, obj, w.old)
+	doc, err := stored.Convert(res, obj, w.old)
 	if err != nil {
 		return obj, err
 	}

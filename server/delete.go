@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // The finalizers by which a delete asks the garbage collector for something.
@@ -198,10 +199,8 @@ func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.E
 	}
 	value, err := s.seal(res, obj)
 	switch {
-	case err != nil:
+	case err != nil, wait && stored.Unchanged(value, current):
 		return store.Write{}, endsLater, err
-	case wait && unchanged(value, current):
-		return store.Write{}, endsLater, nil
 	case wait:
 		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsLater, nil
 	case ends:

@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // Indexed reports whether the header index has the resource with a prefix.
@@ -42,17 +43,17 @@ func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) { c.group
 
 // Migrate runs a migration beside the requests; nil when nothing is old.
 func (s *Server) Migrate(ctx context.Context, report func(MigrationStep)) error {
-	c, ok := s.store.(*currentStore)
+	c, ok := s.store.(*stored.CurrentStore)
 	if !ok {
 		return errors.New("no object is old")
 	}
-	return newMigration(c.Store, c.kinds, report).run(ctx)
+	return newMigration(c.Store, c.Kinds, report).run(ctx)
 }
 
 // StoredBody is an object as it is on the disk.
 func (s *Server) StoredBody(ctx context.Context, key string) ([]byte, error) {
 	below := s.store
-	if c, ok := below.(*currentStore); ok {
+	if c, ok := below.(*stored.CurrentStore); ok {
 		below = c.Store
 	}
 	e, err := below.Get(ctx, key)
@@ -61,14 +62,14 @@ func (s *Server) StoredBody(ctx context.Context, key string) ([]byte, error) {
 
 // ShowsOld reports whether something is in the way of reads of the newest state.
 func (s *Server) ShowsOld() bool {
-	c, ok := s.store.(*currentStore)
-	return ok && c.kinds.old(newest)
+	c, ok := s.store.(*stored.CurrentStore)
+	return ok && c.Kinds.Old(stored.Newest)
 }
 
 // Migrate is MigrateStore on a store that is open.
 func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) error {
-	kinds := newStoreKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
-	if _, _, err := noteVersions(ctx, s, kinds); err != nil {
+	kinds := stored.NewKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
+	if _, _, err := stored.NoteVersions(ctx, s, kinds); err != nil {
 		return err
 	}
 	return newMigration(s, kinds, report).run(ctx)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // migration rewrites what is stored in another version, or in another form of the
@@ -25,15 +26,15 @@ import (
 // How far it has come is kept in the store. One that was cut off goes on from
 // there, unless another release has to begin anew.
 type migration struct {
-	store  store.Store // as it is, not a currentStore
-	kinds  storeKinds
+	store  store.Store // as it is, not a stored.CurrentStore
+	kinds  stored.Kinds
 	report func(MigrationStep)
 	step   MigrationStep
-	form   string // stands for how all kinds are stored, see storeKinds.form
+	form   string // stands for how all kinds are stored, see stored.Kinds.form
 }
 
-func newMigration(s store.Store, kinds storeKinds, report func(MigrationStep)) *migration {
-	return &migration{store: s, kinds: kinds, report: report, form: kinds.form()}
+func newMigration(s store.Store, kinds stored.Kinds, report func(MigrationStep)) *migration {
+	return &migration{store: s, kinds: kinds, report: report, form: kinds.Form()}
 }
 
 // MigrationStep says how far a migration is.
@@ -72,7 +73,7 @@ type migrationState struct {
 // uses. Steps are reported at most once a second, problems all. What is cut off by
 // the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
 // uses the directory, and what the store says.
-func migrateStore(ctx context.Context, dataDir string, kinds storeKinds, report func(MigrationStep)) (err error) {
+func migrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, report func(MigrationStep)) (err error) {
 	dir := StoreDir(dataDir)
 	// Opening for writing would make a store where there is none.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})
@@ -88,7 +89,7 @@ func migrateStore(ctx context.Context, dataDir string, kinds storeKinds, report 
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	if _, _, err := noteVersions(ctx, engine, kinds); err != nil {
+	if _, _, err := stored.NoteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}
 	return newMigration(engine, kinds, report).run(ctx)
@@ -110,7 +111,7 @@ func (m *migration) run(ctx context.Context) error {
 		}
 	}
 	if m.step.Failed == 0 {
-		if err := noteMigrated(ctx, m.store, m.kinds); err != nil {
+		if err := stored.NoteMigrated(ctx, m.store, m.kinds); err != nil {
 			return err
 		}
 	}
@@ -203,7 +204,7 @@ type migrationPageOf struct {
 	end    bool // nothing follows
 }
 
-func (m *migration) read(ctx context.Context, kind *storeKind, prefix string) (page migrationPageOf, err error) {
+func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) (page migrationPageOf, err error) {
 	reader, err := m.store.At(ctx, 0)
 	if err != nil {
 		return page, err
@@ -235,14 +236,14 @@ func (m *migration) read(ctx context.Context, kind *storeKind, prefix string) (p
 
 // asStored reports whether an object is as it would be stored today. One that
 // cannot be read is not.
-func asStored(kind *storeKind, e *store.Entry) bool {
-	_, same, err := kind.rewrite(e)
+func asStored(kind *stored.Kind, e *store.Entry) bool {
+	_, same, err := kind.Rewrite(e)
 	return err == nil && same
 }
 
 // rewrite writes the objects of a page. What cannot be read is a problem of its
 // own; what cannot be written ends the migration.
-func (m *migration) rewrite(ctx context.Context, kind *storeKind, keys []string) error {
+func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []string) error {
 	var mu sync.Mutex // guards step, failure
 	var failure error
 	var writers sync.WaitGroup
@@ -279,12 +280,12 @@ func (m *migration) rewrite(ctx context.Context, kind *storeKind, keys []string)
 	return failure
 }
 
-func (m *migration) rewriteOne(ctx context.Context, kind *storeKind, key string) (written bool, problem, err error) {
+func (m *migration) rewriteOne(ctx context.Context, kind *stored.Kind, key string) (written bool, problem, err error) {
 	_, err = m.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		if current == nil {
 			return store.Write{}, nil
 		}
-		v, same, err := kind.rewrite(current)
+		v, same, err := kind.Rewrite(current)
 		if err != nil || same { // somebody was faster
 			problem = err
 			return store.Write{}, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // modify changes a stored object in a way that only the server itself may: none
@@ -34,7 +35,7 @@ func (s *Server) modify(ctx context.Context, res *catalog.Row, namespace, name s
 			return store.Write{}, errDryRun
 		}
 		value, err := s.seal(res, obj)
-		if err != nil || unchanged(value, current) {
+		if err != nil || stored.Unchanged(value, current) {
 			return store.Write{}, err
 		}
 		return store.Write{Op: store.OpUpdate, Value: value}, nil

@@ -10,11 +10,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// seal is sealed for objects that are not too large.
+// seal is stored.Seal for objects that are not too large.
 func (s *Server) seal(res *catalog.Row, obj document.Value) (store.Value, error) {
-	v, err := sealed(res, obj)
+	v, err := stored.Seal(res, obj)
 	if err != nil {
 		return v, api.Internal(err.Error())
 	}

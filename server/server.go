@@ -33,6 +33,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
@@ -115,55 +116,13 @@ func (s *Server) open(ctx context.Context) error {
 	s.listBuffers = &sync.Pool{New: newListBuffer}
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 
-	var warnings []string
+	if err := s.openCatalog(); err != nil {
+		return err
+	}
+	if err := s.openStore(ctx); err != nil {
+		return err
+	}
 	var err error
-	if s.features, warnings, err = parseFeatures(cfg.FeatureGates); err != nil {
-		return err
-	}
-	for _, w := range warnings {
-		s.log.Warn(w)
-	}
-	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
-	rules := policy.New(cfg.now)
-	rules.Features = s.features.on
-	groups := cfg.groups(rules)
-	s.features.gate(groups)
-	config, err := parseRuntimeConfig(cfg.RuntimeConfig, groups)
-	if err != nil {
-		return err
-	}
-	config.apply(groups)
-	forgetFuture(groups)
-	if !s.features[versionHashes] {
-		forgetHashes(groups)
-	}
-	s.catalog = catalog.New(groups, generated.Meta())
-	if err := checkNeeded(s.catalog.Snapshot()); err != nil {
-		return err
-	}
-	if err := checkEndpoints(groups); err != nil {
-		return err
-	}
-	engine, err := store.Open(store.Config{Dir: cfg.storeDir(), FS: cfg.fileSystem(), History: cfg.History, Clock: cfg.now, Logger: cfg.Logger})
-	if err != nil {
-		return err
-	}
-	s.store = engine
-	kinds := newStoreKinds(s.catalog.Snapshot())
-	mixed, due, err := noteVersions(ctx, engine, kinds)
-	if err != nil {
-		return err
-	}
-	if len(mixed) > 0 {
-		s.store = &currentStore{Store: engine, kinds: mixed}
-	}
-	if due {
-		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
-	}
-	if cfg.keepsFiles() {
-		s.control = openControl(cfg.DataDir, engine, kinds, s.log, cfg.durations.Header)
-	}
-	s.metrics = newMetrics(s, engine.Stats)
 	// The store's lock also guards the certificates beside it.
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
@@ -197,6 +156,63 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// openCatalog makes the catalog of what the configuration lets the server serve.
+func (s *Server) openCatalog() error {
+	cfg := &s.cfg
+	var warnings []string
+	var err error
+	if s.features, warnings, err = parseFeatures(cfg.FeatureGates); err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		s.log.Warn(w)
+	}
+	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
+	rules := policy.New(cfg.now)
+	rules.Features = s.features.on
+	groups := cfg.groups(rules)
+	s.features.gate(groups)
+	config, err := parseRuntimeConfig(cfg.RuntimeConfig, groups)
+	if err != nil {
+		return err
+	}
+	config.apply(groups)
+	forgetFuture(groups)
+	if !s.features[versionHashes] {
+		forgetHashes(groups)
+	}
+	s.catalog = catalog.New(groups, generated.Meta())
+	if err := checkNeeded(s.catalog.Snapshot()); err != nil {
+		return err
+	}
+	return checkEndpoints(groups)
+}
+
+// openStore opens the store of the kinds in the catalog, and what operators ask it by.
+func (s *Server) openStore(ctx context.Context) error {
+	engine, err := store.Open(store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.now, Logger: s.cfg.Logger})
+	if err != nil {
+		return err
+	}
+	s.store = engine
+	kinds := stored.NewKinds(s.catalog.Snapshot())
+	mixed, due, err := stored.NoteVersions(ctx, engine, kinds)
+	if err != nil {
+		return err
+	}
+	if len(mixed) > 0 {
+		s.store = &stored.CurrentStore{Store: engine, Kinds: mixed}
+	}
+	if due {
+		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
+	}
+	if s.cfg.keepsFiles() {
+		s.control = openControl(s.cfg.DataDir, engine, kinds, s.log, s.cfg.durations.Header)
+	}
+	s.metrics = newMetrics(s, engine.Stats)
+	return nil
 }
 
 // pageSecret is the key of the page tokens: kept in the store, so that tokens
@@ -290,7 +306,7 @@ func catalogOf(rules policy.Policy) []*api.GroupVersion {
 // the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
 // uses the directory, and what the store says.
 func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep)) error {
-	return migrateStore(ctx, dataDir, newStoreKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
+	return migrateStore(ctx, dataDir, stored.NewKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
 }
 
 const (

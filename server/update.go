@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // update is PUT on an object or on its status.
@@ -210,7 +211,7 @@ func (s *Server) replacement(ctx context.Context, t target, current *store.Entry
 	if err != nil {
 		return store.Write{}, err
 	}
-	if unchanged(value, current) {
+	if stored.Unchanged(value, current) {
 		return store.Write{}, nil
 	}
 	return store.Write{Op: store.OpUpdate, Value: value, Frees: obj.At("metadata", "deletionTimestamp").Exists()}, nil

@@ -20,7 +20,7 @@ import (
 const (
 	longestFile, fileSlack         = 400, 20
 	longestFunction, functionSlack = 60, 5
-	serverFiles, serverSlack       = 86, 5
+	serverFiles, serverSlack       = 83, 5
 )
 
 // longFiles are the hand-written files above the aim, with the lines that they may have.
@@ -64,7 +64,6 @@ var longFunctions = map[string]struct {
 	"internal/storetest/concurrent.go: testConcurrent":    {67, "a test"},
 	"internal/yaml/scanner.go: fetch":                     {61, "a case for each character that begins a token"},
 	"server/flags.go: AddFlags":                           {61, "a list of flags"},
-	"server/server.go: open":                              {91, "to be split: rooms wire themselves"},
 }
 
 // handwritten reports whether people maintain a file.

@@ -1,4 +1,4 @@
-package server
+package stored
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -17,15 +18,15 @@ import (
 // decode for one that is not, whether it lacks a default or not. A store that has
 // none is not asked at all.
 func BenchmarkOldObject(b *testing.B) {
-	kinds := newStoreKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot())
+	kinds := NewKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
 	kind := kinds["core/pods/"]
 	kind.since = 10
-	doc, err := readFilled(kind.res, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"","labels":{"a":"b"}},
+	doc, err := Read(kind.res, []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"u","resourceVersion":"","labels":{"a":"b"}},
 		"spec":{"containers":[{"name":"c","image":"i","ports":[{"containerPort":80}],"livenessProbe":{"tcpSocket":{"port":80}}},{"name":"d","image":"i"}],"volumes":[{"name":"v","emptyDir":{}}]}}`), document.Value{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	v, err := sealed(kind.res, doc.Root())
+	v, err := Seal(kind.res, doc.Root())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func BenchmarkOldObject(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if e, err := kinds.current(&c.entry, newest); err != nil || e.Revision != c.entry.Revision {
+				if e, err := kinds.current(&c.entry, Newest); err != nil || e.Revision != c.entry.Revision {
 					b.Fatal(e, err)
 				}
 			}

@@ -1,4 +1,4 @@
-package server
+package stored
 
 import (
 	"context"
@@ -32,10 +32,10 @@ type storedVersion struct {
 	Migrated uint64 `json:"migrated,omitempty"`
 }
 
-// noteVersions brings the store's record up to what will be written from now on,
+// NoteVersions brings the store's record up to what will be written from now on,
 // and returns the kinds of which there may be old objects; due says that there are
 // some that have not been migrated. Nothing may be written meanwhile.
-func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (mixed storeKinds, due bool, err error) {
+func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds, due bool, err error) {
 	at := s.Current()
 	known, err := changeVersions(ctx, s, func(known storedVersions, found bool) {
 		for prefix, k := range kinds {
@@ -54,7 +54,7 @@ func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (mixed s
 	if err != nil {
 		return nil, false, err
 	}
-	mixed = storeKinds{}
+	mixed = Kinds{}
 	for prefix, k := range kinds {
 		v := known[prefix]
 		k.since = v.Since
@@ -68,9 +68,9 @@ func noteVersions(ctx context.Context, s store.Store, kinds storeKinds) (mixed s
 	return mixed, due, nil
 }
 
-// noteMigrated says in the store's record, and to all who read, that every object
+// NoteMigrated says in the store's record, and to all who read, that every object
 // of the kinds is as it would be stored today.
-func noteMigrated(ctx context.Context, s store.Store, kinds storeKinds) error {
+func NoteMigrated(ctx context.Context, s store.Store, kinds Kinds) error {
 	known, err := changeVersions(ctx, s, func(known storedVersions, _ bool) {
 		for prefix := range kinds {
 			if v := known[prefix]; v.Mixed {

@@ -1,4 +1,4 @@
-package server
+package stored
 
 import (
 	"context"
@@ -7,24 +7,24 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// currentStore shows objects that were stored under other documents, or in
+// CurrentStore shows objects that were stored under other documents, or in
 // another version, as they would be stored today: with the defaults that have come
 // since, in the version that is stored now. What is written through it is so, thus
 // what it has to rewrite gets less; migrate ends it.
 //
 // A server has one only while it is needed, see storedVersions.
-type currentStore struct {
+type CurrentStore struct {
 	store.Store
-	kinds storeKinds // of which there may be old objects
+	Kinds Kinds // of which there may be old objects
 }
 
 // current is an entry of a view at a revision as it would be stored today.
-func (k storeKinds) current(e *store.Entry, at uint64) (store.Entry, error) {
+func (k Kinds) current(e *store.Entry, at uint64) (store.Entry, error) {
 	kind := k.of(e.Key)
 	if kind == nil || !kind.old(e, at) {
 		return *e, nil
 	}
-	v, same, err := kind.rewrite(e)
+	v, same, err := kind.Rewrite(e)
 	if err != nil {
 		return *e, fmt.Errorf("%s: %w", e.Key, err)
 	}
@@ -34,8 +34,8 @@ func (k storeKinds) current(e *store.Entry, at uint64) (store.Entry, error) {
 	return entryOf(v, e), nil
 }
 
-// old reports whether a view at a revision may show old objects.
-func (k storeKinds) old(at uint64) bool {
+// Old reports whether a view at a revision may show old objects.
+func (k Kinds) Old(at uint64) bool {
 	for _, kind := range k {
 		if kind.old(&store.Entry{}, at) {
 			return true
@@ -45,30 +45,30 @@ func (k storeKinds) old(at uint64) bool {
 }
 
 // At implements store.Snapshots.
-func (c *currentStore) At(ctx context.Context, at uint64) (store.Reader, error) {
+func (c *CurrentStore) At(ctx context.Context, at uint64) (store.Reader, error) {
 	r, err := c.Store.At(ctx, at)
-	if err != nil || !c.kinds.old(r.Revision()) {
+	if err != nil || !c.Kinds.Old(r.Revision()) {
 		return r, err
 	}
-	return &currentReader{r, c.kinds}, nil
+	return &currentReader{r, c.Kinds}, nil
 }
 
 // Get implements store.Snapshots.
-func (c *currentStore) Get(ctx context.Context, key string) (store.Entry, error) {
+func (c *CurrentStore) Get(ctx context.Context, key string) (store.Entry, error) {
 	e, err := c.Store.Get(ctx, key)
 	if err != nil {
 		return e, err
 	}
-	return c.kinds.current(&e, newest)
+	return c.Kinds.current(&e, Newest)
 }
 
 // Update implements store.Transactions.
-func (c *currentStore) Update(ctx context.Context, key string, fn func(*store.Entry) (store.Write, error)) (store.Entry, error) {
+func (c *CurrentStore) Update(ctx context.Context, key string, fn func(*store.Entry) (store.Write, error)) (store.Entry, error) {
 	e, err := c.Store.Update(ctx, key, func(old *store.Entry) (store.Write, error) {
 		if old == nil {
 			return fn(nil)
 		}
-		turned, err := c.kinds.current(old, newest)
+		turned, err := c.Kinds.current(old, Newest)
 		if err != nil {
 			return store.Write{}, err
 		}
@@ -77,18 +77,18 @@ func (c *currentStore) Update(ctx context.Context, key string, fn func(*store.En
 	if err != nil || e.Body == nil {
 		return e, err
 	}
-	return c.kinds.current(&e, newest)
+	return c.Kinds.current(&e, Newest)
 }
 
 // Changes implements store.Feed.
-func (c *currentStore) Changes(ctx context.Context, prefix string, after uint64, visit func(*store.Change) bool) (uint64, error) {
-	if !c.kinds.old(after) {
+func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64, visit func(*store.Change) bool) (uint64, error) {
+	if !c.Kinds.Old(after) {
 		return c.Store.Changes(ctx, prefix, after, visit)
 	}
 	var failure error
 	read, err := c.Store.Changes(ctx, prefix, after, func(ch *store.Change) bool {
 		var turned store.Change
-		if turned, failure = c.kinds.change(ch); failure != nil {
+		if turned, failure = c.Kinds.change(ch); failure != nil {
 			return false
 		}
 		return visit(&turned)
@@ -100,15 +100,15 @@ func (c *currentStore) Changes(ctx context.Context, prefix string, after uint64,
 }
 
 // Subscribe implements store.Feed. A change that cannot be turned is shown as it is.
-func (c *currentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
+func (c *CurrentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	return c.Store.Subscribe(func(changes []*store.Change) {
-		if len(changes) == 0 || !c.kinds.old(changes[0].Entry.Revision-1) {
+		if len(changes) == 0 || !c.Kinds.Old(changes[0].Entry.Revision-1) {
 			fn(changes)
 			return
 		}
 		turned := make([]*store.Change, len(changes))
 		for i, ch := range changes {
-			t, err := c.kinds.change(ch)
+			t, err := c.Kinds.change(ch)
 			if err != nil {
 				t = *ch
 			}
@@ -120,7 +120,7 @@ func (c *currentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 
 // change is a change of objects as they would be stored today. What was there
 // before it is what a view just before it shows.
-func (k storeKinds) change(c *store.Change) (turned store.Change, err error) {
+func (k Kinds) change(c *store.Change) (turned store.Change, err error) {
 	turned = *c
 	if turned.Entry, err = k.current(&c.Entry, c.Entry.Revision); err != nil || c.Prev.Body == nil {
 		return turned, err
@@ -129,10 +129,10 @@ func (k storeKinds) change(c *store.Change) (turned store.Change, err error) {
 	return turned, err
 }
 
-// currentReader is the view of a currentStore.
+// currentReader is the view of a CurrentStore.
 type currentReader struct {
 	store.Reader
-	kinds storeKinds
+	kinds Kinds
 }
 
 // Get implements store.Reader.

@@ -1,4 +1,7 @@
-package server
+// Package stored holds how objects are kept in the store: sealed, in one version of
+// their kind, complete when they are read back; and it shows those that were stored
+// under other documents as they would be stored today.
+package stored
 
 import (
 	"bytes"
@@ -14,18 +17,18 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// readFilled reads an object of a row, which is to replace old, from its text,
+// Read reads an object of a row, which is to replace old, from its text,
 // which may be one of other documents, as it would be read from a request:
-// complete, with all defaults.
-func readFilled(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
+// complete, with all defaults. The document is to be released by the caller.
+func Read(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
 	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
 	doc, _, err := decoder.DecodeOver(old, res.Type, text)
 	return doc, err
 }
 
-// sealed is an object as the store keeps it: its canonical JSON with a place for
+// Seal makes the value that the store keeps of an object: its canonical JSON with a place for
 // the revision, and the header that selectors read.
-func sealed(res *catalog.Row, obj document.Value) (store.Value, error) {
+func Seal(res *catalog.Row, obj document.Value) (store.Value, error) {
 	obj.Get("metadata").SetString("resourceVersion", "")
 	space := sealSpace.Get().(*[]byte)
 	*space = obj.AppendJSON((*space)[:0])
@@ -45,10 +48,10 @@ func sealed(res *catalog.Row, obj document.Value) (store.Value, error) {
 
 var errNoPlace = errors.New("the object has no place for its resourceVersion")
 
-// unchanged reports whether a sealed value differs from what is stored in
+// Unchanged reports whether a sealed value differs from what is stored in
 // nothing but the revision. Equal objects are equal bytes. What is shown in another
 // form than it is stored in is changed by any write: then it is as it is shown.
-func unchanged(v store.Value, current *store.Entry) bool {
+func Unchanged(v store.Value, current *store.Entry) bool {
 	if current.Rewritten {
 		return false
 	}
@@ -64,15 +67,15 @@ var sealSpace = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxSealed = 256 << 10
 
-// toStorage gives an object, which is in the version of res and is to replace old,
-// in the one that is stored, with the defaults that only that one has: whoever
-// reads it there is shown them.
-func toStorage(res *catalog.Row, obj, old document.Value) (*document.Document, error) {
+// Convert gives an object, which is in the version of res and is to replace old,
+// in the one that is stored, with the defaults that only that one has: readers of that
+// version see them. The document is to be released by the caller.
+func Convert(res *catalog.Row, obj, old document.Value) (*document.Document, error) {
 	doc, err := convert.ToStorage(res.Resource, obj)
 	if err != nil || !res.Conversion.Fills {
 		return doc, err
 	}
 	text := doc.Root().AppendJSON(nil)
 	doc.Release()
-	return readFilled(res.Storage(), text, old)
+	return Read(res.Storage(), text, old)
 }

@@ -1,4 +1,4 @@
-package server
+package stored
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// storeKind is a kind as the store has it.
-type storeKind struct {
+// Kind is a kind as the store has it.
+type Kind struct {
 	versions *catalog.Type // all that can be read
 	res      *catalog.Row  // the version that is stored
 
@@ -30,12 +30,12 @@ type storeKind struct {
 	migrated atomic.Uint64
 }
 
-// newest is later than every revision.
-const newest = 1<<64 - 1
+// Newest is later than every revision.
+const Newest = 1<<64 - 1
 
 // old reports whether an object, as a view at a revision shows it, may have to be
 // rewritten.
-func (k *storeKind) old(e *store.Entry, at uint64) bool {
+func (k *Kind) old(e *store.Entry, at uint64) bool {
 	if e.Revision > k.since {
 		return false
 	}
@@ -44,7 +44,7 @@ func (k *storeKind) old(e *store.Entry, at uint64) bool {
 }
 
 // form stands for how objects of the kind are stored, header included.
-func (k *storeKind) form() string {
+func (k *Kind) form() string {
 	if len(k.res.Selectable) == 0 {
 		return k.res.Form
 	}
@@ -53,14 +53,15 @@ func (k *storeKind) form() string {
 	return fmt.Sprintf("%s-%08x", k.res.Form, h.Sum32())
 }
 
-// storeKinds finds a kind by how the keys of its objects begin: "core/pods/".
-type storeKinds map[string]*storeKind
+// Kinds finds a kind by how the keys of its objects begin: "core/pods/".
+type Kinds map[string]*Kind
 
-func newStoreKinds(snapshot *catalog.Snapshot) storeKinds {
-	all := storeKinds{}
+// NewKinds finds the kinds of a snapshot that are stored.
+func NewKinds(snapshot *catalog.Snapshot) Kinds {
+	all := Kinds{}
 	for t := range snapshot.Types() {
 		if t.Stored != nil {
-			all[t.Prefix] = &storeKind{versions: t, res: t.Stored}
+			all[t.Prefix] = &Kind{versions: t, res: t.Stored}
 		}
 	}
 	return all
@@ -68,11 +69,11 @@ func newStoreKinds(snapshot *catalog.Snapshot) storeKinds {
 
 // of is the kind that the objects at a key are of; nil when it is not among k.
 // The beginning of keys of one kind does for a key.
-func (k storeKinds) of(key string) *storeKind { return k[catalog.KeyPrefix(key)] }
+func (k Kinds) of(key string) *Kind { return k[catalog.KeyPrefix(key)] }
 
-// form stands for how all kinds are stored: it changes when a version or a form
+// Form stands for how all kinds are stored: it changes when a version or a form
 // does.
-func (k storeKinds) form() string {
+func (k Kinds) Form() string {
 	h := sha256.New()
 	for _, prefix := range slices.Sorted(maps.Keys(k)) {
 		fmt.Fprintf(h, "%s %s %s\n", prefix, k[prefix].res.GV.APIVersion(), k[prefix].form())
@@ -80,24 +81,24 @@ func (k storeKinds) form() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// rewrite gives an object as it would be stored today, whatever version and
+// Rewrite gives an object as it would be stored today, whatever version and
 // documents it was stored under: with the defaults that it lacks, and without the
 // members that its type does not have any more. same says that it is what is in
 // the store already, revision included; then there is no value.
-func (k *storeKind) rewrite(e *store.Entry) (v store.Value, same bool, err error) {
+func (k *Kind) Rewrite(e *store.Entry) (v store.Value, same bool, err error) {
 	version, _ := document.Find(e.Body, "apiVersion")
 	from := k.versions.Version(string(bytes.Trim(version, `"`)))
 	if from == nil {
 		return v, false, fmt.Errorf("the object is stored in version %s, which this server does not know: have a release that knows it migrate the store", version)
 	}
-	doc, err := readFilled(from, e.Body, document.Value{})
+	doc, err := Read(from, e.Body, document.Value{})
 	if err != nil {
 		return v, false, err
 	}
 	defer doc.Release()
 	obj := doc.Root()
 	if from != k.res {
-		made, err := toStorage(from, obj, document.Value{})
+		made, err := Convert(from, obj, document.Value{})
 		if err != nil {
 			return v, false, err
 		}
@@ -107,10 +108,10 @@ func (k *storeKind) rewrite(e *store.Entry) (v store.Value, same bool, err error
 	if from == k.res && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, k.res.Selectable), e.Meta) {
 		return v, true, nil
 	}
-	if v, err = sealed(k.res, obj); err != nil {
+	if v, err = Seal(k.res, obj); err != nil {
 		return v, false, err
 	}
-	return v, unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil
+	return v, Unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil
 }
 
 // entryOf is a value that was not written, at the revision of what it stands for.
