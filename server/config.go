@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
@@ -322,7 +322,7 @@ func (c *Config) fileSystem() vfs.FS {
 }
 
 // storeDir is the store's directory in fileSystem.
-func (c *Config) storeDir() string { return filepath.Join(c.DataDir, "store") }
+func (c *Config) storeDir() string { return operate.StoreDir(c.DataDir) }
 
 // anonymous reports whether requests without credentials are let in as
 // system:anonymous.

@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -42,12 +43,12 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) { c.groups = groups }
 
 // Migrate runs a migration beside the requests; nil when nothing is old.
-func (s *Server) Migrate(ctx context.Context, report func(MigrationStep)) error {
+func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
 	c, ok := s.store.(*stored.CurrentStore)
 	if !ok {
 		return errors.New("no object is old")
 	}
-	return newMigration(c.Store, c.Kinds, report).run(ctx)
+	return operate.Migrate(ctx, c.Store, c.Kinds, report)
 }
 
 // StoredBody is an object as it is on the disk.
@@ -67,12 +68,12 @@ func (s *Server) ShowsOld() bool {
 }
 
 // Migrate is MigrateStore on a store that is open.
-func Migrate(ctx context.Context, s store.Store, report func(MigrationStep)) error {
+func Migrate(ctx context.Context, s store.Store, report func(operate.Step)) error {
 	kinds := stored.NewKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
 	if _, _, err := stored.NoteVersions(ctx, s, kinds); err != nil {
 		return err
 	}
-	return newMigration(s, kinds, report).run(ctx)
+	return operate.Migrate(ctx, s, kinds, report)
 }
 
 // Durations are the times that no flag sets.

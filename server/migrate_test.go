@@ -19,6 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -65,7 +66,7 @@ func TestMigrateBesideRequests(t *testing.T) {
 			"core/configmaps/default/form": strings.Replace(string(h.get(configMaps+"/form").body), `"data":{`, `"gone":1,"data":{`, 1),
 		}
 	})
-	e, err := store.Open(store.Config{Dir: server.StoreDir(dir)})
+	e, err := store.Open(store.Config{Dir: operate.StoreDir(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestMigrateBesideRequests(t *testing.T) {
 		untouched := h.get("/api/v1/namespaces/default").field(t, "metadata.resourceVersion")
 		list := h.get(v2)
 		watch := h.watchLines(v2 + "?watch=1&timeoutSeconds=20&resourceVersion=" + list.field(t, "metadata.resourceVersion").(string))
-		first := migrated(t, server.Control{DataDir: dir}.Migrate)
+		first := migrated(t, operate.Client{DataDir: dir}.Migrate)
 		if first.Rewritten != 3 || first.Failed != 0 || first.Looked < 50 {
 			t.Errorf("the first migration: %+v", first)
 		}
@@ -122,19 +123,19 @@ func TestMigrateBesideRequests(t *testing.T) {
 		if got := h.get(configMaps + "/form"); bytes.Contains(got.body, []byte("gone")) {
 			t.Errorf("the form is as it was: %s", got.body)
 		}
-		if again := migrated(t, server.Control{DataDir: dir}.Migrate); again.Rewritten != 0 || again.Looked != first.Looked {
+		if again := migrated(t, operate.Client{DataDir: dir}.Migrate); again.Rewritten != 0 || again.Looked != first.Looked {
 			t.Errorf("the second migration: %+v", again)
 		}
 		if got := h.get("/api/v1/namespaces/default").field(t, "metadata.resourceVersion"); got != untouched {
 			t.Errorf("the namespace was at %v and is at %v", untouched, got)
 		}
 	})
-	if again := migrated(t, func(ctx context.Context, report func(server.MigrationStep)) error {
+	if again := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
 		return server.MigrateStore(ctx, dir, report)
 	}); again.Rewritten != 0 {
 		t.Errorf("a migration of the closed store: %+v", again)
 	}
-	if e, err = store.OpenReadOnly(store.Config{Dir: server.StoreDir(dir)}); err != nil {
+	if e, err = store.OpenReadOnly(store.Config{Dir: operate.StoreDir(dir)}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
@@ -168,9 +169,9 @@ func (h *harness) watchLines(path string) func() string {
 }
 
 // migrated runs a migration to its end and returns the last step.
-func migrated(t *testing.T, run func(context.Context, func(server.MigrationStep)) error) (last server.MigrationStep) {
+func migrated(t *testing.T, run func(context.Context, func(operate.Step)) error) (last operate.Step) {
 	t.Helper()
-	if err := run(context.Background(), func(s server.MigrationStep) { last = s }); err != nil {
+	if err := run(context.Background(), func(s operate.Step) { last = s }); err != nil {
 		t.Fatal(err)
 	}
 	if !last.Done {
@@ -218,7 +219,7 @@ func TestMigrateGoesOn(t *testing.T) {
 		f.left <- struct{}{}
 	}
 	var problems []string
-	err = server.Migrate(ctx, f, func(s server.MigrationStep) { problems = append(problems, s.Problem) })
+	err = server.Migrate(ctx, f, func(s operate.Step) { problems = append(problems, s.Problem) })
 	if !errors.Is(err, errCut) || !strings.Contains(err.Error(), "run it again to go on") {
 		t.Fatalf("the first run: %v", err)
 	}
@@ -229,8 +230,8 @@ func TestMigrateGoesOn(t *testing.T) {
 		f.left <- struct{}{}
 	}
 	written := len(f.writes)
-	var steps []server.MigrationStep
-	if err := server.Migrate(ctx, f, func(s server.MigrationStep) { steps = append(steps, s) }); err != nil {
+	var steps []operate.Step
+	if err := server.Migrate(ctx, f, func(s operate.Step) { steps = append(steps, s) }); err != nil {
 		t.Fatal(err)
 	}
 	last := steps[len(steps)-1]
@@ -240,7 +241,7 @@ func TestMigrateGoesOn(t *testing.T) {
 	if again := len(f.writes) - written; again != count-before+1 {
 		t.Errorf("the second run wrote %d objects, the first %d", again, written)
 	}
-	if last := migrated(t, func(ctx context.Context, report func(server.MigrationStep)) error {
+	if last := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
 		return server.Migrate(ctx, e, report)
 	}); last.Rewritten != 0 || last.Failed != 1 {
 		t.Errorf("the third run: %+v", last)
@@ -261,7 +262,7 @@ func TestNothingToMigrate(t *testing.T) {
 			made += h.makeAll(stored)
 		}
 	})
-	last := migrated(t, func(ctx context.Context, report func(server.MigrationStep)) error {
+	last := migrated(t, func(ctx context.Context, report func(operate.Step)) error {
 		return server.MigrateStore(ctx, dir, report)
 	})
 	if last.Rewritten != 0 || last.Failed != 0 || last.Looked < made {

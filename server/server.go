@@ -31,6 +31,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -52,7 +53,7 @@ type Server struct {
 	services     *services
 	discovery    atomic.Pointer[discovery] // of the last snapshot that somebody asked about
 	store        store.Store
-	control      *control // nil when the store has no files
+	control      *operate.Socket // nil when the store has no files
 	hub          *watch.Hub
 	controllers  *controller.Manager
 	headers      *index.Index
@@ -209,7 +210,7 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	if s.cfg.keepsFiles() {
-		s.control = openControl(s.cfg.DataDir, engine, kinds, s.log, s.cfg.durations.Header)
+		s.control = operate.Listen(s.cfg.DataDir, engine, kinds, s.log, s.cfg.durations.Header)
 	}
 	s.metrics = newMetrics(s, engine.Stats)
 	return nil
@@ -305,8 +306,8 @@ func catalogOf(rules policy.Policy) []*api.GroupVersion {
 // uses. Steps are reported at most once a second, problems all. What is cut off by
 // the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
 // uses the directory, and what the store says.
-func MigrateStore(ctx context.Context, dataDir string, report func(MigrationStep)) error {
-	return migrateStore(ctx, dataDir, stored.NewKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
+func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)) error {
+	return operate.MigrateStore(ctx, dataDir, stored.NewKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
 }
 
 const (

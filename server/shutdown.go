@@ -91,7 +91,7 @@ func (s *Server) closeParts() error {
 	if s.headers != nil {
 		s.headers.Close()
 	}
-	s.control.close()
+	s.control.Close()
 	var err error
 	if s.store != nil {
 		err = s.store.Close()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
 func newStoreMigrate(signals catcher) *cobra.Command {
@@ -42,8 +43,8 @@ The exit code is 1 when there are objects that cannot be rewritten. Each is name
 }
 
 func migrate(ctx context.Context, dataDir string, out io.Writer) error {
-	var last server.MigrationStep
-	report := func(s server.MigrationStep) {
+	var last operate.Step
+	report := func(s operate.Step) {
 		switch {
 		case s.Problem != "":
 			fmt.Fprintln(out, s.Problem)
@@ -56,7 +57,7 @@ func migrate(ctx context.Context, dataDir string, out io.Writer) error {
 	}
 	err := server.MigrateStore(ctx, dataDir, report)
 	if errors.Is(err, store.ErrLocked) {
-		err = server.Control{DataDir: dataDir}.Migrate(ctx, report)
+		err = operate.Client{DataDir: dataDir}.Migrate(ctx, report)
 	}
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
 // storeFlags say which store a command is about.
@@ -48,7 +48,7 @@ func (f *storeFlags) dir() string {
 	if f.backup != "" {
 		return f.backup
 	}
-	return server.StoreDir(f.dataDir)
+	return operate.StoreDir(f.dataDir)
 }
 
 // look opens the store read-only for f.
@@ -129,7 +129,7 @@ The certificates and keys in the data directory's 'pki' are not part of it.`,
 				return e.Backup(dir)
 			})
 			if errors.Is(err, store.ErrLocked) {
-				stats, err = server.Control{DataDir: flags.dataDir}.Backup(cmd.Context(), dir)
+				stats, err = operate.Client{DataDir: flags.dataDir}.Backup(cmd.Context(), dir)
 			}
 			if err != nil {
 				return err
@@ -201,7 +201,7 @@ read-only.`,
 			var stats store.Stats
 			err := flags.look(func(e *store.Engine) error { stats = e.Stats(); return nil })
 			if errors.Is(err, store.ErrLocked) && flags.backup == "" {
-				stats, err = server.Control{DataDir: flags.dataDir}.Stats(cmd.Context())
+				stats, err = operate.Client{DataDir: flags.dataDir}.Stats(cmd.Context())
 			}
 			if err != nil {
 				return err

@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
 // serving runs a server on a data directory until stop is called.
@@ -186,7 +186,7 @@ func TestStoreMistakes(t *testing.T) {
 // Every violation is printed, and the exit code says that there is one.
 func TestStoreCheckFindsDamage(t *testing.T) {
 	data := t.TempDir()
-	e, err := store.Open(store.Config{Dir: server.StoreDir(data)})
+	e, err := store.Open(store.Config{Dir: operate.StoreDir(data)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,12 +200,12 @@ func TestStoreCheckFindsDamage(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, server.StoreDir(data), "l0000000000000001", "l0000000000000003")
+	damage(t, operate.StoreDir(data), "l0000000000000001", "l0000000000000003")
 	code, stdout, stderr := command("store", "check", "--data-dir", data)
 	if code != 1 || strings.Count(stdout, "\n") < 2 || !strings.Contains(stdout, "the log misses the revisions from 1 to 1") || !strings.HasSuffix(stderr, "violations; restore a backup\n") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
-	code, _, stderr = command("store", "restore", "--from", server.StoreDir(data), "--data-dir", filepath.Join(t.TempDir(), "new"))
+	code, _, stderr = command("store", "restore", "--from", operate.StoreDir(data), "--data-dir", filepath.Join(t.TempDir(), "new"))
 	if code != 1 || !strings.Contains(stderr, "restore another backup") {
 		t.Errorf("restoring a damaged backup: code %d, %q", code, stderr)
 	}

@@ -1,4 +1,4 @@
-package server
+package operate
 
 import (
 	"context"
@@ -28,17 +28,21 @@ import (
 type migration struct {
 	store  store.Store // as it is, not a stored.CurrentStore
 	kinds  stored.Kinds
-	report func(MigrationStep)
-	step   MigrationStep
+	report func(Step)
+	step   Step
 	form   string // stands for how all kinds are stored, see stored.Kinds.form
 }
 
-func newMigration(s store.Store, kinds stored.Kinds, report func(MigrationStep)) *migration {
-	return &migration{store: s, kinds: kinds, report: report, form: kinds.Form()}
+// Migrate runs a migration on a store that is open, as it is and not a
+// stored.CurrentStore. Its record has the versions of the kinds, see
+// stored.NoteVersions. Steps are reported at most once a second, problems all.
+func Migrate(ctx context.Context, s store.Store, kinds stored.Kinds, report func(Step)) error {
+	m := &migration{store: s, kinds: kinds, report: report, form: kinds.Form()}
+	return m.run(ctx)
 }
 
-// MigrationStep says how far a migration is.
-type MigrationStep struct {
+// Step says how far a migration is.
+type Step struct {
 	// After is the last key that was looked at; "" at the beginning and the end.
 	After string `json:"after,omitempty"`
 	// Looked is the number of objects that were looked at, Rewritten of those that
@@ -63,17 +67,17 @@ const (
 	migrationPause   = time.Second
 )
 
-// migrationState is a MigrationStep in the store, with what it is about.
+// migrationState is a Step in the store, with what it is about.
 type migrationState struct {
-	MigrationStep
+	Step
 	Form string `json:"form"`
 }
 
-// migrateStore runs a migration on the store of a data directory that no server
+// MigrateStore runs a migration on the store of a data directory that no server
 // uses. Steps are reported at most once a second, problems all. What is cut off by
 // the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
 // uses the directory, and what the store says.
-func migrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, report func(MigrationStep)) (err error) {
+func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, report func(Step)) (err error) {
 	dir := StoreDir(dataDir)
 	// Opening for writing would make a store where there is none.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})
@@ -92,7 +96,7 @@ func migrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, repor
 	if _, _, err := stored.NoteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}
-	return newMigration(engine, kinds, report).run(ctx)
+	return Migrate(ctx, engine, kinds, report)
 }
 
 // run looks at every object. The error of what could not be rewritten is the last
@@ -136,7 +140,7 @@ func (m *migration) resume(ctx context.Context) error {
 	if json.Unmarshal(e.Body, &state) != nil || state.Form != m.form {
 		return nil // of another release: what it looked at may have to be rewritten again
 	}
-	m.step = state.MigrationStep
+	m.step = state.Step
 	m.step.Resumed = true
 	m.report(m.step)
 	m.step.Resumed = false
@@ -196,15 +200,15 @@ func (m *migration) migrateKind(ctx context.Context, prefix string) error {
 	}
 }
 
-// migrationPageOf is what one look at the store has found.
-type migrationPageOf struct {
+// scanned is what one look at the store has found.
+type scanned struct {
 	stale  []string // keys of what is to be rewritten
 	last   string   // the last key
 	looked int
 	end    bool // nothing follows
 }
 
-func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) (page migrationPageOf, err error) {
+func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) (page scanned, err error) {
 	reader, err := m.store.At(ctx, 0)
 	if err != nil {
 		return page, err

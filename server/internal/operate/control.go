@@ -1,4 +1,6 @@
-package server
+// Package operate is for the operators of a store: commands to the server that uses it,
+// and the migration of what older releases stored.
+package operate
 
 import (
 	"context"
@@ -26,23 +28,23 @@ func StoreDir(dataDir string) string { return filepath.Join(dataDir, "store") }
 // controlSocket is the name of the operator's socket in the data directory.
 const controlSocket = "control.sock"
 
-// control answers the operator's commands about a running server's store, by
-// HTTP on a socket in the data directory. Who may open the socket is who may read
-// the directory: the file system is the authorization, mode 0600 from its first
+// Socket answers the operator's commands about a running server's store, by
+// HTTP on a socket in the data directory. Whatever may read the directory may open the
+// socket: the file system is the authorization, mode 0600 from its first
 // moment.
 //
 //	POST /backup?to=DIR   an online backup; answers with store.Stats
-//	POST /migrate         a migration; a MigrationStep on each line, then {"error":…}
+//	POST /migrate         a migration; a Step on each line, then {"error":…}
 //	GET  /stats           store.Stats
-type control struct {
+type Socket struct {
 	http *http.Server
 	path string
 }
 
-// openControl begins to listen, for requests whose heads arrive within headTimeout.
+// Listen begins to listen, for requests whose heads arrive within headTimeout.
 // Without the socket a server does all else, so that what is in its way is only
 // logged.
-func openControl(dataDir string, engine *store.Engine, kinds stored.Kinds, log *slog.Logger, headTimeout time.Duration) *control {
+func Listen(dataDir string, engine *store.Engine, kinds stored.Kinds, log *slog.Logger, headTimeout time.Duration) *Socket {
 	path := filepath.Join(dataDir, controlSocket)
 	l, err := listenPrivately(dataDir, path)
 	if err != nil {
@@ -76,15 +78,15 @@ func openControl(dataDir string, engine *store.Engine, kinds stored.Kinds, log *
 			_ = lines.Encode(line) // the operator may have gone, which ends the request's context
 			_ = http.NewResponseController(w).Flush()
 		}
-		if err := newMigration(engine, kinds, func(step MigrationStep) { say(step) }).run(r.Context()); err != nil {
+		if err := Migrate(r.Context(), engine, kinds, func(step Step) { say(step) }); err != nil {
 			log.Warn("a migration of the store stopped", "error", err)
 			say(migrationLine{Error: err.Error()})
 			return
 		}
 		log.Info("the store was migrated")
 	})
-	c := &control{http: &http.Server{Handler: mux, ReadHeaderTimeout: headTimeout}, path: path}
-	go func() { _ = c.http.Serve(l) }() // ends with close
+	c := &Socket{http: &http.Server{Handler: mux, ReadHeaderTimeout: headTimeout}, path: path}
+	go func() { _ = c.http.Serve(l) }() // ends with Close
 	return c
 }
 
@@ -114,8 +116,8 @@ func listenPrivately(dir, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// close ends the listening. A backup that runs is finished by the store's Close.
-func (c *control) close() {
+// Close ends the listening. A backup that runs is finished by the store's Close.
+func (c *Socket) Close() {
 	if c == nil {
 		return
 	}
@@ -123,29 +125,29 @@ func (c *control) close() {
 	_ = c.http.Close()
 }
 
-// Control is the way to the server that uses a data directory.
-type Control struct{ DataDir string }
+// Client is the way to the server that uses a data directory.
+type Client struct{ DataDir string }
 
 // Backup has the server back its store up into a directory that does not exist,
 // named from the root. The server must be able to write there.
-func (c Control) Backup(ctx context.Context, dir string) (store.Stats, error) {
+func (c Client) Backup(ctx context.Context, dir string) (store.Stats, error) {
 	return c.call(ctx, http.MethodPost, "/backup?to="+url.QueryEscape(dir))
 }
 
 // Stats asks the server for its store's figures.
-func (c Control) Stats(ctx context.Context) (store.Stats, error) {
+func (c Client) Stats(ctx context.Context) (store.Stats, error) {
 	return c.call(ctx, http.MethodGet, "/stats")
 }
 
 // migrationLine is a line of the answer to a migration.
 type migrationLine struct {
-	MigrationStep
+	Step
 	Error string `json:"error,omitempty"`
 }
 
 // Migrate has the server run a migration, see MigrateStore. It goes on until it is
 // done, or until ctx ends.
-func (c Control) Migrate(ctx context.Context, report func(MigrationStep)) error {
+func (c Client) Migrate(ctx context.Context, report func(Step)) error {
 	body, err := c.ask(ctx, http.MethodPost, "/migrate")
 	if err != nil {
 		return err
@@ -159,7 +161,7 @@ func (c Control) Migrate(ctx context.Context, report func(MigrationStep)) error 
 		case line.Error != "":
 			return errors.New(line.Error)
 		}
-		report(line.MigrationStep)
+		report(line.Step)
 		if line.Done {
 			_, err := io.Copy(io.Discard, body) // to the end: then another one can begin
 			return err
@@ -167,7 +169,7 @@ func (c Control) Migrate(ctx context.Context, report func(MigrationStep)) error 
 	}
 }
 
-func (c Control) call(ctx context.Context, method, path string) (stats store.Stats, err error) {
+func (c Client) call(ctx context.Context, method, path string) (stats store.Stats, err error) {
 	body, err := c.ask(ctx, method, path)
 	if err != nil {
 		return stats, err
@@ -180,7 +182,7 @@ func (c Control) call(ctx context.Context, method, path string) (stats store.Sta
 }
 
 // ask returns the body of a successful answer.
-func (c Control) ask(ctx context.Context, method, path string) (io.ReadCloser, error) {
+func (c Client) ask(ctx context.Context, method, path string) (io.ReadCloser, error) {
 	socket := filepath.Join(c.DataDir, controlSocket)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
