@@ -17,26 +17,27 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
-// admit lets the admission plug-ins see an object that is about to be stored;
-// old is absent on create.
-func (s *Server) admit(ctx context.Context, t target, obj, old document.Value) error {
-	r := admissionRequest(t, nil, obj, old)
-	return s.admission.Admit(ctx, &r)
+// admitter is what writes ask: all admission plug-ins that are on (admission.Chain).
+type admitter interface {
+	Admit(ctx context.Context, r *admission.Request) error
+	Check(ctx context.Context, r *admission.Request) error
+	Waits(o admission.Operation, resource *api.Resource, subresource string) bool
 }
 
-// checkAdmission lets those see it that only look, once it is valid.
-func (s *Server) checkAdmission(ctx context.Context, t target, user *authn.User, obj, old document.Value) error {
-	r := admissionRequest(t, user, obj, old)
-	return s.admission.Check(ctx, &r)
-}
-
-func admissionRequest(t target, user *authn.User, obj, old document.Value) admission.Request {
-	r := admission.Request{Operation: admission.Create, Resource: t.resource.Resource, Namespace: t.namespace, User: user, Object: obj, Old: old}
-	if old.Exists() {
-		r.Operation = admission.Update
+// admission is what the admission plug-ins see of the write.
+func (e *evaluation) admission() admission.Request {
+	r := admission.Request{Operation: admission.Create, Resource: e.stored.resource.Resource, Namespace: e.namespace, User: e.opts.user, Object: e.obj, Old: e.old}
+	if e.sub != nil {
+		r.Subresource = e.sub.Name
 	}
-	if t.sub != nil {
-		r.Subresource = t.sub.Name
+	if e.via != nil {
+		r.Subresource, r.Object, r.Old = e.via.subresource, e.via.obj, e.via.old
+	}
+	switch {
+	case e.via == nil && e.deletes != nil:
+		r.Operation, r.Object = admission.Delete, document.Value{}
+	case r.Old.Exists():
+		r.Operation = admission.Update
 	}
 	return r
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/storetest"
 	"github.com/capstan-dev/capstan/server"
 )
 
@@ -24,6 +26,9 @@ type harness struct {
 	server *server.Server
 	client *http.Client
 }
+
+// evaluatedOnce is for tests that measure what a write costs.
+func evaluatedOnce(c *server.Config) { c.WrapStore(nil) }
 
 const adminToken = "admin-token"
 
@@ -36,6 +41,8 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 	// Tests of single requests count objects and revisions; what controllers do
 	// is tested apart.
 	cfg := server.Config{InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Controllers: []string{"-*"}, DisableAdmissionPlugins: []string{"ServiceAccount"}, DisablePriorityAndFairness: true}
+	// Evaluations of writes may run again, and leave nothing behind.
+	cfg.WrapStore(func(s store.Store) store.Store { return storetest.Again{Store: s} })
 	if change != nil {
 		change(&cfg)
 	}

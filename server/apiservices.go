@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
@@ -59,25 +57,14 @@ func (s *Server) keepAPIService(ctx context.Context, res *catalog.Row, gv *catal
 // tellAvailable says in the status of one of these objects that the group version is
 // there.
 func (s *Server) tellAvailable(ctx context.Context, res *catalog.Row, name string) error {
-	var doc *document.Document
-	defer func() { doc.Release() }()
-	_, err := s.transact(ctx, target{resource: res, name: name, sub: res.Subresource("status")}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, api.NotFound(res.GroupResource(), name)
-		}
-		var err error
-		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
-			return document.Value{}, err
-		}
-		conditions := doc.Root().SetObject("status").SetArray("conditions")
+	of := ref{resource: res, name: name, sub: res.Subresource("status")}
+	_, err := s.write(ctx, &write{ref: of, change: editing(func(obj document.Value) error {
+		conditions := obj.SetObject("status").SetArray("conditions")
 		if conditions.ElementBy("type", policy.LocalService.Type).Get("status").Equals("True") {
-			return document.Value{}, errNothing
+			return errNothing
 		}
 		policy.LocalService.Set(conditions, s.now())
-		return doc.Root(), nil
-	})
-	if errors.Is(err, errNothing) {
 		return nil
-	}
+	})})
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/store"
 )
 
 // applies reports whether the request is a server-side apply.
@@ -75,58 +74,46 @@ func (s *Server) apply(r *request) error {
 		return err
 	}
 	defer a.doc.Release()
-	entry, created, err := s.applyTo(r, t, a.doc.Root(), a)
-	if err != nil {
-		return err
-	}
-	if created {
-		return s.respondEntry(r, http.StatusCreated, entry)
-	}
-	return s.respondEntry(r, http.StatusOK, entry)
+	out, err := s.applyTo(r, t.ref, a.doc.Root(), a)
+	return s.respondWritten(r, out, err)
 }
 
 // applyTo merges a configuration of the target's kind, which a was sent as, into the
 // object. What is wrong with its fields is told if there is no conflict.
-func (s *Server) applyTo(r *request, t target, config document.Value, a *applied) (entry store.Entry, created bool, err error) {
+func (s *Server) applyTo(r *request, t ref, config document.Value, a *applied) (result, error) {
 	res, opts := t.resource, a.opts
-	kind := &res.Ownership().Kind
-	w := s.fieldWrite(t, opts)
-	var doc *document.Document
-	defer func() { doc.Release() }()
-	lock := s.births.lock(t.namespace)
-	lock.RLock()
-	defer lock.RUnlock()
-	entry, err = s.transact(r.ctx, t, opts, func(current *store.Entry, live document.Value) (document.Value, error) {
+	kind, as := &res.Ownership().Kind, s.fieldWrite(t, opts)
+	return s.write(r.ctx, &write{ref: t, opts: opts, change: func(e *evaluation) (document.Value, error) {
 		var missing error
-		if current == nil {
-			created = true
-			if missing = s.mayApply(r, t, config.Get("metadata")); missing != nil && !t.resource.CheckedWhenMissing {
-				return live, missing
+		if e.shown == nil {
+			if missing = s.mayApply(r, t, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
+				return document.Value{}, missing
 			}
 		}
-		text, err := kind.Apply(live, config, w, opts.force)
+		text, err := kind.Apply(e.was, config, as, opts.force)
 		if err != nil {
-			return live, err
+			return document.Value{}, err
 		}
 		if a.wrong != nil {
-			return live, a.wrong
+			return document.Value{}, a.wrong
 		}
 		if err := report(r, a.problems, kindOf(res), opts.validation); err != nil {
-			return live, err
-		}
-		if doc, _, err = s.parse(text, kindOf(res), live); err != nil {
 			return document.Value{}, err
 		}
-		if err := matchPatched(doc.Root(), t); err != nil {
+		doc, _, err := s.parse(text, kindOf(res), e.was)
+		if err != nil {
 			return document.Value{}, err
 		}
-		return doc.Root(), missing
-	})
-	return entry, created, err
+		obj := e.keep(doc)
+		if err := matchPatched(obj, t); err != nil {
+			return document.Value{}, err
+		}
+		return obj, missing
+	}})
 }
 
 // mayApply decides whether an apply may create the object.
-func (s *Server) mayApply(r *request, t target, meta document.Value) error {
+func (s *Server) mayApply(r *request, t ref, meta document.Value) error {
 	gr := t.resource.GroupResource()
 	if t.sub != nil || t.resource.Verbs&api.VerbCreate == 0 {
 		return api.NotFound(gr, t.name)
@@ -152,13 +139,13 @@ func (s *Server) applyScale(r *request) error {
 	if meta := a.doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
 		meta.SetString("name", t.name) // it need not say
 	}
-	if err := matchPatched(a.doc.Root(), t); err != nil {
+	if err := matchPatched(a.doc.Root(), t.ref); err != nil {
 		return err
 	}
 	if err := apply.CheckStated(a.doc.Root(), subKind(t).apiVersion); err != nil {
 		return err
 	}
-	main := t
+	main := t.ref
 	main.sub = nil
 	a.opts.subresource = t.sub.Name
 	config, err := document.DecodeAny([]byte("{}"), s.decodeLimits)
@@ -188,8 +175,9 @@ func (s *Server) applyScale(r *request) error {
 	if err != nil || entry.Key == "" {
 		return api.NotFound(t.resource.GroupResource(), t.name)
 	}
-	if entry, _, err = s.applyTo(r, main, root, a); err != nil {
+	out, err := s.applyTo(r, main, root, a)
+	if err != nil {
 		return err
 	}
-	return s.respondScale(r, entry)
+	return s.respondScale(r, out.Entry)
 }

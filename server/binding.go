@@ -40,9 +40,8 @@ func (s *Server) bind(r *request) error {
 	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
-	_, err = s.modify(r.ctx, pods, r.target.namespace, name, opts.dryRun, func(pod document.Value) error {
-		return s.assign(pods, pod, binding)
-	})
+	_, err = s.write(r.ctx, &write{ref: ref{resource: pods, namespace: r.target.namespace, name: name}, opts: opts, steps: directSteps, as: &via{subresource: "binding", obj: binding},
+		change: editing(func(pod document.Value) error { return s.assign(pods, pod, binding) })})
 	if err != nil {
 		return err
 	}

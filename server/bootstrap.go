@@ -149,12 +149,8 @@ func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Obje
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	doc, err := s.decodeOwn(res, o.JSON)
-	if err != nil {
-		return err
-	}
-	defer doc.Release()
-	_, err = s.createObject(ctx, res, o.Namespace, doc.Root(), writeOptions{})
+	_, err := s.write(ctx, &write{ref: ref{resource: res, namespace: o.Namespace}, creates: true,
+		change: newObject(nil, func() (*document.Document, error) { return s.decodeOwn(res, o.JSON) })})
 	if isReason(err, api.ReasonAlreadyExists) {
 		return nil
 	}
@@ -163,29 +159,18 @@ func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Obje
 
 // reconcileWith does with an object that exists what reconcile says.
 func (s *Server) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
-	var doc *document.Document
-	defer func() { doc.Release() }()
 	verdict := bootstrap.Keep
-	_, err := s.transact(ctx, target{resource: res, namespace: o.Namespace, name: o.Name}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, api.NotFound(res.GroupResource(), o.Name)
+	of := ref{resource: res, namespace: o.Namespace, name: o.Name}
+	_, err := s.write(ctx, &write{ref: of, change: editing(func(current document.Value) error {
+		if verdict = reconcile(current); verdict != bootstrap.Update {
+			return errNothing
 		}
-		var err error
-		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
-			return document.Value{}, err
-		}
-		if verdict = reconcile(doc.Root()); verdict != bootstrap.Update {
-			return document.Value{}, errNothing
-		}
-		return doc.Root(), nil
-	})
-	if errors.Is(err, errNothing) {
-		err = nil
-	}
+		return nil
+	})})
 	if err != nil || verdict != bootstrap.Replace {
 		return err
 	}
-	if _, _, err := s.deleteObject(ctx, res, o.Namespace, o.Name, deleteOptions{}); err != nil {
+	if _, _, err := s.deleteObject(ctx, of, deleteOptions{}); err != nil {
 		return err
 	}
 	return s.provide(ctx, res, o)

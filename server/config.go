@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
@@ -158,8 +159,10 @@ type Config struct {
 	// Clock is asked for the time of day; nil for time.Now.
 	Clock func() time.Time
 
-	durations durations                               // none: those of production
-	groups    func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
+	durations     durations                               // none: those of production
+	wrapStore     func(store.Store) store.Store           // nil; tests put a store between
+	wrapAdmission func(admitter) admitter                 // nil; tests look on
+	groups        func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
 }
 
 // PKI is the part of Config that names certificates and keys.

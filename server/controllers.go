@@ -102,46 +102,33 @@ func (a *actor) row(res *api.Resource) *catalog.Row {
 // Create implements controller.Cluster.
 func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
 	row := a.row(res)
-	doc, err := a.server.decodeOwn(row, object)
-	if err != nil {
-		return err
-	}
-	defer doc.Release()
-	_, err = a.server.createObject(ctx, row, namespace, doc.Root(), a.opts)
+	_, err := a.server.write(ctx, &write{ref: ref{resource: row, namespace: namespace}, opts: a.opts, creates: true,
+		change: newObject(nil, func() (*document.Document, error) { return a.server.decodeOwn(row, object) })})
 	return err
 }
 
 // Edit implements controller.Cluster.
 func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error {
-	t := target{resource: a.row(res), namespace: namespace, name: name}
+	of := ref{resource: a.row(res), namespace: namespace, name: name}
 	if subresource != "" {
-		t.sub = res.Subresource(subresource)
+		of.sub = res.Subresource(subresource)
 	}
-	var doc *document.Document
-	defer func() { doc.Release() }()
-	_, err := a.server.transact(ctx, t, a.opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, api.NotFound(res.GroupResource(), name)
-		}
-		var err error
-		if doc, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
-			return document.Value{}, err
-		}
-		edit(doc.Root())
-		return doc.Root(), nil
-	})
+	_, err := a.server.write(ctx, &write{ref: of, opts: a.opts, change: editing(func(obj document.Value) error {
+		edit(obj)
+		return nil
+	})})
 	return err
 }
 
 // Delete implements controller.Cluster.
 func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name string, o controller.DeleteOptions) error {
-	opts := deleteOptions{propagation: o.Propagation}
+	opts := deleteOptions{propagation: o.Propagation, by: a.opts.user}
 	if o.UID != "" {
 		opts.uid = &o.UID
 	}
 	if o.Revision != "" {
 		opts.rv = &o.Revision
 	}
-	_, _, err := a.server.deleteObject(ctx, a.row(res), namespace, name, opts)
+	_, _, err := a.server.deleteObject(ctx, ref{resource: a.row(res), namespace: namespace, name: name}, opts)
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
@@ -113,27 +112,15 @@ func (d *definitions) settle(ctx context.Context, key string) error {
 
 // edit changes a definition, unless change says that there is nothing to do.
 func (d *definitions) edit(ctx context.Context, name, sub string, change func(obj document.Value) bool) error {
-	t := target{resource: d.resource, name: name}
+	of := ref{resource: d.resource, name: name}
 	if sub != "" {
-		t.sub = d.resource.Subresource(sub)
+		of.sub = d.resource.Subresource(sub)
 	}
-	var doc *document.Document
-	defer func() { doc.Release() }()
-	_, err := d.server.transact(ctx, t, writeOptions{manager: definitionManager}, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, api.NotFound(d.resource.GroupResource(), name)
+	_, err := d.server.write(ctx, &write{ref: of, opts: writeOptions{manager: definitionManager}, change: editing(func(obj document.Value) error {
+		if !change(obj) {
+			return errNothing
 		}
-		var err error
-		if doc, err = document.ReadStored(d.resource.GV.Table, d.resource.Type, current.Body); err != nil {
-			return document.Value{}, err
-		}
-		if !change(doc.Root()) {
-			return document.Value{}, errNothing
-		}
-		return doc.Root(), nil
-	})
-	if errors.Is(err, errNothing) {
 		return nil
-	}
+	})})
 	return err
 }

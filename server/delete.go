@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -24,10 +25,12 @@ const (
 // deleteOptions are the options of a delete, from the body and the query.
 type deleteOptions struct {
 	dryRun      bool
-	grace       *int64  // seconds
-	propagation string  // "", Orphan, Background, Foreground
-	uid, rv     *string // preconditions; nil for none
-	cascade     bool    // orphanDependents=false, to which an object that is not gone at once answers 202
+	grace       *int64      // seconds
+	propagation string      // "", Orphan, Background, Foreground
+	uid, rv     *string     // preconditions; nil for none
+	by          *authn.User // nil for the server
+	as          *via        // what admission sees; nil for the deletion
+	cascade     bool        // orphanDependents=false, to which an object that is not gone at once answers 202
 }
 
 // delete is DELETE on an object.
@@ -41,7 +44,8 @@ func (s *Server) delete(r *request) error {
 	if err := checkProtected(t.resource.Resource, t.name); err != nil {
 		return err
 	}
-	entry, gone, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts)
+	opts.by = r.user
+	entry, gone, err := s.deleteObject(r.ctx, t.ref, opts)
 	if err != nil {
 		return err
 	}
@@ -74,18 +78,18 @@ func (o *deleteOptions) warn(r *request) {
 // marks it as terminating. gone reports which; entry is the last state, with the
 // resourceVersion that the object had. An object that is given time is marked first
 // and removed then, also when the time is none: who watches sees both.
-func (s *Server) deleteObject(ctx context.Context, res *catalog.Row, namespace, name string, opts deleteOptions) (entry store.Entry, gone bool, err error) {
-	entry, what, err := s.deleteStep(ctx, res, namespace, name, opts)
-	if err != nil || what != endsNext || opts.dryRun {
-		return entry, what == endsNext || what == ended, err
+func (s *Server) deleteObject(ctx context.Context, of ref, opts deleteOptions) (entry store.Entry, gone bool, err error) {
+	first, err := s.deleteStep(ctx, of, opts)
+	if err != nil || first.ending != endsNext || opts.dryRun {
+		return first.Entry, first.ending == endsNext || first.ending == ended, err
 	}
-	uid := uidOf(entry.Body)
-	later, what, err := s.deleteStep(ctx, res, namespace, name, deleteOptions{uid: &uid})
+	uid := uidOf(first.Body)
+	second, err := s.deleteStep(ctx, of, deleteOptions{uid: &uid, by: opts.by, as: opts.as})
 	var refused *api.Error
-	if what == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
-		return entry, true, nil // somebody else may have been faster
+	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
+		return first.Entry, true, nil // somebody else may have been faster
 	}
-	return later, false, err
+	return second.Entry, false, err
 }
 
 // ending is what a step of a delete means for an object.
@@ -97,46 +101,37 @@ const (
 	ended
 )
 
+// deleteSteps are those of each write of a delete. They change the basis itself.
+var deleteSteps = []step{(*evaluation).compareDeleted, (*evaluation).admit, (*evaluation).check, (*evaluation).end}
+
 // deleteStep is one write of a delete.
-func (s *Server) deleteStep(ctx context.Context, res *catalog.Row, namespace, name string, opts deleteOptions) (entry store.Entry, what ending, err error) {
-	var last store.Entry
-	key := res.Key(namespace, name)
-	if isNamespace(res) {
-		lock := s.births.lock(name)
+func (s *Server) deleteStep(ctx context.Context, of ref, opts deleteOptions) (result, error) {
+	if isNamespace(of.resource) {
+		lock := s.births.lock(of.name)
 		lock.Lock()
 		defer lock.Unlock()
 	}
-	entry, err = s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
-		if current == nil {
-			return store.Write{}, api.NotFound(res.GroupResource(), name)
+	return s.write(ctx, &write{ref: of, opts: writeOptions{user: opts.by, dryRun: opts.dryRun}, steps: deleteSteps, deletes: &opts, as: opts.as, change: func(e *evaluation) (document.Value, error) {
+		if e.current == nil {
+			return document.Value{}, api.NotFound(of.resource.GroupResource(), of.name)
 		}
-		row := res.Storage()
-		doc, err := document.ReadStored(row.GV.Table, row.Type, current.Body)
-		if err != nil {
-			return store.Write{}, err
-		}
-		defer doc.Release()
-		obj := doc.Root()
-		kind := res.Kind
-		if row.Role == api.RoleNamespaces || row.Role == api.RoleDefinitions { // they end in their own way, and say so in their own words
-			kind = res.Plural
-		}
-		if err := opts.check(api.GroupResource{Resource: kind, Group: res.GroupOfErrors()}, name, obj.Get("metadata")); err != nil {
-			return store.Write{}, err
-		}
-		var write store.Write
-		if write, what, err = s.deletion(row, obj, current, opts); err == nil && (opts.dryRun || what == ended && row.DeleteReturnsObject) {
-			last = notStored(key, obj, current)
-		}
-		if err == nil && opts.dryRun {
-			err = errDryRun
-		}
-		return write, err
-	})
-	if errors.Is(err, errDryRun) || err == nil && last.Key != "" {
-		return last, what, nil
+		return e.old, nil
+	}})
+}
+
+// compareDeleted refuses a delete whose preconditions do not hold.
+func (e *evaluation) compareDeleted() error {
+	kind := e.resource.Kind
+	if role := e.stored.resource.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they end in their own way, and say so in their own words
+		kind = e.resource.Plural
 	}
-	return entry, what, err
+	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.resource.GroupOfErrors()}, e.name, e.old.Get("metadata"))
+}
+
+// end makes the write that removes the object, or marks it as terminating.
+func (e *evaluation) end() (err error) {
+	e.made, e.ending, err = e.s.deletion(e.stored.resource, e.obj, e.current, *e.deletes)
+	return err
 }
 
 // check compares the preconditions; of is what a refusal names.
@@ -297,8 +292,9 @@ func (s *Server) deleteCollection(r *request) error {
 	if err != nil {
 		return err
 	}
+	opts.by = r.user
 	for _, n := range names {
-		if _, _, err := s.deleteObject(r.ctx, t.resource, n.namespace, n.name, opts); err != nil {
+		if _, _, err := s.deleteObject(r.ctx, ref{resource: t.resource, namespace: n.namespace, name: n.name}, opts); err != nil {
 			var e *api.Error
 			if errors.As(err, &e) && e.Reason == api.ReasonNotFound {
 				continue

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/http"
 	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -21,10 +20,10 @@ func (s *Server) updateEphemeral(r *request) error {
 		return err
 	}
 	defer doc.Release()
-	if err := matchPatched(doc.Root(), r.target); err != nil {
+	if err := matchPatched(doc.Root(), r.target.ref); err != nil {
 		return err
 	}
-	return s.writeEphemeral(r, opts.dryRun, func(document.Value) (document.Value, error) { return doc.Root(), nil })
+	return s.writeEphemeral(r, opts, func(*evaluation) (document.Value, error) { return doc.Root(), nil })
 }
 
 func (s *Server) patchEphemeral(r *request) error {
@@ -32,56 +31,54 @@ func (s *Server) patchEphemeral(r *request) error {
 	if err != nil {
 		return err
 	}
-	var doc *document.Document
-	defer func() { doc.Release() }()
 	want := kindOf(r.target.resource)
 	p.check(want)
-	return s.writeEphemeral(r, p.opts.dryRun, func(pod document.Value) (document.Value, error) {
-		text, err := p.apply(pod.AppendJSON(nil), want)
+	return s.writeEphemeral(r, p.opts, func(e *evaluation) (document.Value, error) {
+		text, err := p.apply(e.shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decodePatched(r, text, document.Value{}, p, want); err != nil {
+		doc, err := s.decodePatched(r, text, document.Value{}, p, want)
+		if err != nil {
 			return document.Value{}, err
 		}
-		return doc.Root(), matchPatched(doc.Root(), r.target)
+		obj := e.keep(doc)
+		return obj, matchPatched(obj, r.target.ref)
 	})
 }
 
 // writeEphemeral stores the ephemeral containers of the pod that wanted gives
 // for the current one.
-func (s *Server) writeEphemeral(r *request, dryRun bool, wanted func(pod document.Value) (document.Value, error)) error {
-	t := r.target
-	entry, err := s.modify(r.ctx, t.resource, t.namespace, t.name, dryRun, func(pod document.Value) error {
-		obj, err := wanted(pod)
-		if err != nil {
-			return err
-		}
-		if err := checkPreconditions(t.resource, t.name, obj.Get("metadata"), pod.Get("metadata"), false); err != nil {
-			return err
-		}
-		before, err := document.ReadStored(t.resource.GV.Table, t.resource.Type, pod.AppendJSON(nil))
-		if err != nil {
-			return err
-		}
-		defer before.Release()
-		spec, containers := pod.Get("spec"), obj.At("spec", "ephemeralContainers")
-		causes := keepsContainers(containers, spec.Get("ephemeralContainers"))
-		if containers.Exists() {
-			spec.Put("ephemeralContainers", containers)
-		} else {
-			spec.Remove("ephemeralContainers")
-		}
-		// Nothing else has changed, so the pod is its own old state for the rules of changes.
-		if causes = append(causes, validateChange(target{resource: t.resource}, pod, pod, before.Root())...); len(causes) > 0 {
-			return t.resource.Invalid(t.name, causes)
-		}
-		return nil
-	})
-	if err != nil {
+func (s *Server) writeEphemeral(r *request, opts writeOptions, wanted changeFunc) error {
+	out, err := s.write(r.ctx, &write{ref: r.target.ref, opts: opts, steps: directSteps, change: func(e *evaluation) (document.Value, error) {
+		return editing(func(pod document.Value) error {
+			obj, err := wanted(e)
+			if err != nil {
+				return err
+			}
+			return e.addEphemeral(pod, obj)
+		})(e)
+	}})
+	return s.respondWritten(r, out, err)
+}
+
+// addEphemeral gives a pod the ephemeral containers of the pod that was sent.
+func (e *evaluation) addEphemeral(pod, sent document.Value) error {
+	if err := checkPreconditions(e.resource, e.name, sent.Get("metadata"), pod.Get("metadata"), false); err != nil {
 		return err
 	}
-	return s.respondEntry(r, http.StatusOK, entry)
+	spec, containers := pod.Get("spec"), sent.At("spec", "ephemeralContainers")
+	causes := keepsContainers(containers, spec.Get("ephemeralContainers"))
+	if containers.Exists() {
+		spec.Put("ephemeralContainers", containers)
+	} else {
+		spec.Remove("ephemeralContainers")
+	}
+	// Nothing else has changed, so the pod is its own old state for the rules of changes.
+	if causes = append(causes, validateChange(ref{resource: e.resource}, pod, pod, e.was)...); len(causes) > 0 {
+		return e.resource.Invalid(e.name, causes)
+	}
+	return nil
 }
 
 // keepsContainers checks that no container was taken away or changed.

@@ -67,7 +67,8 @@ func (s *Server) evict(r *request) error {
 			opts.uid = textAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
 		}
 	}
-	if _, _, err := s.deleteObject(r.ctx, t.resource, t.namespace, t.name, opts); err != nil {
+	opts.by, opts.as = r.user, &via{subresource: t.sub.Name, obj: doc.Root()}
+	if _, _, err := s.deleteObject(r.ctx, ref{resource: t.resource, namespace: t.namespace, name: t.name}, opts); err != nil {
 		return err
 	}
 	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
@@ -89,7 +90,7 @@ func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Val
 	if err != nil || name == "" {
 		return err
 	}
-	_, err = s.modify(ctx, s.budgets(), namespace, name, dryRun, func(budget document.Value) error {
+	_, err = s.write(ctx, &write{ref: ref{resource: s.budgets(), namespace: namespace, name: name}, opts: writeOptions{dryRun: dryRun}, steps: directSteps, change: editing(func(budget document.Value) error {
 		if err := mayDisrupt(budget); err != nil {
 			return err
 		}
@@ -99,7 +100,7 @@ func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Val
 		// The controller does not count the pod until it has seen it go.
 		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), s.now())
 		return nil
-	})
+	})})
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/operate"
@@ -32,10 +33,10 @@ func (s *Server) LookAfter(ctx context.Context) error {
 
 // Forge changes a stored service in a way that no request could.
 func (s *Server) Forge(ctx context.Context, namespace, name string, change func(spec document.Value)) error {
-	_, err := s.modify(ctx, s.services.resource, namespace, name, false, func(obj document.Value) error {
+	_, err := s.write(ctx, &write{ref: ref{resource: s.services.resource, namespace: namespace, name: name}, steps: directSteps, change: editing(func(obj document.Value) error {
 		change(obj.Get("spec"))
 		return nil
-	})
+	})})
 	return err
 }
 
@@ -116,4 +117,46 @@ func (s *Server) Remove(group, plural string) { s.catalog.Remove(group, plural) 
 // Row finds a resource of the catalog.
 func (s *Server) Row(apiVersion, kind string) *api.Resource {
 	return s.catalog.Snapshot().Kind(apiVersion, kind).Resource
+}
+
+// WrapStore puts a store between the server and its engine.
+func (c *Config) WrapStore(wrap func(store.Store) store.Store) { c.wrapStore = wrap }
+
+// Onlooker sees what admission is asked, before it; an error of a function refuses the
+// write. What it says of waiting counts like a plug-in's.
+type Onlooker struct {
+	Admitting, Checking func(r *admission.Request) error
+	Waiting             func(o admission.Operation, resource *api.Resource, subresource string) bool
+}
+
+type lookedOn struct {
+	admitter
+	by Onlooker
+}
+
+func (l lookedOn) Admit(ctx context.Context, r *admission.Request) error {
+	if l.by.Admitting != nil {
+		if err := l.by.Admitting(r); err != nil {
+			return err
+		}
+	}
+	return l.admitter.Admit(ctx, r)
+}
+
+func (l lookedOn) Check(ctx context.Context, r *admission.Request) error {
+	if l.by.Checking != nil {
+		if err := l.by.Checking(r); err != nil {
+			return err
+		}
+	}
+	return l.admitter.Check(ctx, r)
+}
+
+func (l lookedOn) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
+	return l.by.Waiting != nil && l.by.Waiting(o, resource, subresource) || l.admitter.Waits(o, resource, subresource)
+}
+
+// LookOn lets somebody see what admission is asked.
+func (c *Config) LookOn(by Onlooker) {
+	c.wrapAdmission = func(a admitter) admitter { return lookedOn{a, by} }
 }

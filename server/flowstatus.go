@@ -88,19 +88,10 @@ func danglingStatus(levelExists bool) string {
 }
 
 func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, level string, exists bool) error {
-	t := target{resource: schemas, name: name, sub: schemas.Subresource("status")}
-	var doc *document.Document
-	defer func() { doc.Release() }()
-	_, err := s.transact(ctx, t, writeOptions{manager: flowManager}, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, api.NotFound(schemas.GroupResource(), name)
-		}
-		var err error
-		if doc, err = document.ReadStored(schemas.GV.Table, schemas.Type, current.Body); err != nil {
-			return document.Value{}, err
-		}
-		if dangling(doc.Root()).Get("status").Equals(danglingStatus(exists)) {
-			return document.Value{}, errNothing
+	of := ref{resource: schemas, name: name, sub: schemas.Subresource("status")}
+	_, err := s.write(ctx, &write{ref: of, opts: writeOptions{manager: flowManager}, change: editing(func(obj document.Value) error {
+		if dangling(obj).Get("status").Equals(danglingStatus(exists)) {
+			return errNothing
 		}
 		reason, but := "Found", "and it exists"
 		if !exists {
@@ -108,11 +99,8 @@ func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, le
 		}
 		c := api.Condition{Type: "Dangling", Status: danglingStatus(exists), Reason: reason,
 			Message: fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q %s", level, but)}
-		c.Set(doc.Root().SetObject("status").SetArray("conditions"), s.now())
-		return doc.Root(), nil
-	})
-	if errors.Is(err, errNothing) {
+		c.Set(obj.SetObject("status").SetArray("conditions"), s.now())
 		return nil
-	}
+	})})
 	return err
 }

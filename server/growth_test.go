@@ -6,8 +6,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/capstan-dev/capstan/server"
 )
 
 // shape is a list or map in an object that a client may make as long as it likes.
@@ -92,7 +90,7 @@ func TestWorkGrowsWithSize(t *testing.T) {
 	for i := range shapes {
 		s := &shapes[i]
 		t.Run(s.name, func(t *testing.T) {
-			h := startServer(t, func(c *server.Config) { c.Controllers = []string{"-*"} })
+			h := startServer(t, evaluatedOnce)
 			few, many := h.costs(s, small), h.costs(s, large)
 			for j, c := range many {
 				// 64 times would be what a product costs, 8 to 12 is what sorting does.

@@ -95,7 +95,7 @@ func writes(name, contentType, body string, code int) []hostile {
 }
 
 func TestHostileBodies(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	h.post(configMaps, configMap("there", `{"a":"1"}`)).expect(t, 201, "")
 	var requests []hostile
 	laughs := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
@@ -145,7 +145,7 @@ func TestHostileBodies(t *testing.T) {
 
 // TestHostileUnknownFields: every unknown field is reported, up to a bound.
 func TestHostileUnknownFields(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	var members strings.Builder
 	for i := range 150_000 {
 		fmt.Fprintf(&members, `"unknown%d":1,`, i)
@@ -169,7 +169,7 @@ func TestHostileUnknownFields(t *testing.T) {
 }
 
 func TestHostilePatches(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	var members, removals []string
 	for i := range 10_001 {
 		members = append(members, fmt.Sprintf(`"k%d":"v"`, i))
@@ -201,7 +201,7 @@ func TestHostilePatches(t *testing.T) {
 }
 
 func TestHostileQueries(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	h.post(configMaps, configMap("there", `{"a":"1"}`)).expect(t, 201, "")
 	var requests []hostile
 	for name, query := range map[string]string{
@@ -244,7 +244,7 @@ func TestHostileQueries(t *testing.T) {
 
 // TestHostilePageTokens gives back tokens that are not what was given.
 func TestHostilePageTokens(t *testing.T) {
-	h, other := startServer(t, nil), startServer(t, nil)
+	h, other := startServer(t, evaluatedOnce), startServer(t, evaluatedOnce)
 	const secrets = "/api/v1/namespaces/default/secrets"
 	for i := range 3 {
 		for _, server := range []*harness{h, other} {
@@ -298,7 +298,7 @@ func TestHostilePageTokens(t *testing.T) {
 
 // TestHostilePaths puts what is no name into every segment of a path.
 func TestHostilePaths(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	h.post(configMaps, configMap("there", `{"a":"1"}`)).expect(t, 201, "")
 	segments := map[string]string{
 		"dots": "..", "dot": ".", "escaped dots": "%2e%2e", "half escaped dots": ".%2E", "slash": "%2f", "climb": "..%2f..", "slash inside": "a%2Fb",
@@ -339,7 +339,7 @@ func TestHostilePaths(t *testing.T) {
 
 // TestHostileNames creates objects whose names are paths.
 func TestHostileNames(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	var requests []hostile
 	for _, name := range []string{"..", ".", "../x", "a/b", "a%2fb", "a\x00b", "a\nb", "a\x7fb", strings.Repeat("a", 1<<20), "ａ", "\u202e"} {
 		quoted, err := json.Marshal(name)
@@ -361,7 +361,7 @@ func TestHostileNames(t *testing.T) {
 
 // TestHostileStream sends a body without end.
 func TestHostileStream(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	body := &endless{}
 	req, err := http.NewRequest("POST", h.server.URL()+configMaps, body)
 	if err != nil {
@@ -392,7 +392,7 @@ func (*endless) Read(p []byte) (int, error) {
 // TestHostileLists: lists in which every element is wrong are refused in time that
 // grows with their length and not with its square, and in an answer of modest size.
 func TestHostileLists(t *testing.T) {
-	h := startServer(t, nil)
+	h := startServer(t, evaluatedOnce)
 	const policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
 	const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 	var ports strings.Builder

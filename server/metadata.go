@@ -20,7 +20,7 @@ const maxAnnotations = 256 << 10
 // validate finds everything that is wrong with an object: its metadata, what
 // the schema says, and the kind's own rules. old is what it is to replace, absent
 // on create.
-func validate(t target, obj, old document.Value) []schema.Cause {
+func validate(t ref, obj, old document.Value) []schema.Cause {
 	return validateChange(t, obj, old, old)
 }
 
@@ -28,7 +28,7 @@ func validate(t target, obj, old document.Value) []schema.Cause {
 // one: before is what the object was, old what the rules for changes compare with.
 // What was wrong before and has not been touched is let be (stillWrong): the rules
 // may be younger than the object.
-func validateChange(t target, obj, old, before document.Value) []schema.Cause {
+func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 	res := t.resource
 	v := validation{res: res, obj: obj, before: before, metadata: validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))}
 	if !old.Exists() {
@@ -182,7 +182,7 @@ func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func
 }
 
 // checks is what an update of the target checks, in its order.
-func (t *target) checks() []api.Check {
+func (t *ref) checks() []api.Check {
 	switch {
 	case t.sub != nil && t.sub.Checks != nil:
 		return t.sub.Checks

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -106,33 +106,21 @@ func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, te
 		return err
 	}
 	defer want.Release()
-	mended := func(body []byte) (*document.Document, bool, error) {
-		doc, err := document.ReadStored(res.GV.Table, res.Type, body)
-		if err != nil {
-			return nil, false, err
-		}
-		mend(doc.Root(), want.Root())
-		return doc, string(doc.Root().AppendJSON(nil)) != string(body), nil
-	}
-	doc, differs, err := mended(entry.Body)
-	doc.Release()
-	if err != nil || !differs {
+	doc, err := document.ReadStored(res.GV.Table, res.Type, entry.Body)
+	if err != nil {
 		return err
 	}
-	doc = nil
-	_, err = s.transact(ctx, target{resource: res, namespace: namespace, name: name}, writeOptions{}, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil {
-			return document.Value{}, api.NotFound(res.GroupResource(), name)
-		}
-		if doc, _, err = mended(current.Body); err != nil {
-			return document.Value{}, err
-		}
-		return doc.Root(), nil
-	})
+	defer doc.Release()
+	if mend(doc.Root(), want.Root()); bytes.Equal(doc.Root().AppendJSON(nil), entry.Body) {
+		return nil
+	}
+	_, err = s.write(ctx, &write{ref: ref{resource: res, namespace: namespace, name: name}, change: editing(func(obj document.Value) error {
+		mend(obj, want.Root())
+		return nil
+	})})
 	if err == nil {
 		s.log.Info("mended an object that every cluster has", "kind", res.Kind, "namespace", namespace, "name", name)
 	}
-	doc.Release()
 	return err
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/internal/store"
 )
 
 // The media types of patches.
@@ -52,36 +51,29 @@ func (s *Server) patch(r *request) error {
 	want := kindOf(t.resource)
 	want.unsaid = p.media == strategicPatch // whose object stays what it is, as in 1.25
 	p.check(want)
-	var doc *document.Document
-	defer func() {
-		if doc != nil {
-			doc.Release()
-		}
-	}()
-	entry, err := s.transact(r.ctx, t, p.opts, func(current *store.Entry, old document.Value) (document.Value, error) {
-		if current == nil {
+	out, err := s.write(r.ctx, &write{ref: t.ref, opts: p.opts, change: func(e *evaluation) (document.Value, error) {
+		if e.shown == nil {
 			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
 		}
-		patched, err := p.apply(current.Body, want)
+		patched, err := p.apply(e.shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decodePatched(r, patched, old, p, want); err != nil {
+		doc, err := s.decodePatched(r, patched, e.was, p, want)
+		if err != nil {
 			return document.Value{}, err
 		}
-		if err := matchPatched(doc.Root(), t); err != nil {
-			return doc.Root(), err
+		obj := e.keep(doc)
+		if err := matchPatched(obj, t.ref); err != nil {
+			return obj, err
 		}
-		return doc.Root(), checkConditional(t, doc.Root().Get("metadata"))
-	})
-	if err != nil {
-		return err
-	}
-	return s.respondEntry(r, http.StatusOK, entry)
+		return obj, checkConditional(t.ref, obj.Get("metadata"))
+	}})
+	return s.respondWritten(r, out, err)
 }
 
 // matchPatched refuses a patch that moves the object.
-func matchPatched(obj document.Value, t target) error {
+func matchPatched(obj document.Value, t ref) error {
 	meta := obj.SetObject("metadata")
 	if err := matchName(meta, t.name); err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 //	             store transaction 404 409 410 504, respond
 //
 // Update, patch and delete validate inside the store's closure, since only there the
-// current object is known (update.go, delete.go).
+// current object is known (write.go).
 //
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.

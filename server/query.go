@@ -9,7 +9,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -114,10 +113,9 @@ type writeOptions struct {
 	manager      string // under which name the write is recorded
 	fieldManager string // as it was given; "" for none
 	force        bool
-	patched      bool           // the object is what a patch made of the one that was there
-	applied      bool           // the object comes with its managedFields, from an apply
-	causes       []schema.Cause // what is wrong with the object in the version that it was sent in
-	subresource  string         // which the write is recorded for, where it is not the target's
+	patched      bool   // the object is what a patch made of the one that was there
+	applied      bool   // the object comes with its managedFields, from an apply
+	subresource  string // which the write is recorded for, where it is not the target's
 }
 
 // writeOptions reads and checks the options of create, update and patch; kind
@@ -154,18 +152,6 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 		return o, invalidOptions(kind, causes)
 	}
 	return o, nil
-}
-
-// warn tells the author of a write what to know of an object, which is valid and
-// replaces old. In endpoints other than that of the object itself it was said before.
-func (o *writeOptions) warn(t target, obj, old document.Value) {
-	hooks := t.resource.Hooks
-	if o.author == nil || hooks == nil || hooks.Warn == nil || t.sub != nil && t.sub.Scale == nil {
-		return
-	}
-	for _, text := range hooks.Warn(obj, old) {
-		o.author.warn(text)
-	}
 }
 
 func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {

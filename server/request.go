@@ -20,18 +20,15 @@ import (
 // Invariant: endpoint is set for paths that are not resources; otherwise
 // resource is set, or both are nil for a path that nothing answers.
 type target struct {
+	ref
 	endpoint   func(*request) error
-	place      string // the first step of an endpoint's path: "/healthz"
-	open       bool   // an endpoint that works while the server drains (health)
-	resource   *catalog.Row
+	place      string          // the first step of an endpoint's path: "/healthz"
+	open       bool            // an endpoint that works while the server drains (health)
 	unserved   catalog.Address // of a path that has the form of a resource's, while nothing is served there
-	sub        *api.Subresource
-	namespace  string // "" for cluster-scoped resources and for all namespaces
-	name       string // "" for collections
-	watchPath  bool   // one of the old /watch/ paths
-	ownForm    bool   // an endpoint whose forms are not those of objects
-	aggregated bool   // a discovery path that has one document of all below it
-	unbounded  bool   // an endpoint that takes as long as it was asked to
+	watchPath  bool            // one of the old /watch/ paths
+	ownForm    bool            // an endpoint whose forms are not those of objects
+	aggregated bool            // a discovery path that has one document of all below it
+	unbounded  bool            // an endpoint that takes as long as it was asked to
 }
 
 func (t target) alwaysServed() bool { return t.open }
@@ -48,7 +45,7 @@ func (t *target) nowhere() bool {
 
 // does is the endpoint of a subresource or of an operation; "" for objects that are
 // kept.
-func (t *target) does() api.Endpoint {
+func (t *ref) does() api.Endpoint {
 	if t.sub != nil {
 		return t.sub.Endpoint
 	}
@@ -57,7 +54,7 @@ func (t *target) does() api.Endpoint {
 
 // writesStatus reports whether the target is an endpoint that writes an object's
 // status and nothing else of it.
-func (t *target) writesStatus() bool { return t.sub != nil && t.sub.Endpoint.WritesStatus() }
+func (t *ref) writesStatus() bool { return t.sub != nil && t.sub.Endpoint.WritesStatus() }
 
 // tabular reports whether the target's answers can be shown as tables: objects
 // that are kept, and scales. Answers to operations and logs cannot.

@@ -102,7 +102,7 @@ func TestForgetFuture(t *testing.T) {
 		for _, gv := range groups {
 			for i := range gv.Resources {
 				if res := &gv.Resources[i]; gv.Group == c.group && gv.Version == c.version && res.Plural == c.plural {
-					if got := (&target{resource: &catalog.Row{Resource: res}}).deprecation(); got != c.warning {
+					if got := (&target{ref: ref{resource: &catalog.Row{Resource: res}}}).deprecation(); got != c.warning {
 						t.Errorf("got %q, want %q", got, c.warning)
 					}
 				}

@@ -17,7 +17,7 @@ import (
 // about as a Scale, and writes one of them back.
 
 func (s *Server) getScale(r *request) error {
-	r.target = r.target.stored()
+	r.target.ref = r.target.stored()
 	entry, err := s.current(r)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (s *Server) getScale(r *request) error {
 }
 
 func (s *Server) updateScale(r *request) error {
-	r.target = r.target.stored()
+	r.target.ref = r.target.stored()
 	opts, err := r.writeOptions("UpdateOptions")
 	if err != nil {
 		return err
@@ -39,11 +39,11 @@ func (s *Server) updateScale(r *request) error {
 	if err := matchScale(r.target, doc.Root()); err != nil {
 		return err
 	}
-	return s.writeScale(r, opts, func(document.Value, store.Entry) (document.Value, error) { return doc.Root(), nil })
+	return s.writeScale(r, opts, func(*evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
 }
 
 func (s *Server) patchScale(r *request) error {
-	r.target = r.target.stored()
+	r.target.ref = r.target.stored()
 	if r.applies() {
 		return s.applyScale(r)
 	}
@@ -53,13 +53,7 @@ func (s *Server) patchScale(r *request) error {
 	}
 	want := subKind(r.target)
 	p.check(want)
-	var doc *document.Document
-	defer func() {
-		if doc != nil {
-			doc.Release()
-		}
-	}()
-	return s.writeScale(r, p.opts, func(obj document.Value, current store.Entry) (document.Value, error) {
+	return s.writeScale(r, p.opts, func(e *evaluation, obj document.Value) (document.Value, error) {
 		text, err := scaleOf(r.target, obj)
 		if err != nil {
 			return document.Value{}, err
@@ -67,58 +61,67 @@ func (s *Server) patchScale(r *request) error {
 		if text, err = p.apply(text, want); err != nil {
 			return document.Value{}, err
 		}
-		if doc, err = s.decodePatched(r, text, document.Value{}, p, want); err != nil {
+		doc, err := s.decodePatched(r, text, document.Value{}, p, want)
+		if err != nil {
 			return document.Value{}, err
 		}
-		return doc.Root(), matchScale(r.target, doc.Root())
+		scale := e.keep(doc)
+		return scale, matchScale(r.target, scale)
 	})
 }
 
 // writeScale stores the replicas of the Scale that wanted gives for the object.
-func (s *Server) writeScale(r *request, opts writeOptions, wanted func(obj document.Value, current store.Entry) (document.Value, error)) error {
+func (s *Server) writeScale(r *request, opts writeOptions, wanted func(e *evaluation, obj document.Value) (document.Value, error)) error {
 	t := r.target
-	var doc *document.Document
-	defer func() {
-		if doc != nil {
-			doc.Release()
-		}
-	}()
-	main := t
+	main := t.ref
 	main.sub = nil
 	opts.subresource = t.sub.Name
-	entry, err := s.transact(r.ctx, main, opts, func(current *store.Entry, _ document.Value) (document.Value, error) {
-		if current == nil { // the read of a scale alone names the subresource
-			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
+	out, err := s.write(r.ctx, &write{ref: main, opts: opts, change: func(e *evaluation) (document.Value, error) {
+		obj, err := editing(func(document.Value) error { return nil })(e)
+		if err != nil { // the read of a scale alone names the subresource
+			return obj, err
 		}
-		var err error
-		if doc, err = document.ReadStored(t.resource.GV.Table, t.resource.Type, current.Body); err != nil {
-			return document.Value{}, err
-		}
-		obj := doc.Root()
-		scale, err := wanted(obj, *current)
+		scale, err := wanted(e, obj)
 		if err != nil {
 			return document.Value{}, err
 		}
-		meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
-		if err := checkUID(t.resource, t.name, meta, oldMeta, opts.patched); err != nil {
+		if err := e.beScaled(t, obj, scale); err != nil {
 			return document.Value{}, err
 		}
-		replicas, _ := scale.At("spec", "replicas").Int()
-		if replicas < 0 {
-			return document.Value{}, api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
-				Message: "Invalid value: must be greater than or equal to 0"}})
-		}
-		if err := checkRevision(t.resource, t.name, meta, oldMeta); err != nil {
+		before, err := scaleOf(t, e.was)
+		if err != nil {
 			return document.Value{}, err
 		}
-		path := t.sub.Scale.SpecReplicas
-		obj.At(path[:len(path)-1]...).SetInt(path[len(path)-1], replicas)
+		old, err := document.ReadStored(t.sub.Table, t.sub.Type, before)
+		if err != nil {
+			return document.Value{}, err
+		}
+		e.via = &via{t.sub.Name, scale, e.keep(old)}
 		return obj, nil
-	})
+	}})
 	if err != nil {
 		return err
 	}
-	return s.respondScale(r, entry)
+	return s.respondScale(r, out.Entry)
+}
+
+// beScaled puts the replicas of a scale into the object.
+func (e *evaluation) beScaled(t target, obj, scale document.Value) error {
+	meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
+	if err := checkUID(t.resource, t.name, meta, oldMeta, e.opts.patched); err != nil {
+		return err
+	}
+	replicas, _ := scale.At("spec", "replicas").Int()
+	if replicas < 0 {
+		return api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
+			Message: "Invalid value: must be greater than or equal to 0"}})
+	}
+	if err := checkRevision(t.resource, t.name, meta, oldMeta); err != nil {
+		return err
+	}
+	path := t.sub.Scale.SpecReplicas
+	obj.At(path[:len(path)-1]...).SetInt(path[len(path)-1], replicas)
+	return nil
 }
 
 func (s *Server) respondScale(r *request, entry store.Entry) error {

@@ -61,7 +61,7 @@ type Server struct {
 	births       *births
 	authn        authn.Authenticator
 	authz        authz.Authorizer
-	admission    *admission.Chain
+	admission    admitter
 	decodeLimits document.Limits
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
@@ -143,6 +143,9 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.admission = admission.New(objects{s}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
 		NotReadySeconds: int64(max(cfg.NotReadyTolerationSeconds, 0)), UnreachableSeconds: int64(max(cfg.UnreachableTolerationSeconds, 0))})
+	if cfg.wrapAdmission != nil {
+		s.admission = cfg.wrapAdmission(s.admission)
+	}
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
@@ -198,13 +201,16 @@ func (s *Server) openStore(ctx context.Context) error {
 		return err
 	}
 	s.store = engine
+	if s.cfg.wrapStore != nil {
+		s.store = s.cfg.wrapStore(engine)
+	}
 	kinds := stored.NewKinds(s.catalog.Snapshot())
 	mixed, due, err := stored.NoteVersions(ctx, engine, kinds)
 	if err != nil {
 		return err
 	}
 	if len(mixed) > 0 {
-		s.store = &stored.CurrentStore{Store: engine, Kinds: mixed}
+		s.store = &stored.CurrentStore{Store: s.store, Kinds: mixed}
 	}
 	if due {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")

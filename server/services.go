@@ -104,7 +104,7 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 // needs, and fills them in. old is the service that it replaces, absent on
 // create. The claim is ended by settle; it is nil for what is no service. Errors:
 // 422, or 500 when a range is exhausted.
-func (v *services) claim(t target, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
+func (v *services) claim(t ref, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
 	if t.resource != v.resource || t.sub != nil {
 		return nil, nil
 	}

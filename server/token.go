@@ -76,7 +76,7 @@ func (s *Server) requestToken(r *request) error {
 
 // ownToken records in a request for a token who wrote what of it: the answer says so.
 func (s *Server) ownToken(t target, obj document.Value, opts writeOptions) error {
-	w := s.fieldWrite(t, opts)
+	w := s.fieldWrite(t.ref, opts)
 	w.Reset = apply.Set{}
 	return t.resource.Ownership().Token.Update(document.Value{}, obj, w)
 }

@@ -32,7 +32,7 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	if err := matchNamespace(res, meta, r.target.namespace); err != nil {
 		return err
 	}
-	if err := s.own(target{resource: res}, document.Value{}, obj, opts); err != nil {
+	if err := s.own(ref{resource: res}, document.Value{}, obj, opts); err != nil {
 		return err
 	}
 	obj.Remove("status")

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // update is PUT on an object or on its status.
@@ -21,41 +18,51 @@ func (s *Server) update(r *request) error {
 	if err != nil {
 		return err
 	}
-	t := r.target
 	doc, err := s.readReplacement(r, opts.validation)
 	if err != nil {
 		return err
 	}
-	defer doc.Release()
-	obj := doc.Root()
-	meta := obj.SetObject("metadata")
-	if err := matchName(meta, t.name); err != nil {
+	out, err := s.write(r.ctx, &write{ref: r.target.ref, opts: opts, change: func(e *evaluation) (document.Value, error) {
+		if doc == nil { // the second time
+			if doc, err = s.readReplacement(r, opts.validation); err != nil {
+				return document.Value{}, err
+			}
+		}
+		obj := e.keep(doc)
+		doc = nil
+		return obj, e.mayReplace(obj.SetObject("metadata"))
+	}})
+	doc.Release()
+	return s.respondWritten(r, out, err)
+}
+
+// mayReplace decides whether an object that was sent may be stored in place of the basis.
+func (e *evaluation) mayReplace(meta document.Value) error {
+	if err := matchName(meta, e.name); err != nil {
 		return err
 	}
-	if err := matchNamespace(t.resource, meta, t.namespace); err != nil {
+	if err := matchNamespace(e.resource, meta, e.namespace); err != nil {
 		return err
 	}
-	lock := s.births.lock(t.namespace)
-	lock.RLock()
-	defer lock.RUnlock()
-	created := false
-	entry, err := s.transact(r.ctx, t, opts, func(current *store.Entry, old document.Value) (document.Value, error) {
-		if current == nil {
-			created = true
-			return obj, s.mayCreate(r.ctx, t, meta)
-		}
-		if uid := meta.Get("uid").Text(); uid != "" && uid != old.At("metadata", "uid").Text() {
-			return obj, nil // another object: that is told first
-		}
-		return obj, checkConditional(t, meta)
-	})
+	if e.shown == nil {
+		return e.s.mayCreate(e.ctx, e.ref, meta)
+	}
+	if uid := meta.Get("uid").Text(); uid != "" && uid != e.was.At("metadata", "uid").Text() {
+		return nil // another object: that is told first
+	}
+	return checkConditional(e.ref, meta)
+}
+
+// respondWritten answers a write with the object.
+func (s *Server) respondWritten(r *request, out result, err error) error {
 	if err != nil {
 		return err
 	}
-	if created {
-		return s.respondEntry(r, http.StatusCreated, entry)
+	code := http.StatusOK
+	if out.created {
+		code = http.StatusCreated
 	}
-	return s.respondEntry(r, http.StatusOK, entry)
+	return s.respondEntry(r, code, out.Entry)
 }
 
 // readReplacement reads the body of a PUT. What it has in common with the object
@@ -84,7 +91,7 @@ func (s *Server) readReplacement(r *request, validation string) (*document.Docum
 // mayCreate decides whether a PUT of a missing object creates it: only when
 // nothing in it says that it existed, so that a controller's late update does
 // not bring back what was deleted.
-func (s *Server) mayCreate(ctx context.Context, t target, meta document.Value) error {
+func (s *Server) mayCreate(ctx context.Context, t ref, meta document.Value) error {
 	if t.sub != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
 		return api.NotFound(t.resource.GroupResource(), t.name)
 	}
@@ -102,152 +109,9 @@ func matchName(meta document.Value, name string) error {
 	return nil
 }
 
-// nextFunc gives the object to store in place of the current one.
-type nextFunc func(current *store.Entry, old document.Value) (document.Value, error)
-
-// transact is the one read-modify-write of update, patch and scale. next gives
-// the object to store, from the current one (nil where there is none) and that as
-// a tree, which it must not change; it runs once, under the key's lock. Both are in
-// the version of the target, what is returned is in the one that is stored.
-func (s *Server) transact(ctx context.Context, t target, opts writeOptions, next nextFunc) (store.Entry, error) {
-	step := next
-	if t.resource.Conversion != nil {
-		served := &servedWrite{s: s, t: t, opts: &opts}
-		defer served.release()
-		step = func(current *store.Entry, old document.Value) (document.Value, error) {
-			return served.next(current, old, next)
-		}
-		t = t.stored()
-	}
-	var answer store.Entry // when it is not what the store holds afterwards
-	var claim *allocate.Claim
-	key := t.resource.Key(t.namespace, t.name)
-	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
-		var oldDoc *document.Document
-		if current != nil {
-			var err error
-			if oldDoc, err = document.ReadStored(t.resource.GV.Table, t.resource.Type, current.Body); err != nil {
-				return store.Write{}, err
-			}
-			defer oldDoc.Release()
-		}
-		old := oldDoc.Root()
-		obj, err := step(current, old)
-		if err != nil {
-			return store.Write{}, s.mistakesFirst(ctx, t, current, obj, opts, &claim, err)
-		}
-		write, err := s.replacement(ctx, t, current, obj, old, opts, &claim)
-		if err == nil && (opts.dryRun || write.Op == store.OpDelete) {
-			answer = notStored(key, obj, current)
-		}
-		if err == nil && opts.dryRun {
-			err = errDryRun
-		}
-		return write, err
-	})
-	settle(claim, key, answer.Key == "", err)
-	if errors.Is(err, errDryRun) || err == nil && answer.Key != "" {
-		return answer, nil
-	}
-	return entry, err
-}
-
-// mistakesFirst is err, or where a kind's missing objects are checked first what is
-// wrong with the one that was to be there, unless that is one of which it says the uid.
-func (s *Server) mistakesFirst(ctx context.Context, t target, current *store.Entry, obj document.Value, opts writeOptions, claim **allocate.Claim, err error) error {
-	var missing, wrong *api.Error
-	switch {
-	case current != nil || !t.resource.CheckedWhenMissing || !obj.Exists() || obj.At("metadata", "uid").Text() != "":
-		return err
-	case !errors.As(err, &missing) || missing.Kind != t.resource.Plural:
-		return err
-	}
-	t.sub = nil
-	if _, other := s.replacement(ctx, t, nil, obj, document.Value{}, opts, claim); errors.As(other, &wrong) && wrong.Reason == api.ReasonInvalid {
-		return wrong
-	}
-	return err
-}
-
-// replacement turns obj, which is to replace current, of which old is the tree,
-// into the write to make. What it claims for it goes to claim.
-func (s *Server) replacement(ctx context.Context, t target, current *store.Entry, obj, old document.Value, opts writeOptions, claim **allocate.Claim) (store.Write, error) {
-	res := t.resource
-	var err error
-	opts.dropRepeatedOwners(obj.Get("metadata"))
-	if current == nil {
-		return s.birth(ctx, t, obj, opts, claim)
-	}
-	if err := checkPreconditions(res, t.name, obj.Get("metadata"), old.Get("metadata"), opts.patched); err != nil {
-		return store.Write{}, err
-	}
-	if err := s.own(t, old, obj, opts); err != nil {
-		return store.Write{}, err
-	}
-	prepareUpdate(t, obj, old)
-	if res.Role == api.RoleSigningRequests && t.writesStatus() {
-		opts.causes = append(opts.causes, prepareSigning(t.sub.Endpoint, obj, old, s.now())...)
-	}
-	if err := s.admit(ctx, t, obj, old); err != nil {
-		return store.Write{}, err
-	}
-	if *claim, err = s.services.claim(t, obj, old, opts.dryRun); err != nil {
-		return store.Write{}, err
-	}
-	if causes := append(validate(t, obj, old), opts.causes...); len(causes) > 0 {
-		return store.Write{}, res.Invalid(t.name, causes)
-	}
-	opts.warn(t, obj, old)
-	if err := s.checkAdmission(ctx, t, opts.user, obj, old); err != nil {
-		return store.Write{}, err
-	}
-	apply.KeepTimes(obj, old)
-	if finished(obj) {
-		// What watchers see last is what was there last.
-		value, err := s.seal(res, old)
-		return store.Write{Op: store.OpDelete, Value: value}, err
-	}
-	value, err := s.seal(res, obj)
-	if err != nil {
-		return store.Write{}, err
-	}
-	if stored.Unchanged(value, current) {
-		return store.Write{}, nil
-	}
-	return store.Write{Op: store.OpUpdate, Value: value, Frees: obj.At("metadata", "deletionTimestamp").Exists()}, nil
-}
-
-// birth is replacement where there is no object yet.
-func (s *Server) birth(ctx context.Context, t target, obj document.Value, opts writeOptions, claim **allocate.Claim) (store.Write, error) {
-	res := t.resource
-	var err error
-	if !opts.patched { // what an apply says is deleted is created so, as in 1.25
-		dropSystemFields(obj.Get("metadata"))
-	}
-	if err := s.own(t, document.Value{}, obj, opts); err != nil {
-		return store.Write{}, err
-	}
-	s.prepareCreate(res, obj, t.namespace, opts.user)
-	if err := s.admit(ctx, t, obj, document.Value{}); err != nil {
-		return store.Write{}, err
-	}
-	if *claim, err = s.services.claim(t, obj, document.Value{}, opts.dryRun); err != nil {
-		return store.Write{}, err
-	}
-	if causes := append(validate(t, obj, document.Value{}), opts.causes...); len(causes) > 0 {
-		return store.Write{}, res.Invalid(t.name, causes)
-	}
-	opts.warn(t, obj, document.Value{})
-	if err := s.checkAdmission(ctx, t, opts.user, obj, document.Value{}); err != nil {
-		return store.Write{}, err
-	}
-	value, err := s.seal(res, obj)
-	return store.Write{Op: store.OpCreate, Value: value}, err
-}
-
 // checkConditional refuses what replaces an object that exists without the version that
 // its resource demands.
-func checkConditional(t target, meta document.Value) error {
+func checkConditional(t ref, meta document.Value) error {
 	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !t.resource.Storage().ConditionalUpdate {
 		return nil
 	}
@@ -288,7 +152,7 @@ func checkRevision(res *catalog.Row, name string, meta, old document.Value) erro
 // prepareUpdate gives obj what the server owns from the object it replaces. The
 // status endpoint may change nothing but status (and some metadata), the main
 // one everything else.
-func prepareUpdate(t target, obj, old document.Value) {
+func prepareUpdate(t ref, obj, old document.Value) {
 	res := t.resource
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
 	for _, field := range [...]string{"creationTimestamp", "generation", "selfLink"} {

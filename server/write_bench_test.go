@@ -56,10 +56,10 @@ func BenchmarkCreatePod(b *testing.B) {
 					b.Fatal(err)
 				}
 				// What was applied has its owners already.
-				if _, err := s.createObject(context.Background(), res, "default", doc.Root(), writeOptions{manager: "bench", applied: !track}); err != nil {
+				w := write{ref: ref{resource: res, namespace: "default"}, opts: writeOptions{manager: "bench", applied: !track}, creates: true, change: newObject(doc, nil)}
+				if _, err := s.write(context.Background(), &w); err != nil {
 					b.Fatal(err)
 				}
-				doc.Release()
 			}
 		})
 	}

@@ -201,8 +201,10 @@ type Snapshots interface {
 // Transactions is the power to write.
 type Transactions interface {
 	// Update runs one transaction on one key. fn is given the current entry, or
-	// nil where there is none, and says what to write; it runs once, under the
-	// key's lock, and may be slow only at the expense of that key. It must not
+	// nil where there is none, and says what to write; it runs under the key's
+	// lock, and may be slow only at the expense of that key. It may run again,
+	// against another entry, as with an engine that other processes write to:
+	// then its last run alone counts, so it leaves nothing behind. It must not
 	// write the same key. An error of fn is returned as it is and nothing is
 	// written. Update returns when the write is durable and announced, with the
 	// entry as committed (for OpDelete the final state).

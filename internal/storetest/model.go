@@ -116,7 +116,7 @@ func (m *Model) Update(ctx context.Context, key string, fn func(current *store.E
 	} else if err != nil {
 		return store.Entry{}, err
 	}
-	w, err := fn(found)
+	w, err := again(fn, found)
 	if err != nil {
 		return store.Entry{}, err
 	}

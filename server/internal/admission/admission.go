@@ -22,12 +22,14 @@ type Operation uint8
 const (
 	Create Operation = iota + 1
 	Update
+	Delete
 )
 
 // Request is one object on its way.
 //
 // Invariant: Old is the object as it is stored, whatever the client sent; it is
-// absent on create. Plug-ins change Object in place and never Old.
+// absent on create. Object is absent on delete. Plug-ins change Object in place and
+// never Old.
 type Request struct {
 	Operation   Operation
 	Resource    *api.Resource
@@ -65,11 +67,13 @@ type Objects interface {
 type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
+	deletes      bool                                                               // it is asked about deletions too
+	waits        func(o Operation, resource *api.Resource, subresource string) bool // whether it may wait before it answers; nil for never
 }
 
 // plugins are all there are, in the order in which they are asked.
 var plugins = [...]plugin{
-	{name: "ServiceAccount", admit: (*Chain).serviceAccount},
+	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
 	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
 	{name: "Priority", admit: (*Chain).priority},
 	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
@@ -103,6 +107,7 @@ type Chain struct {
 	objects          Objects
 	config           Config
 	admitters, after []plugin // those that are on
+	waiting          []plugin // those of them that may wait
 }
 
 // New returns the chain of all plug-ins but the disabled ones.
@@ -118,14 +123,31 @@ func New(objects Objects, config Config) *Chain {
 		if p.check != nil {
 			c.after = append(c.after, p)
 		}
+		if p.waits != nil {
+			c.waiting = append(c.waiting, p)
+		}
 	}
 	return c
+}
+
+// Waits reports whether a plug-in may wait before it answers such a write: no lock must be
+// held then. The subresource is "" for the object itself.
+func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) bool {
+	for _, p := range c.waiting {
+		if p.waits(o, resource, subresource) {
+			return true
+		}
+	}
+	return false
 }
 
 // Check lets the plug-ins see the request that only look at it, after validation.
 // The first that refuses it decides.
 func (c *Chain) Check(ctx context.Context, r *Request) error {
 	for _, p := range c.after {
+		if r.Operation == Delete && !p.deletes {
+			continue
+		}
 		if err := p.check(c, ctx, r); err != nil {
 			return err
 		}
@@ -137,6 +159,9 @@ func (c *Chain) Check(ctx context.Context, r *Request) error {
 // The first that refuses it decides.
 func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	for _, p := range c.admitters {
+		if r.Operation == Delete && !p.deletes {
+			continue
+		}
 		if err := p.admit(c, ctx, r); err != nil {
 			return err
 		}

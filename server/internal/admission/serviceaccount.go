@@ -25,6 +25,12 @@ const (
 		`"defaultMode":420}`
 )
 
+// awaitsAccount reports whether a write may have to wait for the account of a pod, which
+// may come a moment after it.
+func awaitsAccount(o Operation, resource *api.Resource, subresource string) bool {
+	return o == Create && subresource == "" && resource.GV.Group == "" && resource.Plural == "pods"
+}
+
 // serviceAccount gives a new pod an account that exists, and its credentials.
 func (c *Chain) serviceAccount(ctx context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {

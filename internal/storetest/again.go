@@ -1,0 +1,25 @@
+package storetest
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Again is a store that runs the function of each Update one to three times, at random,
+// as the contract allows it: what a function leaves behind shows.
+type Again struct{ store.Store }
+
+// Update implements store.Store.
+func (a Again) Update(ctx context.Context, key string, fn func(current *store.Entry) (store.Write, error)) (store.Entry, error) {
+	return a.Store.Update(ctx, key, func(current *store.Entry) (store.Write, error) { return again(fn, current) })
+}
+
+// again runs a function of Update one to three times; the last run counts.
+func again(fn func(current *store.Entry) (store.Write, error), current *store.Entry) (store.Write, error) {
+	for range rand.IntN(3) {
+		_, _ = fn(current)
+	}
+	return fn(current)
+}
