@@ -4,7 +4,6 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 // saves them a request for every group version. 1.25 does not have it; a client
 // that does not ask is answered as by 1.25.
 
+// discoveryGroup is the group of the one document.
 const discoveryGroup = "apidiscovery." + profile.GroupSuffix
 
 type groupDiscoveryList struct {
@@ -96,24 +96,11 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 	return out
 }
 
-// respondAggregated answers with the document, or with 304 to a client that has
-// it already (RFC 9110 section 13.1.2).
-func (s *Server) respondAggregated(r *request, snapshot *catalog.Snapshot) error {
-	core := !strings.HasPrefix(r.http.URL.Path, "/apis")
-	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: r.accept.APIVersion}, Items: aggregate(snapshot.Served(), core)}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
+// aggregatedDocument is everything that a snapshot serves, of the core group or of all
+// others, in a version of the kind APIGroupDiscoveryList; tag is its entity tag.
+func aggregatedDocument(snapshot *catalog.Snapshot, core bool, apiVersion string) (text []byte, tag string, err error) {
+	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apiVersion}, Items: aggregate(snapshot.Served(), core)}
+	text, err = json.Marshal(list)
 	sum := sha512.Sum512(text)
-	tag := `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`
-	h := r.w.Header()
-	h.Set("ETag", tag)
-	h.Set("Cache-Control", "public")
-	h.Add("Vary", "Accept")
-	if r.http.Header.Get("If-None-Match") == tag {
-		r.head(http.StatusNotModified, r.accept.ContentType())
-		return nil
-	}
-	return r.send(http.StatusOK, r.accept.ContentType(), text)
+	return text, `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`, err
 }

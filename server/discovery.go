@@ -1,62 +1,51 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/codec"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Discovery tells clients what is served. The documents of a snapshot of the catalog are
-// made when one is first asked for.
-
-// discovery holds the discovery documents of a snapshot, by path.
+// discovery holds the discovery documents of the last snapshot of the catalog that
+// somebody asked about. They are made when one is first asked for.
 type discovery struct {
-	of        *catalog.Snapshot
-	documents map[string]discoveryDocument
+	last atomic.Pointer[discoveryDocuments]
 }
 
+// discoveryDocuments are the documents of a snapshot, by path.
+type discoveryDocuments struct {
+	of     *catalog.Snapshot
+	byPath map[string]discoveryDocument
+}
+
+// discoveryDocument is a document of a kind of meta/v1.
 type discoveryDocument struct {
-	kind string
-	json []byte
+	Kind string
+	JSON []byte
 }
 
-// discoveryOf gives the documents of a snapshot: those made last, when they are of it.
-func (s *Server) discoveryOf(snapshot *catalog.Snapshot) (map[string]discoveryDocument, error) {
-	if d := s.discovery.Load(); d != nil && d.of == snapshot {
-		return d.documents, nil
+// at gives the document of a snapshot at a path that it serves, see servesDiscovery.
+func (d *discovery) at(snapshot *catalog.Snapshot, path string) (discoveryDocument, error) {
+	have := d.last.Load()
+	if have == nil || have.of != snapshot {
+		documents, err := newDiscovery(snapshot.Served())
+		if err != nil {
+			return discoveryDocument{}, err
+		}
+		have = &discoveryDocuments{snapshot, documents}
+		d.last.Store(have)
 	}
-	documents, err := newDiscovery(snapshot.Served())
-	if err != nil {
-		return nil, err
-	}
-	s.discovery.Store(&discovery{snapshot, documents})
-	return documents, nil
+	return have.byPath[path], nil
 }
 
-// discoveryAt finds the document at a path; false when there is none.
-func (s *Server) discoveryAt(snapshot *catalog.Snapshot, path string) (target, bool) {
-	if path == "/api" {
-		return target{endpoint: s.versions, place: "/api", aggregated: true}, true
-	}
-	if !discoveryPath(snapshot, path) {
-		return target{}, false
-	}
-	return target{place: firstStep(path), aggregated: path == "/apis", endpoint: func(r *request) error { return s.serveDiscovery(r, snapshot, path) }}, true
-}
-
-// discoveryPath reports whether a path is that of all groups, of a group, or of a group
+// servesDiscovery reports whether a path is that of all groups, of a group, or of a group
 // version.
-func discoveryPath(snapshot *catalog.Snapshot, path string) bool {
+func servesDiscovery(snapshot *catalog.Snapshot, path string) bool {
 	if path == "/api/v1" {
 		return snapshot.ServesGroup("")
 	}
@@ -73,10 +62,10 @@ func discoveryPath(snapshot *catalog.Snapshot, path string) bool {
 	return false
 }
 
-// discoveryPaths are the paths of the documents of what is served now.
-func (s *Server) discoveryPaths() []string {
+// discoveryPaths are the paths of the documents of what a snapshot serves.
+func discoveryPaths(snapshot *catalog.Snapshot) []string {
 	paths := []string{"/api", "/apis"}
-	for _, v := range s.catalog.Snapshot().Served() {
+	for _, v := range snapshot.Served() {
 		paths = append(paths, v.Prefix())
 		if v.Group != "" {
 			paths = append(paths, "/apis/"+v.Group)
@@ -155,47 +144,9 @@ func resourceList(v *catalog.Version) v1.APIResourceList {
 	return list
 }
 
-// serveDiscovery answers the document at a path. Those of groups do not look at the
-// method, as in 1.25.
-func (s *Server) serveDiscovery(r *request, snapshot *catalog.Snapshot, path string) error {
-	documents, err := s.discoveryOf(snapshot)
-	if err != nil {
-		return err
-	}
-	document := documents[path]
-	if document.kind == "APIResourceList" && r.method() != http.MethodGet {
-		return api.MethodNotAllowed([]string{http.MethodGet})
-	}
-	if r.accept.As == codec.AsDiscovery {
-		return s.respondAggregated(r, snapshot)
-	}
-	return s.respondDocument(r, document.kind, document.json)
-}
-
-// versions answers /api: the versions of the core group and where to reach the
-// server.
-func (s *Server) versions(r *request) error {
-	if r.method() != http.MethodGet {
-		return api.MethodNotAllowed([]string{http.MethodGet})
-	}
-	if r.accept.As == codec.AsDiscovery {
-		return s.respondAggregated(r, s.catalog.Snapshot())
-	}
-	address := r.http.Host
-	if a, ok := r.http.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		address = a.String()
-	}
-	b, err := json.Marshal(v1.APIVersions{TypeMeta: v1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
+// coreVersions are the versions of the core group and the address of the server: the
+// document at /api, of the kind APIVersions.
+func coreVersions(address string) ([]byte, error) {
+	return json.Marshal(v1.APIVersions{TypeMeta: v1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
 		ServerAddressByClientCIDRs: []v1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: address}}})
-	if err != nil {
-		return err
-	}
-	return s.respondDocument(r, "APIVersions", b)
-}
-
-// respondDocument answers with a document of discovery. The oldest of them have
-// no apiVersion, in any representation.
-func (s *Server) respondDocument(r *request, kind string, text []byte) error {
-	version, _ := document.Find(text, "apiVersion")
-	return s.respondBytes(r, http.StatusOK, s.metaKind(kind).of(string(bytes.Trim(version, `"`))), text)
 }

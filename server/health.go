@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sort"
 	"strings"
 	"time"
 
@@ -13,12 +12,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
-
-// healthCheck is one line of a health endpoint.
-type healthCheck struct {
-	name  string
-	check func() error // nil error: ok
-}
 
 // healthChecks gives the checks of an endpoint: livez, readyz or healthz. They have
 // the names of 1.25, where the store is etcd.
@@ -57,8 +50,8 @@ func (s *Server) healthChecks(endpoint string) []healthCheck {
 // Live reports what /livez would find wrong; nil for a server that lives.
 func (s *Server) Live() error {
 	for _, c := range s.healthChecks("livez") {
-		if err := c.check(); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
 	return nil
@@ -86,52 +79,25 @@ func (s *Server) health(endpoint, only string) func(*request) error {
 		if only != "" {
 			return s.oneCheck(r, checks, only)
 		}
-		exclude := map[string]bool{}
 		r.query.get("exclude")
-		for _, name := range r.query.values["exclude"] {
-			exclude[name] = true
-		}
-		var lines strings.Builder
-		var failed []string
-		for _, c := range checks {
-			switch {
-			case exclude[c.name]:
-				delete(exclude, c.name)
-				fmt.Fprintf(&lines, "[+]%s excluded: ok\n", c.name)
-			case c.check() != nil:
-				failed = append(failed, c.name)
-				fmt.Fprintf(&lines, "[-]%s failed: reason withheld\n", c.name)
-			default:
-				fmt.Fprintf(&lines, "[+]%s ok\n", c.name)
-			}
-		}
-		if len(exclude) > 0 {
-			var unknown []string
-			for name := range exclude {
-				unknown = append(unknown, fmt.Sprintf("%q", name))
-			}
-			sort.Strings(unknown)
-			fmt.Fprintf(&lines, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(unknown, ","))
-		}
+		lines, failed := reportHealth(checks, r.query.values["exclude"])
 		if len(failed) > 0 {
 			s.log.Warn("health check failed", "endpoint", endpoint, "checks", strings.Join(failed, ","))
-			fmt.Fprintf(&lines, "%s check failed\n", endpoint)
-			return s.text(r, http.StatusInternalServerError, lines.String())
+			return s.text(r, http.StatusInternalServerError, lines+endpoint+" check failed\n")
 		}
 		if !r.query.has("verbose") {
 			return s.text(r, http.StatusOK, "ok")
 		}
-		fmt.Fprintf(&lines, "%s check passed\n", endpoint)
-		return s.text(r, http.StatusOK, lines.String())
+		return s.text(r, http.StatusOK, lines+endpoint+" check passed\n")
 	}
 }
 
 func (s *Server) oneCheck(r *request, checks []healthCheck, name string) error {
 	for _, c := range checks {
-		if c.name != name {
+		if c.Name != name {
 			continue
 		}
-		if err := c.check(); err != nil {
+		if err := c.Check(); err != nil {
 			return s.text(r, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 		}
 		return s.text(r, http.StatusOK, "ok")

@@ -105,7 +105,7 @@ func (s *Server) routes() http.Handler {
 			return target{endpoint: s.health(name, check), place: "/" + name, open: true}
 		}
 		for _, c := range s.healthChecks(name) {
-			rt.index = append(rt.index, "/"+name+"/"+c.name)
+			rt.index = append(rt.index, "/"+name+"/"+c.Name)
 		}
 	}
 	if !s.cfg.DisableProfiling {
@@ -118,7 +118,7 @@ func (s *Server) routes() http.Handler {
 
 // listPaths lists the paths that are not resources, for people who look around.
 func (rt *router) listPaths(r *request) error {
-	paths := slices.Concat(rt.index, rt.s.discoveryPaths(), rt.s.openAPI3Paths())
+	paths := slices.Concat(rt.index, discoveryPaths(rt.s.catalog.Snapshot()), rt.s.openAPI3Paths())
 	slices.Sort(paths)
 	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 	if err != nil {

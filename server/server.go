@@ -51,7 +51,7 @@ type Server struct {
 	catalog      *catalog.Catalog
 	classes      *classes
 	services     *services
-	discovery    atomic.Pointer[discovery] // of the last snapshot that somebody asked about
+	discovery    discovery
 	store        store.Store
 	control      *operate.Socket // nil when the store has no files
 	hub          *watch.Hub
