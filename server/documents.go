@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // Clients learn what the server is and what it serves from documents of the catalog's
@@ -22,7 +23,7 @@ func (s *Server) discoveryAt(snapshot *catalog.Snapshot, path string) (target, b
 	if path == "/api" {
 		return target{endpoint: s.versions, place: "/api", aggregated: true}, true
 	}
-	if !servesDiscovery(snapshot, path) {
+	if !discovery.Serves(snapshot, path) {
 		return target{}, false
 	}
 	return target{place: firstStep(path), aggregated: path == "/apis", endpoint: func(r *request) error { return s.serveDiscovery(r, snapshot, path) }}, true
@@ -31,7 +32,7 @@ func (s *Server) discoveryAt(snapshot *catalog.Snapshot, path string) (target, b
 // serveDiscovery answers the document at a path. Those of groups do not look at the
 // method, as in 1.25.
 func (s *Server) serveDiscovery(r *request, snapshot *catalog.Snapshot, path string) error {
-	found, err := s.discovery.at(snapshot, path)
+	found, err := s.discovery.At(snapshot, path)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (s *Server) versions(r *request) error {
 	if a, ok := r.http.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		address = a.String()
 	}
-	b, err := coreVersions(address)
+	b, err := discovery.CoreVersions(address)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (s *Server) respondDocument(r *request, kind string, text []byte) error {
 // 304 to a client that has it already (RFC 9110 section 13.1.2).
 func (s *Server) respondAggregated(r *request, snapshot *catalog.Snapshot) error {
 	core := !strings.HasPrefix(r.http.URL.Path, "/apis")
-	text, tag, err := aggregatedDocument(snapshot, core, r.accept.APIVersion)
+	text, tag, err := discovery.Aggregated(snapshot, core, r.accept.APIVersion)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (s *Server) openAPI2(r *request) error {
 func (s *Server) openAPI3At(rest string) target {
 	path, ok := strings.CutPrefix(rest, "v3/")
 	if ok {
-		for doc := range servedOpenAPI(s.catalog.Snapshot()) {
+		for doc := range discovery.OpenAPI(s.catalog.Snapshot()) {
 			if doc.Path == path {
 				return target{endpoint: s.openAPI3(doc), place: "/openapi", ownForm: true}
 			}
@@ -116,7 +117,7 @@ func (s *Server) openAPI3At(rest string) target {
 // openAPI3Paths are the paths of the documents.
 func (s *Server) openAPI3Paths() (paths []string) {
 	if s.features[openAPIV3] {
-		for doc := range servedOpenAPI(s.catalog.Snapshot()) {
+		for doc := range discovery.OpenAPI(s.catalog.Snapshot()) {
 			paths = append(paths, "/openapi/v3/"+doc.Path)
 		}
 	}
@@ -125,7 +126,7 @@ func (s *Server) openAPI3Paths() (paths []string) {
 
 // openAPI3Index answers /openapi/v3: where each group version's document is.
 func (s *Server) openAPI3Index(r *request) error {
-	body, err := openAPIIndex(s.catalog.Snapshot())
+	body, err := discovery.OpenAPIIndex(s.catalog.Snapshot())
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func (s *Server) version(r *request) error {
 		refused.HasDetails = true
 		return refused
 	}
-	body, err := json.MarshalIndent(buildInfo(), "", "  ")
+	body, err := json.MarshalIndent(discovery.Release(), "", "  ")
 	if err != nil {
 		return err
 	}

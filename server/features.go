@@ -10,6 +10,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // stage is how far a feature has come.
@@ -165,7 +166,7 @@ func featureHelp() string {
 // checkHiddenMetrics checks --show-hidden-metrics-for-version: what the release
 // before hid is the most that can be shown again.
 func checkHiddenMetrics(version string) error {
-	previous := apiMajor + "." + strconv.Itoa(minorOf(apiMajor+"."+apiMinor)-1)
+	previous := discovery.Major + "." + strconv.Itoa(minorOf(discovery.Major+"."+discovery.Minor)-1)
 	if version == "" || version == previous {
 		return nil
 	}

@@ -11,24 +11,25 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // healthChecks gives the checks of an endpoint: livez, readyz or healthz. They have
 // the names of 1.25, where the store is etcd.
-func (s *Server) healthChecks(endpoint string) []healthCheck {
+func (s *Server) healthChecks(endpoint string) []discovery.Check {
 	ok := func() error { return nil }
-	checks := []healthCheck{{"ping", ok}, {"log", ok}}
+	checks := []discovery.Check{{Name: "ping", Check: ok}, {Name: "log", Check: ok}}
 	if endpoint == "livez" {
-		checks = append(checks, healthCheck{"etcd", s.storeReads})
+		checks = append(checks, discovery.Check{Name: "etcd", Check: s.storeReads})
 	} else {
-		checks = append(checks, healthCheck{"etcd", s.store.Healthy})
+		checks = append(checks, discovery.Check{Name: "etcd", Check: s.store.Healthy})
 	}
 	if endpoint == "readyz" {
 		// What follows the store has followed it from before the port was open.
-		checks = append(checks, healthCheck{"etcd-readiness", s.store.Healthy}, healthCheck{"informer-sync", ok})
+		checks = append(checks, discovery.Check{Name: "etcd-readiness", Check: s.store.Healthy}, discovery.Check{Name: "informer-sync", Check: ok})
 	}
 	for _, h := range s.startup.hooks() {
-		checks = append(checks, healthCheck{h.name, func() error {
+		checks = append(checks, discovery.Check{Name: h.name, Check: func() error {
 			grace := endpoint == "livez" && s.cfg.now().Before(s.started.Add(s.cfg.LivezGracePeriod))
 			if h.step == nil || grace || h.step.finished() {
 				return nil
@@ -37,7 +38,7 @@ func (s *Server) healthChecks(endpoint string) []healthCheck {
 		}})
 	}
 	if endpoint == "readyz" {
-		checks = append(checks, healthCheck{"shutdown", func() error {
+		checks = append(checks, discovery.Check{Name: "shutdown", Check: func() error {
 			if s.leaving.Load() {
 				return errors.New("the server is shutting down")
 			}
@@ -80,7 +81,7 @@ func (s *Server) health(endpoint, only string) func(*request) error {
 			return s.oneCheck(r, checks, only)
 		}
 		r.query.get("exclude")
-		lines, failed := reportHealth(checks, r.query.values["exclude"])
+		lines, failed := discovery.ReportHealth(checks, r.query.values["exclude"])
 		if len(failed) > 0 {
 			s.log.Warn("health check failed", "endpoint", endpoint, "checks", strings.Join(failed, ","))
 			return s.text(r, http.StatusInternalServerError, lines+endpoint+" check failed\n")
@@ -92,7 +93,7 @@ func (s *Server) health(endpoint, only string) func(*request) error {
 	}
 }
 
-func (s *Server) oneCheck(r *request, checks []healthCheck, name string) error {
+func (s *Server) oneCheck(r *request, checks []discovery.Check, name string) error {
 	for _, c := range checks {
 		if c.Name != name {
 			continue

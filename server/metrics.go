@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // metrics are the figures at /metrics, of one server. Names and labels are those
@@ -284,7 +285,7 @@ func (m *metrics) eventsOf(res *catalog.Row) eventFigures {
 
 // buildFigure says by its labels what this binary is.
 func buildFigure() prometheus.Collector {
-	info := buildInfo()
+	info := discovery.Release()
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_build_info", Help: "1, with the release that is served and what the server was built of and by."},
 		[]string{"build_date", "compiler", "git_commit", "git_tree_state", "git_version", "go_version", "major", "minor", "platform"})
 	built.WithLabelValues(info.BuildDate, info.Compiler, info.GitCommit, info.GitTreeState, info.GitVersion, info.GoVersion, info.Major, info.Minor, info.Platform).Set(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // gzipSize is the size from which an answer is compressed when the client
@@ -35,7 +36,7 @@ func (r *request) offer() codec.Offer {
 	t := r.target
 	if t.endpoint != nil {
 		if t.aggregated {
-			o.Discovery = discoveryGroup
+			o.Discovery = discovery.AggregatedGroup
 		}
 		return o
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // router finds what a path is the address of: an endpoint that every server has, or what
@@ -118,7 +119,7 @@ func (s *Server) routes() http.Handler {
 
 // listPaths lists the paths that are not resources, for people who look around.
 func (rt *router) listPaths(r *request) error {
-	paths := slices.Concat(rt.index, discoveryPaths(rt.s.catalog.Snapshot()), rt.s.openAPI3Paths())
+	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.s.openAPI3Paths())
 	slices.Sort(paths)
 	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
 // Which group versions and resources are served is decided at the start, by
@@ -139,7 +140,7 @@ func (c runtimeConfig) apply(groups []*api.GroupVersion) {
 func forgetFuture(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
-			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(apiMajor+"."+apiMinor) {
+			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(discovery.Major+"."+discovery.Minor) {
 				gv.Resources[i].Deprecated = nil
 			}
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -51,7 +52,7 @@ type Server struct {
 	catalog      *catalog.Catalog
 	classes      *classes
 	services     *services
-	discovery    discovery
+	discovery    discovery.Documents
 	store        store.Store
 	control      *operate.Socket // nil when the store has no files
 	hub          *watch.Hub

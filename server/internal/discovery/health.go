@@ -1,4 +1,4 @@
-package server
+package discovery
 
 import (
 	"fmt"
@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// healthCheck is one line of a health endpoint.
-type healthCheck struct {
+// Check is one line of a health endpoint.
+type Check struct {
 	Name  string
 	Check func() error // nil error: ok
 }
 
-// reportHealth runs the checks but for those that are excluded by name: a line for each,
+// ReportHealth runs the checks but for those that are excluded by name: a line for each,
 // and the names of those that failed.
-func reportHealth(checks []healthCheck, excluded []string) (text string, failed []string) {
+func ReportHealth(checks []Check, excluded []string) (text string, failed []string) {
 	exclude := map[string]bool{}
 	for _, name := range excluded {
 		exclude[name] = true

@@ -1,4 +1,6 @@
-package server
+// Package discovery describes a server to its clients: what a snapshot of the catalog
+// serves, in documents of discovery and OpenAPI, the release, and how its checks went.
+package discovery
 
 import (
 	"encoding/json"
@@ -11,41 +13,41 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// discovery holds the discovery documents of the last snapshot of the catalog that
+// Documents holds the discovery documents of the last snapshot of the catalog that
 // somebody asked about. They are made when one is first asked for.
-type discovery struct {
-	last atomic.Pointer[discoveryDocuments]
+type Documents struct {
+	last atomic.Pointer[snapshotDocuments]
 }
 
-// discoveryDocuments are the documents of a snapshot, by path.
-type discoveryDocuments struct {
+// snapshotDocuments are the documents of a snapshot, by path.
+type snapshotDocuments struct {
 	of     *catalog.Snapshot
-	byPath map[string]discoveryDocument
+	byPath map[string]Document
 }
 
-// discoveryDocument is a document of a kind of meta/v1.
-type discoveryDocument struct {
+// Document is a document of a kind of meta/v1.
+type Document struct {
 	Kind string
 	JSON []byte
 }
 
-// at gives the document of a snapshot at a path that it serves, see servesDiscovery.
-func (d *discovery) at(snapshot *catalog.Snapshot, path string) (discoveryDocument, error) {
+// At gives the document of a snapshot at a path that it serves, see Serves.
+func (d *Documents) At(snapshot *catalog.Snapshot, path string) (Document, error) {
 	have := d.last.Load()
 	if have == nil || have.of != snapshot {
-		documents, err := newDiscovery(snapshot.Served())
+		documents, err := newDocuments(snapshot.Served())
 		if err != nil {
-			return discoveryDocument{}, err
+			return Document{}, err
 		}
-		have = &discoveryDocuments{snapshot, documents}
+		have = &snapshotDocuments{snapshot, documents}
 		d.last.Store(have)
 	}
 	return have.byPath[path], nil
 }
 
-// servesDiscovery reports whether a path is that of all groups, of a group, or of a group
+// Serves reports whether a path is that of all groups, of a group, or of a group
 // version.
-func servesDiscovery(snapshot *catalog.Snapshot, path string) bool {
+func Serves(snapshot *catalog.Snapshot, path string) bool {
 	if path == "/api/v1" {
 		return snapshot.ServesGroup("")
 	}
@@ -62,8 +64,8 @@ func servesDiscovery(snapshot *catalog.Snapshot, path string) bool {
 	return false
 }
 
-// discoveryPaths are the paths of the documents of what a snapshot serves.
-func discoveryPaths(snapshot *catalog.Snapshot) []string {
+// Paths are the paths of the documents of what a snapshot serves.
+func Paths(snapshot *catalog.Snapshot) []string {
 	paths := []string{"/api", "/apis"}
 	for _, v := range snapshot.Served() {
 		paths = append(paths, v.Prefix())
@@ -75,11 +77,11 @@ func discoveryPaths(snapshot *catalog.Snapshot) []string {
 	return slices.Compact(paths)
 }
 
-func newDiscovery(served []*catalog.Version) (map[string]discoveryDocument, error) {
-	d := map[string]discoveryDocument{}
+func newDocuments(served []*catalog.Version) (map[string]Document, error) {
+	d := map[string]Document{}
 	add := func(path, kind string, v any) error {
 		b, err := json.Marshal(v)
-		d[path] = discoveryDocument{kind, b}
+		d[path] = Document{kind, b}
 		return err
 	}
 	list := v1.APIGroupList{TypeMeta: v1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []v1.APIGroup{}}
@@ -144,9 +146,9 @@ func resourceList(v *catalog.Version) v1.APIResourceList {
 	return list
 }
 
-// coreVersions are the versions of the core group and the address of the server: the
+// CoreVersions are the versions of the core group and the address of the server: the
 // document at /api, of the kind APIVersions.
-func coreVersions(address string) ([]byte, error) {
+func CoreVersions(address string) ([]byte, error) {
 	return json.Marshal(v1.APIVersions{TypeMeta: v1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
 		ServerAddressByClientCIDRs: []v1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: address}}})
 }

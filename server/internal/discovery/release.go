@@ -1,4 +1,4 @@
-package server
+package discovery
 
 import (
 	"runtime"
@@ -10,16 +10,16 @@ import (
 
 // The release whose API is served, as clients compare it.
 const (
-	apiMajor   = "1"
-	apiMinor   = "25"
-	apiVersion = "v1.25.16"
+	Major      = "1"
+	Minor      = "25"
+	gitVersion = "v1.25.16"
 )
 
-// buildInfo names the release of the API, marked as Capstan's, and the sources of the
+// Release names the release of the API, marked as Capstan's, and the sources of the
 // binary.
-func buildInfo() version.Info {
+func Release() version.Info {
 	built := buildinfo.Read()
-	info := version.Info{Major: apiMajor, Minor: apiMinor, GitVersion: apiVersion + "+capstan", GitCommit: built.Commit, GitTreeState: "clean",
+	info := version.Info{Major: Major, Minor: Minor, GitVersion: gitVersion + "+capstan", GitCommit: built.Commit, GitTreeState: "clean",
 		BuildDate: built.CommitTime, GoVersion: built.Go, Compiler: runtime.Compiler, Platform: built.Platform}
 	if built.Modified {
 		info.GitTreeState = "dirty"

@@ -1,4 +1,4 @@
-package server
+package discovery
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// servedOpenAPI are the documents of the third version of OpenAPI that describe what a
+// OpenAPI are the documents of the third version of OpenAPI that describe what a
 // snapshot serves.
-func servedOpenAPI(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
+func OpenAPI(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
 	return func(yield func(openapi.Document) bool) {
 		for _, doc := range openapi.V3() {
 			if servesOpenAPI(snapshot, doc.Path) && !yield(doc) {
@@ -32,14 +32,14 @@ func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
 	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return rest == v.Group || rest == v.APIVersion() })
 }
 
-// openAPIIndex says where each group version's document of a snapshot is, with its
+// OpenAPIIndex says where each group version's document of a snapshot is, with its
 // hash, so that clients fetch it once.
-func openAPIIndex(snapshot *catalog.Snapshot) ([]byte, error) {
+func OpenAPIIndex(snapshot *catalog.Snapshot) ([]byte, error) {
 	type address struct {
 		URL string `json:"serverRelativeURL"`
 	}
 	paths := map[string]address{}
-	for doc := range servedOpenAPI(snapshot) {
+	for doc := range OpenAPI(snapshot) {
 		paths[doc.Path] = address{"/openapi/v3/" + doc.Path + "?hash=" + doc.Hash}
 	}
 	return json.Marshal(map[string]any{"paths": paths})

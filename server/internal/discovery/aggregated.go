@@ -1,4 +1,4 @@
-package server
+package discovery
 
 import (
 	"crypto/sha512"
@@ -16,8 +16,8 @@ import (
 // saves them a request for every group version. 1.25 does not have it; a client
 // that does not ask is answered as by 1.25.
 
-// discoveryGroup is the group of the one document.
-const discoveryGroup = "apidiscovery." + profile.GroupSuffix
+// AggregatedGroup is the group of the one document.
+const AggregatedGroup = "apidiscovery." + profile.GroupSuffix
 
 type groupDiscoveryList struct {
 	v1.TypeMeta `json:",inline"`
@@ -96,9 +96,9 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 	return out
 }
 
-// aggregatedDocument is everything that a snapshot serves, of the core group or of all
+// Aggregated is everything that a snapshot serves, of the core group or of all
 // others, in a version of the kind APIGroupDiscoveryList; tag is its entity tag.
-func aggregatedDocument(snapshot *catalog.Snapshot, core bool, apiVersion string) (text []byte, tag string, err error) {
+func Aggregated(snapshot *catalog.Snapshot, core bool, apiVersion string) (text []byte, tag string, err error) {
 	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apiVersion}, Items: aggregate(snapshot.Served(), core)}
 	text, err = json.Marshal(list)
 	sum := sha512.Sum512(text)
