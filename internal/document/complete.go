@@ -1,6 +1,10 @@
 package document
 
-import "github.com/capstan-dev/capstan/internal/schema"
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
 
 // zeroIsNull reports whether the zero value of a kind is written as null.
 func zeroIsNull(k schema.Kind) bool {
@@ -24,7 +28,7 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 	for _, i := range t.Fills {
 		prev, c = p.settle(t, prev, c, i)
 		f := &t.Fields[i]
-		hasDefault := p.fill && f.Default != ""
+		hasDefault := p.fill && f.Default != "" && (f.More == nil || f.More.When == "" || p.d.says(n, t, f.More))
 		if prev != 0 && d.nodes[prev].field == i || !hasDefault && f.Presence != schema.Always && !f.Null {
 			continue
 		}
@@ -172,6 +176,17 @@ func (p *parser) zeroValue(n int32, typ schema.Ref) error {
 	}
 	nd.off, nd.size = text.off, text.size
 	return nil
+}
+
+// says reports whether an object says what the default of a field needs, in a member
+// before that field.
+func (d *Document) says(n int32, t *schema.Type, need *schema.More) bool {
+	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
+		if f := d.nodes[c].field; f != noField && t.Fields[f].Name == need.When {
+			return slices.ContainsFunc(need.WhenIs, Value{d, c}.Equals)
+		}
+	}
+	return false
 }
 
 // defaultValue makes n the default of its field.

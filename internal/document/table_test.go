@@ -108,6 +108,11 @@ func (b *tableBuilder) field(name, expr, line string) schema.Field {
 			f.More.Gate, f.More.GateValue, _ = strings.Cut(gate, "=")
 			continue
 		}
+		if when, ok := strings.CutPrefix(word, "when="); ok { // of a default: when=type=a|b
+			name, values, _ := strings.Cut(when, "=")
+			f.More = &schema.More{When: name, WhenIs: strings.Split(values, "|")}
+			continue
+		}
 		switch word {
 		case "always":
 			f.Presence = schema.Always

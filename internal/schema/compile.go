@@ -243,8 +243,8 @@ func (c *compiler) oneOf(t *Type, s *Schema) *OneOf {
 func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	s := p.Schema
 	f := Field{Name: p.Name, Type: c.refTo(s, in), Number: uint32(s.Binary), Required: of.Enforces(p.Name) && s.Missing != "by-rules", Immutable: s.Immutable, Default: string(s.Default), Null: s.Null}
-	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated, CauseName: s.CauseName, CauseList: s.CauseList}
-	if more != (More{}) {
+	more := More{Outer: uint32(s.BinaryOuter), PatchKey: s.PatchMergeKey, Gate: s.FeatureGate, GateValue: s.GateValue, Ungated: s.Ungated, CauseName: s.CauseName, CauseList: s.CauseList, When: s.DefaultWhen, WhenIs: s.DefaultWhenIs}
+	if !reflect.DeepEqual(more, More{}) {
 		f.More = &more
 	}
 	f.ByRules, f.Nonzero = s.Missing == "by-rules", s.Missing == "nonzero"

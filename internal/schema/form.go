@@ -44,6 +44,9 @@ func (t *Table) Form(root Ref) string {
 		for j := range typ.Fields {
 			f := &typ.Fields[j]
 			fmt.Fprintf(h, "\n%q %d %d %q", f.Name, numberOf(f.Type), f.Presence, f.Default)
+			if when := f.Rest(); when.When != "" {
+				fmt.Fprintf(h, " when %s %q", when.When, when.WhenIs)
+			}
 		}
 		h.Write([]byte{'\n', '\n'})
 	}

@@ -37,6 +37,8 @@ type Schema struct {
 
 	Enum             []string
 	Default          []byte // JSON text; nil for none
+	DefaultWhen      string // x-cluster-default-when: {DefaultWhen: DefaultWhenIs}
+	DefaultWhenIs    []string
 	Pattern          string
 	Minimum, Maximum *float64
 	ExclusiveMinimum *float64

@@ -176,6 +176,11 @@ type More struct {
 	Ungated   bool   // what it holds is there without its features
 	CauseName string // what causes call the field, where that is another name; with "/" before it a whole path
 	CauseList bool   // causes name the list where they are about an element, or its index is left out
+
+	// When names a member that stands before this one: the default is for objects in which
+	// it is one of WhenIs. Empty: for all.
+	When   string
+	WhenIs []string
 }
 
 // Rest is More, also of a field that has none.

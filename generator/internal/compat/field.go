@@ -2,6 +2,7 @@ package compat
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,8 +61,8 @@ func (c *comparison) field(s scope, oldType *model.Type, old *schema.Schema, p *
 	if presence(old, p) != presence(now, q) {
 		c.find(s, "field-presence-changed", q.Pos, "the presence of %s was %s and is %s", path, presence(old, p), presence(now, q))
 	}
-	if !bytes.Equal(before.Default, after.Default) {
-		c.find(s, "field-default-changed", q.Pos, "the default of %s was %s and is %s", path, orNone(before.Default), orNone(after.Default))
+	if !bytes.Equal(before.Default, after.Default) || before.DefaultWhen != after.DefaultWhen || !slices.Equal(before.DefaultWhenIs, after.DefaultWhenIs) {
+		c.find(s, "field-default-changed", q.Pos, "the default of %s was %s and is %s", path, defaultOf(before), defaultOf(after))
 	}
 	if !before.Immutable && after.Immutable {
 		c.find(s, "field-immutable", q.Pos, "%s can no longer change", path)
@@ -149,9 +150,12 @@ func semantics(s *schema.Schema) string {
 	return kind
 }
 
-func orNone(text []byte) string {
-	if text == nil {
+func defaultOf(s *schema.Schema) string {
+	switch {
+	case s.Default == nil:
 		return "none"
+	case s.DefaultWhen != "":
+		return fmt.Sprintf("%s where %s is one of %v", s.Default, s.DefaultWhen, s.DefaultWhenIs)
 	}
-	return string(text)
+	return string(s.Default)
 }

@@ -254,7 +254,7 @@ func (c *components) annotations(s *schema.Schema) object {
 	set("description", s.Description, s.Description != "")
 	// Clients of the second version have trouble with defaults beside
 	// references, so 1.25 publishes none there.
-	set("default", json.RawMessage(s.Default), s.Default != nil && c.v3)
+	set("default", json.RawMessage(s.Default), s.Default != nil && s.DefaultWhen == "" && c.v3)
 	set(c.ext+"list-type", s.ListType, s.ListType != "")
 	set(c.ext+"list-map-keys", s.ListMapKeys, len(s.ListMapKeys) > 0)
 	set(c.ext+"map-type", s.MapType, s.MapType != "")

@@ -159,6 +159,8 @@ func moreLiteral(m *schema.More) string {
 	l.add("Ungated", "true", !m.Ungated)
 	l.add("CauseName", strconv.Quote(m.CauseName), m.CauseName == "")
 	l.add("CauseList", "true", !m.CauseList)
+	l.add("When", strconv.Quote(m.When), m.When == "")
+	l.add("WhenIs", fmt.Sprintf("%#v", m.WhenIs), m.WhenIs == nil)
 	b.WriteString("}")
 	return b.String()
 }

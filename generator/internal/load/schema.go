@@ -74,16 +74,16 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"additionalProperties": func(n node) { s.Additional = r.schema(n) },
 		"enum":                 r.texts(&s.Enum),
 		"default":              r.json(&s.Default),
-		"pattern":              r.pattern(&s.Pattern),
-		"minimum":              r.number(&s.Minimum),
-		"maximum":              r.number(&s.Maximum),
-		"exclusiveMinimum":     r.number(&s.ExclusiveMinimum),
-		"exclusiveMaximum":     r.number(&s.ExclusiveMaximum),
-		"minLength":            r.count(&s.MinLength),
-		"maxLength":            r.count(&s.MaxLength),
-		"minItems":             r.count(&s.MinItems),
-		"maxItems":             r.count(&s.MaxItems),
-		"uniqueItems":          r.boolean(&s.UniqueItems),
+		"pattern":              r.pattern(&s.Pattern), "x-cluster-default-when": r.defaultWhen(s),
+		"minimum":          r.number(&s.Minimum),
+		"maximum":          r.number(&s.Maximum),
+		"exclusiveMinimum": r.number(&s.ExclusiveMinimum),
+		"exclusiveMaximum": r.number(&s.ExclusiveMaximum),
+		"minLength":        r.count(&s.MinLength),
+		"maxLength":        r.count(&s.MaxLength),
+		"minItems":         r.count(&s.MinItems),
+		"maxItems":         r.count(&s.MaxItems),
+		"uniqueItems":      r.boolean(&s.UniqueItems),
 
 		"x-cluster-binary":                  r.binaryNumber(&s.Binary),
 		"x-cluster-binary-outer":            r.binaryNumber(&s.BinaryOuter),
@@ -251,6 +251,7 @@ func (r *reader) finish(s *schema.Schema) {
 		}
 	}
 	r.checkRequired(s)
+	r.checkDefaultWhen(s)
 }
 
 // checkRequired checks that the lists of required properties name each once.
@@ -270,6 +271,44 @@ func (r *reader) checkRequired(s *schema.Schema) {
 				r.fail(r.at(s, list.key), "write it in required alone if it is both published and enforced", "both %s and %s name %q", other, list.key, name)
 			}
 			said[name] = list.key
+		}
+	}
+}
+
+// defaultWhen reads for which objects a default is: {member: [value, ...]}.
+func (r *reader) defaultWhen(s *schema.Schema) func(node) {
+	return func(n node) {
+		entries := r.entries(n)
+		if len(entries) != 1 {
+			r.fail(n.pos(), "write {member: [value]}", "x-cluster-default-when names %d members", len(entries))
+			return
+		}
+		s.DefaultWhen = entries[0].key
+		r.texts(&s.DefaultWhenIs)(entries[0].value)
+	}
+}
+
+// checkDefaultWhen checks that what a default depends on is known before it is filled in.
+func (r *reader) checkDefaultWhen(s *schema.Schema) {
+	for i, p := range s.Properties {
+		if p.Schema.DefaultWhen == "" {
+			continue
+		}
+		at := r.at(p.Schema, "x-cluster-default-when")
+		j := slices.IndexFunc(s.Properties[:i], func(o schema.Property) bool { return o.Name == p.Schema.DefaultWhen })
+		switch {
+		case p.Schema.Default == nil:
+			r.fail(at, "add default", "x-cluster-default-when on %s, which has no default", p.Name)
+		case j < 0:
+			r.fail(at, "name a member that stands before it", "the default of %s depends on %s, which is not a member before it", p.Name, p.Schema.DefaultWhen)
+		case s.Properties[j].Schema.Type != "string":
+			r.fail(at, "name a string", "the default of %s depends on %s, which is not a string", p.Name, p.Schema.DefaultWhen)
+		default:
+			for _, v := range p.Schema.DefaultWhenIs {
+				if enum := s.Properties[j].Schema.Enum; enum != nil && !slices.Contains(enum, v) {
+					r.fail(at, mend(v, enum), "%s is never %q", p.Schema.DefaultWhen, v)
+				}
+			}
 		}
 	}
 }

@@ -7,19 +7,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultDeploymentStrategy replaces a quarter of the pods at a time.
-func (Policy) DefaultDeploymentStrategy(strategy document.Value) {
-	if !strategy.Get("type").Equals("RollingUpdate") {
-		return
-	}
-	rolling := strategy.SetObject("rollingUpdate")
-	for _, name := range [...]string{"maxUnavailable", "maxSurge"} {
-		if !isSet(rolling.Get(name)) {
-			rolling.SetString(name, "25%")
-		}
-	}
-}
-
 // UpdateDeployment makes a change of the annotations a new generation as well: they
 // are copied to the replica sets.
 func (Policy) UpdateDeployment(obj, old document.Value) { countMetadata(obj, old, "annotations") }

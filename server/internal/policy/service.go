@@ -5,12 +5,8 @@ import (
 	"slices"
 )
 
-const (
-	// defaultAffinitySeconds is how long a client stays with its pod.
-	defaultAffinitySeconds = 10800
-	// headless is the cluster IP of a service that has none.
-	headless = "None"
-)
+// headless is the cluster IP of a service that has none.
+const headless = "None"
 
 // What the types of services need.
 func needsClusterIP(kind string) bool { return kind != "ExternalName" }
@@ -33,26 +29,10 @@ func (Policy) DefaultServicePort(port document.Value) {
 	}
 }
 
-// DefaultServiceSpec sets what depends on the type of the service.
+// DefaultServiceSpec leaves out the settings of an affinity that is not wanted.
 func (Policy) DefaultServiceSpec(spec document.Value) {
-	kind := spec.Get("type").Text()
-	switch affinity := spec.Get("sessionAffinity"); {
-	case affinity.Equals("ClientIP"):
-		client := spec.SetObject("sessionAffinityConfig").SetObject("clientIP")
-		if !isSet(client.Get("timeoutSeconds")) {
-			client.SetInt("timeoutSeconds", defaultAffinitySeconds)
-		}
-	case affinity.Equals(headless):
+	if spec.Get("sessionAffinity").Equals("None") {
 		spec.Remove("sessionAffinityConfig")
-	}
-	if needsNodePort(kind) {
-		defaultString(spec, "externalTrafficPolicy", "Cluster")
-	}
-	if needsClusterIP(kind) && !isSet(spec.Get("internalTrafficPolicy")) {
-		spec.SetString("internalTrafficPolicy", "Cluster")
-	}
-	if kind == "LoadBalancer" && !isSet(spec.Get("allocateLoadBalancerNodePorts")) {
-		spec.SetBool("allocateLoadBalancerNodePorts", true)
 	}
 }
 

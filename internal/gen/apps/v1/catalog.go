@@ -47,7 +47,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "deployments", Kind: "Deployment", ListKind: "DeploymentList", Type: 193,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"deploy"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "449f990c627a6ac0", StorageVersionHash: "8aSe+NMegvE=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"deploy"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "1fcc5cc4b8559022", StorageVersionHash: "8aSe+NMegvE=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject, api.CheckChange},

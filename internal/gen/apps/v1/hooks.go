@@ -51,8 +51,6 @@ type Hooks interface {
 	DefaultDaemonSet(v document.Value)
 	// DefaultDaemonSetUpdateStrategy sets the defaults of DaemonSetUpdateStrategy that depend on other fields.
 	DefaultDaemonSetUpdateStrategy(v document.Value)
-	// DefaultDeploymentStrategy sets the defaults of DeploymentStrategy that depend on other fields.
-	DefaultDeploymentStrategy(v document.Value)
 	// DefaultEphemeralContainer sets the defaults of EphemeralContainer that depend on other fields.
 	DefaultEphemeralContainer(v document.Value)
 	// DefaultPersistentVolumeClaimStatus sets the defaults of PersistentVolumeClaimStatus that depend on other fields.
@@ -105,7 +103,6 @@ func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
 		h.DefaultDaemonSet,
 		h.DefaultDaemonSetUpdateStrategy,
-		h.DefaultDeploymentStrategy,
 		h.DefaultStatefulSetSpec,
 		h.DefaultStatefulSetUpdateStrategy,
 		h.DefaultContainer,

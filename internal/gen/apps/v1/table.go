@@ -118,7 +118,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 25, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 9, Elem: -1, Fields: []schema.Field{
+		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 8, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 26, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 89, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 89, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -158,7 +158,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "hostUsers", Type: 8, Number: 37, Presence: schema.Explicit, More: &schema.More{Gate: "UserNamespacesStatelessPodsSupport"}},
 		}, Index: schema.Index{Names: []uint16{0, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 37, 0, 0, 0, 0, 0, 6, 21, 14, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 18, 0, 0, 0, 5, 0, 0, 15, 24, 32, 0, 0, 13, 2, 0, 0, 0, 10, 12, 19, 0, 0, 0, 0, 0, 0, 0, 28, 36, 0, 0, 0, 25, 16, 35, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 20, 23, 27, 0, 34, 0, 0, 9, 33, 0, 0, 22, 0, 17, 0, 0, 0, 29, 0, 0, 0, 0, 0, 0, 26, 0, 0, 31, 0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0}, Checks: []uint16{0, 1, 2, 3, 4, 6, 7, 9, 12, 17, 19, 20, 21, 23, 24, 27, 28, 33, 35}, Fills: []uint16{2, 4, 5, 7, 17, 22}}},
 		26: {Kind: schema.List, Elem: 27},
-		27: {Name: "core/v1.Volume", Kind: schema.Object, Hook: 11, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x2, 0x1, 0x5, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9, 0xf, 0xa, 0xb, 0xd, 0xe, 0x15, 0x10, 0x11, 0xc, 0x13, 0x12, 0x14, 0x17, 0x19, 0x16, 0x1b, 0x18, 0x1a, 0x1c, 0x1d}, Names: []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "quobyte", "downwarAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"}, What: "volume type", Required: true}, Fields: []schema.Field{
+		27: {Name: "core/v1.Volume", Kind: schema.Object, Hook: 10, Elem: -1, OneOf: &schema.OneOf{Fields: []uint16{0x2, 0x1, 0x5, 0x3, 0x4, 0x6, 0x7, 0x8, 0x9, 0xf, 0xa, 0xb, 0xd, 0xe, 0x15, 0x10, 0x11, 0xc, 0x13, 0x12, 0x14, 0x17, 0x19, 0x16, 0x1b, 0x18, 0x1a, 0x1c, 0x1d}, Names: []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephFS", "quobyte", "downwarAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"}, What: "volume type", Required: true}, Fields: []schema.Field{
 			{Name: "name", Type: 28, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "hostPath", Type: 29, Number: 1, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
 			{Name: "emptyDir", Type: 31, Number: 2, Presence: schema.Explicit, More: &schema.More{Outer: 2}},
@@ -446,7 +446,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{1, 0, 0, 7, 0, 0, 0, 2, 0, 3, 0, 8, 5, 6, 4, 0}, Checks: []uint16{0, 1, 5, 6, 7}, Fills: []uint16{2, 5}}},
 		83: {Kind: schema.List, Elem: 84},
 		84: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"}}},
-		85: {Name: "core/v1.ResourceRequirements", Kind: schema.Object, Hook: 10, Elem: -1, Fields: []schema.Field{
+		85: {Name: "core/v1.ResourceRequirements", Kind: schema.Object, Hook: 9, Elem: -1, Fields: []schema.Field{
 			{Name: "limits", Type: 86, Number: 1},
 			{Name: "requests", Type: 86, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}}},
@@ -458,7 +458,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "name", Type: 1, Number: 3, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Checks: []uint16{1, 2}, Fills: []uint16{0, 1, 2}}},
 		89: {Kind: schema.List, Elem: 90},
-		90: {Name: "core/v1.Container", Kind: schema.Object, Hook: 6, Elem: -1, Fields: []schema.Field{
+		90: {Name: "core/v1.Container", Kind: schema.Object, Hook: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 28, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "image", Type: 1, Number: 2, Required: true},
 			{Name: "command", Type: 9, Number: 3},
@@ -633,7 +633,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		134: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Localhost", "RuntimeDefault", "Unconfined"}}},
 		135: {Kind: schema.List, Elem: 136},
-		136: {Name: "core/v1.EphemeralContainer", Kind: schema.Object, Hook: 7, Elem: -1, Fields: []schema.Field{
+		136: {Name: "core/v1.EphemeralContainer", Kind: schema.Object, Hook: 6, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 28, Number: 1, Presence: schema.Always, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "image", Type: 1, Number: 2, Required: true, More: &schema.More{Outer: 1}},
 			{Name: "command", Type: 9, Number: 3, More: &schema.More{Outer: 1}},
@@ -830,15 +830,15 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "paused", Type: 8, Number: 7},
 			{Name: "progressDeadlineSeconds", Type: 122, Number: 9, Presence: schema.Explicit, Default: "600"},
 		}, Index: schema.Index{Names: []uint16{1, 4, 7, 5, 0, 3, 0, 2, 0, 0, 0, 8, 0, 0, 0, 6}, Checks: []uint16{0, 1, 2, 3, 4, 5, 7}, Fills: []uint16{0, 2, 3, 5, 7}}},
-		195: {Name: "apps/v1.DeploymentStrategy", Kind: schema.Object, Hook: 3, Elem: -1, Fields: []schema.Field{
+		195: {Name: "apps/v1.DeploymentStrategy", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 196, Number: 1, Default: "\"RollingUpdate\""},
-			{Name: "rollingUpdate", Type: 197, Number: 2, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+			{Name: "rollingUpdate", Type: 197, Number: 2, Presence: schema.Explicit, Default: "{}", More: &schema.More{When: "type", WhenIs: []string{"RollingUpdate"}}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		196: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Recreate", "RollingUpdate"}, AtParent: true}},
 		197: {Name: "apps/v1.RollingUpdateDeployment", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "maxUnavailable", Type: 115, Number: 1, Presence: schema.Explicit},
-			{Name: "maxSurge", Type: 115, Number: 2, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+			{Name: "maxUnavailable", Type: 115, Number: 1, Presence: schema.Explicit, Default: "\"25%\""},
+			{Name: "maxSurge", Type: 115, Number: 2, Presence: schema.Explicit, Default: "\"25%\""},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Fills: []uint16{0, 1}}},
 		198: {Name: "apps/v1.DeploymentStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "observedGeneration", Type: 17, Number: 1},
 			{Name: "replicas", Type: 122, Number: 2},
@@ -912,7 +912,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "spec", Type: 211, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 221, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
-		211: {Name: "apps/v1.StatefulSetSpec", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
+		211: {Name: "apps/v1.StatefulSetSpec", Kind: schema.Object, Hook: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "selector", Type: 20, Number: 2, Presence: schema.Explicit, Required: true},
 			{Name: "template", Type: 24, Number: 3, Presence: schema.Always, Unchecked: true},
@@ -932,7 +932,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "spec", Type: 82, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 214, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
-		214: {Name: "core/v1.PersistentVolumeClaimStatus", Kind: schema.Object, Hook: 8, Elem: -1, Fields: []schema.Field{
+		214: {Name: "core/v1.PersistentVolumeClaimStatus", Kind: schema.Object, Hook: 7, Elem: -1, Fields: []schema.Field{
 			{Name: "phase", Type: 1, Number: 1, Default: "\"Pending\""},
 			{Name: "accessModes", Type: 9, Number: 2},
 			{Name: "capacity", Type: 86, Number: 3},
@@ -950,7 +950,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "message", Type: 1, Number: 6},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 3}, Fills: []uint16{0, 1, 2, 3}}},
 		217: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"OrderedReady", "Parallel"}, Invalid: true}},
-		218: {Name: "apps/v1.StatefulSetUpdateStrategy", Kind: schema.Object, Hook: 5, Elem: -1, Fields: []schema.Field{
+		218: {Name: "apps/v1.StatefulSetUpdateStrategy", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 219, Number: 1},
 			{Name: "rollingUpdate", Type: 206, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0, 1}}},

@@ -315,7 +315,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: 303,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "5d01e57bc243695c", StorageVersionHash: "0/CO1lhkEBI=", NameFormat: "dns1035-label",
+			ShortNames: []string{"svc"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "f29d31eea98e153e", StorageVersionHash: "0/CO1lhkEBI=", NameFormat: "dns1035-label",
 			HasStatus:           true,
 			DeleteReturnsObject: true,
 			Checks:              []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
