@@ -139,7 +139,7 @@ func (d *documents) schemaFile(name string, n node) {
 		d.fail(schema.Position{File: name, Line: 1}, "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
 		return
 	}
-	doc := d.schemaDocument(n)
+	doc := d.schemaDocument(d.sameAs(n, id))
 	if doc.root.ID != id {
 		d.fail(d.at(doc.root, "$id"), "write $id: "+id, "$id %q does not match the file's path", doc.root.ID)
 	}

@@ -183,4 +183,8 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Checks: []uint16{0}, Fills: []uint16{2}}},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		18: []string{"matchingPrecedence", "distinguisherMethod", "priorityLevelConfiguration", "rules"},
+		39: []string{"queueLengthLimit", "queues", "handSize"},
 	}}
