@@ -34,7 +34,7 @@ func TestEntriesAreWrittenAsTheReferenceDoes(t *testing.T) {
 	got := record(t, k, document.Value{}, obj, Write{Manager: "m", Time: "2022-01-01T00:00:00Z", Reset: MainReset(true)})
 	want := `[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2022-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{` +
 		`"f:metadata":{"f:finalizers":{".":{},"v:\"x/y\"":{}},"f:labels":{".":{},"f:a":{}},"f:ownerReferences":{".":{},"k:{\"uid\":\"u\"}":{}}},` +
-		`"f:spec":{"f:ports":{".":{},"k:{\"port\":9,\"protocol\":\"TCP\"}":{".":{},"f:port":{},"f:protocol":{},"f:targetPort":{}},` +
+		`"f:spec":{"f:internalTrafficPolicy":{},"f:ports":{".":{},"k:{\"port\":9,\"protocol\":\"TCP\"}":{".":{},"f:port":{},"f:protocol":{},"f:targetPort":{}},` +
 		`"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}},"f:selector":{},"f:sessionAffinity":{},"f:type":{}}}}]`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
