@@ -47,20 +47,20 @@ type objects struct{ s *Server }
 
 // classes are the priority classes, which every pod asks for.
 type classes struct {
-	*live.Collection[admission.Class]
+	*live.Collection[*admission.Class]
 	row      *catalog.Row
-	standard live.Index[admission.Class, []*admission.Class] // those for pods that name none, by value and name
+	standard live.Index[*admission.Class, []*admission.Class] // those for pods that name none, by value and name
 }
 
 func openClasses(ctx context.Context, s store.Store, row *catalog.Row, log *slog.Logger) (*classes, error) {
-	all, err := live.Open(ctx, live.Config[admission.Class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, admission.ReadClass), Logger: log})
+	all, err := live.Open(ctx, live.Config[*admission.Class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, admission.ReadClass), Logger: log})
 	if err != nil {
 		return nil, err
 	}
 	return &classes{all, row, live.Derive(all, standardClasses)}, nil
 }
 
-func standardClasses(before []*admission.Class, changes []live.Change[admission.Class]) []*admission.Class {
+func standardClasses(before []*admission.Class, changes []live.Change[*admission.Class]) []*admission.Class {
 	now := slices.Clone(before)
 	for _, c := range changes {
 		now = slices.DeleteFunc(now, func(class *admission.Class) bool { return class == c.Before })

@@ -70,7 +70,7 @@ func readNames(v document.Value) typeNames {
 type taken struct{ resources, kinds map[string]bool }
 
 // takenIn gathers the names that other definitions of a group were given.
-func takenIn(all live.View[definition], group, but string) taken {
+func takenIn(all live.View[*definition], group, but string) taken {
 	t := taken{map[string]bool{}, map[string]bool{}}
 	for key, d := range all.Under("") {
 		if d.group != group || key == but {

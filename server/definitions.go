@@ -24,7 +24,7 @@ const (
 type definitions struct {
 	server   *Server
 	resource *catalog.Row
-	all      *live.Collection[definition]
+	all      *live.Collection[*definition]
 }
 
 // followDefinitions looks after all custom resource definitions until ctx ends.
@@ -38,7 +38,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 	}
 	for d.all == nil && ctx.Err() == nil {
 		var err error
-		d.all, err = live.Open(ctx, live.Config[definition]{Store: s.store, Prefixes: []string{d.resource.Prefix("")}, Decode: live.Read(d.resource, readDefinition), Logger: s.log})
+		d.all, err = live.Open(ctx, live.Config[*definition]{Store: s.store, Prefixes: []string{d.resource.Prefix("")}, Decode: live.Read(d.resource, readDefinition), Logger: s.log})
 		again("cannot read the custom resource definitions", err)
 	}
 	if d.all == nil {
@@ -46,7 +46,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 	}
 	defer d.all.Close()
 	close(s.startup.definitions.done)
-	var done live.View[definition] // what it shows is decided
+	var done live.View[*definition] // what it shows is decided
 	for {
 		now, err := d.all.Next(ctx, done)
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 
 // look decides about all definitions of the groups in which one is another than
 // before: a name that one gives up may be what another waits for.
-func (d *definitions) look(ctx context.Context, now, before live.View[definition]) error {
+func (d *definitions) look(ctx context.Context, now, before live.View[*definition]) error {
 	groups := map[string]bool{}
 	for c := range now.Since(before) {
 		for _, one := range [...]*definition{c.Before, c.After} {

@@ -31,7 +31,7 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 	readSchema := live.Read(schemas, func(obj document.Value) *flowObject {
 		return &flowObject{level: strings.Clone(obj.At("spec", "priorityLevelConfiguration", "name").Text()), dangling: strings.Clone(dangling(obj).Get("status").Text())}
 	})
-	all, err := live.Open(ctx, live.Config[flowObject]{Store: s.store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: s.log,
+	all, err := live.Open(ctx, live.Config[*flowObject]{Store: s.store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: s.log,
 		Decode: func(e *store.Entry) (*flowObject, error) {
 			if strings.HasPrefix(e.Key, levels.Prefix("")) {
 				return &flowObject{}, nil
@@ -61,7 +61,7 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 }
 
 // tellDangling brings the status of all flow schemas up to date.
-func (s *Server) tellDangling(ctx context.Context, all live.View[flowObject], schemas, levels *catalog.Row) (err error) {
+func (s *Server) tellDangling(ctx context.Context, all live.View[*flowObject], schemas, levels *catalog.Row) (err error) {
 	for key, schema := range all.Under(schemas.Prefix("")) {
 		exists := all.Get(levels.Key("", schema.level)) != nil
 		if schema.dangling == danglingStatus(exists) {

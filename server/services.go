@@ -20,10 +20,10 @@ import (
 // ends after the transaction (settle); the collection says which service has it in the
 // store, before the write is acknowledged. See allocate.Allocator for what follows.
 type services struct {
-	*live.Collection[[]allocate.Item] // what each service has
-	resource                          *catalog.Row
-	all                               *allocate.Allocator
-	log                               *slog.Logger
+	*live.Collection[*[]allocate.Item] // what each service has
+	resource                           *catalog.Row
+	all                                *allocate.Allocator
+	log                                *slog.Logger
 
 	seen map[allocate.Conflict]int // how often repairs met it; used by them only
 }
@@ -41,7 +41,7 @@ func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Sto
 	v := &services{resource: res, log: cfg.Logger}
 	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
 		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", ownService)}})
-	v.Collection, err = live.Open(ctx, live.Config[[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
+	v.Collection, err = live.Open(ctx, live.Config[*[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Sto
 }
 
 // follow tells the allocator, which guards itself, what became of services.
-func (v *services) follow(_ *allocate.Allocator, changes []live.Change[[]allocate.Item]) *allocate.Allocator {
+func (v *services) follow(_ *allocate.Allocator, changes []live.Change[*[]allocate.Item]) *allocate.Allocator {
 	items := func(of *[]allocate.Item) []allocate.Item {
 		if of == nil {
 			return nil

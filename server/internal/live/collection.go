@@ -2,8 +2,8 @@
 // a known revision, for rules that every request asks: a read costs nanoseconds and
 // takes no lock.
 //
-//	classes, err := live.Open(ctx, live.Config[class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, readClass)})
-//	standard := live.Derive(classes, func(d *class, changes []live.Change[class]) *class { ... })
+//	classes, err := live.Open(ctx, live.Config[*class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, readClass)})
+//	standard := live.Derive(classes, func(d *class, changes []live.Change[*class]) *class { ... })
 //	view := classes.View()
 //	high, least := view.Get(row.Key("", "high")), standard.Of(view)
 package live
@@ -33,18 +33,18 @@ type Config[T any] struct {
 	// Decode makes the value of an object, each time a new one, and may keep nothing of
 	// the entry in it. A nil value leaves the object out. It runs while the store
 	// announces, thus may neither wait nor ask the store. It is called once for each
-	// object that is there and once for each change that is no deletion. An object with
-	// which it fails, or panics, is logged and left out until it changes.
-	Decode func(e *store.Entry) (*T, error)
+	// object that is there and once for each change but deletions. An object with which
+	// it fails, or panics, is logged and left out until it changes.
+	Decode func(e *store.Entry) (T, error)
 	Logger *slog.Logger
 }
 
 // Read makes a Decode of a function that reads objects of one type.
-func Read[T any](row *catalog.Row, read func(obj document.Value) *T) func(e *store.Entry) (*T, error) {
-	return func(e *store.Entry) (*T, error) {
+func Read[T any](row *catalog.Row, read func(obj document.Value) T) func(e *store.Entry) (T, error) {
+	return func(e *store.Entry) (none T, _ error) {
 		doc, err := document.ReadStored(row.GV.Table, row.Type, e.Body)
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 		defer doc.Release()
 		return read(doc.Root()), nil
@@ -52,7 +52,7 @@ func Read[T any](row *catalog.Row, read func(obj document.Value) *T) func(e *sto
 }
 
 // Collection is all objects under some prefixes, in memory. It is safe for concurrent
-// use.
+// use. T has to be a pointer type; so all collections share their code.
 //
 // Invariants:
 //
@@ -87,7 +87,7 @@ type Collection[T any] struct {
 
 	mu      sync.Mutex
 	base    uint64
-	objects btree.Map[string, *T] // of latest; states share its nodes
+	objects btree.Map[string, T] // of latest; states share its nodes
 	derived []func(index any, changes []Change[T]) any
 	late    map[string]late[T] // changes since the scan began; nil when it is over
 	moved   bell               // announced has grown, or closed is set
@@ -98,14 +98,14 @@ type Collection[T any] struct {
 // state is the objects at a revision.
 type state[T any] struct {
 	revision uint64
-	objects  *btree.Map[string, *T]
+	objects  *btree.Map[string, T]
 	indexes  []any // in the order of Derive
 }
 
 // late is what has become of an object during the scan.
 type late[T any] struct {
 	revision uint64
-	value    *T
+	value    T
 }
 
 // Open reads the collection from the store and follows it until Close. Collections that
@@ -154,16 +154,16 @@ func (c *Collection[T]) scan(ctx context.Context) (uint64, error) {
 }
 
 // decode makes the value of an object, nil for one that is left out.
-func (c *Collection[T]) decode(e *store.Entry) *T {
+func (c *Collection[T]) decode(e *store.Entry) (none T) {
 	value, err := c.try(e)
 	if err != nil {
 		c.cfg.Logger.Error("an object that is kept in memory cannot be read; rules go on without it", "key", e.Key, "error", err)
-		return nil
+		return none
 	}
 	return value
 }
 
-func (c *Collection[T]) try(e *store.Entry) (value *T, err error) {
+func (c *Collection[T]) try(e *store.Entry) (value T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
@@ -172,8 +172,12 @@ func (c *Collection[T]) try(e *store.Entry) (value *T, err error) {
 	return c.cfg.Decode(e)
 }
 
-func (c *Collection[T]) set(key string, value *T) (before *T) {
-	if value == nil {
+// same compares pointers. The constraint that == asks for would end the sharing of code.
+func same[T any](a, b T) bool { return any(a) == any(b) }
+
+func (c *Collection[T]) set(key string, value T) (before T) {
+	var none T
+	if same(value, none) {
 		before, _ = c.objects.Delete(key)
 	} else {
 		before, _ = c.objects.Set(key, value)
@@ -191,13 +195,13 @@ func (c *Collection[T]) publish(batch []*store.Change) {
 		if revision <= c.base || !slices.ContainsFunc(c.cfg.Prefixes, func(p string) bool { return strings.HasPrefix(key, p) }) {
 			continue
 		}
-		var value *T
+		var value T
 		if change.Op != store.OpDelete {
 			value = c.decode(&change.Entry)
 		}
 		if c.late != nil {
 			c.late[key] = late[T]{revision, value}
-		} else if before := c.set(key, value); before != nil || value != nil {
+		} else if before := c.set(key, value); !same(before, value) {
 			changes = append(changes, Change[T]{key, before, value})
 		}
 	}

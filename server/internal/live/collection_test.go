@@ -77,8 +77,8 @@ func decode(e *store.Entry) (*number, error) {
 	return (*number)(&n), err
 }
 
-func (w *world) collect(prefixes ...string) *Collection[number] {
-	c, err := Open(context.Background(), Config[number]{Store: w.store, Prefixes: prefixes, Decode: decode, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+func (w *world) collect(prefixes ...string) *Collection[*number] {
+	c, err := Open(context.Background(), Config[*number]{Store: w.store, Prefixes: prefixes, Decode: decode, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (w *world) collect(prefixes ...string) *Collection[number] {
 	return c
 }
 
-func text(v View[number]) string {
+func text(v View[*number]) string {
 	var b strings.Builder
 	for key, n := range v.Under("") {
 		fmt.Fprintf(&b, "%s=%d ", key, *n)
@@ -101,7 +101,7 @@ func TestWaiting(t *testing.T) {
 	c := w.collect("a/")
 	ctx := context.Background()
 	begin := w.put("a/1", 1)
-	seen, err := c.Next(ctx, View[number]{})
+	seen, err := c.Next(ctx, View[*number]{})
 	if err != nil || text(seen) != "a/1=1 " || seen.Revision() != begin {
 		t.Fatalf("first %s at %d, %v", text(seen), seen.Revision(), err)
 	}
@@ -123,8 +123,8 @@ func TestWaiting(t *testing.T) {
 	if first, second := <-answers, <-answers; first != nil || second != nil {
 		t.Errorf("waits for what came ended with %v and %v", first, second)
 	}
-	if seen, err = c.AtLeast(ended, begin+2); err != nil || seen.Len() != 0 {
-		t.Errorf("what is there already: %d objects, %v", seen.Len(), err)
+	if seen, err = c.AtLeast(ended, begin+2); err != nil || text(seen) != "" {
+		t.Errorf("what is there already: %s, %v", text(seen), err)
 	}
 	begin = w.store.Current()
 	wait(ctx)
@@ -154,7 +154,7 @@ func TestRestart(t *testing.T) {
 	}
 	for _, when := range []string{"trimmed", "opened again"} {
 		again := w.collect("a/").View()
-		if text(again) != text(before) || again.Revision() != before.Revision() || again.Len() != 40 {
+		if text(again) != text(before) || again.Revision() != before.Revision() || strings.Count(text(again), "=") != 40 {
 			t.Errorf("%s: %s at %d, want %s at %d", when, text(again), again.Revision(), text(before), before.Revision())
 		}
 		c.Close()
@@ -175,7 +175,7 @@ func TestUnreadable(t *testing.T) {
 	w.write(store.OpUpdate, "a/old", "what")
 	w.put("a/fine", 1)
 	var log bytes.Buffer
-	c, err := Open(context.Background(), Config[number]{Store: w.store, Prefixes: []string{"a/"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	c, err := Open(context.Background(), Config[*number]{Store: w.store, Prefixes: []string{"a/"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Decode: func(e *store.Entry) (*number, error) {
 			if string(e.Body) == "panic" {
 				panic("bad object")
@@ -212,7 +212,7 @@ func TestOpenFails(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c, err := Open(ctx, Config[number]{Store: w.store, Prefixes: []string{"a/"}, Decode: func(*store.Entry) (*number, error) {
+	c, err := Open(ctx, Config[*number]{Store: w.store, Prefixes: []string{"a/"}, Decode: func(*store.Entry) (*number, error) {
 		t.Error("a change was shown to a collection that is not there")
 		return nil, nil
 	}})

@@ -15,7 +15,7 @@ import (
 )
 
 // total is a small index: the sum of all numbers. byNumber is the keys of each.
-func total(sum int, changes []Change[number]) int {
+func total(sum int, changes []Change[*number]) int {
 	for _, c := range changes {
 		if c.Before != nil {
 			sum -= int(*c.Before)
@@ -27,7 +27,7 @@ func total(sum int, changes []Change[number]) int {
 	return sum
 }
 
-func byNumber(index map[number][]string, changes []Change[number]) map[number][]string {
+func byNumber(index map[number][]string, changes []Change[*number]) map[number][]string {
 	index = maps.Clone(index)
 	if index == nil {
 		index = map[number][]string{}
@@ -70,7 +70,7 @@ func TestViewsAreStates(t *testing.T) {
 	prefixes := []string{"a/", "c/x"}
 	var mu sync.Mutex
 	var looks []look
-	watch := func(c *Collection[number], stop <-chan struct{}) {
+	watch := func(c *Collection[*number], stop <-chan struct{}) {
 		sum, groups := Derive(c, total), Derive(c, byNumber)
 		var newest uint64
 		for i := 0; ; i++ {

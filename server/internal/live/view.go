@@ -18,32 +18,29 @@ type View[T any] struct {
 // After when it is so now.
 type Change[T any] struct {
 	Key           string
-	Before, After *T
+	Before, After T
 }
 
 // Revision is that of the newest change in the store up to which the view is complete.
 func (v View[T]) Revision() uint64 { return v.revision }
 
-func (v View[T]) objects() *btree.Map[string, *T] {
+func (v View[T]) objects() *btree.Map[string, T] {
 	if v.state == nil {
-		return new(btree.Map[string, *T])
+		return new(btree.Map[string, T])
 	}
 	return v.state.objects
 }
 
-// Len is the number of objects.
-func (v View[T]) Len() int { return v.objects().Len() }
-
 // Get returns the object of a key, nil for none.
-func (v View[T]) Get(key string) *T {
+func (v View[T]) Get(key string) T {
 	value, _ := v.objects().Get(key)
 	return value
 }
 
 // Under visits the objects whose keys have a prefix, in the order of keys.
-func (v View[T]) Under(prefix string) iter.Seq2[string, *T] {
-	return func(yield func(string, *T) bool) {
-		v.objects().Ascend(prefix, func(key string, value *T) bool {
+func (v View[T]) Under(prefix string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
+		v.objects().Ascend(prefix, func(key string, value T) bool {
 			return strings.HasPrefix(key, prefix) && yield(key, value)
 		})
 	}
@@ -52,14 +49,15 @@ func (v View[T]) Under(prefix string) iter.Seq2[string, *T] {
 // Since visits what is different from a view before: in the order of keys what is new or
 // another, then what is gone. It looks at all objects of both.
 func (v View[T]) Since(before View[T]) iter.Seq[Change[T]] {
+	var none T
 	return func(yield func(Change[T]) bool) {
 		for key, value := range v.Under("") {
-			if was := before.Get(key); was != value && !yield(Change[T]{key, was, value}) {
+			if was := before.Get(key); !same(was, value) && !yield(Change[T]{key, was, value}) {
 				return
 			}
 		}
 		for key, was := range before.Under("") {
-			if v.Get(key) == nil && !yield(Change[T]{key, was, nil}) {
+			if now := v.Get(key); same(now, none) && !yield(Change[T]{key, was, now}) {
 				return
 			}
 		}
@@ -85,7 +83,7 @@ func Derive[T, I any](c *Collection[T], fold func(index I, changes []Change[T]) 
 	now := c.latest.Load()
 	var all []Change[T]
 	for key, value := range (View[T]{state: now}).Under("") {
-		all = append(all, Change[T]{key, nil, value})
+		all = append(all, Change[T]{Key: key, After: value})
 	}
 	c.derived = append(c.derived, derive)
 	next := *now
