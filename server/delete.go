@@ -125,7 +125,7 @@ func (e *evaluation) compareDeleted() error {
 	if role := e.stored.resource.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they end in their own way, and say so in their own words
 		kind = e.resource.Plural
 	}
-	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.resource.GroupOfErrors()}, e.name, e.old.Get("metadata"))
+	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.stored.resource.GroupOfErrors()}, e.name, e.old.Get("metadata"))
 }
 
 // end makes the write that removes the object, or marks it as terminating.
@@ -170,7 +170,7 @@ func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.E
 	if res.Role == api.RoleDefinitions && !terminating {
 		s.holdDefinition(obj)
 	}
-	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0
+	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0 || isNamespace(res) && !terminating
 	if wait && !terminating {
 		s.markTerminating(meta, grace)
 		if isNamespace(res) {

@@ -37,7 +37,10 @@ func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 		if v.fine() {
 			return nil
 		}
-		wrong := document.OrderCauses(obj, append(v.wrongMetadata(), v.wrongObject(v.rules)...))
+		wrong := v.wrongObject(v.rules)
+		if len(wrong) == 0 || !res.MetadataLast {
+			wrong = document.OrderCauses(obj, append(v.wrongMetadata(), wrong...))
+		}
 		return slices.Repeat(wrong, max(1, res.ChecksOnCreate))
 	}
 	checks := t.checks()

@@ -72,6 +72,12 @@ func TestAnswersOfDeletes(t *testing.T) {
 		{"so by the query", "DELETE", configMaps + "/a?orphanDependents=false", "", "", 202, "deletionTimestamp"},
 		{"otherwise it is done", "DELETE", configMaps + "/a", "", "", 200, "deletionTimestamp"},
 		{"free is gone", "DELETE", configMaps + "/b?orphanDependents=false", "", "", 200, "Success"},
+		{"an event", "POST", "/api/v1/namespaces/default/events", "", `{"metadata":{"name":"e"},"involvedObject":{"namespace":"default"}}`, 201, ""},
+		{"which is of no group", "DELETE", "/apis/events.k8s.io/v1/namespaces/default/events/e?uid=x", "", "", 409, `"details":{"name":"e","kind":"Event"}`},
+		{"a namespace", "POST", "/api/v1/namespaces", "", `{"metadata":{"name":"n"}}`, 201, ""},
+		{"that waits for nobody", "PUT", "/api/v1/namespaces/n/finalize", "", `{"metadata":{"name":"n"},"spec":{}}`, 200, `"phase":"Active"`},
+		{"terminates at first", "DELETE", "/api/v1/namespaces/n", "", "", 200, `"phase":"Terminating"`},
+		{"and ends at the second", "DELETE", "/api/v1/namespaces/n", "", "", 200, "Success"},
 	})
 	service := h.post(services, `{"metadata":{"name":"s"},"spec":{"type":"ExternalName","externalName":"x.example.com"}}`)
 	want := service.field(t, "metadata.resourceVersion")

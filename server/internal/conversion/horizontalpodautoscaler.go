@@ -174,13 +174,10 @@ func processorMetric(metrics document.Value) int {
 	return found
 }
 
-// NormalAutoscaler gives an object of v2 the form that it has after it was one of
-// v1, so that nothing is lost in that version: the metric that v1 has a field for
-// is the last one, and targets say the type of the value that they have.
-func NormalAutoscaler(obj document.Value) {
-	DropAutoscalerAnnotations(obj)
-	NormalMeasurements(obj.Get("status"))
-	metrics := obj.At("spec", "metrics")
+// NormalMetrics gives the metrics of v2 the form that they have after they were
+// those of v1, so that nothing is lost in that version: the one that v1 has a field
+// for is the last one, and targets say the type of the value that they have.
+func NormalMetrics(metrics document.Value) {
 	if main := processorMetric(metrics); main >= 0 && main < metrics.Len()-1 {
 		metrics.AppendValue(metrics.Index(main))
 		metrics.RemoveIndex(main)

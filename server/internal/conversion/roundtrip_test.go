@@ -63,7 +63,9 @@ func normalAutoscaler(obj document.Value) {
 	if v := obj.At("status", "currentMetrics"); v.Exists() && v.Len() == 0 {
 		obj.Get("status").SetNull("currentMetrics")
 	}
-	conversion.NormalAutoscaler(obj)
+	conversion.DropAutoscalerAnnotations(obj)
+	conversion.NormalMeasurements(obj.Get("status"))
+	conversion.NormalMetrics(obj.At("spec", "metrics"))
 }
 
 func text(v document.Value) string { return string(v.AppendJSON(nil)) }

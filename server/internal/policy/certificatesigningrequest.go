@@ -43,6 +43,7 @@ func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schem
 	}
 	status, before := obj.Get("status"), old.Get("status")
 	c.signingConditions(status.Get("conditions"), before.Get("conditions"))
+	c.keptDecisions(status.Get("conditions"), before.Get("conditions"))
 	if certificate, was := status.Get("certificate"), before.Get("certificate"); !same(certificate, was) {
 		if !isEmpty(was) {
 			c.forbidden(member(status, "certificate"), "updates may not modify existing certificate content")
@@ -119,14 +120,17 @@ func (c *causes) signerName(v document.Value) {
 	}
 }
 
-// signingConditions checks conditions, and that no decision of those before is
-// missing.
-func (c *causes) signingConditions(conditions, before document.Value) {
+// keptDecisions checks that no decision of the conditions before is missing.
+func (c *causes) keptDecisions(conditions, before document.Value) {
 	for _, decision := range decisions {
 		if signing.Has(before, decision) && !signing.Has(conditions, decision) {
 			c.forbidden("status.conditions", "updates may not remove a condition of type "+strconv.Quote(decision))
 		}
 	}
+}
+
+// signingConditions checks conditions that have changed.
+func (c *causes) signingConditions(conditions, before document.Value) {
 	if same(conditions, before) {
 		return
 	}

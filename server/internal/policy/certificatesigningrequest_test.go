@@ -45,6 +45,7 @@ func TestCertificateSigningRequest(t *testing.T) {
 		{"own", spec, status("{type: Seen, status: 'False'}", "''"), ""},
 		{"own, odd", spec, status("{type: Seen, status: Odd}", "''"), "status.conditions[0].status: NotSupported"},
 		{"taken back", status(approved, "''"), status("", "''"), "status.conditions: Forbidden"},
+		{"taken back for another one that is odd", status(approved, "''"), status("{type: Denied, status: 'False'}", "''"), "status.conditions[0].status: NotSupported; status.conditions: Forbidden"},
 		{"turned round", status(approved, "''"), status(denied, "''"), "status.conditions: Forbidden"},
 		{"issued", spec, status("", certificate), ""},
 		{"chain", spec, status("", twice), ""},

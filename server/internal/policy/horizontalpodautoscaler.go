@@ -41,11 +41,18 @@ func (Policy) DefaultHorizontalPodAutoscalerBehavior(v document.Value) {
 
 // CreateHorizontalPodAutoscaler gives a new autoscaler the form that all versions
 // can have.
-func (Policy) CreateHorizontalPodAutoscaler(obj document.Value) { conversion.NormalAutoscaler(obj) }
+func (p Policy) CreateHorizontalPodAutoscaler(obj document.Value) {
+	p.UpdateHorizontalPodAutoscaler(obj, document.Value{})
+}
 
-// UpdateHorizontalPodAutoscaler does the same to a changed one.
-func (Policy) UpdateHorizontalPodAutoscaler(obj, _ document.Value) {
-	conversion.NormalAutoscaler(obj)
+// UpdateHorizontalPodAutoscaler does the same to a changed one. Metrics that are
+// refused stay where they were sent, so that their author finds them there.
+func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
+	conversion.DropAutoscalerAnnotations(obj)
+	conversion.NormalMeasurements(obj.Get("status"))
+	if len(p.ValidateHorizontalPodAutoscaler(obj, old)) == 0 {
+		conversion.NormalMetrics(obj.At("spec", "metrics"))
+	}
 }
 
 // StatusHorizontalPodAutoscaler does so for what was measured.

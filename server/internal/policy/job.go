@@ -62,6 +62,7 @@ func (Policy) CreateJob(obj document.Value) {
 		return
 	}
 	template := spec.SetObject("template").SetObject("metadata")
+	labelled := template.Get("labels").Exists()
 	chosen, wanted := template.SetObject("labels"), spec.SetObject("selector").SetObject("matchLabels")
 	uid := meta.Get("uid").Text()
 	for _, label := range [...][2]string{{controllerUID, uid}, {jobName, meta.Get("name").Text()}} {
@@ -72,7 +73,9 @@ func (Policy) CreateJob(obj document.Value) {
 	if !wanted.Get(controllerUID).Exists() {
 		wanted.SetString(controllerUID, uid)
 	}
-	if have := meta.Get("labels"); isEmpty(have) || have.Assumed() {
+	// A name that labels cannot have is told at the template, and here too when it had some.
+	named := len(document.CheckFormat("label-value", meta.Get("name").Text())) == 0
+	if have := meta.Get("labels"); (isEmpty(have) || have.Assumed()) && (labelled || named) {
 		meta.Put("labels", chosen)
 	}
 }
@@ -84,7 +87,6 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	template, selector := spec.Get("template"), spec.Get("selector")
 	if obj != old { // is not told again
 		c.generatedSelector(obj)
-		c.indexedHost(obj)
 	}
 	c.jobSpec(spec)
 	if !isSet(selector) {
@@ -92,6 +94,9 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	}
 	if labels := template.At("metadata", "labels"); !isSet(selector) || canSelect(selector) && !Selects(selector, labels) {
 		c.notSelected(template, labels)
+	}
+	if obj != old {
+		c.indexedHost(obj)
 	}
 	c.uncountedPods(obj.At("status", "uncountedTerminatedPods"))
 	if old.Exists() {

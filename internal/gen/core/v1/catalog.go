@@ -54,6 +54,7 @@ func New(h Hooks) *api.GroupVersion {
 			Expires:            true,
 			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
 			CheckedWhenMissing: true,
+			MetadataLast:       true,
 			Hooks:              &api.Hooks{Validate: h.ValidateEvent},
 			Columns: []api.Column{
 				{Name: "Last Seen", Type: "string", Description: "Time since the event happened last.", Cell: h.CellEventLastSeen},
