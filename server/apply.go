@@ -91,11 +91,11 @@ func (s *Server) applyTo(r *request, t ref, config document.Value, a *applied) (
 			}
 		}
 		text, err := kind.Apply(e.was, config, as, opts.force)
+		if told := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &told) {
+			return document.Value{}, a.wrong // whatever could not be done with it
+		}
 		if err != nil {
 			return document.Value{}, err
-		}
-		if a.wrong != nil {
-			return document.Value{}, a.wrong
 		}
 		if err := report(r, a.problems, kindOf(res), opts.validation); err != nil {
 			return document.Value{}, err

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -12,6 +13,8 @@ func TestApply(t *testing.T) {
 	path := configMaps + "/a"
 	const leasePath = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
 	const lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: l}\nspec:\n  "
+	const levels = "/apis/flowcontrol.apiserver.k8s.io/"
+	const level = "apiVersion: flowcontrol.apiserver.k8s.io/%s\nkind: PriorityLevelConfiguration\nmetadata: {name: a}\nspec: {type: Limited, limited: {assuredConcurrencyShares: %s, limitResponse: {type: Reject}}}"
 	config := func(data string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: " + data }
 	h.run(t, []step{
 		{"no manager", "PATCH", path, applyMedia, config("{k: v}"), 422, "fieldManager"},
@@ -40,6 +43,9 @@ func TestApply(t *testing.T) {
 		{"to another object, without one", "PATCH", path + "?fieldManager=o&force=true", applyMedia, strings.Replace(config("{k: a}"), "name: a", "name: b", 1), 400, "does not match"},
 		{"a lease", "PATCH", leasePath + "?fieldManager=m", applyMedia, lease + "renewTime: 2020-01-01T00:00:00.000000Z", 201, ""},
 		{"a number for a time, with a conflict", "PATCH", leasePath + "?fieldManager=n", applyMedia, lease + "renewTime: 1", 409, "renewTime"},
+		{"a list for a time, with a conflict", "PATCH", leasePath + "?fieldManager=n", applyMedia, lease + "renewTime: []", 409, "renewTime"},
+		{"a level of priority", "PATCH", levels + "v1beta2/prioritylevelconfigurations/a?fieldManager=m", applyMedia, fmt.Sprintf(level, "v1beta2", "5"), 201, ""},
+		{"in another version, with a number that does not fit", "PATCH", levels + "v1beta1/prioritylevelconfigurations/a?fieldManager=n", applyMedia, fmt.Sprintf(level, "v1beta1", "9223372036854776000"), 400, "assuredConcurrencyShares"},
 		{"a number for a time", "PATCH", leasePath + "?fieldManager=m", applyMedia, lease + "renewTime: 1", 400, "renewTime"},
 		{"in a new object", "PATCH", path + "x?fieldManager=n", applyMedia, "apiVersion: v1\nkind: ConfigMap\nbinaryData: {b: '#'}", 400, "binaryData[b]"},
 		{"unknown field", "PATCH", path + "?fieldManager=n&fieldValidation=Strict", applyMedia, config("{}") + "\nnosuch: 1", 400, "nosuch"},

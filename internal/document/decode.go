@@ -140,8 +140,13 @@ func (p *parser) value(n int32, typ schema.Ref) error {
 }
 
 // mismatch is the error for a value of the wrong kind.
-func (p *parser) mismatch(n int32, t *schema.Type) *TypeError {
-	return p.wrong(n, t, p.d.nodes[n].kind.String(), "")
+func (p *parser) mismatch(n int32, t *schema.Type) error {
+	err := p.wrong(n, t, p.d.nodes[n].kind.String(), "")
+	switch t.Kind {
+	case schema.Quantity, schema.Time, schema.MicroTime, schema.Duration, schema.IntOrString:
+		err.Mistake = Misspelt
+	}
+	return err
 }
 
 // wrong is the error for a value that its type does not allow; sent says what

@@ -62,7 +62,7 @@ const (
 	OtherType  Mistake = iota // a string for a number, a name that no enum has
 	EmptyPlace                // null as an element of a list
 	NoInteger                 // a number with a fraction, or out of the range of its type
-	Misspelt                  // a string that is no quantity, time or what else its type wants, or a number or a boolean for one
+	Misspelt                  // no quantity or time where one belongs, a string that is not what its type wants
 )
 
 func (e *TypeError) Error() string { return "json: " + e.Message }

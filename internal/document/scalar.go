@@ -54,21 +54,7 @@ func (p *parser) scalar(n int32, t *schema.Type) error {
 			return p.spelling(n, t, spellingOf(t.Kind))
 		}
 	}
-	err := p.mismatch(n, t)
-	if nd.kind == Number || nd.kind == Bool {
-		err.Mistake = wrongScalar(t.Kind)
-	}
-	return err
-}
-
-// wrongScalar is the mistake of a number or a boolean for what is a string of a type of
-// its own: of those a schema says no more than that they are no lists and no objects.
-func wrongScalar(k schema.Kind) Mistake {
-	switch k {
-	case schema.Quantity, schema.Time, schema.MicroTime, schema.Duration, schema.IntOrString:
-		return Misspelt
-	}
-	return OtherType
+	return p.mismatch(n, t)
 }
 
 // addQuoted adds text that needs no escapes, in quotes.
