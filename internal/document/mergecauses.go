@@ -21,7 +21,7 @@ func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 	table, typ := v.Type()
 	out := make([]schema.Cause, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
-		if comparePlaces(table, typ, b[0].Field, a[0].Field) < 0 {
+		if comparePlaces(table, typ, b[0].Turn(), a[0].Turn()) < 0 {
 			out, b = append(out, b[0]), b[1:]
 		} else {
 			out, a = append(out, a[0]), a[1:]

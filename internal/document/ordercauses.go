@@ -16,7 +16,7 @@ func OrderCauses(v Value, causes []schema.Cause) []schema.Cause {
 	}
 	placed := make([]placedCause, len(causes))
 	for i, c := range causes {
-		placed[i] = placedCause{c, c.Field}
+		placed[i] = placedCause{c, c.Turn()}
 	}
 	orderCauses(table, typ, placed)
 	ordered := make([]schema.Cause, len(causes))

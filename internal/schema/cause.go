@@ -1,13 +1,19 @@
 package schema
 
+import "cmp"
+
 // Cause is one detail of a failure, usually one wrong field. It becomes an
 // entry of details.causes in a Status.
 type Cause struct {
 	Reason  string // one of the Cause… constants
 	Message string // what is wrong and what to do; names the value
 	Field   string // "spec.template.spec.containers[0].name"; "" for none
+	Place   string // the path at whose turn this is told; "" for Field
 	Hides   string // the path of a value that is not looked at while this is wrong; "" for none
 }
+
+// Turn is the path that decides when the cause is told.
+func (c *Cause) Turn() string { return cmp.Or(c.Place, c.Field) }
 
 // Reasons of a Cause, as clients of Kubernetes 1.25 check them.
 const (

@@ -27,12 +27,6 @@ func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
 func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	if !old.Exists() {
-		c.driverName(member(spec, "attacher"), spec.Get("attacher").Text())
-		if name := spec.At("source", "persistentVolumeName"); isSet(name) {
-			c.formatText(name.Path(), name.Text(), "dns1123-subdomain")
-		}
-	}
 	if node := spec.Get("nodeName"); isEmpty(node) {
 		c.formatText(member(spec, "nodeName"), "", "dns1123-subdomain")
 	}
@@ -56,7 +50,22 @@ func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	if size > maxAttachmentMetadata {
 		c.tooLong(metadata.Path(), maxAttachmentMetadata)
 	}
+	if !old.Exists() {
+		c.newAttachment(spec)
+	}
 	return c
+}
+
+// newAttachment checks the names in an attachment that is created, after all else.
+func (c *causes) newAttachment(spec document.Value) {
+	before := len(*c)
+	c.driverName(member(spec, "attacher"), spec.Get("attacher").Text())
+	if name := spec.At("source", "persistentVolumeName"); isSet(name) {
+		c.formatText(name.Path(), name.Text(), "dns1123-subdomain")
+	}
+	for i := range (*c)[before:] {
+		(*c)[before+i].Place = spec.Path()
+	}
 }
 
 // inlineVolume checks a volume that has no object of its own, and so none of

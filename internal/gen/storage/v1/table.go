@@ -429,7 +429,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 	CauseOrders: map[schema.Ref][]string{
 		17: []string{"attachedRequired", "fsGroupPolicy", "podInfoOnMount", "storageCapacity", "tokenRequests", "volumeLifecycleModes"},
 		33: []string{"values", "operator", "key"},
-		45: []string{"source.inlineVolumeSpec.claimRef", "source.inlineVolumeSpec.capacity", "source", "nodeName", "attacher"},
+		45: []string{"attacher", "source.inlineVolumeSpec.claimRef", "source.inlineVolumeSpec.capacity", "source", "nodeName"},
 		47: []string{"claimRef", "accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "hostPath", "gcePersistentDisk", "persistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte", "cephFS", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi", ".", "storageClassName", "volumeMode"},
 		91: []string{"values", "operator", "key"},
 	}}
