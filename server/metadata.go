@@ -32,7 +32,7 @@ func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 	res := t.resource
 	v := validation{res: res, obj: obj, before: before, metadata: validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))}
 	if !old.Exists() {
-		v.state = document.Validate(obj, res.GV.Checks)
+		v.state = document.Validate(obj, &res.GV.Validation)
 		v.rules = v.brokenRules(old)
 		if v.fine() {
 			return nil
@@ -45,8 +45,8 @@ func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 	}
 	checks := t.checks()
 	if slices.Contains(checks, api.CheckObject) || slices.Contains(checks, api.CheckCreated) {
-		if v.state = document.Validate(obj, res.GV.Checks); len(v.state) > 0 && before.Exists() {
-			v.state = document.ValidateTouched(obj, before, res.GV.Checks)
+		if v.state = document.Validate(obj, &res.GV.Validation); len(v.state) > 0 && before.Exists() {
+			v.state = document.ValidateTouched(obj, before, &res.GV.Validation)
 		}
 	}
 	v.change = document.ValidateUpdate(obj, old)

@@ -83,7 +83,7 @@ func (s *Server) ownToken(t target, obj document.Value, opts writeOptions) error
 
 // checkTokenRequest finds what is wrong with a request by itself.
 func checkTokenRequest(t target, obj document.Value) error {
-	causes := document.Validate(obj, t.resource.GV.Checks)
+	causes := document.Validate(obj, &t.resource.GV.Validation)
 	if name := obj.At("metadata", "name").Text(); name != "" && name != t.name {
 		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "metadata.name",
 			Message: "Invalid value: \"" + name + "\": must match the service account name"})

@@ -47,7 +47,7 @@ type GroupVersion struct {
 	Preferred       bool // the group's preferred version
 	Table           *schema.Table
 	Defaults        []func(document.Value) // by schema.Type.Hook - 1
-	Checks          []document.Check       // validation hooks, by schema.Type.Check - 1
+	Validation      document.Hooks         // hooks of types that take part in the validation
 	Resources       []Resource             // by plural name
 }
 

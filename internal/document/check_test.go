@@ -20,9 +20,10 @@ type Thing
   named map:Pair
   loose Pair explicit
   last string always required
-type Pair check
+type Pair check skip
   a Word
   b Word
+  c Word
 scalar Word string enum=x,y
 `)
 	root := &table.Types[table.Root("Thing")]
@@ -35,12 +36,20 @@ scalar Word string enum=x,y
 		return []schema.Cause{{Reason: schema.CauseInvalid, Field: v.Get("b").Path(), Message: "not " + v.Get("a").Text()},
 			{Reason: schema.CauseInvalid, Field: v.Path(), Message: "differ"}}
 	}
+	skip := func(v Value) []string { // c means nothing without a
+		if !v.Get("a").Exists() {
+			return []string{"c"}
+		}
+		return nil
+	}
+	hooks := &Hooks{Checks: []func(Value) []schema.Cause{differ}, Skips: []func(Value) []string{skip}}
 	dec := Decoder{Table: table}
 	for _, c := range []struct{ name, old, now, want string }{
 		{"right", ``, `"first":{"a":"x","b":"x"},"last":"l"`, ""},
 		{"everywhere", ``, `"first":{"a":"x","b":"y"},"pairs":[{"a":"x","b":"x"},{"a":"x","b":"y"}],"named":{"k":{"a":"y","b":"x"}},"loose":{"a":"x","b":"y"},"last":"l"`,
 			"first.b first pairs[1].b pairs[1] named[k].b named[k]"},
 		{"among what the schema finds", ``, `"first":{"a":"z","b":"w"}`, "first.a first.b first.b first last"},
+		{"left out", ``, `"first":{"c":"z"},"pairs":[{"a":"x","b":"x","c":"z"}],"last":"l"`, "pairs[0].c"},
 		{"untouched", `"first":{"a":"x","b":"y"},"last":"l"`, `"first":{"a":"x","b":"y"},"last":"m"`, ""},
 		{"untouched at another place", `"pairs":[{"a":"x","b":"y"}],"last":"l"`, `"pairs":[{"a":"y","b":"y"},{"a":"x","b":"y"}],"last":"l"`, ""},
 		{"touched", `"first":{"a":"x","b":"x"},"named":{"k":{"a":"x","b":"y"}},"last":"l"`, `"first":{"a":"x","b":"y"},"named":{"k":{"a":"y","b":"x"}},"last":"l"`,
@@ -54,9 +63,9 @@ scalar Word string enum=x,y
 			}
 			return doc.Root()
 		}
-		causes := Validate(read(c.now), []Check{differ})
+		causes := Validate(read(c.now), hooks)
 		if c.old != "" {
-			causes = ValidateTouched(read(c.now), read(c.old), []Check{differ})
+			causes = ValidateTouched(read(c.now), read(c.old), hooks)
 		}
 		var got []string
 		for _, cause := range causes {

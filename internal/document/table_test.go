@@ -12,7 +12,7 @@ import (
 
 // parseTable makes a table from lines like these; the first type is root.
 //
-//	type Pod [hook] [check] [atomic]       an Object
+//	type Pod [hook] [check] [skip] [atomic] an Object
 //	  spec PodSpec always required         a field: name, type, words
 //	  ports []Port default=[]              default= is the last word
 //	scalar Port int32 min=1 max=65535      a type with rules
@@ -50,6 +50,8 @@ func parseTable(tb testing.TB, text string) *schema.Table {
 				case "check":
 					checks++
 					t.Check = checks
+				case "skip":
+					t.Skip = 1
 				}
 			}
 		default:

@@ -22,12 +22,12 @@ import (
 //   - what a validation hook finds is let be as StillWrong says.
 //
 // It costs more than Validate, so ask that first.
-func ValidateTouched(v, old Value, checks []Check) []schema.Cause {
+func ValidateTouched(v, old Value, hooks *Hooks) []schema.Cause {
 	t, _ := v.Type()
 	if t == nil {
 		return nil
 	}
-	c := checker{d: v.d, table: t, checks: checks, update: true, before: old}
+	c := checker{d: v.d, table: t, hooks: hooks, update: true, before: old}
 	c.value(v.n, old)
 	return c.causes
 }

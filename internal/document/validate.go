@@ -12,24 +12,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Check is the validation hook of a type: it finds what a schema cannot say is wrong
-// with a value of the type, as the value is, without what it was before. Paths of
-// causes begin at the document's root.
-type Check func(v Value) []schema.Cause
-
 // Validate returns everything in v that breaks the rules of its schema:
-// required fields, the Rules of types and their validation hooks, which are checks by
-// schema.Type.Check - 1. Paths begin at the document's root.
+// required fields, the Rules of types and, unless hooks is nil, their validation hooks.
+// Paths begin at the document's root.
 //
 // A required field is missing when it was not sent, and also when it is null,
 // an empty string, list or map. An optional string that is always written is
 // not checked while it is empty: it says nothing. After 256 causes it gives up.
-func Validate(v Value, checks []Check) []schema.Cause {
+func Validate(v Value, hooks *Hooks) []schema.Cause {
 	t, _ := v.Type()
 	if t == nil {
 		return nil
 	}
-	c := checker{d: v.d, table: t, checks: checks}
+	c := checker{d: v.d, table: t, hooks: hooks}
 	c.value(v.n, Value{})
 	return c.causes
 }
@@ -38,9 +33,9 @@ func Validate(v Value, checks []Check) []schema.Cause {
 type checker struct {
 	d      *Document
 	table  *schema.Table
-	checks []Check
-	update bool  // leave out what was wrong before, see ValidateTouched
-	before Value // with update: the root of what is replaced
+	hooks  *Hooks // nil for none
+	update bool   // leave out what was wrong before, see ValidateTouched
+	before Value  // with update: the root of what is replaced
 	causes []schema.Cause
 }
 
@@ -91,27 +86,14 @@ func (c *checker) value(n int32, old Value) {
 		}
 		mark := len(c.causes)
 		c.object(n, t, old)
-		if t.Check != 0 && int(t.Check) <= len(c.checks) {
-			c.check(n, c.checks[t.Check-1], old, mark)
+		if i := int(t.Check) - 1; i >= 0 && c.hooks != nil && i < len(c.hooks.Checks) {
+			c.check(n, c.hooks.Checks[i], old, mark)
 		}
 	case schema.Map, schema.List:
 		if elem := t.Elem; elem >= 0 && !c.free(&c.table.Types[elem]) {
 			c.children(n, t, old)
 		}
 	}
-}
-
-// check adds what a validation hook finds among what was found in the members of its
-// value since mark, each at its place.
-func (c *checker) check(n int32, check Check, old Value, mark int) {
-	found := check(Value{c.d, n})
-	if len(found) == 0 {
-		return
-	}
-	if c.update && old.Exists() {
-		found = StillWrong(found, c.d.Root(), c.before, func() []schema.Cause { return check(old) })
-	}
-	c.causes = append(c.causes[:mark], MergeCauses(c.d.Root(), slices.Clone(c.causes[mark:]), found)...)
 }
 
 // children checks the elements of a list or the members of a map.
@@ -142,6 +124,9 @@ func (c *checker) object(n int32, t *schema.Type, old Value) {
 	var extra []uint16
 	if t.OneOf != nil {
 		extra = c.oneOf(n, t, old)
+	}
+	if t.Skip != 0 && c.hooks != nil && int(t.Skip) <= len(c.hooks.Skips) {
+		extra = c.skipped(n, t, extra)
 	}
 	for _, i := range t.Checks {
 		for m != 0 && c.d.nodes[m].field < i {

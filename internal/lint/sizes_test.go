@@ -46,7 +46,7 @@ var longFunctions = map[string]struct {
 	lines int
 	why   string
 }{
-	"generator/internal/emit/catalog.go: newCatalogGroup": {70, "to be split"},
+	"generator/internal/emit/catalog.go: newCatalogGroup": {61, "to be split"},
 	"generator/internal/emit/openapi_schema.go: schema":   {61, "to be split"},
 	"generator/internal/load/resource.go: resource":       {73, "half of it is the table of keys"},
 	"generator/internal/load/schema.go: schemaFields":     {61, "a table of keys"},

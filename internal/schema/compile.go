@@ -115,10 +115,9 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 			c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a default hook on %s, which is not an object", n.ID)
 		}
 	}
-	if n.Schema.ValidateHook {
-		if t.Check = 1; t.Kind != Object {
-			c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a validation hook on %s, which is not an object", n.ID)
-		}
+	t.Check, t.Skip = numberOf(n.Schema.ValidateHook), numberOf(n.Schema.SkipHook)
+	if t.Check+t.Skip > 0 && t.Kind != Object {
+		c.fail(n.Schema.Pos, "move the hook to the object that holds it", "a validation hook on %s, which is not an object", n.ID)
 	}
 	if !n.Schema.DefaultHook && n.Schema.HookRevision > 0 {
 		c.fail(n.Schema.Pos, "remove it, or name the hook", "a hook revision on %s, which has no default hook", n.ID)
@@ -134,10 +133,18 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 	return ref
 }
 
+// numberOf stands for a hook until numberHooks gives it its number.
+func numberOf(hook bool) uint16 {
+	if hook {
+		return 1
+	}
+	return 0
+}
+
 // refTo compiles whatever a schema inside a named type describes.
 func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	if s.Ref == "" {
-		if s.DefaultHook || s.ValidateHook {
+		if s.DefaultHook || s.ValidateHook || s.SkipHook {
 			c.fail(s.Pos, "give the type a name in $defs", "a hook on a type without a name")
 		}
 		if s.CauseOrder != nil {

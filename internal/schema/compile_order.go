@@ -45,12 +45,12 @@ func ordered(t *Table) *Table {
 	return out
 }
 
-// numberHooks gives the types with a default hook their numbers, and those with a
-// validation hook theirs, in the order of their names. Two forms of one type share
-// its hooks.
+// numberHooks gives the hooks of types their numbers, each kind of hook in the order of
+// the types' names. Two forms of one type share its hooks.
 func numberHooks(t *Table) {
 	numberHook(t, func(typ *Type) *uint16 { return &typ.Hook })
 	numberHook(t, func(typ *Type) *uint16 { return &typ.Check })
+	numberHook(t, func(typ *Type) *uint16 { return &typ.Skip })
 }
 
 func numberHook(t *Table, of func(*Type) *uint16) {

@@ -62,6 +62,7 @@ type Schema struct {
 	PreserveAny   bool     // x-cluster-preserve-unknown-fields
 	DefaultHook   bool     // x-cluster-hooks: [default]
 	ValidateHook  bool     // x-cluster-hooks: [validate]
+	SkipHook      bool     // x-cluster-hooks: [skip]
 	HookRevision  int      // x-cluster-hook-revision
 	Goname        string   // x-cluster-go-name, where the derived name would clash
 	BinaryForm    string   // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings

@@ -126,9 +126,10 @@ type Type struct {
 	ListType  ListType // List
 	AtomicMap bool     // Object and Map: owned as a whole by field managers
 	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
-	// Check is, of an object, 1 + the index of its validation hook in the group
-	// version's Hooks; 0 for none.
-	Check uint16
+	// Check and Skip are, of an object, 1 + the index of its validation hook, and of
+	// the hook that leaves members out of the validation, in the group version's
+	// Hooks; 0 for none.
+	Check, Skip uint16
 	// HookRevision counts the changes of what the default hook fills in.
 	HookRevision uint16
 	Elem         Ref      // List and Map; of an Any, its objects; None otherwise

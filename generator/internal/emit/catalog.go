@@ -81,6 +81,7 @@ type catalogGroup struct {
 	Converts  []hookMethod
 	Defaults  []string // type names with a default hook, in the order of their numbers
 	Checks    []string // the same with a validation hook
+	Skips     []string // the same with a hook that leaves members out of the validation
 	Methods   []hookMethod
 	Resources []catalogResource
 }
@@ -125,15 +126,7 @@ type catalogSubresource struct {
 
 func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 	g := catalogGroup{GroupVersion: gv, Package: goPackage(gv.Dir)}
-	g.Defaults = hookedTypes(gv.Table, func(t *schema.Type) uint16 { return t.Hook })
-	for _, name := range g.Defaults {
-		g.Methods = append(g.Methods, hookMethod{"Default" + name, "(v document.Value)", "sets the defaults of " + name + " that depend on other fields."})
-	}
-	g.Checks = hookedTypes(gv.Table, func(t *schema.Type) uint16 { return t.Check })
-	for _, name := range g.Checks {
-		g.Methods = append(g.Methods, hookMethod{"Validate" + name, "(v document.Value) []api.FieldError", "finds what the schema cannot say of a " + name + ", wherever it is."})
-	}
-	g.Validates = len(g.Checks) > 0
+	g.addTypeHooks()
 	for i, res := range gv.Resources {
 		r := catalogResource{Resource: res, Index: i, TypeRef: int(gv.Table.Root(res.Type.Name)), VerbSet: verbSet(res.Verbs), HookName: res.Kind}
 		if res.Stored {
@@ -191,6 +184,23 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		}
 	}
 	return g, nil
+}
+
+// addTypeHooks adds the hooks that types name.
+func (g *catalogGroup) addTypeHooks() {
+	g.Defaults = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Hook })
+	for _, name := range g.Defaults {
+		g.Methods = append(g.Methods, hookMethod{"Default" + name, "(v document.Value)", "sets the defaults of " + name + " that depend on other fields."})
+	}
+	g.Checks = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Check })
+	for _, name := range g.Checks {
+		g.Methods = append(g.Methods, hookMethod{"Validate" + name, "(v document.Value) []api.FieldError", "finds what the schema cannot say of a " + name + ", wherever it is."})
+	}
+	g.Skips = hookedTypes(g.Table, func(t *schema.Type) uint16 { return t.Skip })
+	for _, name := range g.Skips {
+		g.Methods = append(g.Methods, hookMethod{"Skip" + name, "(v document.Value) []string", "names the members that are not validated in a " + name + "."})
+	}
+	g.Validates = len(g.Checks) > 0
 }
 
 // hookedTypes lists the names of the types with a hook, in the order of its numbers.

@@ -93,6 +93,7 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 	l.add("AtomicMap", "true", !t.AtomicMap)
 	l.add("Hook", fmt.Sprint(t.Hook), t.Hook == 0)
 	l.add("Check", fmt.Sprint(t.Check), t.Check == 0)
+	l.add("Skip", fmt.Sprint(t.Skip), t.Skip == 0)
 	l.add("HookRevision", fmt.Sprint(t.HookRevision), t.HookRevision == 0)
 	l.add("Elem", fmt.Sprint(t.Elem), t.Elem == 0)
 	l.add("ListKeys", fmt.Sprintf("%#v", t.ListKeys), t.ListKeys == nil)

@@ -123,8 +123,10 @@ func (r *reader) typeHooks(n node, s *schema.Schema) {
 			s.DefaultHook = true
 		case "validate":
 			s.ValidateHook = true
+		case "skip":
+			s.SkipHook = true
 		default:
-			r.fail(item.pos(), "types know the hooks default and validate; create and update belong to a resource", "unknown hook %q", item.Value)
+			r.fail(item.pos(), "types know the hooks default, validate and skip; create and update belong to a resource", "unknown hook %q", item.Value)
 		}
 	}
 }

@@ -9,49 +9,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-const (
-	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
-	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
-)
-
-// affinity checks which nodes and which other pods a pod is drawn to.
-func (c *causes) affinity(affinity document.Value) {
-	if !isSet(affinity) {
-		return
-	}
-	nodes := affinity.Get("nodeAffinity")
-	c.nodeSelector(nodes.Get(requiredTerms))
-	for _, term := range nodes.Get(preferredTerms).Elements() {
-		c.nodeSelectorTerm(term.Get("preference"))
-	}
-	for _, name := range [...]string{"podAffinity", "podAntiAffinity"} {
-		pods := affinity.Get(name)
-		for _, term := range pods.Get(requiredTerms).Elements() {
-			c.podAffinityTerm(term)
-		}
-		for _, term := range pods.Get(preferredTerms).Elements() {
-			c.podAffinityTerm(term.Get("podAffinityTerm"))
-		}
-	}
-}
-
-func (c *causes) podAffinityTerm(term document.Value) {
+// ValidatePodAffinityTerm checks the topology that a term is about.
+func (Policy) ValidatePodAffinityTerm(term document.Value) []schema.Cause {
+	var c causes
 	if isEmpty(term.Get("topologyKey")) {
 		c.formatText(member(term, "topologyKey"), "", "qualified-name") // the schema says that it is required
 	}
-}
-
-// nodeSelector checks a selector of nodes.
-func (c *causes) nodeSelector(selector document.Value) {
-	for _, term := range selector.Get("nodeSelectorTerms").Elements() {
-		c.nodeSelectorTerm(term)
-	}
+	return c
 }
 
 // nodeOperators are the operators of requirements on nodes.
 var nodeOperators = []string{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"}
 
-func (c *causes) nodeSelectorTerm(term document.Value) {
+// ValidateNodeSelectorTerm checks the requirements on nodes.
+func (Policy) ValidateNodeSelectorTerm(term document.Value) []schema.Cause {
+	var c causes
 	for _, e := range term.Get("matchExpressions").Elements() {
 		if operator := e.Get("operator"); !slices.Contains(nodeOperators, operator.Text()) {
 			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
@@ -62,6 +34,7 @@ func (c *causes) nodeSelectorTerm(term document.Value) {
 	for _, e := range term.Get("matchFields").Elements() {
 		c.fieldRequirement(e)
 	}
+	return c
 }
 
 // operatorValues checks that a requirement has as many values as its operator

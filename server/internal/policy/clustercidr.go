@@ -16,7 +16,6 @@ const minHostBits = 4
 func (Policy) ValidateClusterCIDR(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	c.nodeSelector(spec.Get("nodeSelector"))
 	bits := spec.Get("perNodeHostBits")
 	if number(bits) < minHostBits {
 		c.invalidAt("spec.perNodeHostBits", bits, fmt.Sprintf("must be greater than or equal to %d", minHostBits))

@@ -72,7 +72,6 @@ func (Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
 	spec := obj.Get("spec")
 	template := spec.Get("template")
 	c.selected(spec.Get("selector"), template, "daemonset")
-	c.template(template)
 	c.sharedDisks(template)
 	c.alwaysRestarts(template, "DaemonSet")
 	strategy := spec.Get("updateStrategy")

@@ -39,6 +39,18 @@ func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 	return c
 }
 
+// SkipDeploymentSpec and SkipReplicaSetSpec leave out the template while the selector
+// cannot be asked.
+func (Policy) SkipDeploymentSpec(spec document.Value) []string { return unaskedTemplate(spec) }
+func (Policy) SkipReplicaSetSpec(spec document.Value) []string { return unaskedTemplate(spec) }
+
+func unaskedTemplate(spec document.Value) []string {
+	if canSelect(spec.Get("selector")) {
+		return nil
+	}
+	return []string{"template"}
+}
+
 // replicated checks the selector and the template of a kind that keeps a number
 // of equal pods running.
 func (c *causes) replicated(spec document.Value, kind string) {
@@ -47,7 +59,6 @@ func (c *causes) replicated(spec document.Value, kind string) {
 		c.unselective(selector, template)
 		return
 	}
-	c.template(template)
 	if number(spec.Get("replicas")) > 1 {
 		c.sharedDisks(template)
 	}

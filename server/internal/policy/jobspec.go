@@ -16,7 +16,6 @@ func (c *causes) jobSpec(spec document.Value) {
 		}
 	}
 	template := spec.Get("template")
-	c.template(template)
 	switch policy := template.At("spec", "restartPolicy"); policy.Text() {
 	case "OnFailure", "Never":
 	case "", "Always":

@@ -72,9 +72,6 @@ func (c *causes) volumeSpec(name string, spec document.Value) {
 	source := first(spec, persistentSources...)
 	c.sharedSource(source, spec.Get(source))
 	c.persistentSource(name, spec, source)
-	if affinity := spec.Get("nodeAffinity"); isSet(affinity) {
-		c.nodeSelector(affinity.Get("required"))
-	}
 }
 
 // volumeCapacity checks that a volume has a size, and nothing but a size.

@@ -139,7 +139,6 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
 		return c // the spec's rules were kept when it was written
 	}
-	c.podSpec(spec)
 	c.podOnly(pod, spec)
 	switch {
 	case pod == old:

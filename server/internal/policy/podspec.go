@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// podSpec checks the spec of a pod, or of a template of pods.
-func (c *causes) podSpec(spec document.Value) {
+// ValidatePodSpec checks the spec of a pod, or of a template of pods.
+func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
+	var c causes
 	volumes := c.volumes(spec.Get("volumes"))
 	var containers names
 	for _, container := range spec.Get("containers").Elements() {
@@ -29,11 +31,11 @@ func (c *causes) podSpec(spec document.Value) {
 	c.dns(spec)
 	c.podSecurity(spec)
 	c.nodeNames(spec)
-	c.affinity(spec.Get("affinity"))
 	c.tolerations(spec.Get("tolerations"))
 	c.spreadConstraints(spec.Get("topologySpreadConstraints"))
 	c.hostProcess(spec)
 	c.operatingSystem(spec)
+	return c
 }
 
 // nodeNames checks the fields by which a pod is placed and run, which name

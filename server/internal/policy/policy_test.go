@@ -75,7 +75,7 @@ func create(t testing.TB, text string) (document.Value, *api.Resource) {
 // causes validates an object by its schema and by its kind's rules and returns
 // "field: Reason" of each cause, or nothing.
 func causes(r *api.Resource, obj, old document.Value) []string {
-	all := document.Validate(obj, r.GV.Checks)
+	all := document.Validate(obj, &r.GV.Validation)
 	if old.Exists() {
 		all = append(all, document.ValidateUpdate(obj, old)...)
 	}

@@ -35,7 +35,6 @@ func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Ca
 	if labels := template.At("metadata", "labels"); !selectsAll(spec.Get("selector"), labels) {
 		c.notSelected(template, labels)
 	}
-	c.template(template)
 	if number(spec.Get("replicas")) > 1 {
 		c.sharedDisks(template)
 	}

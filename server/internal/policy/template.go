@@ -7,16 +7,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// template checks a template of pods.
-func (c *causes) template(template document.Value) {
+// ValidatePodTemplateSpec checks the metadata that pods will get.
+func (Policy) ValidatePodTemplateSpec(template document.Value) []schema.Cause {
+	var c causes
 	c.templateMetadata(template)
 	spec, annotations := template.Get("spec"), template.At("metadata", "annotations")
-	c.podAnnotations(member(template, "annotations"), annotations, spec)
-	c.podSpec(spec)
-	c.seccompAgrees(annotations, spec)
+	if annotations.Len() > 0 {
+		c.podAnnotations(member(template, "annotations"), annotations, spec)
+		c.seccompAgrees(annotations, spec)
+	}
 	if list := spec.Get("ephemeralContainers"); !isEmpty(list) {
 		c.forbidden(list.Path(), "ephemeral containers not allowed in pod template")
 	}
+	return c
 }
 
 // templateMetadata checks the labels and annotations that pods will get. The
@@ -98,13 +101,6 @@ func (c *causes) sharedDisks(template document.Value) {
 				"must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
 		}
 	}
-}
-
-// ValidatePodTemplate checks a stored template of pods.
-func (Policy) ValidatePodTemplate(obj, _ document.Value) []schema.Cause {
-	var c causes
-	c.template(obj.Get("template"))
-	return c
 }
 
 // containerTexts joins a member of the containers of a template for people.

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of admissionregistration/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1", GroupPriority: 16700, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Checks: checks(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: 22,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

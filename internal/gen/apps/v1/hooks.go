@@ -65,6 +65,10 @@ type Hooks interface {
 	DefaultStatefulSetUpdateStrategy(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
+	// SkipDeploymentSpec names the members that are not validated in a DeploymentSpec.
+	SkipDeploymentSpec(v document.Value) []string
+	// SkipReplicaSetSpec names the members that are not validated in a ReplicaSetSpec.
+	SkipReplicaSetSpec(v document.Value) []string
 	// StatusDaemonSet gives what the status endpoint makes of DaemonSet what belongs to the rest of old.
 	StatusDaemonSet(obj, old document.Value)
 	// UpdateDaemonSet keeps of old what only the server may change.
@@ -77,6 +81,14 @@ type Hooks interface {
 	ValidateDeployment(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
+	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
+	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
+	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
+	ValidatePodAffinityTerm(v document.Value) []api.FieldError
+	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
+	ValidatePodSpec(v document.Value) []api.FieldError
+	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
+	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
@@ -91,10 +103,20 @@ type Hooks interface {
 	WarnStatefulSet(obj, old document.Value) []string
 }
 
-// checks are the validation hooks of types by schema.Type.Check - 1.
-func checks(h Hooks) []document.Check {
-	return []document.Check{
-		h.ValidateLabelSelector,
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateNodeSelectorTerm,
+			h.ValidatePodAffinityTerm,
+			h.ValidatePodSpec,
+			h.ValidatePodTemplateSpec,
+			h.ValidateLabelSelector,
+		},
+		Skips: []func(document.Value) []string{
+			h.SkipDeploymentSpec,
+			h.SkipReplicaSetSpec,
+		},
 	}
 }
 

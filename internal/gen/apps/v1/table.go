@@ -103,7 +103,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "minReadySeconds", Type: 122, Number: 4},
 			{Name: "revisionHistoryLimit", Type: 122, Number: 6, Presence: schema.Explicit, Default: "10"},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 2, 0, 1, 0, 0, 3, 0, 0, 0, 0, 5}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{1, 2, 4}}},
-		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 21, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -114,11 +114,11 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "values", Type: 9, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		23: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
-		24: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		24: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 25, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 8, Elem: -1, Fields: []schema.Field{
+		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 8, Check: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 26, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 89, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 89, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -697,7 +697,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 152, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		152: {Kind: schema.List, Elem: 153},
-		153: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		153: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 154, Number: 1},
 			{Name: "matchFields", Type: 154, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
@@ -711,14 +711,14 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		157: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 158, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "preference", Type: 153, Number: 2, Presence: schema.Always},
-		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		158: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 100}},
 		159: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 160, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 163, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		160: {Kind: schema.List, Elem: 161},
-		161: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		161: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 20, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaces", Type: 162, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 23, Number: 3, Presence: schema.Always, Required: true},
@@ -820,7 +820,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "spec", Type: 194, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 198, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
-		194: {Name: "apps/v1.DeploymentSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		194: {Name: "apps/v1.DeploymentSpec", Kind: schema.Object, Skip: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "selector", Type: 20, Number: 2, Presence: schema.Explicit, Required: true, Immutable: true},
 			{Name: "template", Type: 24, Number: 3, Presence: schema.Always},
@@ -865,7 +865,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "spec", Type: 202, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 203, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
-		202: {Name: "apps/v1.ReplicaSetSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		202: {Name: "apps/v1.ReplicaSetSpec", Kind: schema.Object, Skip: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "replicas", Type: 122, Number: 1, Presence: schema.Explicit, Default: "1"},
 			{Name: "minReadySeconds", Type: 122, Number: 4},
 			{Name: "selector", Type: 20, Number: 2, Presence: schema.Explicit, Required: true, Immutable: true},

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of autoscaling/v2beta2.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2beta2", GroupPriority: 17500, VersionPriority: 1,
-		Table: &Table, Defaults: defaults(h), Checks: checks(h)}
+		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 20,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of batch/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "batch", Version: "v1", GroupPriority: 17400, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Checks: checks(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -53,16 +53,30 @@ type Hooks interface {
 	ValidateJob(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
+	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
+	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
+	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
+	ValidatePodAffinityTerm(v document.Value) []api.FieldError
+	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
+	ValidatePodSpec(v document.Value) []api.FieldError
+	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
+	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// WarnCronJob says what its author should know of a valid CronJob; old is absent on create.
 	WarnCronJob(obj, old document.Value) []string
 	// WarnJob says what its author should know of a valid Job; old is absent on create.
 	WarnJob(obj, old document.Value) []string
 }
 
-// checks are the validation hooks of types by schema.Type.Check - 1.
-func checks(h Hooks) []document.Check {
-	return []document.Check{
-		h.ValidateLabelSelector,
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateNodeSelectorTerm,
+			h.ValidatePodAffinityTerm,
+			h.ValidatePodSpec,
+			h.ValidatePodTemplateSpec,
+			h.ValidateLabelSelector,
+		},
 	}
 }
 

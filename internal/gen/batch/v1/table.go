@@ -129,7 +129,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always, Required: true, Default: "\"True\""},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		33: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		33: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 34, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -140,11 +140,11 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "values", Type: 9, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		36: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
-		37: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		37: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 38, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		38: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
+		38: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 4, Check: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 39, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 102, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 102, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -722,7 +722,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 164, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		164: {Kind: schema.List, Elem: 165},
-		165: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		165: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 166, Number: 1},
 			{Name: "matchFields", Type: 166, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
@@ -736,14 +736,14 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 		169: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 170, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "preference", Type: 165, Number: 2, Presence: schema.Always},
-		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		170: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 100}},
 		171: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 172, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 175, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		172: {Kind: schema.List, Elem: 173},
-		173: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		173: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 33, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaces", Type: 174, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 36, Number: 3, Presence: schema.Always, Required: true},

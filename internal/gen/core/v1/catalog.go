@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of core/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "", Version: "v1", GroupPriority: 18000, VersionPriority: 1,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Checks: checks(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "bindings", Kind: "Binding", ListKind: "BindingList", Type: 34,
 			Namespaced: true, Verbs: api.VerbCreate,
@@ -234,7 +234,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration:       true,
 			DeleteReturnsObject: true,
 			Checks:              []api.Check{api.CheckMetadataChange, api.CheckObject},
-			Hooks:               &api.Hooks{Validate: h.ValidatePodTemplate, Warn: h.WarnPodTemplate},
+			Hooks:               &api.Hooks{Warn: h.WarnPodTemplate},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod template.", Path: ".metadata.name"},
 				{Name: "Containers", Type: "string", Description: "Names of the containers in the template.", Cell: h.CellPodTemplateContainers},

@@ -185,14 +185,20 @@ type Hooks interface {
 	ValidateNamespace(obj, old document.Value) []api.FieldError
 	// ValidateNode finds what the schema cannot say; old is absent on create.
 	ValidateNode(obj, old document.Value) []api.FieldError
+	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
+	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
 	// ValidatePersistentVolume finds what the schema cannot say; old is absent on create.
 	ValidatePersistentVolume(obj, old document.Value) []api.FieldError
 	// ValidatePersistentVolumeClaim finds what the schema cannot say; old is absent on create.
 	ValidatePersistentVolumeClaim(obj, old document.Value) []api.FieldError
 	// ValidatePod finds what the schema cannot say; old is absent on create.
 	ValidatePod(obj, old document.Value) []api.FieldError
-	// ValidatePodTemplate finds what the schema cannot say; old is absent on create.
-	ValidatePodTemplate(obj, old document.Value) []api.FieldError
+	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
+	ValidatePodAffinityTerm(v document.Value) []api.FieldError
+	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
+	ValidatePodSpec(v document.Value) []api.FieldError
+	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
+	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateReplicationController finds what the schema cannot say; old is absent on create.
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
 	// ValidateResourceQuota finds what the schema cannot say; old is absent on create.
@@ -211,10 +217,16 @@ type Hooks interface {
 	WarnReplicationController(obj, old document.Value) []string
 }
 
-// checks are the validation hooks of types by schema.Type.Check - 1.
-func checks(h Hooks) []document.Check {
-	return []document.Check{
-		h.ValidateLabelSelector,
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateNodeSelectorTerm,
+			h.ValidatePodAffinityTerm,
+			h.ValidatePodSpec,
+			h.ValidatePodTemplateSpec,
+			h.ValidateLabelSelector,
+		},
 	}
 }
 

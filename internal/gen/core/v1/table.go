@@ -218,7 +218,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 7, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		7: {Kind: schema.List, Elem: 8},
-		8: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		8: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 9, Number: 1},
 			{Name: "matchFields", Type: 9, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
@@ -233,20 +233,20 @@ var Table = schema.Table{Group: "", Version: "v1",
 		13: {Name: "core/v1.PreferredSchedulingTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "weight", Type: 14, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "preference", Type: 8, Number: 2, Presence: schema.Always},
-		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
+		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		14: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 100}},
 		15: {Name: "core/v1.PodAffinity", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "requiredDuringSchedulingIgnoredDuringExecution", Type: 16, Number: 1},
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 25, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		16: {Kind: schema.List, Elem: 17},
-		17: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		17: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 18, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaces", Type: 23, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 22, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "namespaceSelector", Type: 18, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{3, 4, 0, 0, 0, 1, 0, 2}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2}}},
-		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 19, Number: 1},
 			{Name: "matchExpressions", Type: 20, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -1207,7 +1207,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "spec", Type: 227, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 270, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
-		227: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 10, Elem: -1, Fields: []schema.Field{
+		227: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 10, Check: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 228, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 240, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 240, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -1490,7 +1490,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "template", Type: 284, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
-		284: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		284: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 227, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},

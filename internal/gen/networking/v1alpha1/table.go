@@ -74,7 +74,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 			{Name: "nodeSelectorTerms", Type: 19, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		19: {Kind: schema.List, Elem: 20},
-		20: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		20: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 21, Number: 1},
 			{Name: "matchFields", Type: 21, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},

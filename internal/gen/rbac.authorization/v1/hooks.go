@@ -39,10 +39,12 @@ type Hooks interface {
 	ValidateRoleBinding(obj, old document.Value) []api.FieldError
 }
 
-// checks are the validation hooks of types by schema.Type.Check - 1.
-func checks(h Hooks) []document.Check {
-	return []document.Check{
-		h.ValidateLabelSelector,
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateLabelSelector,
+		},
 	}
 }
 

@@ -35,6 +35,8 @@ type Hooks interface {
 	ValidateCSIStorageCapacity(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
+	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
+	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
 	// ValidateStorageClass finds what the schema cannot say; old is absent on create.
 	ValidateStorageClass(obj, old document.Value) []api.FieldError
 	// ValidateVolumeAttachment finds what the schema cannot say; old is absent on create.
@@ -45,10 +47,13 @@ type Hooks interface {
 	WarnStorageClass(obj, old document.Value) []string
 }
 
-// checks are the validation hooks of types by schema.Type.Check - 1.
-func checks(h Hooks) []document.Check {
-	return []document.Check{
-		h.ValidateLabelSelector,
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateNodeSelectorTerm,
+			h.ValidateLabelSelector,
+		},
 	}
 }
 

@@ -124,7 +124,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "capacity", Type: 36, Number: 4, Presence: schema.Explicit},
 			{Name: "maximumVolumeSize", Type: 36, Number: 5, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{4, 6, 1, 3, 7, 0, 0, 0, 0, 0, 0, 0, 2, 5, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 4}}},
-		31: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		31: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 32, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -404,7 +404,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 88, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		88: {Kind: schema.List, Elem: 89},
-		89: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		89: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 90, Number: 1},
 			{Name: "matchFields", Type: 90, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of storage/v1beta1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "storage.k8s.io", Version: "v1beta1", GroupPriority: 16800, VersionPriority: 9,
-		Table: &Table, Defaults: defaults(h), Checks: checks(h)}
+		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

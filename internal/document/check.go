@@ -1,0 +1,41 @@
+package document
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Hooks are the hand-written parts of the validation of types. They look at values as
+// they are, not at what they were before. A table may be used without them.
+type Hooks struct {
+	// Checks find what a schema cannot say is wrong with an object, by
+	// schema.Type.Check - 1. Paths of causes begin at the document's root.
+	Checks []func(Value) []schema.Cause
+	// Skips name the members of an object that are not looked at, by
+	// schema.Type.Skip - 1.
+	Skips []func(Value) []string
+}
+
+// check adds what a validation hook finds among what was found in the members of its
+// value since mark, each at its place.
+func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, mark int) {
+	found := check(Value{c.d, n})
+	if len(found) == 0 {
+		return
+	}
+	if c.update && old.Exists() {
+		found = StillWrong(found, c.d.Root(), c.before, func() []schema.Cause { return check(old) })
+	}
+	c.causes = append(c.causes[:mark], MergeCauses(c.d.Root(), slices.Clone(c.causes[mark:]), found)...)
+}
+
+// skipped adds the members that a hook leaves out to fields that are not looked at.
+func (c *checker) skipped(n int32, t *schema.Type, fields []uint16) []uint16 {
+	for _, name := range c.hooks.Skips[t.Skip-1](Value{c.d, n}) {
+		if i := t.Field(name); i >= 0 {
+			fields = append(fields, uint16(i))
+		}
+	}
+	return fields
+}
