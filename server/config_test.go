@@ -50,6 +50,7 @@ func TestValidateSaysAllThatIsWrong(t *testing.T) {
 		"serving certificate":       func(c *Config) { c.TLSCertFile = "x" },
 		"no certificate and key":    func(c *Config) { c.TLSSNICertKeys = []string{"a,b", "a:b"} },
 		"an empty name":             func(c *Config) { c.TLSSNICertKeys = []string{"a,b:c,"} },
+		"no feature gate Nonsense":  func(c *Config) { c.FeatureGates = []string{"Nonsense=true"} },
 		"least TLS version":         func(c *Config) { c.TLSMinVersion = "VersionTLS10" },
 		"TLS cipher suite":          func(c *Config) { c.TLSCipherSuites = []string{"TLS_RSA_WITH_RC4_128_SHA"} },
 		"authorization mode":        func(c *Config) { c.AuthorizationModes = []string{"RBAC", "x"} },
@@ -135,6 +136,14 @@ func TestSite(t *testing.T) {
 			if !slices.Contains(got, w) {
 				t.Errorf("%s: %q is not among %q", name, w, got)
 			}
+		}
+	}
+}
+
+func TestHiddenMetrics(t *testing.T) {
+	for version, right := range map[string]bool{"": true, "1.24": true, "1.25": false, "1.23": false, "24": false, "v1.24": false} {
+		if err := (&Config{InMemory: true, ShowHiddenMetricsForVersion: version}).Validate(); (err == nil) != right {
+			t.Errorf("%q: %v", version, err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ type feature struct {
 	does string
 }
 
-// initially reports whether a feature is on when nobody says anything.
+// initially reports whether a feature is on by default.
 func (f feature) initially() bool { return (f.stage == beta || f.stage == stable) && !f.off }
 
 // Features that the server asks for.
@@ -48,10 +49,21 @@ const (
 	allAlpha, allBeta = "AllAlpha", "AllBeta"
 )
 
-// features says which are on, by name.
+// features are those that there are, by name: whether each is on.
 type features map[string]bool
 
 func (f features) on(name string) bool { return f[name] }
+
+// effectiveFeatures are the gates that have an effect, each with the name of its stage.
+func effectiveFeatures() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for name, f := range knownFeatures {
+			if f.does != "" && !yield(name, stageNames[f.stage]) {
+				return
+			}
+		}
+	}
+}
 
 // gate notes on the resources which of their fields are dropped.
 func (f features) gate(groups []*api.GroupVersion) {

@@ -105,19 +105,17 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 	return m
 }
 
-// featureFigures says of each gate with an effect whether it is on, as later
+// featureFigures reports of each gate with an effect whether it is on, as later
 // releases of kube-apiserver do.
 func featureFigures(on features) prometheus.Collector {
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
-	for name, f := range knownFeatures {
-		if f.does != "" {
-			value := 0.0
-			if on[name] {
-				value = 1
-			}
-			enabled.WithLabelValues(name, stageNames[f.stage]).Set(value)
+	for name, stage := range effectiveFeatures() {
+		value := 0.0
+		if on[name] {
+			value = 1
 		}
+		enabled.WithLabelValues(name, stage).Set(value)
 	}
 	return enabled
 }

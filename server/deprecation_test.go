@@ -1,0 +1,34 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/policy"
+)
+
+// A later release's deprecations are none of this one.
+func TestForgetFuture(t *testing.T) {
+	groups := generated.New(policy.New(time.Now), conversion.Hooks{})
+	forgetFuture(groups)
+	for _, c := range []struct {
+		group, version, plural, warning string
+	}{
+		{"flowcontrol.apiserver.k8s.io", "v1beta2", "flowschemas", ""},
+		{"", "v1", "componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"},
+		{"flowcontrol.apiserver.k8s.io", "v1beta1", "flowschemas", "flowcontrol.apiserver.k8s.io/v1beta1 FlowSchema is deprecated in v1.23+, unavailable in v1.26+; use flowcontrol.apiserver.k8s.io/v1beta2 FlowSchema"},
+	} {
+		for _, gv := range groups {
+			for i := range gv.Resources {
+				if res := &gv.Resources[i]; gv.Group == c.group && gv.Version == c.version && res.Plural == c.plural {
+					if got := (&target{ref: ref{resource: &catalog.Row{Resource: res}}}).deprecation(); got != c.warning {
+						t.Errorf("got %q, want %q", got, c.warning)
+					}
+				}
+			}
+		}
+	}
+}
