@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
 // stage is how far a feature has come.
@@ -156,7 +157,7 @@ func cutFeature(pair string) (name string, value bool, err error) {
 func nearestFeature(name string) string {
 	best, distance := "", len(name)/3+2
 	for _, known := range append(slices.Sorted(maps.Keys(knownFeatures)), allAlpha, allBeta) {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(known), distance); d < distance {
+		if d := flags.EditDistance(strings.ToLower(name), strings.ToLower(known), distance); d < distance {
 			best, distance = known, d
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
 // AddFlags defines the command line of a server: the flags of kube-apiserver
 // 1.25 under their names, and a few of our own. The flags write to c, whose
 // unset fields get the defaults of the command line first (a fixed port and a
 // data directory, which Config has no defaults for). The other flags of
-// kube-apiserver exist without effect; see CheckFlags.
+// kube-apiserver exist without effect; see flags.Check.
 //
 // Words may be joined by underscores in place of dashes, as kube-apiserver has it.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
@@ -74,7 +75,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	addLimited(fs, c.times())
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())
-	addInertFlags(fs)
+	flags.AddInert(fs)
 }
 
 // setCommandLineDefaults makes the defaults visible in the help, but leaves out

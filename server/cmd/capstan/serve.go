@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
 func newServe(signals catcher) *cobra.Command {
@@ -48,7 +49,7 @@ sets them relies on them; the rest is named in the log.`,
 					return err
 				}
 			}
-			ineffective, err := server.CheckFlags(cmd.Flags())
+			ineffective, err := flags.Check(cmd.Flags())
 			if err := errors.Join(err, cfg.Validate()); err != nil {
 				return usageError{err}
 			}
@@ -61,7 +62,7 @@ sets them relies on them; the rest is named in the log.`,
 	cfg.AddFlags(cmd.Flags())
 	logging.add(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{server.ExplainFlagError(cmd.Flags(), err)}
+		return usageError{flags.Explain(cmd.Flags(), err)}
 	})
 	return cmd
 }

@@ -1,4 +1,4 @@
-package server
+package flags
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ExplainFlagError turns an error of parsing fs into one that says what to do:
+// Explain turns an error of parsing fs into one that says what to do:
 // for an unknown flag it names the nearest known one. Other errors are returned
 // as they are.
-func ExplainFlagError(fs *pflag.FlagSet, err error) error {
+func Explain(fs *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
@@ -21,7 +21,7 @@ func ExplainFlagError(fs *pflag.FlagSet, err error) error {
 	}
 	nearest, distance := "", len(name)/3+2
 	fs.VisitAll(func(f *pflag.Flag) {
-		if d := editDistance(name, f.Name, distance); d < distance {
+		if d := EditDistance(name, f.Name, distance); d < distance {
 			nearest, distance = f.Name, d
 		}
 	})
@@ -31,9 +31,9 @@ func ExplainFlagError(fs *pflag.FlagSet, err error) error {
 	return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, nearest)
 }
 
-// editDistance is the least number of characters to insert, remove or replace
+// EditDistance is the least number of characters to insert, remove or replace
 // that makes b of a; limit when it is that or more.
-func editDistance(a, b string, limit int) int {
+func EditDistance(a, b string, limit int) int {
 	if max(len(a), len(b))-min(len(a), len(b)) >= limit {
 		return limit
 	}

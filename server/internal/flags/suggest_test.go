@@ -1,6 +1,8 @@
-package server
+package flags
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestEditDistance(t *testing.T) {
 	for _, c := range []struct {
@@ -10,7 +12,7 @@ func TestEditDistance(t *testing.T) {
 		{"", "", 3, 0}, {"abc", "abc", 3, 0}, {"abc", "abd", 3, 1}, {"abc", "ab", 3, 1}, {"ab", "abc", 3, 1},
 		{"kitten", "sitting", 9, 3}, {"kitten", "sitting", 2, 2}, {"", "abcdef", 3, 3}, {"flaw", "lawn", 9, 2},
 	} {
-		if d := editDistance(c.a, c.b, c.limit); d != c.d {
+		if d := EditDistance(c.a, c.b, c.limit); d != c.d {
 			t.Errorf("%q %q: %d, want %d", c.a, c.b, d, c.d)
 		}
 	}

@@ -1,4 +1,6 @@
-package server
+// Package flags knows the flags of kube-apiserver that have no effect here, and finds the
+// flag that was meant by one that does not exist.
+package flags
 
 import (
 	"errors"
@@ -93,8 +95,8 @@ const (
 	withoutTold = "nobody logs in by these flags yet; extension servers are told of them"
 )
 
-// addInertFlags defines the flags that have no effect, hidden from the help.
-func addInertFlags(fs *pflag.FlagSet) {
+// AddInert defines the flags that have no effect, hidden from the help.
+func AddInert(fs *pflag.FlagSet) {
 	for i := range inert {
 		for name := range strings.FieldsSeq(inert[i].options) {
 			fs.VarPF(&inertValue{flags: &inert[i]}, name, "", "has no effect").Hidden = true
@@ -116,11 +118,11 @@ type Ineffective struct {
 	What  string   // is not there because of it
 }
 
-// CheckFlags looks at a parsed command line for flags that have no effect. They
-// exist so that the command line of a kube-apiserver works as far as it can: whoever
-// parses it should warn of those that are returned. The error names the flags that
+// Check looks at a parsed command line for flags that have no effect. They
+// exist so that the command line of a kube-apiserver works as far as it can: a program
+// that parses it should warn of those that are returned. The error names the flags that
 // would leave something unprotected; a server must not be started with them.
-func CheckFlags(fs *pflag.FlagSet) ([]Ineffective, error) {
+func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
 	var refusals []error
 	var found []Ineffective
 	for i := range inert {
