@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -40,9 +41,9 @@ type Config struct {
 	History time.Duration
 
 	// RuntimeConfig turns group versions and resources on and off, see
-	// parseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions are off.
+	// features.ParseRuntimeConfig: "batch/v1=false", "api/alpha". Alpha versions are off.
 	RuntimeConfig []string
-	// FeatureGates turns features on and off, see parseFeatures:
+	// FeatureGates turns features on and off, see features.Parse:
 	// "APIListChunking=false".
 	FeatureGates []string
 	// ShowHiddenMetricsForVersion names the release before this one, whose hidden
@@ -251,10 +252,10 @@ func (c *Config) Validate() error {
 	if d.DataDir == "" && !d.InMemory {
 		wrong("data directory: not set; name one (--data-dir), or keep everything in memory (--in-memory)")
 	}
-	if _, _, err := parseFeatures(d.FeatureGates); err != nil {
+	if _, _, err := features.Parse(d.FeatureGates); err != nil {
 		all = append(all, err)
 	}
-	if err := checkHiddenMetrics(d.ShowHiddenMetricsForVersion); err != nil {
+	if err := features.CheckHiddenMetrics(d.ShowHiddenMetricsForVersion); err != nil {
 		all = append(all, err)
 	}
 	if err := admission.CheckEnabled(d.EnableAdmissionPlugins); err != nil {

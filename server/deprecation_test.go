@@ -7,13 +7,14 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // A later release's deprecations are none of this one.
 func TestForgetFuture(t *testing.T) {
 	groups := generated.New(policy.New(time.Now), conversion.Hooks{})
-	forgetFuture(groups)
+	features.ForgetFuture(groups)
 	for _, c := range []struct {
 		group, version, plural, warning string
 	}{

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // Clients learn what the server is and what it serves from documents of the catalog's
@@ -116,7 +117,7 @@ func (s *Server) openAPI3At(rest string) target {
 
 // openAPI3Paths are the paths of the documents.
 func (s *Server) openAPI3Paths() (paths []string) {
-	if s.features[openAPIV3] {
+	if s.features[features.OpenAPIV3] {
 		for doc := range discovery.OpenAPI(s.catalog.Snapshot()) {
 			paths = append(paths, "/openapi/v3/"+doc.Path)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
@@ -30,7 +31,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.InMemory, "in-memory", c.InMemory, "keep everything in memory and forget it at the end; --data-dir is not used")
 	fs.StringVar(&c.KubeconfigFile, "write-kubeconfig", kubeconfig, "where to write the administrator's kubeconfig (default <data-dir>/admin.kubeconfig)")
 	fs.StringSliceVar(&c.RuntimeConfig, "runtime-config", c.RuntimeConfig, "what is served, <key>[=<value>] with commas between: a group version (batch/v1), a resource of one (batch/v1/jobs), api/all, api/ga, api/beta, api/alpha; alpha versions are off")
-	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, featureHelp())
+	fs.StringSliceVar(&c.FeatureGates, "feature-gates", c.FeatureGates, features.Help())
 	fs.StringVar(&c.ShowHiddenMetricsForVersion, "show-hidden-metrics-for-version", c.ShowHiddenMetricsForVersion, "the release before this one (1.24), to show the metrics that this one hides; there are none")
 	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them, 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
 

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // listOrWatch is GET on a collection.
@@ -80,7 +81,7 @@ func (r *request) listOptions() (o listOptions, err error) {
 	if causes := checkMatch(q.get("resourceVersion"), q.get("resourceVersionMatch"), q.get("continue"), false); len(causes) > 0 {
 		return o, invalidOptions("ListOptions", causes)
 	}
-	if limit != nil && *limit > 0 && r.on[listChunking] {
+	if limit != nil && *limit > 0 && r.on[features.ListChunking] {
 		o.limit = *limit
 	}
 	o.selector, err = asked.For(r.target.resource.Resource)
@@ -110,7 +111,7 @@ func (s *Server) openList(r *request, o listOptions) (*list, error) {
 	if l.reader, err = s.store.At(r.ctx, at); err != nil {
 		return nil, readError(err, at, r.query.get("continue") != "")
 	}
-	if err := l.plan(r.ctx, s, r.on[remainingCount]); err != nil {
+	if err := l.plan(r.ctx, s, r.on[features.RemainingCount]); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -188,7 +189,7 @@ func (s *Server) listRevision(r *request, l *list) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if token != "" && r.on[listChunking] {
+	if token != "" && r.on[features.ListChunking] {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // metrics are the figures at /metrics, of one server. Names and labels are those
@@ -107,10 +108,10 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 
 // featureFigures reports of each gate with an effect whether it is on, as later
 // releases of kube-apiserver do.
-func featureFigures(on features) prometheus.Collector {
+func featureFigures(on features.Gates) prometheus.Collector {
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
-	for name, stage := range effectiveFeatures() {
+	for name, stage := range features.Effective() {
 		value := 0.0
 		if on[name] {
 			value = 1

@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // query reads the query parameters. Parsing is put off until a parameter is
@@ -123,7 +124,7 @@ type writeOptions struct {
 func (r *request) writeOptions(kind string) (writeOptions, error) {
 	q := &r.query
 	o := writeOptions{user: r.user, author: r, manager: apply.ManagerName("", r.http.UserAgent()), validation: "Warn"}
-	if !r.on[fieldValidation] {
+	if !r.on[features.FieldValidation] {
 		o.validation = "Ignore"
 	}
 	if q.raw == "" && !r.applies() {
@@ -141,7 +142,7 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 	}
 	o.dryRun, causes = q.dryRun(causes)
 	if v := q.get("fieldValidation"); v != "" {
-		if r.on[fieldValidation] {
+		if r.on[features.FieldValidation] {
 			o.validation = v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {

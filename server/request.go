@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // target is what the router found.
@@ -87,7 +88,7 @@ type request struct {
 	user   *authn.User
 	query  query
 	accept codec.MediaType
-	on     features
+	on     features.Gates
 	limits *limits
 	room   place // of a large answer
 
@@ -103,7 +104,7 @@ type request struct {
 	detached bool      // it goes on after its handler has returned, see stream
 }
 
-func newRequest(w http.ResponseWriter, q *http.Request, t target, on features, l *limits) *request {
+func newRequest(w http.ResponseWriter, q *http.Request, t target, on features.Gates, l *limits) *request {
 	return &request{on: on, limits: l, ctx: q.Context(), http: q, w: w, target: t, start: time.Now(), owed: q.ContentLength != 0, query: query{raw: q.URL.RawQuery}}
 }
 

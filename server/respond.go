@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // gzipSize is the size from which an answer is compressed when the client
@@ -320,7 +321,7 @@ func (r *request) corked(send func() error) error {
 
 // acceptsGzip reports whether the client names gzip, and not with a weight of zero.
 func (r *request) acceptsGzip() bool {
-	if !r.on[compression] {
+	if !r.on[features.Compression] {
 		return false
 	}
 	for _, header := range r.http.Header["Accept-Encoding"] {
@@ -330,7 +331,7 @@ func (r *request) acceptsGzip() bool {
 				continue
 			}
 			key, weight, _ := strings.Cut(strings.ReplaceAll(parameter, " ", ""), "=")
-			return r.on[compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
+			return r.on[features.Compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
 		}
 	}
 	return false

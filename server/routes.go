@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // router finds what a path is the address of: an endpoint that every server has, or what
@@ -96,7 +97,7 @@ func (s *Server) routes() http.Handler {
 	endpoint("/version", target{endpoint: s.version, open: true})
 	endpoint("/version/", target{endpoint: s.version, open: true})
 	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
-	if s.features[openAPIV3] {
+	if s.features[features.OpenAPIV3] {
 		endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
 		rt.below["/openapi/"] = s.openAPI3At
 	}

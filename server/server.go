@@ -32,6 +32,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -48,7 +49,7 @@ type Server struct {
 	cfg          Config
 	log          *slog.Logger
 	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
-	features     features
+	features     features.Gates
 	catalog      *catalog.Catalog
 	classes      *classes
 	services     *services
@@ -168,25 +169,25 @@ func (s *Server) openCatalog() error {
 	cfg := &s.cfg
 	var warnings []string
 	var err error
-	if s.features, warnings, err = parseFeatures(cfg.FeatureGates); err != nil {
+	if s.features, warnings, err = features.Parse(cfg.FeatureGates); err != nil {
 		return err
 	}
 	for _, w := range warnings {
 		s.log.Warn(w)
 	}
-	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[priorityFairness]
+	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[features.PriorityFairness]
 	rules := policy.New(cfg.now)
-	rules.Features = s.features.on
+	rules.Features = s.features.On
 	groups := cfg.groups(rules)
-	s.features.gate(groups)
-	config, err := parseRuntimeConfig(cfg.RuntimeConfig, groups)
+	s.features.Mark(groups)
+	config, err := features.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
 	if err != nil {
 		return err
 	}
-	config.apply(groups)
-	forgetFuture(groups)
-	if !s.features[versionHashes] {
-		forgetHashes(groups)
+	config.Apply(groups)
+	features.ForgetFuture(groups)
+	if !s.features[features.VersionHashes] {
+		features.ForgetHashes(groups)
 	}
 	s.catalog = catalog.New(groups, generated.Meta())
 	if err := checkNeeded(s.catalog.Snapshot()); err != nil {

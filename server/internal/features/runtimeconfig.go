@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"errors"
@@ -44,13 +44,13 @@ var retired = strings.Fields(`admission.*/v1 admission.*/v1beta1 admissionregist
 	networking.*/v1beta1 node.*/v1alpha1 node.*/v1beta1 policy/v1beta1 rbac.authorization.*/v1alpha1 rbac.authorization.*/v1beta1
 	scheduling.*/v1alpha1 scheduling.*/v1beta1 storage.*/v1alpha1`)
 
-// runtimeConfig is --runtime-config: what its keys are set to.
-type runtimeConfig map[string]bool
+// RuntimeConfig is --runtime-config: what its keys are set to.
+type RuntimeConfig map[string]bool
 
-// parseRuntimeConfig reads <key>[=<value>] pairs; a later one of a key wins. Keys
+// ParseRuntimeConfig reads <key>[=<value>] pairs; a later one of a key wins. Keys
 // that name nothing are an error.
-func parseRuntimeConfig(pairs []string, groups []*api.GroupVersion) (runtimeConfig, error) {
-	c := runtimeConfig{}
+func ParseRuntimeConfig(pairs []string, groups []*api.GroupVersion) (RuntimeConfig, error) {
+	c := RuntimeConfig{}
 	var errs []error
 	for _, pair := range pairs {
 		key, value, given := strings.Cut(strings.TrimSpace(pair), "=")
@@ -114,8 +114,8 @@ func unknownKey(key string, groups []*api.GroupVersion) string {
 	return "unknown api groups " + parts[0]
 }
 
-// apply decides for every resource whether it is served.
-func (c runtimeConfig) apply(groups []*api.GroupVersion) {
+// Apply decides for every resource whether it is served.
+func (c RuntimeConfig) Apply(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		on := !strings.Contains(gv.Version, "alpha")
 		for _, s := range stabilities {
@@ -136,8 +136,8 @@ func (c runtimeConfig) apply(groups []*api.GroupVersion) {
 	}
 }
 
-// forgetFuture removes deprecations that a later release than ours begins.
-func forgetFuture(groups []*api.GroupVersion) {
+// ForgetFuture removes deprecations that a later release than ours begins.
+func ForgetFuture(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(discovery.Major+"."+discovery.Minor) {
@@ -147,8 +147,8 @@ func forgetFuture(groups []*api.GroupVersion) {
 	}
 }
 
-// forgetHashes leaves out of discovery how resources are stored.
-func forgetHashes(groups []*api.GroupVersion) {
+// ForgetHashes leaves out of discovery how resources are stored.
+func ForgetHashes(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			gv.Resources[i].StorageVersionHash = ""

@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ func TestFeatures(t *testing.T) {
 		{"StorageVersionAPI=true", "StorageVersionAPI", "no effect on this server: StorageVersionAPI"},
 		{"StorageVersionAPI=false", "-StorageVersionAPI", ""},
 	} {
-		f, warnings, err := parseFeatures(strings.Split(c.gates, ","))
+		f, warnings, err := Parse(strings.Split(c.gates, ","))
 		if err != nil {
 			t.Errorf("%q: %v", c.gates, err)
 		}
@@ -55,7 +55,7 @@ func TestFeatureMistakes(t *testing.T) {
 		"=true":                   "there is no feature gate ; see --help",
 		"TokenRequest=false,X1=1": "there is no feature gate X1",
 	} {
-		if _, _, err := parseFeatures(strings.Split(gates, ",")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--feature-gates ") {
+		if _, _, err := Parse(strings.Split(gates, ",")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--feature-gates ") {
 			t.Errorf("%s: %v, want %s", gates, err, want)
 		}
 	}
@@ -68,12 +68,12 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	for _, name := range []string{listChunking, fieldValidation} {
+	for _, name := range []string{ListChunking, FieldValidation} {
 		if f := knownFeatures[name]; f.stage != beta || !f.initially() || f.does == "" {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	if help := featureHelp(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "DryRun") {
+	if help := Help(); !strings.Contains(help, "\nAPIListChunking (BETA, true): ") || strings.Contains(help, "DryRun") {
 		t.Error(help)
 	}
 }
@@ -84,7 +84,7 @@ func TestFeaturesOfTheDocuments(t *testing.T) {
 		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {
 			t.Errorf("the documents name the gate %s, which does not exist", name)
 		}
-		if !strings.Contains(featureHelp(), "\n"+name+" ") || !strings.Contains(featureHelp(), fields) {
+		if !strings.Contains(Help(), "\n"+name+" ") || !strings.Contains(Help(), fields) {
 			t.Errorf("the help does not say what %s does", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"strings"
@@ -25,13 +25,13 @@ var knownFeatures = func() map[string]feature {
 		}
 	}
 	for name, does := range map[string]string{
-		listChunking:     "lists in pages; without it limit and continue are ignored",
-		fieldValidation:  "unknown and duplicate fields are reported; without it they are dropped and nothing is said",
-		remainingCount:   "a page of a list says how many objects follow it",
-		compression:      "large answers are compressed for clients that accept it",
-		openAPIV3:        "documents below /openapi/v3",
-		versionHashes:    "discovery says by a hash how a resource is stored",
-		priorityFairness: "flow schemas and priority levels are kept as every cluster has them",
+		ListChunking:     "lists in pages; without it limit and continue are ignored",
+		FieldValidation:  "unknown and duplicate fields are reported; without it they are dropped and nothing is said",
+		RemainingCount:   "a page of a list says how many objects follow it",
+		Compression:      "large answers are compressed for clients that accept it",
+		OpenAPIV3:        "documents below /openapi/v3",
+		VersionHashes:    "discovery says by a hash how a resource is stored",
+		PriorityFairness: "flow schemas and priority levels are kept as every cluster has them",
 	} {
 		f := all[name]
 		f.does = does

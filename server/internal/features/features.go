@@ -1,4 +1,6 @@
-package server
+// Package features decides at the start what is on: features by their gates, group
+// versions and resources by the runtime configuration.
+package features
 
 import (
 	"errors"
@@ -40,23 +42,24 @@ func (f feature) initially() bool { return (f.stage == beta || f.stage == stable
 
 // Features that the server asks for.
 const (
-	listChunking      = "APIListChunking"
-	fieldValidation   = "ServerSideFieldValidation"
-	remainingCount    = "RemainingItemCount"
-	compression       = "APIResponseCompression"
-	openAPIV3         = "OpenAPIV3"
-	versionHashes     = "StorageVersionHash"
-	priorityFairness  = "APIPriorityAndFairness"
+	ListChunking      = "APIListChunking"
+	FieldValidation   = "ServerSideFieldValidation"
+	RemainingCount    = "RemainingItemCount"
+	Compression       = "APIResponseCompression"
+	OpenAPIV3         = "OpenAPIV3"
+	VersionHashes     = "StorageVersionHash"
+	PriorityFairness  = "APIPriorityAndFairness"
 	allAlpha, allBeta = "AllAlpha", "AllBeta"
 )
 
-// features are those that there are, by name: whether each is on.
-type features map[string]bool
+// Gates are the features that there are, by name: whether each is on.
+type Gates map[string]bool
 
-func (f features) on(name string) bool { return f[name] }
+// On reports whether a feature is on. An unknown one is off.
+func (f Gates) On(name string) bool { return f[name] }
 
-// effectiveFeatures are the gates that have an effect, each with the name of its stage.
-func effectiveFeatures() iter.Seq2[string, string] {
+// Effective are the gates that have an effect, each with the name of its stage.
+func Effective() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for name, f := range knownFeatures {
 			if f.does != "" && !yield(name, stageNames[f.stage]) {
@@ -66,20 +69,20 @@ func effectiveFeatures() iter.Seq2[string, string] {
 	}
 }
 
-// gate notes on the resources which of their fields are dropped.
-func (f features) gate(groups []*api.GroupVersion) {
+// Mark notes on the resources which of their fields are dropped.
+func (f Gates) Mark(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]
-			res.Gated = document.NewGated(gv.Table, res.Type, f.on)
+			res.Gated = document.NewGated(gv.Table, res.Type, f.On)
 		}
 	}
 }
 
-// parseFeatures reads <name>=true or =false; a later one of a name wins, and a name
+// Parse reads <name>=true or =false; a later one of a name wins, and a name
 // wins over AllAlpha and AllBeta. What the operator should know of what was asked
 // for goes to warnings.
-func parseFeatures(pairs []string) (f features, warnings []string, err error) {
+func Parse(pairs []string) (f Gates, warnings []string, err error) {
 	asked := map[string]bool{}
 	var errs []error
 	for _, pair := range pairs {
@@ -93,7 +96,7 @@ func parseFeatures(pairs []string) (f features, warnings []string, err error) {
 		}
 		asked[name] = value
 	}
-	f = features{}
+	f = Gates{}
 	for name, known := range knownFeatures {
 		on := known.initially()
 		if v, set := asked[allAlpha]; set && known.stage == alpha {
@@ -164,8 +167,8 @@ func nearestFeature(name string) string {
 	return best
 }
 
-// featureHelp lists the gates that have an effect, for the help.
-func featureHelp() string {
+// Help lists the gates that have an effect, for the help.
+func Help() string {
 	var text strings.Builder
 	text.WriteString("features to turn on or off, <name>=true or =false with commas between; the others of kube-apiserver 1.25 are accepted. AllAlpha and AllBeta stand for all of a stage")
 	for _, name := range slices.Sorted(maps.Keys(knownFeatures)) {
@@ -176,9 +179,9 @@ func featureHelp() string {
 	return text.String()
 }
 
-// checkHiddenMetrics checks --show-hidden-metrics-for-version: what the release
+// CheckHiddenMetrics checks --show-hidden-metrics-for-version: what the release
 // before hid is the most that can be shown again.
-func checkHiddenMetrics(version string) error {
+func CheckHiddenMetrics(version string) error {
 	previous := discovery.Major + "." + strconv.Itoa(minorOf(discovery.Major+"."+discovery.Minor)-1)
 	if version == "" || version == previous {
 		return nil

@@ -1,4 +1,4 @@
-package server
+package features
 
 import (
 	"slices"
@@ -42,12 +42,12 @@ func TestRuntimeConfig(t *testing.T) {
 		{"batch/v1beta1=true extensions/v1beta1/deployments=true policy/v1beta1=false", stable, ""},
 	} {
 		groups := allGroups()
-		config, err := parseRuntimeConfig(strings.Fields(c.pairs), groups)
+		config, err := ParseRuntimeConfig(strings.Fields(c.pairs), groups)
 		if err != nil {
 			t.Errorf("%s: %v", c.pairs, err)
 			continue
 		}
-		config.apply(groups)
+		config.Apply(groups)
 		var on []string
 		for _, v := range catalog.New(groups, generated.Meta()).Snapshot().Served() {
 			for _, row := range v.Rows {
@@ -82,7 +82,7 @@ func TestWrongRuntimeConfig(t *testing.T) {
 		"api/all=false":              "would leave nothing to serve",
 		"networking.k8s.io/v2alpha1": "the group networking.k8s.io has no version v2alpha1",
 	} {
-		if _, err := parseRuntimeConfig([]string{pair}, allGroups()); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--runtime-config "+pair) {
+		if _, err := ParseRuntimeConfig([]string{pair}, allGroups()); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "--runtime-config "+pair) {
 			t.Errorf("%s: error %v, want %s", pair, err, want)
 		}
 	}
