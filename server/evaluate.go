@@ -148,6 +148,9 @@ func (e *evaluation) validate() error {
 	if len(causes) == 0 {
 		return nil
 	}
+	if e.resource.MetadataLast && !e.old.Exists() {
+		causes = metadataLast(causes)
+	}
 	name := e.obj.Get("metadata").Get("name").Text()
 	if e.generated {
 		name = ""

@@ -37,10 +37,10 @@ func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 		if v.fine() {
 			return nil
 		}
-		wrong := v.wrongObject(v.rules)
-		if len(wrong) == 0 || !res.MetadataLast {
-			wrong = document.OrderCauses(obj, append(v.wrongMetadata(), wrong...))
+		if res.MetadataLast {
+			return append(v.wrongObject(v.rules), v.wrongMetadata()...)
 		}
+		wrong := document.OrderCauses(obj, append(v.wrongMetadata(), v.wrongObject(v.rules)...))
 		return slices.Repeat(wrong, max(1, res.ChecksOnCreate))
 	}
 	checks := t.checks()
@@ -57,6 +57,15 @@ func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 	wrong := v // on the heap, which what is fine need not be
 	wrong.forgiveMetadata()
 	return wrong.told(checks)
+}
+
+// metadataLast leaves out what is wrong with metadata where something else is wrong.
+func metadataLast(causes []schema.Cause) []schema.Cause {
+	i := slices.IndexFunc(causes, func(c schema.Cause) bool { return strings.HasPrefix(c.Field, "metadata.") })
+	if i > 0 {
+		return causes[:i]
+	}
+	return causes
 }
 
 // validation is what is wrong with an object, by where it was found.

@@ -112,7 +112,7 @@ type Resource struct {
 	ChecksOnCreate      int      // how often a create tells what is wrong; 0 is once
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
 	CheckedWhenMissing  bool     // an update that may not create the object tells what is wrong with it first
-	MetadataLast        bool     // what is wrong with the metadata of a new object is told when nothing else is wrong
+	MetadataLast        bool     // what is wrong with the metadata of a new object is told last, of one written in this version only when nothing else is wrong
 	AnyFinalizer        bool     // finalizers without a domain need not be known
 	Deprecated          *Deprecation
 	Off                 bool            // not served; set by the server at its start

@@ -85,7 +85,7 @@ type Resource struct {
 	Checks              []string // checksOnUpdate; nil for the usual
 	ChecksOnCreate      int      // how often a create checks everything; 0 is once
 	CheckedWhenMissing  bool
-	MetadataLast        bool     // metadataLast: what is wrong with the metadata of a new object is told when nothing else is wrong
+	MetadataLast        bool     // metadataLast: what is wrong with the metadata of a new object is told last
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
 	AnyFinalizer        bool     // anyFinalizer: finalizers without a domain need not be known
 	Columns             []Column
