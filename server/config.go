@@ -155,7 +155,6 @@ type Config struct {
 	Controllers []string
 
 	// Logger receives what the server has to say. Default: nothing is logged.
-	// See NewLogger.
 	Logger *slog.Logger
 	// Clock is asked for the time of day; nil for time.Now.
 	Clock func() time.Time

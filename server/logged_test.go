@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
 // lines is a log that may be read while it is written.
@@ -26,7 +27,7 @@ func (l *lines) Write(b []byte) (int, error) {
 // short, at the level that says most.
 func TestNobodyFillsTheLog(t *testing.T) {
 	log := &lines{}
-	logger, err := server.NewLogger(log, "text", "debug")
+	logger, err := logging.New(log, "text", "debug")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
 // serve is the way of every request, top to bottom. The router has found what
@@ -41,7 +42,7 @@ func (s *Server) serve(w http.ResponseWriter, q *http.Request, t target) {
 		if v := recover(); v == http.ErrAbortHandler {
 			panic(v) // the answer is broken off on purpose (fail)
 		} else if v != nil {
-			s.log.Error("request panicked", "path", r.http.URL.Path, "panic", v, traceKey, string(debug.Stack()))
+			s.log.Error("request panicked", "path", r.http.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
 			s.fail(r, api.Internal("the server failed while it handled the request; its log says more"))
 		}
 	}()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
@@ -59,7 +60,7 @@ type reloads struct {
 func startReloads(t *testing.T, first *pki.Credentials) *reloads {
 	t.Helper()
 	r := &reloads{t: t, dir: t.TempDir(), log: &logText{}}
-	log, err := NewLogger(r.log, "text", "info")
+	log, err := logging.New(r.log, "text", "info")
 	if err != nil {
 		t.Fatal(err)
 	}

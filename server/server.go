@@ -33,6 +33,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -111,7 +112,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // open builds the object graph, from the disk up to the listener.
 func (s *Server) open(ctx context.Context) error {
 	cfg := &s.cfg
-	s.accessLog = accessLog(cfg.Logger)
+	s.accessLog = logging.Access(cfg.Logger)
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 	s.limits.set(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
 

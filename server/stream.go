@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
@@ -170,7 +171,7 @@ func (s *Server) streamDetached(r *request, w *watcher) error {
 		defer gone()
 		defer func() {
 			if v := recover(); v != nil {
-				s.log.Error("watch panicked", "path", w.path, "panic", v, traceKey, string(debug.Stack()))
+				s.log.Error("watch panicked", "path", w.path, "panic", v, logging.TraceKey, string(debug.Stack()))
 			}
 		}()
 		w.run()

@@ -17,11 +17,12 @@ import (
 
 	"github.com/capstan-dev/capstan/server"
 	"github.com/capstan-dev/capstan/server/internal/flags"
+	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
 func newServe(signals catcher) *cobra.Command {
 	var cfg server.Config
-	var logging logFlags
+	var logged logFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a server until it is told to stop",
@@ -36,7 +37,7 @@ sets them relies on them; the rest is named in the log.`,
 		Version: readBuild().Version,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := logging.logger(cmd.ErrOrStderr())
+			log, err := logged.logger(cmd.ErrOrStderr())
 			if err != nil {
 				return usageError{err}
 			}
@@ -60,7 +61,7 @@ sets them relies on them; the rest is named in the log.`,
 		},
 	}
 	cfg.AddFlags(cmd.Flags())
-	logging.add(cmd)
+	logged.add(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{flags.Explain(cmd.Flags(), err)}
 	})
@@ -169,7 +170,7 @@ func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 	if f.verbosity >= 3 {
 		level = "debug"
 	}
-	return server.NewLogger(w, f.format, level)
+	return logging.New(w, f.format, level)
 }
 
 var plainWord = regexp.MustCompile(`^[-+=:,./_A-Za-z0-9]+$`)

@@ -1,4 +1,5 @@
-package server
+// Package logging makes logs that keep no secret of a client and no long text of one.
+package logging
 
 import (
 	"context"
@@ -22,13 +23,14 @@ const redacted = "[redacted]"
 const (
 	longestLogged = 1 << 10
 	longestTrace  = 64 << 10
-	traceKey      = "stack"
+	// TraceKey is the key of a trace.
+	TraceKey = "stack"
 )
 
-// NewLogger returns a logger that writes lines to w. The format is "text" or
+// New returns a logger that writes lines to w. The format is "text" or
 // "json", the level "debug", "info", "warn" or "error". Attributes whose key
 // looks like a secret's are replaced, and long values are cut.
-func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+func New(w io.Writer, format, level string) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr { return cut(redact(groups, a)) }}
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -69,7 +71,7 @@ func redact(groups []string, a slog.Attr) slog.Attr {
 // cut shortens a long value, and says how much of it is missing.
 func cut(a slog.Attr) slog.Attr {
 	most := longestLogged
-	if a.Key == traceKey {
+	if a.Key == TraceKey {
 		most = longestTrace
 	}
 	switch a.Value.Kind() {
@@ -125,9 +127,9 @@ func redactHeader(h http.Header) http.Header {
 	return c
 }
 
-// accessLog returns the function that writes one line for a request that was
+// Access returns the function that writes one line for a request that was
 // answered, at debug, or nil when the logger does not want such lines.
-func accessLog(log *slog.Logger) func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
+func Access(log *slog.Logger) func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return nil
 	}

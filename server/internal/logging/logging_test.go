@@ -1,4 +1,4 @@
-package server
+package logging
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 func TestLoggerRedacts(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
-		log, err := NewLogger(&out, format, "info")
+		log, err := New(&out, format, "info")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestLongValuesAreCut(t *testing.T) {
 	long := strings.Repeat("x€", 1<<18)
 	for _, format := range []string{"text", "json"} {
 		var out bytes.Buffer
-		log, err := NewLogger(&out, format, "debug")
+		log, err := New(&out, format, "debug")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestLongValuesAreCut(t *testing.T) {
 			"request": func() {
 				r := httptest.NewRequest(http.MethodGet, "/"+long+"?labelSelector="+long, nil)
 				r.Header.Set("User-Agent", long)
-				accessLog(log)(r, &authn.User{Name: long}, 200, 0, 0)
+				Access(log)(r, &authn.User{Name: long}, 200, 0, 0)
 			},
 		} {
 			out.Reset()
@@ -67,16 +67,16 @@ func TestLongValuesAreCut(t *testing.T) {
 			}
 		}
 		out.Reset()
-		log.Info("hello", traceKey, strings.Repeat("x", 60_000), "short", strings.Repeat("y", longestLogged))
+		log.Info("hello", TraceKey, strings.Repeat("x", 60_000), "short", strings.Repeat("y", longestLogged))
 		if n := out.Len(); n < 61_000 || strings.Contains(out.String(), "bytes more") {
 			t.Errorf("%s: what is not too long was cut: %d bytes", format, n)
 		}
 	}
 }
 
-func TestNewLoggerErrors(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	for want, c := range map[string][2]string{"log level": {"text", "loud"}, "log format": {"xml", "info"}} {
-		if _, err := NewLogger(nil, c[0], c[1]); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(nil, c[0], c[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -84,24 +84,24 @@ func TestNewLoggerErrors(t *testing.T) {
 
 func TestAccessLog(t *testing.T) {
 	var out bytes.Buffer
-	log, err := NewLogger(&out, "text", "debug")
+	log, err := New(&out, "text", "debug")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?watch=1&access_token=hidden&command=hidden&labelSelector=a%3Db&flag&limit=", nil)
 	r.Header.Set("User-Agent", "kubectl/v1.25")
-	accessLog(log)(r, &authn.User{Name: "bob"}, 200, 12, 1500*time.Microsecond)
+	Access(log)(r, &authn.User{Name: "bob"}, 200, 12, 1500*time.Microsecond)
 	const want = `level=DEBUG msg=request method=GET path="/api/v1/pods?watch=1&access_token=[redacted]&command=[redacted]&labelSelector=a%3Db&flag&limit" user=bob status=200 bytes=12 took=1.5ms agent=kubectl/v1.25` + "\n"
 	if got := out.String(); !strings.HasSuffix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	out.Reset()
-	accessLog(log)(httptest.NewRequest(http.MethodGet, "/x", nil), nil, 401, 0, 0)
+	Access(log)(httptest.NewRequest(http.MethodGet, "/x", nil), nil, 401, 0, 0)
 	if !strings.Contains(out.String(), `path=/x user="" status=401`) {
 		t.Error(out.String())
 	}
-	quiet, _ := NewLogger(&out, "text", "info")
-	if accessLog(quiet) != nil {
+	quiet, _ := New(&out, "text", "info")
+	if Access(quiet) != nil {
 		t.Error("lines are made that nobody reads")
 	}
 }
