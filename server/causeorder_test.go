@@ -64,6 +64,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 			[]string{"spec.selector.matchExpressions[0].operator" + invalid, "spec.selector" + invalid}},
 		{"labels of a template", apps + "deployments", `{"metadata":{"name":"a"},"spec":{"template":{"metadata":{"labels":{"a":"x-"}}}}}`, "",
 			[]string{"spec.selector" + required, "spec.template.metadata.labels" + invalid, "spec.template.labels" + invalid, "spec.template.spec.containers" + required}},
+		{"ports in the host's network", core + "pods", `{"metadata":{"name":"a"},"spec":{"hostNetwork":true,"containers":[{"name":"c","image":"i","ports":[{"containerPort":1,"hostPort":2}],"resources":{"requests":{"storage":"1"}}}],"activeDeadlineSeconds":-1}}`, "",
+			[]string{"spec.containers[0].resources.requests[storage]" + invalid, "spec.containers[0].ports[0].containerPort" + invalid, "spec.activeDeadlineSeconds" + invalid}},
 		{"attachment", "/apis/storage.k8s.io/v1/volumeattachments", `{"metadata":{"name":"a"}}`, "",
 			[]string{"spec.attacher" + required, "spec.source" + required, "spec.nodeName" + invalid, "spec.attacher" + required, "spec.attacher" + invalid}},
 		{"attachment, changed", "/apis/storage.k8s.io/v1/volumeattachments", `{"metadata":{"name":"a"},"spec":{"attacher":"a.b","nodeName":"n","source":{"persistentVolumeName":"v"}}}`, `{"spec":null}`,

@@ -108,17 +108,22 @@ func (c *causes) hostPorts(spec document.Value) {
 	for _, container := range spec.Get("containers").Elements() {
 		ports := container.Get("ports")
 		c.takePorts(ports, &taken)
-		if !hostNetwork {
-			continue
-		}
-		for _, port := range ports.Elements() {
-			if own := port.Get("containerPort"); number(own) != number(port.Get("hostPort")) {
-				c.invalidAt(member(port, "containerPort"), own, "must match `hostPort` when `hostNetwork` is true")
-			}
+		if hostNetwork {
+			c.sharedPorts(ports, member(spec, "securityContext"))
 		}
 	}
 	for _, container := range spec.Get("initContainers").Elements() {
 		c.takePorts(container.Get("ports"), new(names))
+	}
+}
+
+// sharedPorts checks ports in the host's network, at the turn of the security context.
+func (c *causes) sharedPorts(ports document.Value, turn string) {
+	for _, port := range ports.Elements() {
+		if own := port.Get("containerPort"); number(own) != number(port.Get("hostPort")) && !c.full() {
+			c.invalidAt(member(port, "containerPort"), own, "must match `hostPort` when `hostNetwork` is true")
+			(*c)[len(*c)-1].Place = turn
+		}
 	}
 }
 
