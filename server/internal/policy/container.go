@@ -30,9 +30,6 @@ func (c *causes) container(container document.Value, taken *names, volumes map[s
 		c.duplicate(name)
 	}
 	c.containerPorts(container.Get("ports"))
-	for _, env := range container.Get("env").Elements() {
-		c.env(env)
-	}
 	envFrom := container.Get("envFrom")
 	for _, source := range envFrom.Elements() {
 		switch fromMap, fromSecret := source.Get("configMapRef").Exists(), source.Get("secretRef").Exists(); {
@@ -44,7 +41,6 @@ func (c *causes) container(container document.Value, taken *names, volumes map[s
 	}
 	c.mounts(container, volumes)
 	c.requirements(container.Get("resources"))
-	c.containerSecurity(container.Get("securityContext"))
 }
 
 // containerPorts checks that named ports can be told apart.

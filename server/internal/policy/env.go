@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// env checks where an environment variable gets its value from.
-func (c *causes) env(env document.Value) {
+// ValidateEnvVar checks where an environment variable gets its value from.
+func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
+	var c causes
 	from := env.Get("valueFrom")
 	if !isSet(from) {
-		return
+		return nil
 	}
 	sources := 0
 	for _, name := range [...]string{"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"} {
@@ -33,6 +35,7 @@ func (c *causes) env(env document.Value) {
 	case sources > 1:
 		c.invalidText(from.Path(), "", "may not have more than one field specified at a time")
 	}
+	return c
 }
 
 // Fields of a pod that its containers can see: as variables, as files, and all

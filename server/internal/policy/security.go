@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // maxSysctl is the limit of a kernel parameter's name, in bytes.
@@ -24,15 +25,11 @@ func (c *causes) podSecurity(spec document.Value) {
 			c.duplicate(name)
 		}
 	}
-	c.seccomp(context.Get("seccompProfile"))
-	c.windowsOptions(context.Get("windowsOptions"))
 }
 
-// containerSecurity checks the security settings of a container.
-func (c *causes) containerSecurity(context document.Value) {
-	if !isSet(context) {
-		return
-	}
+// ValidateSecurityContext checks the security settings of a container.
+func (Policy) ValidateSecurityContext(context document.Value) []schema.Cause {
+	var c causes
 	if escalation := context.Get("allowPrivilegeEscalation"); isSet(escalation) && !escalation.Bool() {
 		if context.Get("privileged").Bool() {
 			c.invalid(context, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
@@ -46,16 +43,15 @@ func (c *causes) containerSecurity(context document.Value) {
 	if mount := context.Get("procMount"); isSet(mount) && !mount.Equals("Default") && !mount.Equals("Unmasked") {
 		c.notSupported(mount, "Default", "Unmasked")
 	}
-	c.seccomp(context.Get("seccompProfile"))
-	c.windowsOptions(context.Get("windowsOptions"))
+	return c
 }
 
-// seccomp checks that a profile of the node is named where it is meant, and only
-// there.
-func (c *causes) seccomp(profile document.Value) {
+// ValidateSeccompProfile checks that a profile of the node is named where it is meant,
+// and only there.
+func (Policy) ValidateSeccompProfile(profile document.Value) []schema.Cause {
+	var c causes
 	local := profile.Get("localhostProfile")
 	switch {
-	case !isSet(profile):
 	case !profile.Get("type").Equals("Localhost"):
 		if isSet(local) {
 			c.invalid(local, "can only be set when seccomp type is Localhost")
@@ -65,4 +61,5 @@ func (c *causes) seccomp(profile document.Value) {
 	default:
 		c.descending(local)
 	}
+	return c
 }

@@ -22,10 +22,9 @@ var (
 	dnsDomain     = regexp.MustCompile(`^[[:alnum:]]([[:alnum:]-]{0,61}[[:alnum:]])?(\.[[:alnum:]]([[:alnum:]-]{0,61}[[:alnum:]])?)*$`)
 )
 
-func (c *causes) windowsOptions(options document.Value) {
-	if !isSet(options) {
-		return
-	}
+// ValidateWindowsSecurityContextOptions checks as whom a container runs there.
+func (Policy) ValidateWindowsSecurityContextOptions(options document.Value) []schema.Cause {
+	var c causes
 	if name := options.Get("gmsaCredentialSpecName"); isSet(name) {
 		c.format(name, "dns1123-subdomain")
 	}
@@ -40,6 +39,7 @@ func (c *causes) windowsOptions(options document.Value) {
 	if user := options.Get("runAsUserName"); isSet(user) {
 		c.windowsUser(user)
 	}
+	return c
 }
 
 // windowsUser checks the name of a user, which may have a domain before it.

@@ -79,6 +79,8 @@ type Hooks interface {
 	ValidateDaemonSet(obj, old document.Value) []api.FieldError
 	// ValidateDeployment finds what the schema cannot say; old is absent on create.
 	ValidateDeployment(obj, old document.Value) []api.FieldError
+	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
+	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
@@ -91,8 +93,14 @@ type Hooks interface {
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
+	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
+	ValidateSeccompProfile(v document.Value) []api.FieldError
+	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
+	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
 	ValidateStatefulSet(obj, old document.Value) []api.FieldError
+	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
+	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnDaemonSet says what its author should know of a valid DaemonSet; old is absent on create.
 	WarnDaemonSet(obj, old document.Value) []string
 	// WarnDeployment says what its author should know of a valid Deployment; old is absent on create.
@@ -107,10 +115,14 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateEnvVar,
 			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
+			h.ValidateSeccompProfile,
+			h.ValidateSecurityContext,
+			h.ValidateWindowsSecurityContextOptions,
 			h.ValidateLabelSelector,
 		},
 		Skips: []func(document.Value) []string{

@@ -103,7 +103,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "minReadySeconds", Type: 122, Number: 4},
 			{Name: "revisionHistoryLimit", Type: 122, Number: 6, Presence: schema.Explicit, Default: "10"},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 2, 0, 1, 0, 0, 3, 0, 0, 0, 0, 5}, Checks: []uint16{0, 1, 2, 3, 4}, Fills: []uint16{1, 2, 4}}},
-		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 5, Elem: -1, Fields: []schema.Field{
+		20: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 9, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 21, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -114,11 +114,11 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "values", Type: 9, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		23: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
-		24: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 4, Elem: -1, Fields: []schema.Field{
+		24: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 25, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 8, Check: 3, Elem: -1, Fields: []schema.Field{
+		25: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 8, Check: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 26, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 89, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 89, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -510,7 +510,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "optional", Type: 8, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		102: {Kind: schema.List, Elem: 103},
-		103: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		103: {Name: "core/v1.EnvVar", Kind: schema.Object, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 98, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2},
 			{Name: "valueFrom", Type: 104, Number: 3, Presence: schema.Explicit},
@@ -597,7 +597,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{3, 1, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1}}},
 		126: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"File", "FallbackToLogsOnError"}}},
 		127: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "IfNotPresent", "Never"}}},
-		128: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		128: {Name: "core/v1.SecurityContext", Kind: schema.Object, Check: 7, Elem: -1, Fields: []schema.Field{
 			{Name: "capabilities", Type: 129, Number: 1, Presence: schema.Explicit},
 			{Name: "privileged", Type: 8, Number: 2, Presence: schema.Explicit},
 			{Name: "seLinuxOptions", Type: 130, Number: 3, Presence: schema.Explicit},
@@ -609,7 +609,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "allowPrivilegeEscalation", Type: 8, Number: 7, Presence: schema.Explicit},
 			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, More: &schema.More{Gate: "ProcMountType", GateValue: "Default"}},
 			{Name: "seccompProfile", Type: 133, Number: 11, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{4, 5, 10}}},
+		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{3, 4, 5, 10}}},
 		129: {Name: "core/v1.Capabilities", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "add", Type: 9, Number: 1},
 			{Name: "drop", Type: 9, Number: 2},
@@ -620,14 +620,14 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "type", Type: 1, Number: 3},
 			{Name: "level", Type: 1, Number: 4},
 		}, Index: schema.Index{Names: []uint16{0, 2, 3, 0, 1, 4, 0, 0}}},
-		131: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		131: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Check: 8, Elem: -1, Fields: []schema.Field{
 			{Name: "gmsaCredentialSpecName", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "gmsaCredentialSpec", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "runAsUserName", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "hostProcess", Type: 8, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 4}}},
 		132: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 2147483647}},
-		133: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		133: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Check: 6, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 134, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "localhostProfile", Type: 1, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
@@ -674,7 +674,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "sysctls", Type: 144, Number: 7},
 			{Name: "fsGroupChangePolicy", Type: 147, Number: 9, Presence: schema.Explicit},
 			{Name: "seccompProfile", Type: 133, Number: 10, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{2, 3, 5, 6, 7, 8, 9}}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{1, 2, 3, 5, 6, 7, 8, 9}}},
 		143: {Kind: schema.List, Elem: 132},
 		144: {Kind: schema.List, Elem: 145},
 		145: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
@@ -697,7 +697,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 152, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		152: {Kind: schema.List, Elem: 153},
-		153: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		153: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 154, Number: 1},
 			{Name: "matchFields", Type: 154, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
@@ -718,7 +718,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 163, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		160: {Kind: schema.List, Elem: 161},
-		161: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 2, Elem: -1, Fields: []schema.Field{
+		161: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 20, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaces", Type: 162, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 23, Number: 3, Presence: schema.Always, Required: true},

@@ -49,6 +49,8 @@ type Hooks interface {
 	StatusJob(obj, old document.Value)
 	// ValidateCronJob finds what the schema cannot say; old is absent on create.
 	ValidateCronJob(obj, old document.Value) []api.FieldError
+	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
+	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
 	ValidateJob(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
@@ -61,6 +63,12 @@ type Hooks interface {
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
+	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
+	ValidateSeccompProfile(v document.Value) []api.FieldError
+	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
+	ValidateSecurityContext(v document.Value) []api.FieldError
+	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
+	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnCronJob says what its author should know of a valid CronJob; old is absent on create.
 	WarnCronJob(obj, old document.Value) []string
 	// WarnJob says what its author should know of a valid Job; old is absent on create.
@@ -71,10 +79,14 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateEnvVar,
 			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
+			h.ValidateSeccompProfile,
+			h.ValidateSecurityContext,
+			h.ValidateWindowsSecurityContextOptions,
 			h.ValidateLabelSelector,
 		},
 	}

@@ -129,7 +129,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "status", Type: 1, Number: 2, Presence: schema.Always, Required: true, Default: "\"True\""},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		33: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 5, Elem: -1, Fields: []schema.Field{
+		33: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 9, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 5, Number: 1},
 			{Name: "matchExpressions", Type: 34, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -140,11 +140,11 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "values", Type: 9, Number: 3},
 		}, Index: schema.Index{Names: []uint16{1, 0, 0, 2, 0, 3, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		36: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
-		37: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 4, Elem: -1, Fields: []schema.Field{
+		37: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 38, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		38: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 4, Check: 3, Elem: -1, Fields: []schema.Field{
+		38: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 4, Check: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 39, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 102, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 102, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -536,7 +536,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "optional", Type: 8, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		115: {Kind: schema.List, Elem: 116},
-		116: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		116: {Name: "core/v1.EnvVar", Kind: schema.Object, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 111, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2},
 			{Name: "valueFrom", Type: 117, Number: 3, Presence: schema.Explicit},
@@ -622,7 +622,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{3, 1, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1}}},
 		138: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"File", "FallbackToLogsOnError"}}},
 		139: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "IfNotPresent", "Never"}}},
-		140: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		140: {Name: "core/v1.SecurityContext", Kind: schema.Object, Check: 7, Elem: -1, Fields: []schema.Field{
 			{Name: "capabilities", Type: 141, Number: 1, Presence: schema.Explicit},
 			{Name: "privileged", Type: 8, Number: 2, Presence: schema.Explicit},
 			{Name: "seLinuxOptions", Type: 142, Number: 3, Presence: schema.Explicit},
@@ -634,7 +634,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "allowPrivilegeEscalation", Type: 8, Number: 7, Presence: schema.Explicit},
 			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, More: &schema.More{Gate: "ProcMountType", GateValue: "Default"}},
 			{Name: "seccompProfile", Type: 145, Number: 11, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{4, 5, 10}}},
+		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{3, 4, 5, 10}}},
 		141: {Name: "core/v1.Capabilities", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "add", Type: 9, Number: 1},
 			{Name: "drop", Type: 9, Number: 2},
@@ -645,14 +645,14 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "type", Type: 1, Number: 3},
 			{Name: "level", Type: 1, Number: 4},
 		}, Index: schema.Index{Names: []uint16{0, 2, 3, 0, 1, 4, 0, 0}}},
-		143: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		143: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Check: 8, Elem: -1, Fields: []schema.Field{
 			{Name: "gmsaCredentialSpecName", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "gmsaCredentialSpec", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "runAsUserName", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "hostProcess", Type: 8, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 4}}},
 		144: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 2147483647}},
-		145: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		145: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Check: 6, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 146, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "localhostProfile", Type: 1, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
@@ -699,7 +699,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "sysctls", Type: 156, Number: 7},
 			{Name: "fsGroupChangePolicy", Type: 159, Number: 9, Presence: schema.Explicit},
 			{Name: "seccompProfile", Type: 145, Number: 10, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{2, 3, 5, 6, 7, 8, 9}}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{1, 2, 3, 5, 6, 7, 8, 9}}},
 		155: {Kind: schema.List, Elem: 144},
 		156: {Kind: schema.List, Elem: 157},
 		157: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
@@ -722,7 +722,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 164, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		164: {Kind: schema.List, Elem: 165},
-		165: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		165: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 166, Number: 1},
 			{Name: "matchFields", Type: 166, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
@@ -743,7 +743,7 @@ var Table = schema.Table{Group: "batch", Version: "v1",
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 175, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		172: {Kind: schema.List, Elem: 173},
-		173: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 2, Elem: -1, Fields: []schema.Field{
+		173: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 33, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaces", Type: 174, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 36, Number: 3, Presence: schema.Always, Required: true},

@@ -175,6 +175,8 @@ type Hooks interface {
 	ValidateConfigMap(obj, old document.Value) []api.FieldError
 	// ValidateEndpoints finds what the schema cannot say; old is absent on create.
 	ValidateEndpoints(obj, old document.Value) []api.FieldError
+	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
+	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateEvent finds what the schema cannot say; old is absent on create.
 	ValidateEvent(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
@@ -203,10 +205,16 @@ type Hooks interface {
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
 	// ValidateResourceQuota finds what the schema cannot say; old is absent on create.
 	ValidateResourceQuota(obj, old document.Value) []api.FieldError
+	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
+	ValidateSeccompProfile(v document.Value) []api.FieldError
 	// ValidateSecret finds what the schema cannot say; old is absent on create.
 	ValidateSecret(obj, old document.Value) []api.FieldError
+	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
+	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateService finds what the schema cannot say; old is absent on create.
 	ValidateService(obj, old document.Value) []api.FieldError
+	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
+	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
 	WarnPersistentVolume(obj, old document.Value) []string
 	// WarnPod says what its author should know of a valid Pod; old is absent on create.
@@ -221,10 +229,14 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateEnvVar,
 			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
+			h.ValidateSeccompProfile,
+			h.ValidateSecurityContext,
+			h.ValidateWindowsSecurityContextOptions,
 			h.ValidateLabelSelector,
 		},
 	}

@@ -218,7 +218,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "nodeSelectorTerms", Type: 7, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		7: {Kind: schema.List, Elem: 8},
-		8: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 1, Elem: -1, Fields: []schema.Field{
+		8: {Name: "core/v1.NodeSelectorTerm", Kind: schema.Object, AtomicMap: true, Check: 2, Elem: -1, Fields: []schema.Field{
 			{Name: "matchExpressions", Type: 9, Number: 1},
 			{Name: "matchFields", Type: 9, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 2, 1}}},
@@ -240,13 +240,13 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "preferredDuringSchedulingIgnoredDuringExecution", Type: 25, Number: 2},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0, 1}}},
 		16: {Kind: schema.List, Elem: 17},
-		17: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 2, Elem: -1, Fields: []schema.Field{
+		17: {Name: "core/v1.PodAffinityTerm", Kind: schema.Object, Check: 3, Elem: -1, Fields: []schema.Field{
 			{Name: "labelSelector", Type: 18, Number: 1, Presence: schema.Explicit},
 			{Name: "namespaces", Type: 23, Number: 2, More: &schema.More{CauseName: "namespace", CauseList: true}},
 			{Name: "topologyKey", Type: 22, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "namespaceSelector", Type: 18, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{3, 4, 0, 0, 0, 1, 0, 2}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{2}}},
-		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 5, Elem: -1, Fields: []schema.Field{
+		18: {Name: "meta/v1.LabelSelector", Kind: schema.Object, AtomicMap: true, Check: 9, Elem: -1, Fields: []schema.Field{
 			{Name: "matchLabels", Type: 19, Number: 1},
 			{Name: "matchExpressions", Type: 20, Number: 2},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 2}, Checks: []uint16{1}}},
@@ -521,7 +521,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "optional", Type: 3, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{1, 2, 0, 0}, Checks: []uint16{0}}},
 		86: {Kind: schema.List, Elem: 87},
-		87: {Name: "core/v1.EnvVar", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		87: {Name: "core/v1.EnvVar", Kind: schema.Object, Check: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 84, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "value", Type: 1, Number: 2},
 			{Name: "valueFrom", Type: 88, Number: 3, Presence: schema.Explicit},
@@ -617,7 +617,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{3, 1, 0, 0, 0, 0, 0, 2}, Checks: []uint16{0, 1}}},
 		113: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"File", "FallbackToLogsOnError"}}},
 		114: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"Always", "IfNotPresent", "Never"}}},
-		115: {Name: "core/v1.SecurityContext", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		115: {Name: "core/v1.SecurityContext", Kind: schema.Object, Check: 7, Elem: -1, Fields: []schema.Field{
 			{Name: "capabilities", Type: 53, Number: 1, Presence: schema.Explicit},
 			{Name: "privileged", Type: 3, Number: 2, Presence: schema.Explicit},
 			{Name: "seLinuxOptions", Type: 116, Number: 3, Presence: schema.Explicit},
@@ -629,21 +629,21 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "allowPrivilegeEscalation", Type: 3, Number: 7, Presence: schema.Explicit},
 			{Name: "procMount", Type: 1, Number: 9, Presence: schema.Explicit, More: &schema.More{Gate: "ProcMountType", GateValue: "Default"}},
 			{Name: "seccompProfile", Type: 119, Number: 11, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{4, 5, 10}}},
+		}, Index: schema.Index{Names: []uint16{7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 5, 10, 0, 0, 11, 0, 0, 2, 4, 8, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6}, Checks: []uint16{3, 4, 5, 10}}},
 		116: {Name: "core/v1.SELinuxOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "user", Type: 1, Number: 1},
 			{Name: "role", Type: 1, Number: 2},
 			{Name: "type", Type: 1, Number: 3},
 			{Name: "level", Type: 1, Number: 4},
 		}, Index: schema.Index{Names: []uint16{0, 2, 3, 0, 1, 4, 0, 0}}},
-		117: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		117: {Name: "core/v1.WindowsSecurityContextOptions", Kind: schema.Object, Check: 8, Elem: -1, Fields: []schema.Field{
 			{Name: "gmsaCredentialSpecName", Type: 1, Number: 1, Presence: schema.Explicit},
 			{Name: "gmsaCredentialSpec", Type: 1, Number: 2, Presence: schema.Explicit},
 			{Name: "runAsUserName", Type: 1, Number: 3, Presence: schema.Explicit},
 			{Name: "hostProcess", Type: 3, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 3, 2, 1, 4}}},
 		118: {Kind: schema.Integer, Bits: 64, Elem: -1, Rules: &schema.Rules{HasMin: true, HasMax: true, Max: 2147483647}},
-		119: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		119: {Name: "core/v1.SeccompProfile", Kind: schema.Object, Check: 6, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 120, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "localhostProfile", Type: 1, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
@@ -1207,7 +1207,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "spec", Type: 227, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 270, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3, 4}}},
-		227: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 10, Check: 3, Elem: -1, Fields: []schema.Field{
+		227: {Name: "core/v1.PodSpec", Kind: schema.Object, Hook: 10, Check: 4, Elem: -1, Fields: []schema.Field{
 			{Name: "volumes", Type: 228, Number: 1, Patch: schema.PatchMerge | schema.PatchRetainKeys, More: &schema.More{PatchKey: "name"}},
 			{Name: "initContainers", Type: 240, Number: 20, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
 			{Name: "containers", Type: 240, Number: 2, Presence: schema.Always, Required: true, Patch: schema.PatchMerge, More: &schema.More{PatchKey: "name"}},
@@ -1353,7 +1353,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "sysctls", Type: 248, Number: 7},
 			{Name: "fsGroupChangePolicy", Type: 251, Number: 9, Presence: schema.Explicit},
 			{Name: "seccompProfile", Type: 119, Number: 10, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{2, 3, 5, 6, 7, 8, 9}}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 8, 0, 0, 10, 0, 0, 2, 6, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}, Checks: []uint16{1, 2, 3, 5, 6, 7, 8, 9}}},
 		247: {Kind: schema.List, Elem: 118},
 		248: {Kind: schema.List, Elem: 249},
 		249: {Name: "core/v1.Sysctl", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
@@ -1490,7 +1490,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "template", Type: 284, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
-		284: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 4, Elem: -1, Fields: []schema.Field{
+		284: {Name: "core/v1.PodTemplateSpec", Kind: schema.Object, Check: 5, Elem: -1, Fields: []schema.Field{
 			{Name: "metadata", Type: 35, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 227, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
