@@ -2,7 +2,7 @@ package server
 
 import (
 	"bytes"
-	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +20,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
-// metrics are the figures at /metrics, of one server. Names and labels are those
+// Metrics are the figures at /metrics, of one server. Names and labels are those
 // of kube-apiserver 1.25 where it has the figure; what is the store's own begins
 // with capstan_.
 //
@@ -30,7 +30,7 @@ import (
 //	    from a request, so that their number is bounded.
 //	M2. A request that was not let through counts under its method and code alone:
 //	    somebody without rights makes a handful of series, not one per resource.
-type metrics struct {
+type Metrics struct {
 	registry     *prometheus.Registry
 	requests     *prometheus.CounterVec
 	durations    *prometheus.HistogramVec
@@ -42,17 +42,17 @@ type metrics struct {
 	deprecated   *prometheus.GaugeVec
 
 	mu     sync.RWMutex
-	series map[seriesKey]*series
+	series map[Key]*series
 }
 
-// seriesKey is what the figures of requests are kept apart by.
-type seriesKey struct {
-	resource catalog.Resource // of names, since rows may be replaced
-	sub      string           // the subresource, or the place of an endpoint
-	verb     string
-	scope    string
-	code     int
-	dryRun   bool
+// Key has the labels by which the figures of requests are kept apart.
+type Key struct {
+	Resource catalog.Resource // of names, since rows may be replaced
+	Sub      string           // the subresource, or the path of an endpoint
+	Verb     string
+	Scope    string // resource, namespace or cluster
+	Code     int    // of the answer; 0 while there is none
+	DryRun   bool
 }
 
 // series are the figures of one key, found once.
@@ -66,8 +66,20 @@ type series struct {
 // durationBuckets are upstream's, in seconds.
 var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 
-func newMetrics(s *Server, stats func() store.Stats) *metrics {
-	m := &metrics{
+// Sources are asked for figures when somebody looks.
+type Sources struct {
+	Mutating, Reading func() int64 // requests in flight
+	// Objects counts the objects in the store, by resource; nil when that is not
+	// possible now. It is asked when the last counts are older than CountsAge.
+	Objects   func() map[string]int64
+	CountsAge time.Duration
+	Stats     func() store.Stats
+	Features  features.Gates
+}
+
+// New makes the figures of one server.
+func New(from Sources) *Metrics {
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
 			Help: "Requests that were answered, by verb, what they were about, and the code of the answer."},
@@ -92,7 +104,7 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 			Help: "1 for a deprecated API that somebody has asked for since the start, with the release that no longer has it."},
 			[]string{"group", "removed_release", "resource", "subresource", "version"}),
-		series: make(map[seriesKey]*series),
+		series: make(map[Key]*series),
 	}
 	inflight := func(kind string, count func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -100,8 +112,8 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics {
 			func() float64 { return float64(count()) })
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, buildFigure(),
-		inflight("mutating", s.limits.mutating.inUse.Load), inflight("readOnly", s.limits.reading.inUse.Load),
-		&objectCounts{server: s}, storeFigures{stats}, featureFigures(s.features),
+		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
+		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -121,50 +133,47 @@ func featureFigures(on features.Gates) prometheus.Collector {
 	return enabled
 }
 
-// begin notes what a request is about that may be made, and that it is under way if
-// it lasts; end is its counterpart.
-func (m *metrics) begin(r *request) {
-	r.figures = keyOfRequest(r)
-	if r.lasts = r.longRunning(); r.lasts {
-		m.long(&r.figures).Inc()
-	}
-}
+// Lasts notes that a request is under way that lasts, until End.
+func (m *Metrics) Lasts(k *Key) { m.long(k).Inc() }
 
-func (m *metrics) long(k *seriesKey) prometheus.Gauge {
+func (m *Metrics) long(k *Key) prometheus.Gauge {
 	group, version, resource, sub := k.names()
-	return m.watching.WithLabelValues("apiserver", group, resource, k.scope, sub, k.verb, version)
+	return m.watching.WithLabelValues("apiserver", group, resource, k.Scope, sub, k.Verb, version)
 }
 
-// end notes that a request has been answered.
-func (m *metrics) end(r *request) {
-	k := r.figures
-	if k.verb == "" { // it did not come to begin
-		k.verb = r.knownMethod()
+// Request is a request that has been answered.
+type Request struct {
+	Key   Key
+	Lasts bool // Lasts was called for it
+	Start time.Time
+	Bytes int64 // of the body of the answer
+}
+
+// End notes that a request has been answered.
+func (m *Metrics) End(r *Request) {
+	if r.Lasts {
+		m.long(&r.Key).Dec()
 	}
-	if r.lasts {
-		m.long(&k).Dec()
-	}
-	k.code = r.status
-	f := m.find(k)
+	f := m.find(r.Key)
 	f.requests.Inc()
-	f.durations.Observe(time.Since(r.start).Seconds())
+	f.durations.Observe(time.Since(r.Start).Seconds())
 	if f.sizes != nil {
-		f.sizes.Observe(float64(r.bytes))
+		f.sizes.Observe(float64(r.Bytes))
 	}
 	if f.ended != nil {
 		f.ended.Inc()
 	}
 }
 
-// useDeprecated notes that somebody who may has asked for what is deprecated,
+// UseDeprecated notes that somebody who may has asked for what is deprecated,
 // whatever the answer.
-func (m *metrics) useDeprecated(k *seriesKey, d *api.Deprecation) {
+func (m *Metrics) UseDeprecated(k *Key, d *api.Deprecation) {
 	group, version, resource, sub := k.names()
 	m.deprecated.WithLabelValues(group, d.RemovedIn, resource, sub, version).Set(1)
 }
 
 // find gives the series of a key. Its labels are put together once.
-func (m *metrics) find(k seriesKey) *series {
+func (m *Metrics) find(k Key) *series {
 	m.mu.RLock()
 	f := m.series[k]
 	m.mu.RUnlock()
@@ -173,18 +182,18 @@ func (m *metrics) find(k seriesKey) *series {
 	}
 	group, version, resource, sub := k.names()
 	dryRun := ""
-	if k.dryRun {
+	if k.DryRun {
 		dryRun = "All"
 	}
 	f = &series{
-		requests:  m.requests.WithLabelValues(strconv.Itoa(k.code), "apiserver", dryRun, group, resource, k.scope, sub, k.verb, version),
-		durations: m.durations.WithLabelValues("apiserver", dryRun, group, resource, k.scope, sub, k.verb, version),
+		requests:  m.requests.WithLabelValues(strconv.Itoa(k.Code), "apiserver", dryRun, group, resource, k.Scope, sub, k.Verb, version),
+		durations: m.durations.WithLabelValues("apiserver", dryRun, group, resource, k.Scope, sub, k.Verb, version),
 	}
-	if k.verb == "GET" || k.verb == "LIST" {
-		f.sizes = m.sizes.WithLabelValues("apiserver", group, resource, k.scope, sub, k.verb, version)
+	if k.Verb == "GET" || k.Verb == "LIST" {
+		f.sizes = m.sizes.WithLabelValues("apiserver", group, resource, k.Scope, sub, k.Verb, version)
 	}
-	if k.code == http.StatusTooManyRequests || k.code == http.StatusGatewayTimeout {
-		f.ended = m.terminations.WithLabelValues(strconv.Itoa(k.code), "apiserver", group, resource, k.scope, sub, k.verb, version)
+	if k.Code == http.StatusTooManyRequests || k.Code == http.StatusGatewayTimeout {
+		f.ended = m.terminations.WithLabelValues(strconv.Itoa(k.Code), "apiserver", group, resource, k.Scope, sub, k.Verb, version)
 	}
 	m.mu.Lock()
 	m.series[k] = f
@@ -192,97 +201,30 @@ func (m *metrics) find(k seriesKey) *series {
 	return f
 }
 
-// keyOfRequest says which figures a request belongs to, but for the code of its
-// answer.
-func keyOfRequest(r *request) seriesKey {
-	t := &r.target
-	k := seriesKey{verb: metricVerb(r)}
-	if t.resource != nil {
-		k.resource = catalog.Resource{Group: t.resource.GV.Group, Version: t.resource.GV.Version, Plural: t.resource.Plural}
-	}
-	if t.sub != nil {
-		k.sub = t.sub.Name
-	}
-	switch {
-	case t.resource == nil:
-		k.sub = t.place
-	case t.name != "":
-		k.scope = "resource"
-	case t.namespace != "":
-		k.scope = "namespace"
-	default:
-		k.scope = "cluster"
-	}
-	if r.mutating() && r.query.get("dryRun") != "" {
-		k.dryRun = true
-	}
-	return k
+// names are the labels of the resource.
+func (k *Key) names() (group, version, resource, sub string) {
+	return k.Resource.Group, k.Resource.Version, k.Resource.Plural, k.Sub
 }
 
-// metricVerb is the verb of a request as upstream's figures spell it.
-func metricVerb(r *request) string {
-	if r.target.resource == nil {
-		return r.knownMethod()
-	}
-	switch v := r.verb(); v {
-	case "create":
-		return "POST"
-	case "update":
-		return "PUT"
-	case "patch":
-		if r.applies() {
-			return "APPLY"
-		}
-		return "PATCH"
-	case "delete":
-		return "DELETE"
-	case "deletecollection":
-		return "DELETECOLLECTION"
-	case "list":
-		return "LIST"
-	case "watch":
-		return "WATCH"
-	}
-	return "GET"
-}
-
-// knownMethods are the methods that some path answers.
-var knownMethods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
-
-// knownMethod is the method of a request for no resource, "other" for one that HTTP
-// does not know.
-func (r *request) knownMethod() string {
-	for _, m := range knownMethods {
-		if m == r.http.Method {
-			return m
-		}
-	}
-	return "other"
-}
-
-// names are the labels that say what a request was about.
-func (k *seriesKey) names() (group, version, resource, sub string) {
-	return k.resource.Group, k.resource.Version, k.resource.Plural, k.sub
-}
-
-// eventFigures are the figures of the events of a resource's watches.
-type eventFigures struct {
+// Events are the figures of the events of a resource's watches.
+type Events struct {
 	count prometheus.Counter
 	sizes prometheus.Observer
 }
 
-// written notes an event.
-func (f *eventFigures) written(bytes int) {
+// Written notes an event.
+func (f *Events) Written(bytes int) {
 	f.count.Inc()
 	f.sizes.Observe(float64(bytes))
 }
 
-func (m *metrics) eventsOf(res *catalog.Row) eventFigures {
+// EventsOf are the figures of the watches of a row.
+func (m *Metrics) EventsOf(res *catalog.Row) Events {
 	labels := []string{res.GV.Group, res.Kind, res.GV.Version}
-	return eventFigures{m.events.WithLabelValues(labels...), m.eventSizes.WithLabelValues(labels...)}
+	return Events{m.events.WithLabelValues(labels...), m.eventSizes.WithLabelValues(labels...)}
 }
 
-// buildFigure says by its labels what this binary is.
+// buildFigure names this binary by its labels.
 func buildFigure() prometheus.Collector {
 	info := discovery.Release()
 	built := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_build_info", Help: "1, with the release that is served and what the server was built of and by."},
@@ -291,31 +233,13 @@ func buildFigure() prometheus.Collector {
 	return built
 }
 
-// serveMetrics answers /metrics in the text format that the client asks for.
-func (s *Server) serveMetrics(r *request) error {
-	families, err := s.metrics.registry.Gather()
-	if err != nil {
-		return api.Internal("the figures cannot be gathered: " + err.Error())
-	}
-	format := expfmt.NegotiateAccept(r.http.Header, expfmt.DefaultAcceptedFormats()...)
-	var text bytes.Buffer
-	encoder := expfmt.NewEncoder(&text, format)
-	for _, family := range families {
-		if err := encoder.Encode(family); err != nil {
-			return api.Internal("the figures cannot be written: " + err.Error())
-		}
-	}
-	contentType, _, _ := strings.Cut(string(format), "; escaping=")
-	return r.send(http.StatusOK, contentType, text.Bytes())
-}
-
 // objectCounts counts the objects of every resource, now and then, since that
 // looks at every key.
 type objectCounts struct {
-	server *Server
-	mu     sync.Mutex
-	at     time.Time
-	last   []prometheus.Metric
+	from *Sources
+	mu   sync.Mutex
+	at   time.Time
+	last []prometheus.Metric
 }
 
 var objectsDesc = prometheus.NewDesc("apiserver_storage_objects", "Objects in the store, by resource, counted once a minute.", []string{"resource"}, nil)
@@ -327,9 +251,12 @@ func (*objectCounts) Describe(to chan<- *prometheus.Desc) { to <- objectsDesc }
 func (c *objectCounts) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.last == nil || now.Sub(c.at) >= c.server.cfg.durations.Counts {
-		if last := c.server.countObjects(); last != nil {
-			c.last, c.at = last, now
+	if now := time.Now(); c.last == nil || now.Sub(c.at) >= c.from.CountsAge {
+		if counts := c.from.Objects(); counts != nil {
+			c.last, c.at = nil, now
+			for resource, n := range counts {
+				c.last = append(c.last, prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(n), resource))
+			}
 		}
 	}
 	for _, m := range c.last {
@@ -337,23 +264,21 @@ func (c *objectCounts) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (s *Server) countObjects() (all []prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.RequestTimeout)
-	defer cancel()
-	reader, err := s.store.At(ctx, s.store.Current())
+// Text gives all figures in the text format that a client with these headers asks for,
+// with its media type.
+func (m *Metrics) Text(h http.Header) (contentType string, text []byte, err error) {
+	families, err := m.registry.Gather()
 	if err != nil {
-		return nil
+		return "", nil, fmt.Errorf("the figures cannot be gathered: %w", err)
 	}
-	defer reader.Close()
-	for t := range s.catalog.Snapshot().Types() {
-		if t.Stored == nil {
-			continue
+	format := expfmt.NegotiateAccept(h, expfmt.DefaultAcceptedFormats()...)
+	var buffer bytes.Buffer
+	encoder := expfmt.NewEncoder(&buffer, format)
+	for _, family := range families {
+		if err := encoder.Encode(family); err != nil {
+			return "", nil, fmt.Errorf("the figures cannot be written: %w", err)
 		}
-		n, err := reader.Count(ctx, t.Prefix, "")
-		if err != nil {
-			return nil
-		}
-		all = append(all, prometheus.MustNewConstMetric(objectsDesc, prometheus.GaugeValue, float64(n), t.Stored.GroupResource().String()))
 	}
-	return all
+	contentType, _, _ = strings.Cut(string(format), "; escaping=")
+	return contentType, buffer.Bytes(), nil
 }

@@ -107,7 +107,7 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	if decision != authz.Allow {
 		return nil, authz.Forbidden(&attributes, reason)
 	}
-	s.metrics.begin(r)
+	s.count(r)
 
 	if v, err = s.dispatch(r); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	err = r.negotiate()
 	if text := r.target.deprecation(); text != "" && r.accept.Format != 0 {
 		r.warn(text)
-		s.metrics.useDeprecated(&r.figures, r.target.resource.Deprecated)
+		s.metrics.UseDeprecated(&r.figures, r.target.resource.Deprecated)
 	}
 	if err == nil {
 		err = r.fits()
@@ -241,7 +241,7 @@ func (s *Server) verbsOf(t *target) (v verbs) {
 
 // end is the last step of every request, whoever answers it to the end.
 func (s *Server) end(r *request) {
-	s.metrics.end(r)
+	s.counted(r)
 	s.access(r)
 	if r.taken {
 		s.intake.done()

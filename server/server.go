@@ -71,7 +71,7 @@ type Server struct {
 	streams      *stream.Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
-	metrics      *metrics
+	metrics      *Metrics
 	listener     net.Listener
 	http         *http.Server
 

@@ -30,7 +30,7 @@ func (s *Server) watch(r *request) error {
 		return nil
 	}
 	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.resource, prefix: r.target.resource.Prefix(r.target.namespace), opts: opts, form: form, at: opts.revision,
-		events: s.metrics.eventsOf(r.target.resource)}
+		events: s.metrics.EventsOf(r.target.resource)}
 	if opts.initial {
 		if err := s.reach(r, opts.revision); err != nil {
 			return err
@@ -49,7 +49,7 @@ type watcher struct {
 	prefix string // of the keys
 	opts   watchOptions
 	form   *streamForm
-	events eventFigures
+	events Events
 
 	ctx    context.Context // ends when the client is gone
 	sink   stream.Sink

@@ -48,7 +48,7 @@ func (w *watcher) event(e *watch.Event) error {
 	if err != nil {
 		return err
 	}
-	w.events.written(len(frame))
+	w.events.Written(len(frame))
 	return w.sink.Add(frame)
 }
 
@@ -101,6 +101,6 @@ func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
 		return err
 	}
 	w.at = revision
-	w.events.written(len(frame))
+	w.events.Written(len(frame))
 	return w.sink.Add(frame)
 }

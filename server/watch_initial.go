@@ -25,7 +25,7 @@ func (w *watcher) initial() error {
 			return err
 		}
 		for _, f := range frames {
-			w.events.written(len(f))
+			w.events.Written(len(f))
 			if err := w.sink.Add(f); err != nil {
 				return err
 			}
