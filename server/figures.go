@@ -7,11 +7,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // newMetrics makes the figures of the server and its store.
-func newMetrics(s *Server, stats func() store.Stats) *Metrics {
-	return New(Sources{Mutating: s.limits.mutating.inUse.Load, Reading: s.limits.reading.inUse.Load,
+func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
+	return metrics.New(metrics.Sources{Mutating: s.limits.mutating.inUse.Load, Reading: s.limits.reading.inUse.Load,
 		Objects: s.countObjects, CountsAge: s.cfg.durations.Counts, Stats: stats, Features: s.features})
 }
 
@@ -31,13 +32,13 @@ func (s *Server) counted(r *request) {
 		k.Verb = r.knownMethod()
 	}
 	k.Code = r.status
-	s.metrics.End(&Request{Key: k, Lasts: r.lasts, Start: r.start, Bytes: r.bytes})
+	s.metrics.End(&metrics.Request{Key: k, Lasts: r.lasts, Start: r.start, Bytes: r.bytes})
 }
 
 // keyOfRequest has the labels of a request, but for the code of its answer.
-func keyOfRequest(r *request) Key {
+func keyOfRequest(r *request) metrics.Key {
 	t := &r.target
-	k := Key{Verb: metricVerb(r)}
+	k := metrics.Key{Verb: metricVerb(r)}
 	if t.resource != nil {
 		k.Resource = catalog.Resource{Group: t.resource.GV.Group, Version: t.resource.GV.Version, Plural: t.resource.Plural}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // target is what the router found.
@@ -96,12 +97,12 @@ type request struct {
 	owed     bool   // there is a body that has not been read
 	taken    bool   // it is counted in the intake
 	warnings []string
-	warned   int   // characters of the warnings, each cut to maxWarning
-	status   int   // as written; 0 before
-	bytes    int64 // of the body, as written
-	lasts    bool  // it is counted among the long-running ones
-	figures  Key   // zero before the request is let through
-	detached bool  // it goes on after its handler has returned, see stream
+	warned   int         // characters of the warnings, each cut to maxWarning
+	status   int         // as written; 0 before
+	bytes    int64       // of the body, as written
+	lasts    bool        // it is counted among the long-running ones
+	figures  metrics.Key // zero before the request is let through
+	detached bool        // it goes on after its handler has returned, see stream
 }
 
 func newRequest(w http.ResponseWriter, q *http.Request, t target, on features.Gates, l *limits) *request {

@@ -34,6 +34,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/logging"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -71,7 +72,7 @@ type Server struct {
 	streams      *stream.Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
-	metrics      *Metrics
+	metrics      *metrics.Metrics
 	listener     net.Listener
 	http         *http.Server
 

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
@@ -49,7 +50,7 @@ type watcher struct {
 	prefix string // of the keys
 	opts   watchOptions
 	form   *streamForm
-	events Events
+	events metrics.Events
 
 	ctx    context.Context // ends when the client is gone
 	sink   stream.Sink

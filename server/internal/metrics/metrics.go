@@ -1,4 +1,6 @@
-package server
+// Package metrics keeps the figures of a server and its store, under the names of
+// kube-apiserver 1.25 where it has them.
+package metrics
 
 import (
 	"bytes"
