@@ -42,6 +42,7 @@ func TestApply(t *testing.T) {
 		{"to another object, with a conflict", "PATCH", path + "?fieldManager=o", applyMedia, strings.Replace(config("{k: a}"), "name: a", "name: b", 1), 409, "capstan-test"},
 		{"to another object, without one", "PATCH", path + "?fieldManager=o&force=true", applyMedia, strings.Replace(config("{k: a}"), "name: a", "name: b", 1), 400, "does not match"},
 		{"a lease", "PATCH", leasePath + "?fieldManager=m", applyMedia, lease + "renewTime: 2020-01-01T00:00:00.000000Z", 201, ""},
+		{"a finalizer of any name", "PATCH", leasePath, "application/merge-patch+json", `{"metadata":{"finalizers":["a"]}}`, 200, `"finalizers":["a"]`},
 		{"a number for a time, with a conflict", "PATCH", leasePath + "?fieldManager=n", applyMedia, lease + "renewTime: 1", 409, "renewTime"},
 		{"a list for a time, with a conflict", "PATCH", leasePath + "?fieldManager=n", applyMedia, lease + "renewTime: []", 409, "renewTime"},
 		{"a level of priority", "PATCH", levels + "v1beta2/prioritylevelconfigurations/a?fieldManager=m", applyMedia, fmt.Sprintf(level, "v1beta2", "5"), 201, ""},

@@ -15,6 +15,7 @@ func New(h Hooks) *api.GroupVersion {
 			ConditionalUpdate:  true,
 			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
 			CheckedWhenMissing: true,
+			AnyFinalizer:       true,
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the lease.", Path: ".metadata.name"},
 				{Name: "Holder", Type: "string", Description: "Who holds the lease.", Path: ".spec.holderIdentity"},

@@ -15,6 +15,7 @@ func New(h Hooks) *api.GroupVersion {
 			ConditionalUpdate:  true,
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,
+			AnyFinalizer:       true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRuntimeClass, Warn: h.WarnRuntimeClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the runtime class.", Path: ".metadata.name"},
