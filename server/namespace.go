@@ -29,6 +29,3 @@ func newBirths() *births { return &births{seed: maphash.MakeSeed()} }
 func (b *births) lock(namespace string) *sync.RWMutex {
 	return &b.locks[maphash.String(b.seed, namespace)%uint64(len(b.locks))]
 }
-
-// isPod reports whether a resource is that of pods.
-func isPod(res *catalog.Row) bool { return res.GV.Group == "" && res.Plural == "pods" }

@@ -153,7 +153,7 @@ func TestVersionsShareAType(t *testing.T) {
 	if v1 == nil || v2 == nil || v1.Versions != v2.Versions || v1.Storage() != v2.Storage() || v1.Key("a", "b") != v2.Key("a", "b") {
 		t.Fatalf("%+v %+v", v1, v2)
 	}
-	if v1.Ownership().Kind.Versions == nil || v1.Ownership() != v1.Ownership() {
+	if first, second := v1.Ownership(), v1.Ownership(); first.Kind.Versions == nil || first != second {
 		t.Error("versions do not know each other, or are derived anew")
 	}
 }
