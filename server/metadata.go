@@ -131,7 +131,15 @@ func (v *validation) wrongMetadata() []schema.Cause {
 
 // wrongObject is what the schema finds together with rules, in the order of 1.25.
 func (v *validation) wrongObject(rules []schema.Cause) []schema.Cause {
-	return document.OrderCauses(v.obj, document.MergeCauses(v.obj, v.state, rules))
+	var named, others []schema.Cause // what a kind says of the name comes last
+	for _, c := range rules {
+		if c.Field == "metadata.name" {
+			named = append(named, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return document.OrderCauses(v.obj, append(document.MergeCauses(v.obj, v.state, others), named...))
 }
 
 // brokenRules finds what breaks the kind's own rules, with old for what the object

@@ -67,4 +67,7 @@ var Table = schema.Table{Group: "scheduling.k8s.io", Version: "v1",
 		15: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		17: {Kind: schema.Integer, Bits: 32, Elem: -1},
+	},
+	CauseOrders: map[schema.Ref][]string{
+		0: []string{"metadata"},
 	}}

@@ -427,6 +427,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		94: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 1024}},
 	},
 	CauseOrders: map[schema.Ref][]string{
+		0:  []string{"metadata", "spec"},
 		17: []string{"attachedRequired", "fsGroupPolicy", "podInfoOnMount", "storageCapacity", "tokenRequests", "volumeLifecycleModes"},
 		33: []string{"values", "operator", "key"},
 		45: []string{"attacher", "source.inlineVolumeSpec.claimRef", "source.inlineVolumeSpec.capacity", "source", "nodeName"},
