@@ -19,7 +19,7 @@ type engines struct {
 	files  func() *vfs.MemFS
 	reopen func(t storetest.TB, m *engines, e *store.Engine) store.Store
 	tiny   bool // memory tables hold one write
-	open   map[*store.Engine]place
+	open   map[*store.Engine]location
 	moves  int
 }
 
@@ -42,13 +42,13 @@ func engineOf(s store.Store) *store.Engine {
 	return s.(*store.Engine)
 }
 
-// place is where an engine has its files.
-type place struct {
+// location is where an engine has its files.
+type location struct {
 	dir string
 	fs  *vfs.MemFS
 }
 
-func (m *engines) openAt(t storetest.TB, p place) store.Store {
+func (m *engines) openAt(t storetest.TB, p location) store.Store {
 	t.Helper()
 	cfg := m.config
 	cfg.Dir, cfg.FS = p.dir, p.fs
@@ -64,9 +64,9 @@ func (m *engines) openAt(t storetest.TB, p place) store.Store {
 }
 
 func (m *engines) harness() storetest.Harness {
-	m.open = map[*store.Engine]place{}
+	m.open = map[*store.Engine]location{}
 	return storetest.Harness{
-		Open:   func(t storetest.TB) store.Store { return m.openAt(t, place{"var/lib/data", m.files()}) },
+		Open:   func(t storetest.TB) store.Store { return m.openAt(t, location{"var/lib/data", m.files()}) },
 		Reopen: func(t storetest.TB, s store.Store) store.Store { return m.reopen(t, m, engineOf(s)) },
 		Trim: func(ctx context.Context, s store.Store, upTo uint64) error {
 			return engineOf(s).Trim(ctx, upTo)
@@ -122,8 +122,8 @@ func TestAcceptance(t *testing.T) {
 	storetest.Run(t, m.harness())
 }
 
-// The same lists of operations give the same history wherever and however the
-// store lives.
+// A list of operations gives the same history in every engine, whatever restarts come in
+// between.
 func TestRandomOperations(t *testing.T) {
 	for name, m := range map[string]*engines{
 		"tiny memory tables": {config: store.Config{MemTableBytes: 1 << 20, CacheBytes: 1 << 20}, tiny: true, files: vfs.NewMem, reopen: afterClose},
@@ -134,7 +134,7 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// Restoring an older backup leaves out revisions that clients may have seen.
+// Restoring an older backup skips the revisions that clients may have seen.
 func TestRestoreSkips(t *testing.T) {
 	ctx, mem := context.Background(), vfs.NewMem()
 	s, err := store.Open(store.Config{Dir: "data", FS: mem})

@@ -42,7 +42,7 @@ func (e *Engine) Backup(dir string) error {
 	// log; both are copied, so there is nothing to flush first.
 	var err error
 	if e.cfg.readOnly {
-		err = copyDir(context.Background(), on, e.cfg.Dir, partial) // nobody else writes: the lock is ours
+		err = copyDir(context.Background(), on, e.cfg.Dir, partial) // no other process writes: this one holds the lock
 	} else {
 		err = e.db.Checkpoint(partial)
 	}
@@ -57,7 +57,7 @@ func (e *Engine) Backup(dir string) error {
 	return nil
 }
 
-// moveDir renames a directory for good.
+// moveDir renames a directory and makes the new name durable.
 func moveDir(on vfs.FS, from, to string) error {
 	if err := on.Rename(from, to); err != nil {
 		return err
@@ -65,10 +65,10 @@ func moveDir(on vfs.FS, from, to string) error {
 	return syncDir(on, on.PathDir(to))
 }
 
-// makeDir makes a directory and those above it that are missing, so that a crash
-// does not take them away with all that is in them.
+// makeDir makes a directory and its missing parents, all durable: a crash does not take
+// them away.
 func makeDir(on vfs.FS, dir string) error {
-	var changed []string // directories that get an entry
+	var changed []string // directories that get a new entry
 	for missing := dir; ; missing = changed[len(changed)-1] {
 		_, err := on.Stat(missing)
 		if err == nil {
@@ -79,7 +79,7 @@ func makeDir(on vfs.FS, dir string) error {
 		}
 		changed = append(changed, on.PathDir(missing))
 		if on.PathDir(missing) == missing {
-			break // there is nothing above
+			break // the root
 		}
 	}
 	if len(changed) == 0 {
@@ -104,18 +104,18 @@ func syncDir(on vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// mostSkipped bounds skip of Restore, so that revisions last for ever.
+// mostSkipped bounds skip of Restore, so that revisions cannot run out.
 const mostSkipped = 1 << 48
 
-// Restore makes a store in cfg.Dir, which must be missing or empty, of a backup
-// on the same file system. The backup is left as it is. What it holds is read
-// and checked first; the directory gets its name last, and is on the disk then.
+// Restore makes a store in cfg.Dir, which must be missing or empty, of a backup on the
+// same file system. The backup is not changed. Its content is read and checked first; the
+// directory gets its name last, and is durable then.
 //
-// Writes that were acknowledged after the backup are lost, but clients may have
-// seen their revisions. Restore therefore leaves out the next skip revisions and
-// trims all history, so that none is used twice: who goes on from an old
-// revision is told that it is trimmed. With skip 0, right only when nothing was
-// written after the backup, revisions and history go on as they were.
+// Writes acknowledged after the backup are lost, but clients may have seen their
+// revisions. Restore therefore skips the next skip revisions and trims all history, so
+// that none is used twice: a client that continues from an old revision gets a
+// *TrimmedError. With skip 0, right only when nothing was written after the backup,
+// revisions and history continue.
 //
 // Errors: ErrLocked when the backup is the directory of a store in use, those of
 // Open, an error that wraps fs.ErrExist, and one that names the violations.
@@ -140,8 +140,8 @@ func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
 	if len(names) > 0 {
 		return fmt.Errorf("store: cannot restore into %s: %w and is not empty; move it away first", target, fs.ErrExist)
 	}
-	// A lock that cannot be made, on a medium that cannot be written, is none
-	// that is held.
+	// A medium that cannot be written cannot be locked either, and nobody else has it
+	// locked.
 	lock, err := pebble.LockDirectory(from, on)
 	if err == nil {
 		defer func() { _ = lock.Close() }()
@@ -149,7 +149,7 @@ func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
 		return err
 	}
 	cfg.Dir = on.PathJoin(on.PathDir(target), on.PathBase(target)+".restoring")
-	err = on.RemoveAll(cfg.Dir) // of a restore that was cut off
+	err = on.RemoveAll(cfg.Dir) // the rest of an interrupted restore
 	if err == nil {
 		err = copyDir(ctx, on, from, cfg.Dir)
 	}
@@ -209,9 +209,9 @@ func revive(ctx context.Context, cfg Config, skip uint64) error {
 	}
 	if err == nil && skip > 0 {
 		e.trim.mu.Lock()
-		err = e.trimTo(ctx, e.Current()+skip) // the next revision is one more than the oldest that can be seen
+		err = e.trimTo(ctx, e.Current()+skip) // the next revision follows the oldest readable one
 		e.trim.mu.Unlock()
 	}
-	// What was trimmed is in the log, which Close makes durable.
+	// The trim is in the log, which Close makes durable.
 	return errors.Join(err, e.Close())
 }

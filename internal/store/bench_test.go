@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// openMem opens a store in memory, so that what is measured is the processor.
+// openMem opens a store in memory, so that a benchmark measures the processor only.
 func openMem(tb testing.TB) *Engine {
 	tb.Helper()
 	e, err := Open(Config{Dir: "data", FS: vfs.NewMem()})
@@ -46,8 +46,8 @@ func put(tb testing.TB, e *Engine, key string, v Value) Entry {
 	return entry
 }
 
-// cpu reports the processor time of a benchmark's loop, of all threads. It stays
-// meaningful on a machine that others use too.
+// cpu reports the processor time of a benchmark's loop, over all threads. Other load on
+// the machine does not change it.
 func cpu(b *testing.B) func() {
 	start := rusage(b)
 	return func() { b.ReportMetric(float64(rusage(b)-start)/float64(b.N), "cpu-ns/op") }
@@ -109,7 +109,7 @@ func BenchmarkUpdateParallel(b *testing.B) {
 	})
 }
 
-// noCache makes the cache refuse everything, so that the tree answers.
+// noCache makes the cache refuse everything, so that the tree answers every read.
 func noCache(e *Engine) { e.cache.init(0, 0) }
 
 func podKeys(n int) []string {
@@ -120,8 +120,8 @@ func podKeys(n int) []string {
 	return keys
 }
 
-// BenchmarkGet gets 3,000 objects of 7 KB in turn, which the cache holds, and,
-// as tree, without it.
+// BenchmarkGet gets 3,000 objects of 7 KB in turn, from the cache and, as "tree", without
+// it.
 func BenchmarkGet(b *testing.B) {
 	for _, from := range []string{"cache", "tree"} {
 		b.Run(from, func(b *testing.B) {
@@ -172,7 +172,7 @@ func BenchmarkGetEach(b *testing.B) {
 	}
 }
 
-// BenchmarkGetMissing is what a create does first.
+// BenchmarkGetMissing measures the look-up with which a create begins.
 func BenchmarkGetMissing(b *testing.B) {
 	for _, from := range []string{"counts", "tree"} {
 		b.Run(from, func(b *testing.B) {
@@ -238,7 +238,7 @@ func BenchmarkScanUpdated(b *testing.B) {
 	}
 }
 
-// BenchmarkScanMeta is what a list with a selector does.
+// BenchmarkScanMeta measures the scan of a list with a selector.
 func BenchmarkScanMeta(b *testing.B) {
 	e := openMem(b)
 	fill(b, e, 5000, 7<<10)

@@ -14,12 +14,12 @@ import (
 // Invariants:
 //
 //	C1. The publisher calls put or drop for every write, in revision order, when
-//	    it is durable and before it is visible. So what is here for a key is
+//	    it is durable and before it is visible. So the version here of a key is
 //	    never older than the newest visible version of that key.
-//	C2. A version is shown only to views at or after its revision. With C1 it is
-//	    what the view sees: a later version up to the view's revision would have
-//	    been visible when the view began, and have taken its place.
-//	C3. highest is the newest revision that the shard was told of. What was read
+//	C2. A version is shown only to views at or after its revision. With C1 it is the
+//	    one that the view sees: a later version up to the view's revision would have been
+//	    visible when the view began, and have replaced it here.
+//	C3. highest is the newest revision that the shard has noted. A version read
 //	    from the tree is added only when the view that it was read in is not
 //	    before highest: then no newer version of any key here is known, and one
 //	    that comes later replaces it.
@@ -45,20 +45,20 @@ type cacheShard struct {
 type cachedVersion struct {
 	stored   []byte
 	revision uint64
-	used     bool // since it was added, or since the last look for space
+	used     bool // read since it was added, or since makeRoom spared it
 }
 
 const (
 	cacheShards = 16
-	// cachedOverhead is what a version costs beside its bytes: its struct, its
-	// key's and its slot in the map, which is half empty at times.
+	// cachedOverhead is the memory of a version without its bytes: its struct, its key's
+	// and its slot in the map, which may be half empty.
 	cachedOverhead = 128
-	// largestShare is the part of a shard that one version may take.
+	// largestShare is the part of a shard, as a divisor, that one version may take.
 	largestShare = 4
 )
 
-// init sets the bound, and the revision up to which the tree may hold writes
-// that the cache was not told of.
+// init sets the bound, and the revision up to which the tree may hold writes that the
+// cache has not seen.
 func (c *cache) init(bytes int64, current uint64) {
 	c.seed = maphash.MakeSeed()
 	for i := range c.shards {
@@ -71,8 +71,8 @@ func (c *cache) shard(key string) *cacheShard {
 	return &c.shards[maphash.String(c.seed, key)%cacheShards]
 }
 
-// get returns the version of a key that a view at a revision sees, if it is
-// here. The revision must not be after Current.
+// get returns the version of a key that a view at a revision sees, if the cache has it.
+// The revision must not be after Current.
 func (c *cache) get(key string, at uint64) (stored []byte, revision uint64, ok bool) {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -85,7 +85,7 @@ func (c *cache) get(key string, at uint64) (stored []byte, revision uint64, ok b
 	return v.stored, v.revision, true
 }
 
-// put is told of a write, see C1. The bytes are kept.
+// put adds a written version, see C1. The cache keeps the bytes.
 func (c *cache) put(key string, revision uint64, stored []byte) {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -95,7 +95,7 @@ func (c *cache) put(key string, revision uint64, stored []byte) {
 	s.add(key, revision, stored)
 }
 
-// drop is told of a deletion, see C1.
+// drop removes a deleted key, see C1.
 func (c *cache) drop(key string, revision uint64) {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -104,8 +104,8 @@ func (c *cache) drop(key string, revision uint64) {
 	s.remove(key)
 }
 
-// fill adds what was read from the tree by a view at a revision, see C3. The
-// bytes are kept.
+// fill adds a version that a view at a revision read from the tree, see C3. The cache
+// keeps the bytes.
 func (c *cache) fill(key string, at, revision uint64, stored []byte) {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -116,11 +116,10 @@ func (c *cache) fill(key string, at, revision uint64, stored []byte) {
 	s.add(strings.Clone(key), revision, stored)
 }
 
-// wants reports whether a value of that size, one of several that are read
-// together, should be copied for fill now. Where it would push out others, it
-// should by chance, once in unlikely times: what is asked for again gets there
-// soon, and of a collection that is larger than the cache not every miss costs a
-// copy of what is gone before it is asked for again.
+// wants reports whether a value of this size, one of several read together, should be
+// copied for fill. In a full shard only one in unlikely values is: a value that is read
+// often gets in soon, while a scan of a collection larger than the cache does not pay a
+// copy for every miss.
 func (c *cache) wants(key string, at uint64, size int) bool {
 	s := c.shard(key)
 	s.mu.Lock()
@@ -132,7 +131,7 @@ func (c *cache) wants(key string, at uint64, size int) bool {
 	return s.size+w <= s.limit || rand.Uint32N(unlikely) == 0
 }
 
-// unlikely is the mean number of misses after which a value is kept.
+// unlikely is the mean number of misses after which a full shard takes a value.
 const unlikely = 4
 
 func (s *cacheShard) add(key string, revision uint64, stored []byte) {
@@ -152,10 +151,10 @@ func (s *cacheShard) remove(key string) {
 	}
 }
 
-// makeRoom removes versions, as they come, until there is space for another; one
-// that was used is spared once. Random order keeps a part of a collection that
-// is larger than the cache and read over and over, where the order of use keeps
-// nothing.
+// makeRoom removes versions, in the random order of the map, until there is space for
+// another; a version that was read since its last turn is spared once. Under repeated
+// scans of a collection larger than the cache, random order keeps a part of it where the
+// order of use would keep nothing.
 func (s *cacheShard) makeRoom(need int64) {
 	for s.size+need > s.limit {
 		for key, v := range s.newest {

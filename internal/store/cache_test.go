@@ -31,19 +31,19 @@ func TestCacheShowsWhatViewsSee(t *testing.T) {
 	fill := func(at, revision uint64) { c.fill("a", at, revision, []byte(fmt.Sprint(revision))) }
 	put := func(revision uint64) { c.put("a", revision, []byte(fmt.Sprint(revision))) }
 
-	fill(3, 2) // a view before what was there when the store was opened
+	fill(3, 2) // a view before the store was opened
 	expect(4, 0)
 	fill(4, 2)
 	expect(4, 2)
 	expect(1, 0) // a view before the version
 	put(5)
-	expect(4, 0) // 5 is not visible to it
+	expect(4, 0) // 5 is not visible to this view
 	expect(5, 5)
 	fill(4, 2) // a slow reader
 	expect(5, 5)
 	c.drop("a", 6)
 	expect(6, 0)
-	fill(5, 5) // a slow reader again, and nothing is in its way
+	fill(5, 5) // a slow reader again: nothing newer is known
 	expect(6, 0)
 	put(7)
 	expect(6, 0)
@@ -80,10 +80,10 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// What is read together comes in while there is room, and one in a few after that.
+// Values read together are cached while there is room; of the later ones only a few are.
 func TestCacheWantsFewWhenFull(t *testing.T) {
 	c := newTestCache(1<<20, 0)
-	wanted := [2]int{} // before and after it is full
+	wanted := [2]int{} // before and after the cache is full
 	for i := range 4000 {
 		key, value := podKey(i), make([]byte, 1000)
 		s := c.shard(key)
@@ -112,17 +112,15 @@ func TestCacheWantsFewWhenFull(t *testing.T) {
 	}
 }
 
-// Writers count up in the bodies of a few keys, and delete every other one now
-// and then.
-// Whatever a reader gets, from the cache or the tree, is what the revision says,
-// and never older than what the feed has shown before. The cache is small, so
-// that versions come and go.
+// Writers count up in the bodies of a few keys and now and then delete one. Every read,
+// from the cache or the tree, agrees with the revision that it reports and is not older
+// than the changes announced before. The cache is small, so that versions come and go.
 func TestCacheUnderConcurrency(t *testing.T) {
 	const keys, writers, writes = 96, 6, 200
 	e := openMem(t)
 	e.cache.init(12<<10, 0) // three or four of a shard's six keys
 	ctx, key := t.Context(), func(i int) string { return "k" + strconv.Itoa(i) }
-	var shown [keys]atomic.Uint64 // newest revision of a change that was announced
+	var shown [keys]atomic.Uint64 // newest announced revision of each key
 	_, cancel := e.Subscribe(func(changes []*Change) {
 		for _, c := range changes {
 			i, _ := strconv.Atoi(c.Entry.Key[1:])
@@ -186,8 +184,7 @@ func TestCacheUnderConcurrency(t *testing.T) {
 	reading.Wait()
 }
 
-// checkView compares what a view shows key by key with its scan, which does not
-// use the cache.
+// checkView compares a view's gets with its scan, which does not use the cache.
 func checkView(t *testing.T, e *Engine, keys []string) {
 	r, err := e.At(context.Background(), 0)
 	if err != nil {

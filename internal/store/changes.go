@@ -39,7 +39,7 @@ func (e *Engine) Changes(ctx context.Context, prefix string, after uint64, visit
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = it.Close() }() // its error is the one of it.Error below
+	defer func() { _ = it.Close() }() // it.Error below reports the same error
 	n := 0
 	for valid := it.First(); valid; valid = it.Next() {
 		if n++; n%checkEvery == 0 {

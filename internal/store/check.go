@@ -14,7 +14,7 @@ type checker struct {
 	ctx     context.Context
 	from    *pebble.Snapshot
 	report  func(problem string)
-	current uint64 // later revisions are in flight and not looked at
+	current uint64 // later revisions are in flight and not checked
 	oldest  uint64
 	swept   uint64
 }
@@ -74,7 +74,7 @@ func (c *checker) settings() (err error) {
 	if c.swept > c.oldest {
 		c.reportf("history is deleted up to %d but refused only before %d", c.swept, c.oldest)
 	}
-	// Trimming may have gone past what was current a moment ago.
+	// Trimming may have gone past the revision that was current a moment ago.
 	c.current = max(c.current, c.oldest)
 	return nil
 }
@@ -137,7 +137,7 @@ func (c *checker) log() error {
 }
 
 func (c *checker) versions() error {
-	var newer version // of the key being visited, if any; revision 0 for none
+	var newer version // of the same key, visited before; revision 0 for none
 	var key []byte
 	closeKey := func(older version) {
 		// newer is the version just after older (or the key's first one).
@@ -206,7 +206,7 @@ func (c *checker) checkRecord(v, older version) {
 	}
 }
 
-// headers goes through versions and headers side by side.
+// headers compares the header space with the object space.
 func (c *checker) headers() (err error) {
 	headers, err := c.from.NewIter(&pebble.IterOptions{LowerBound: []byte{headerSpace}, UpperBound: []byte{headerSpace + 1}})
 	if err != nil {

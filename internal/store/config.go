@@ -23,25 +23,23 @@ type Config struct {
 	Clock func() time.Time
 	// Logger receives warnings and errors; nil means none.
 	Logger *slog.Logger
-	// CacheBytes bounds the cache of uncompressed blocks, which is filled as it
-	// is needed. 0 means 64 MiB.
+	// CacheBytes bounds the cache of uncompressed blocks. 0 means 64 MiB.
 	CacheBytes int64
-	// EntryCacheBytes bounds the newest versions of objects that are held in
-	// memory for reads of single objects. 0 means 32 MiB.
+	// EntryCacheBytes bounds the newest versions of objects that are cached for reads of
+	// single objects. 0 means 32 MiB.
 	EntryCacheBytes int64
-	// MemTableBytes bounds the newest writes held in memory before they go to a
-	// sorted file, and so what a start after a crash has to read again. It
-	// begins with 256 KiB and doubles as it is needed. 0 means 8 MiB.
+	// MemTableBytes bounds the writes in memory that are not yet in a sorted file, and
+	// with them the log that a start after a crash reads again. The memory begins with
+	// 256 KiB and doubles on demand. 0 means 8 MiB.
 	MemTableBytes int64
-	// ReserveBytes is the space on the disk that is set aside for deleting and
-	// trimming on the day when the disk is full. 0 means 64 MiB, about what a
-	// compaction takes before it gives back more.
+	// ReserveBytes is the disk space set aside for deleting and trimming on a full disk.
+	// 0 means 64 MiB, about the space of a compaction until it frees its inputs.
 	ReserveBytes int64
 
 	readOnly bool // see OpenReadOnly
 }
 
-// Bounds of what Validate accepts.
+// Bounds that Validate enforces.
 const (
 	minHistory  = time.Second
 	minCache    = 1 << 20
@@ -50,7 +48,7 @@ const (
 	minReserve  = 1 << 20
 )
 
-// Validate returns everything that is wrong with the configuration, or nil.
+// Validate returns all mistakes of the configuration, or nil.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Dir == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// crashes takes copies of a file system as crashes would leave it, just before
-// operations that write, and has every copy opened and examined.
+// crashes copies a file system as a crash would leave it, just before operations that
+// write, and has every copy opened and examined.
 type crashes struct {
 	t      *testing.T
 	mem    *vfs.MemFS
@@ -26,30 +26,30 @@ type crashes struct {
 	acked   []Change // acknowledged so far
 	seen    uint64   // newest revision announced so far
 	oldest  uint64   // newest trim that has returned
-	backups []backup // that have begun
+	backups []backup // begun so far
 	copies  chan crash
 	done    sync.WaitGroup
 	count   int
 }
 
-// backup is one that was begun when acked changes had been acknowledged.
+// backup is a backup that began when acked changes had been acknowledged.
 type backup struct {
 	dir   string
 	acked int
 	done  bool
 }
 
-// crash is a copy and what was promised before it was taken.
+// crash is a copy of the file system with the promises made before it was taken.
 type crash struct {
 	fs      *vfs.MemFS
-	lost    int // percent of unsynced data that is there
+	lost    int // percent of the unsynced data that survives
 	acked   []Change
 	seen    uint64
 	oldest  uint64
 	backups []backup
 }
 
-// rounds is how often a test of crashes repeats what it does.
+// rounds is the number of repetitions of a crash test.
 func rounds() int {
 	if stress {
 		return 15
@@ -70,7 +70,7 @@ func newCrashes(t *testing.T, chance int) *crashes {
 	return c
 }
 
-// open opens the store whose file system crashes, also while it opens.
+// open opens the store on a file system that takes crash copies during the opening too.
 func (c *crashes) open() *Engine {
 	c.mu.Lock()
 	c.on = true
@@ -93,7 +93,7 @@ func (c *crashes) open() *Engine {
 	return e
 }
 
-// reopen crashes for real and goes on with what is there.
+// reopen lets the store crash and opens what is left of it.
 func (c *crashes) reopen(e *Engine) *Engine {
 	c.mu.Lock()
 	c.on = false // the old file system goes on by itself for a moment
@@ -121,7 +121,8 @@ func (c *crashes) backup(e *Engine, dir string) {
 	c.backups[n].done = true
 }
 
-// maybe takes a copy. What was promised is read first: the copy may hold more.
+// maybe takes a copy, by chance. The promises are read before it, since the copy may hold
+// more.
 func (c *crashes) maybe() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +161,7 @@ func (c *crashes) write(e *Engine, key string, op Op, v Value) {
 	c.acked = append(c.acked, change)
 }
 
-// finish ends the crashes and waits until all copies are examined.
+// finish stops taking copies and waits until all are examined.
 func (c *crashes) finish(e *Engine, atLeast int) {
 	c.mu.Lock()
 	c.on = false
@@ -176,7 +177,7 @@ func (c *crashes) finish(e *Engine, atLeast int) {
 	}
 }
 
-// examine checks what survived in a copy, and of backups in it.
+// examine checks the store in a copy, and the backups in it.
 func (c *crashes) examine(copy crash) {
 	if n := len(copy.backups); n > 0 {
 		c.examineBackup(copy, copy.backups[n-1])
@@ -184,8 +185,8 @@ func (c *crashes) examine(copy crash) {
 	c.examineStore(copy)
 }
 
-// examineBackup restores a backup that is there. One that was not finished is
-// whole or has not got its name.
+// examineBackup restores a backup. An unfinished one is whole or does not have its name
+// yet.
 func (c *crashes) examineBackup(copy crash, b backup) {
 	t := c.t
 	ok, err := exists(copy.fs, b.dir)
@@ -212,7 +213,7 @@ func (c *crashes) examineBackup(copy crash, b backup) {
 	checkAcked(t, "in a backup after a crash", e, copy.acked[:b.acked])
 }
 
-// examineStore opens a copy and checks what survived.
+// examineStore opens the store in a copy and checks that the promises hold.
 func (c *crashes) examineStore(copy crash) {
 	t := c.t
 	e, err := Open(Config{Dir: "data", FS: copy.fs})
@@ -250,7 +251,7 @@ func (c *crashes) examineStore(copy crash) {
 			newest[change.Entry.Key] = change
 		}
 	}
-	for _, change := range log { // also what was not acknowledged and is there
+	for _, change := range log { // the log may hold more than was acknowledged
 		if change.Entry.Revision > newest[change.Entry.Key].Entry.Revision {
 			newest[change.Entry.Key] = *change
 		}
@@ -282,8 +283,8 @@ func sameChange(a, b Change) bool {
 	return a.Op == b.Op && sameEntry(a.Entry, b.Entry) && sameEntry(a.Prev, b.Prev)
 }
 
-// One writer that also flushes, compacts, trims, backs up and starts again after
-// crashes: crashes fall between any two operations on files that this needs.
+// One writer that flushes, compacts, trims, backs up and restarts: a crash may fall
+// between any two file operations of these.
 func TestCrashesOfOneWriter(t *testing.T) {
 	for range rounds() {
 		c := newCrashes(t, 60)
@@ -343,8 +344,7 @@ func TestCrashesOfManyWriters(t *testing.T) {
 	}
 }
 
-// Crashes of a restore: the store is not there or whole, and the restore can be
-// run again.
+// A crash of a restore leaves a whole store or none, and the restore can be repeated.
 func TestCrashesOfRestore(t *testing.T) {
 	ctx, chance := context.Background(), 40
 	for range rounds() {

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A byte that has flipped on the disk is told by whoever meets it, in words, and by
-// the health of the store from then on.
+// A flipped byte on the disk fails the read that meets it, with a message, and the health
+// of the store from then on.
 func TestDamagedFile(t *testing.T) {
 	fs := vfs.NewMem()
 	cfg := Config{Dir: "data", FS: fs}
@@ -77,11 +77,12 @@ func TestDamagedFile(t *testing.T) {
 	if err := e.Healthy(); err == nil || !strings.Contains(err.Error(), "is damaged; restore a backup") || e.Stats().Unhealthy == "" {
 		t.Errorf("the store says %v, its figures %q", err, e.Stats().Unhealthy)
 	}
-	put(t, e, "other/thing", object(100)) // goes on
+	put(t, e, "other/thing", object(100)) // writes go on
 }
 
-// A log that was deleted, of a store that was closed well or killed, is missed at
-// the next start, in both ways to open; without the list the store opens as before.
+// A start reports a log that was deleted, whether the store was closed or killed and
+// whether it is opened for writing or reading; without the list the store opens as
+// before.
 func TestMissingLog(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		fs := vfs.NewCrashableMem()
@@ -90,7 +91,7 @@ func TestMissingLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 3000 { // several logs
+		for i := range 3000 { // enough for several logs
 			put(t, e, podKey(i%50), object(1000))
 		}
 		current := e.Current()

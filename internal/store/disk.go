@@ -14,35 +14,32 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is the file system as the tree sees it. It stands between Pebble and
-// errors that Pebble answers by ending the process: those of its log, its
-// manifest and their directory.
+// disk is the file system as the tree sees it. It keeps from Pebble the errors that would
+// make it end the process: those of its log, its manifest and their directory.
 //
-// The first such error freezes the disk. From then on nothing that the tree
-// does reaches the files: they stay as a crash at that moment would leave them,
-// which is the state that the next start knows how to read. The tree is told
-// that all went well, so that reads go on; new sorted files, which it would read
-// back, are refused (while the store opens they are not: it will be closed, and
-// Pebble would try for ever). The engine is told before the operation returns,
-// so that it acknowledges nothing that depends on it.
+// The first such error freezes the disk. From then on no operation of the tree reaches
+// the files: they stay as a crash at that moment would leave them, a state that the next
+// start can read. The tree gets a success, so that reads go on; new sorted files, which
+// it would read back, are refused (except while the store opens: it will be closed, and
+// Pebble would retry for ever). The engine learns of the error before the operation
+// returns, so that it acknowledges nothing that depends on it.
 //
 // Invariants:
 //
 //	F1. failed has been called before an operation on a frozen disk returns.
-//	F2. A sync that failed is never tried again: the kernel may have dropped
-//	    what it could not write, and say yes the second time.
+//	F2. A failed sync is never repeated: the kernel may have dropped the data that it
+//	    could not write, and report success the second time.
 //	F3. Only files in dir count; a backup that fails elsewhere fails alone.
-//	F4. A marker, the empty file whose name says which manifest counts, is made
-//	    when that manifest's own name is on the disk, and the one before is removed
-//	    when the new one's is. Pebble makes and removes both, syncs the directory
-//	    once, and relies on the file system to keep the order of names, which
-//	    POSIX does not promise.
+//	F4. A marker, an empty file whose name says which manifest counts, is made after
+//	    that manifest's own name is on the disk, and the marker before is removed after
+//	    the new one's name is. Pebble makes and removes both, syncs the directory once,
+//	    and relies on the file system to keep the order of names, which POSIX does not
+//	    promise.
 //
-// Example: the sync of 000007.log fails. The writes that wait for it are told by
-// the engine that they may be lost, later ones are refused, and the flush that
-// runs is told that its file cannot be created. /readyz says so, gets and lists
-// answer what was acknowledged. The next start reads 000007.log up to where it
-// is whole.
+// Example: the sync of 000007.log fails. The engine reports to the waiting writes that
+// they may be lost and refuses later ones; the flush that runs cannot create its file.
+// /readyz reports the failure, gets and lists go on with acknowledged objects. The next
+// start reads the intact part of 000007.log.
 type disk struct {
 	vfs.FS
 	dir     string
@@ -50,17 +47,17 @@ type disk struct {
 	failed  func(error)
 	logs    logs
 
-	opened               atomic.Bool // Open has what it needs
+	opened               atomic.Bool // Open has succeeded
 	frozen               atomic.Bool // nothing reaches the files any more
 	flushes, compactions tables
-	pause                time.Duration // between tries to write sorted files, at first
-	closing              chan struct{} // closed when nobody waits for a try any more
+	pause                time.Duration // before sorted files are written again, at first
+	closing              chan struct{} // closed when retries stop
 	once                 sync.Once
 }
 
-// tables is how it went with the sorted files of one kind.
+// tables counts the failed writes of sorted files of one kind.
 type tables struct {
-	last atomic.Pointer[tableFailure] // of the newest one, nil when it was written
+	last atomic.Pointer[tableFailure] // of the newest file, nil if it was written
 }
 
 type tableFailure struct {
@@ -69,7 +66,7 @@ type tableFailure struct {
 	tries int // failures since the last success
 }
 
-// failure is why the newest one could not be written, or nil.
+// failure returns the error of the newest file, or nil.
 func (t *tables) failure() error {
 	if f := t.last.Load(); f != nil {
 		return f.err
@@ -77,7 +74,7 @@ func (t *tables) failure() error {
 	return nil
 }
 
-// fail counts a failure.
+// fail counts a failed write.
 func (t *tables) fail(err error) (tries int) {
 	f := &tableFailure{err: err, at: time.Now(), tries: 1}
 	if before := t.last.Load(); before != nil {
@@ -93,7 +90,7 @@ func (t *tables) frozen() error {
 	return errFrozen
 }
 
-// end is told how a flush or a compaction has ended.
+// end notes the end of a flush or a compaction.
 func (t *tables) end(err error) {
 	if err == nil && t.last.Load() != nil {
 		t.last.Store(nil)
@@ -103,23 +100,23 @@ func (t *tables) end(err error) {
 var errFrozen = errors.New("the disk has failed, nothing more is written until a restart")
 
 const (
-	// tablePause keeps Pebble, which tries again at once, from spinning.
+	// tablePause delays Pebble, which retries at once, so that it does not spin.
 	tablePause = 500 * time.Millisecond
-	// mostPause bounds the pause before a compaction, which doubles with every
-	// failure. A compaction that waits may hold space that it has filled.
+	// mostPause bounds the pause before a compaction, which doubles with every failure. A
+	// waiting compaction may occupy space.
 	mostPause = 5 * time.Second
-	// openTries is how often a sorted file is tried while the store opens. Pebble
-	// would go on for ever.
+	// openTries is the number of tries to write a sorted file while the store opens.
+	// Pebble would go on for ever.
 	openTries = 3
 )
 
 func newDisk(fs vfs.FS, dir string, r *reserve, failed func(error)) *disk {
-	// The directory is spelled as in the names of its files.
+	// The directory's name is spelled as in the names of its files.
 	dir = fs.PathDir(fs.PathJoin(dir, "x"))
 	return &disk{FS: fs, dir: dir, reserve: r, failed: failed, pause: tablePause, closing: make(chan struct{})}
 }
 
-// close ends pauses.
+// close ends all pauses.
 func (d *disk) close() { d.once.Do(func() { close(d.closing) }) }
 
 func (d *disk) freeze(err error) {
@@ -138,8 +135,8 @@ func isTable(name string) bool {
 
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// spaced runs an operation and, when the disk is full, once more after the
-// reserve has been given back. Never a sync, see F2.
+// spaced runs an operation and, on a full disk, runs it once more after releasing the
+// reserve. Not for syncs, see F2.
 func (d *disk) spaced(op func() error) error {
 	err := op()
 	if isFull(err) {
@@ -149,8 +146,8 @@ func (d *disk) spaced(op func() error) error {
 	return err
 }
 
-// sparing is spaced for compactions, which need much space for a while: they
-// find none before the reserve is touched.
+// sparing is spaced for compactions: they need much space for a while, so the disk is
+// full for them before the reserve is touched.
 func (d *disk) sparing(op func() error) error {
 	if d.reserve.state() != nil && d.reserve.left() < d.reserve.bytes/4 {
 		return fmt.Errorf("no space is left for compactions: %w", syscall.ENOSPC)
@@ -171,9 +168,8 @@ func (d *disk) synced(op func() error) error {
 	return err
 }
 
-// settle decides what the tree is told about the outcome of an operation on one
-// of its files; of is nil unless that is a sorted file. The caller has not run
-// the operation when the disk was frozen.
+// settle decides the result of a file operation that the tree sees; of is nil unless the
+// file is a sorted file. On a frozen disk the caller has not run the operation.
 func (d *disk) settle(name string, of *tables, err error) error {
 	if err == nil {
 		return nil
@@ -187,8 +183,8 @@ func (d *disk) settle(name string, of *tables, err error) error {
 	return nil
 }
 
-// tablesOf returns which sorted files a file written by a part of Pebble is one
-// of, nil for another file.
+// tablesOf returns the counter for a file that a part of Pebble writes, nil unless it is
+// a sorted file.
 func (d *disk) tablesOf(name string, c vfs.DiskWriteCategory) *tables {
 	switch {
 	case !isTable(name):
@@ -199,7 +195,7 @@ func (d *disk) tablesOf(name string, c vfs.DiskWriteCategory) *tables {
 	return &d.flushes
 }
 
-// beforeTable waits a little if a try has just failed.
+// beforeTable waits a little after a failed try.
 func (d *disk) beforeTable(of *tables) error {
 	if f := of.last.Load(); f != nil {
 		pause := d.pause
@@ -222,10 +218,10 @@ func (d *disk) beforeTable(of *tables) error {
 	return nil
 }
 
-// compactionWrites is Pebble's name for what compactions write.
+// compactionWrites is Pebble's name for the writes of compactions.
 const compactionWrites = vfs.DiskWriteCategory("pebble-compaction")
 
-// isMarker reports whether a file's name is all there is to it.
+// isMarker reports whether a file is a marker, an empty file whose name is its content.
 func (d *disk) isMarker(name string) bool { return strings.HasPrefix(d.FS.PathBase(name), "marker.") }
 
 // keepOrder makes the names in the directory durable, see F4.
@@ -328,10 +324,10 @@ func (d *disk) Rename(old, name string) error {
 	return d.change(name, func() error { return d.FS.Rename(old, name) })
 }
 
-// MkdirAll implements vfs.FS. Backups are for nobody else either.
+// MkdirAll implements vfs.FS. Other users cannot read backups either.
 func (d *disk) MkdirAll(dir string, perm os.FileMode) error { return d.FS.MkdirAll(dir, perm&0o700) }
 
-// Remove implements vfs.FS. Pebble can live with a file that stays.
+// Remove implements vfs.FS. Pebble tolerates a file that stays.
 func (d *disk) Remove(name string) error {
 	if !d.own(name) {
 		return d.FS.Remove(name)
@@ -360,11 +356,11 @@ type diskFile struct {
 	vfs.File
 	disk *disk
 	name string
-	of   *tables                     // nil for another file
-	grow func(op func() error) error // runs a write
+	of   *tables                     // nil unless the file is a sorted file
+	grow func(op func() error) error // spaced or sparing, for writes
 }
 
-// run runs an operation by way of how, unless the disk is frozen.
+// run runs an operation through how, unless the disk is frozen.
 func (f *diskFile) run(how func(func() error) error, op func() error) error {
 	if f.disk.frozen.Load() {
 		if f.of != nil && f.disk.opened.Load() {
@@ -422,7 +418,7 @@ func (f *diskFile) Preallocate(at, length int64) error {
 	if f.disk.frozen.Load() {
 		return nil
 	}
-	return f.File.Preallocate(at, length) // a hint, whose failure is no failure
+	return f.File.Preallocate(at, length) // a hint, which may fail
 }
 
 func (f *diskFile) Stat() (vfs.FileInfo, error) {

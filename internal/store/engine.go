@@ -35,7 +35,7 @@ type Engine struct {
 	cache     cache // of newest versions
 	presence  presence
 	failure   atomic.Pointer[writeError]
-	damage    atomic.Pointer[damage] // the first that reading has found
+	damage    atomic.Pointer[damage] // the first that a read has met
 
 	// write orders commits: the revision is taken and the batch handed to
 	// Pebble in one critical section, so that the order of revisions is the
@@ -51,7 +51,7 @@ type Engine struct {
 		open map[*reader]struct{}
 	}
 
-	given     handedOut          // used by builds with checks only
+	given     handedOut          // used by builds with the tag invariants only
 	stop      context.CancelFunc // ends the background goroutine
 	stopped   chan struct{}      // closed when it has ended
 	reclaims  sync.WaitGroup     // at most one reclaim, see there
@@ -61,29 +61,26 @@ type Engine struct {
 
 var _ Store = (*Engine)(nil)
 
-// writeError is the failure after which writes are refused.
+// writeError is the failure after which the store refuses writes.
 type writeError struct{ err error }
 
-// ID is a random text that was made with the data directory and stays with it,
-// also in backups.
+// ID is a random text made together with the data directory. Backups have the same.
 func (e *Engine) ID() string { return e.id }
 
 // Current is the newest visible revision; 0 in an empty store.
 func (e *Engine) Current() uint64 { return e.publisher.current.Load() }
 
-// Oldest is the oldest revision that At accepts; 0 as long as nothing has been
-// trimmed.
+// Oldest is the oldest revision that At accepts; 0 until something is trimmed.
 func (e *Engine) Oldest() uint64 { return e.trim.oldest.Load() }
 
-// Healthy returns nil, or why writes are refused. Reads go on. It also tells of a
-// damaged file that a read has met: what else is in the store can be read and
-// written, but it needs somebody's attention.
+// Healthy returns nil, or the reason why writes are refused while reads go on. It also
+// reports a damaged file that a read has met: the rest of the store can be read and
+// written, but the damage needs attention.
 //
-// After a log or a manifest that could not be written only a restart helps: what
-// reached the disk has to be found out anew. A full disk (ErrFull) refuses
-// creates and updates until there is space, sorted files that cannot be written
-// refuse all once memory is full of what they are to hold; both pass by
-// themselves.
+// After a failed write of a log or a manifest only a restart helps, since the state of
+// the disk is unknown. A full disk (ErrFull) refuses creates and updates until there is
+// space. If sorted files cannot be written, all writes are refused once the memory for
+// them is full. Both pass by themselves.
 func (e *Engine) Healthy() error {
 	if err := e.broken(); err != nil {
 		return err
@@ -97,7 +94,7 @@ func (e *Engine) Healthy() error {
 	return e.stalled(mostSublevels)
 }
 
-// broken returns the failure that only a restart mends.
+// broken returns the failure that only a restart repairs.
 func (e *Engine) broken() error {
 	if f := e.failure.Load(); f != nil {
 		return f.err
@@ -105,7 +102,7 @@ func (e *Engine) broken() error {
 	return nil
 }
 
-// admit returns nil when a write may be handed to the tree now.
+// admit returns nil if a write may go to the tree now.
 func (e *Engine) admit(w Write) error {
 	if w.Frees || w.Op == OpDelete {
 		if err := e.disk.reserve.state(); err != nil && !e.disk.reserve.suffices() {
@@ -119,17 +116,16 @@ func (e *Engine) admit(w Write) error {
 	return e.stalled(mostSublevels)
 }
 
-// The heights of level 0 above which writes are refused while compactions fail:
-// those that make the store grow, and those by which it shrinks, on which it
-// depends that compactions find space. At 40 (options.go) Pebble would let them
-// wait until one succeeds.
+// The heights of level 0 above which writes are refused while compactions fail: first
+// those that make the store grow, later also those that shrink it and thus make space for
+// compactions. At 40 (options.go) Pebble would block writes until a compaction succeeds.
 const (
 	mostSublevels = 20
 	lastSublevel  = 36
 )
 
-// stalled returns an error when sorted files cannot be written and the next
-// write might have to wait for one.
+// stalled returns an error when sorted files cannot be written and the next write might
+// block on one.
 func (e *Engine) stalled(sublevels int32) error {
 	flushes, compactions := e.disk.flushes.failure(), e.disk.compactions.failure()
 	if flushes == nil && compactions == nil {
@@ -145,8 +141,7 @@ func (e *Engine) stalled(sublevels int32) error {
 	return nil
 }
 
-// backlog is why writes are refused until something has been written that could
-// not be for a cause.
+// backlog is the refusal of writes until a pending file has been written.
 func backlog(until string, cause error) error {
 	if isFull(cause) {
 		return fmt.Errorf("%w: writes are refused until %s: %w", ErrFull, until, cause)
@@ -163,8 +158,8 @@ func (e *Engine) fail(err error) error {
 	return e.broken()
 }
 
-// durable waits until a batch is on the disk. Pebble is told by a frozen disk
-// that all is well, so its word alone does not count.
+// durable waits until a batch is on the disk. A frozen disk reports success to Pebble, so
+// Pebble's result alone does not count.
 func (e *Engine) durable(b *pebble.Batch) error {
 	if err := b.SyncWait(); err != nil {
 		return e.fail(err)
@@ -172,12 +167,12 @@ func (e *Engine) durable(b *pebble.Batch) error {
 	return e.broken()
 }
 
-// apply hands a batch to the log and the memory table without waiting for the
-// disk. e.write must be held. After an error the store is unhealthy.
+// apply hands a batch to the log and the memory table without waiting for the disk.
+// e.write must be held. After an error the store is unhealthy.
 //
-// Errors of the disk do not come this way (see disk). Should Pebble panic all
-// the same, its commit pipeline stays locked: nothing is handed to it any more,
-// and Close leaves the files to the end of the process.
+// Errors of the disk do not come this way (see disk). After a panic of Pebble its commit
+// pipeline stays locked: it gets no more batches, and Close leaves the files to the end
+// of the process.
 func (e *Engine) apply(b *pebble.Batch, wait bool) (err error) {
 	if invariants.Enabled && e.write.TryLock() {
 		invariants.Failf("a batch is handed to the tree without the lock that orders batches")
@@ -220,8 +215,8 @@ func (e *Engine) applySynced(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// applyLazily applies a batch that may be lost in a crash, as long as nothing
-// after it survives.
+// applyLazily applies a batch that a crash may lose, as long as it loses everything after
+// it too.
 func (e *Engine) applyLazily(b *pebble.Batch) error {
 	if err := e.stalled(lastSublevel); err != nil {
 		return err
@@ -235,9 +230,8 @@ func (e *Engine) applyLazily(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// Close refuses new work, waits for the calls that run, and closes the files.
-// Views that are still open answer ErrClosed from then on. It may be called
-// again and returns the same.
+// Close refuses new work, waits for running calls, and closes the files. Views that are
+// still open answer ErrClosed from then on. A second call returns the same result.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() { e.closeErr = e.close() })
 	return e.closeErr
@@ -266,13 +260,13 @@ func (e *Engine) close() error {
 	return errors.Join(err, e.db.Close(), e.disk.closeLogs(), e.lock.Close())
 }
 
-// flushOnClose is how large a memory table may be that the next start has to
-// read from the log again.
+// flushOnClose is the size up to which a memory table is left to be read again from the
+// log by the next start.
 const flushOnClose = 4 << 20
 
-// flush moves the newest writes to sorted files if they are many, so that the
-// next start is quick. It gives up when such files cannot be written: all is in
-// the log too.
+// flush moves the newest writes to sorted files if they are many, so that the next start
+// is quick. It gives up when such files cannot be written, since the log has everything
+// too.
 func (e *Engine) flush() error {
 	if e.cfg.readOnly || e.db.Metrics().MemTable.Size < flushOnClose {
 		return nil
@@ -304,7 +298,7 @@ func (e *Engine) tryFlush() error {
 
 // gate counts the calls inside the engine.
 //
-// Invariant: after close has returned nobody is inside, and nobody gets in.
+// Invariant: after close has returned no call is inside, and none gets in.
 type gate struct {
 	state    atomic.Int64 // calls inside, plus closing
 	once     sync.Once
@@ -316,7 +310,7 @@ const closing = 1 << 62
 
 func newGate() gate { return gate{empty: make(chan struct{})} }
 
-// enter reports whether the caller may go on; then it must call leave.
+// enter reports whether the caller may enter; then it must call leave.
 func (g *gate) enter() bool {
 	if g.state.Add(1) >= closing {
 		g.leave()
@@ -335,7 +329,7 @@ func (g *gate) leave() {
 	}
 }
 
-// closed reports whether close has been called, for calls that take long.
+// closed reports whether close has been called, for long calls.
 func (g *gate) closed() bool { return g.state.Load() >= closing }
 
 // poison marks the tree as unusable for Close.

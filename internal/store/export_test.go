@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Settle moves the newest writes to sorted files and, when asked to, all sorted
-// files to the deepest level.
+// Settle moves the newest writes to sorted files and, on request, all sorted files to the
+// deepest level.
 func (e *Engine) Settle(compact bool) error {
 	if err := e.db.Flush(); err != nil || !compact {
 		return err

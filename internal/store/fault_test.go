@@ -19,12 +19,11 @@ import (
 // stress asks for the long form of a test (make stress).
 var stress = os.Getenv("CAPSTAN_STRESS") != ""
 
-// fault fails the operations that change files from one on: that one only, or
-// all that follow too.
+// fault fails file operations from the nth on: that one only, or all later ones too.
 type fault struct {
 	from    int64
 	forever bool
-	count   atomic.Int64 // operations seen
+	count   atomic.Int64 // operations so far
 	hit     atomic.Bool
 }
 
@@ -42,8 +41,8 @@ func (f *fault) MaybeError(op errorfs.Op) error {
 
 func (f *fault) String() string { return "fault" }
 
-// work writes, deletes, trims, flushes and compacts. It returns the changes that
-// were acknowledged and how many writes were refused.
+// work writes, deletes, trims, flushes and compacts. It returns the acknowledged changes
+// and the number of refused writes.
 func work(e *Engine) (acked []Change, refused int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -82,9 +81,9 @@ func work(e *Engine) (acked []Change, refused int) {
 	return acked, refused
 }
 
-// Whatever operation on files fails, once or from then on: nothing ends the
-// process, nothing hangs, reads go on, and all that was acknowledged is there
-// after Close and after a crash.
+// Any file operation fails, once or from then on: the process does not end, nothing
+// hangs, reads go on, and all acknowledged changes are there after Close and after a
+// crash.
 func TestEveryFault(t *testing.T) {
 	step := int64(3)
 	if stress {
@@ -97,7 +96,7 @@ func TestEveryFault(t *testing.T) {
 			testFault(t, f)
 			runs++
 			if !f.hit.Load() || t.Failed() {
-				break // there are no more operations
+				break // no operation is left to fail
 			}
 		}
 	}
@@ -128,7 +127,7 @@ func testFault(t *testing.T, f *fault) {
 	crashed := mem.CrashClone(vfs.CrashCloneCfg{})
 	closed := make(chan struct{})
 	go func() {
-		_ = e.Close() // may tell the fault
+		_ = e.Close() // may report the fault
 		close(closed)
 	}()
 	select {
@@ -154,8 +153,8 @@ func testFault(t *testing.T, f *fault) {
 	}
 }
 
-// checkAcked checks that the newest acknowledged change of every key is there,
-// or a later one.
+// checkAcked checks that the newest acknowledged change of every key, or a later one, is
+// there.
 func checkAcked(t *testing.T, when string, e *Engine, acked []Change) {
 	t.Helper()
 	newest := map[string]Change{}
@@ -184,8 +183,8 @@ func checkAcked(t *testing.T, when string, e *Engine, acked []Change) {
 	}
 }
 
-// Faults while the store opens, new or with a log to read: Open says them, lets
-// the lock go and leaves the data alone.
+// Faults while the store opens, new or with a log to read: Open reports them, releases
+// the lock and leaves the data alone.
 func TestFaultsOfOpen(t *testing.T) {
 	for _, c := range []struct{ existing, forever bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		existing, runs := c.existing, 0
@@ -206,7 +205,7 @@ func TestFaultsOfOpen(t *testing.T) {
 			e, err := Open(Config{Dir: "data", FS: errorfs.Wrap(mem, f)})
 			opened.Stop()
 			if err == nil {
-				_ = e.Close() // may tell the fault
+				_ = e.Close() // may report the fault
 			}
 			if !f.hit.Load() {
 				break
@@ -232,9 +231,9 @@ func TestFaultsOfOpen(t *testing.T) {
 	}
 }
 
-// Sorted files cannot be written for a while: writes go on as long as memory can
-// hold them, then they are refused and not kept waiting, and go on by themselves
-// when the disk is mended.
+// Sorted files cannot be written for a while: writes go on until memory is full, then
+// they are refused rather than blocked, and go on by themselves once the disk works
+// again.
 func TestFailingTables(t *testing.T) {
 	t.Run("broken", func(t *testing.T) { testFailingTables(t, errDisk) })
 	t.Run("full", func(t *testing.T) { testFailingTables(t, syscall.ENOSPC) })
@@ -260,7 +259,7 @@ func testFailingTables(t *testing.T, cause error) {
 	n := 0
 	for ; n < 3000 && refused == nil; n++ {
 		_, refused = e.Update(context.Background(), fmt.Sprintf("key/%d", n), func(*Entry) (Write, error) { return Write{Op: OpCreate, Value: noise(n, 20000)}, nil })
-		if errors.Is(refused, ErrFull) && !errors.Is(refused, cause) { // there is space for the reserve, at least
+		if errors.Is(refused, ErrFull) && !errors.Is(refused, cause) { // there is space, in the reserve at least
 			e.disk.reserve.fill()
 			refused = nil
 		}
@@ -278,7 +277,7 @@ func testFailingTables(t *testing.T, cause error) {
 	put(t, e, "new", object(100))
 }
 
-// logFault fails operations on the write-ahead log while it is on.
+// logFault fails operations on the write-ahead log while it is switched on.
 type logFault struct {
 	on    atomic.Bool
 	kinds []errorfs.OpKind

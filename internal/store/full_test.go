@@ -23,19 +23,19 @@ func fullStore(t *testing.T, disk *smalldisk.Disk) (e *Engine, keys []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.disk.reserve.fill() // the background does it too, some time
+	e.disk.reserve.fill() // as the background goroutine does at some time
 	for i := range 100000 {
 		key := fmt.Sprintf("key/%d", i)
 		_, err := e.Update(context.Background(), key, func(*Entry) (Write, error) { return Write{Op: OpCreate, Value: noise(i, 20000)}, nil })
 		if errors.Is(err, syscall.ENOSPC) {
-			time.Sleep(time.Millisecond) // level 0 is high; a compaction is tried again
+			time.Sleep(time.Millisecond) // level 0 is high; a compaction is retried
 			continue
 		}
 		if errors.Is(err, ErrFull) {
-			// Compactions take space for a while and give it back: is it full
-			// without them?
+			// Compactions take space for a while and give it back; the disk must be full
+			// without them.
 			eventually(t, "compactions end", func() bool {
-				return e.db.Metrics().Compact.NumInProgress == 0 || e.disk.compactions.failure() != nil // waits to begin again
+				return e.db.Metrics().Compact.NumInProgress == 0 || e.disk.compactions.failure() != nil // the next one waits
 			})
 			if e.disk.reserve.fill(); e.Healthy() == nil {
 				continue
@@ -73,8 +73,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A full disk refuses what grows. Reading, deleting and trimming go on, and with
-// a little space give back so much that the store accepts everything again.
+// A full disk refuses writes that make the store grow. Reading, deleting and trimming go
+// on and, with a little space, free so much that the store accepts all writes again.
 func TestFullDisk(t *testing.T) {
 	disk := smalldisk.New(vfs.NewMem(), 64<<20)
 	e, keys := fullStore(t, disk)
@@ -103,8 +103,8 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	eventually(t, "history is trimmed", func() bool { return e.Oldest() == e.Current() })
-	// A compaction needs space for what it writes before it gives back what it
-	// has read. Here most of the store is in one.
+	// A compaction needs space for its output before it frees its input. Here one has
+	// most of the store as input.
 	disk.Resize(disk.Used() + 48<<20)
 	eventually(t, "the space of deleted objects comes back", func() bool { return e.Healthy() == nil })
 	put(t, e, "new", noise(3, 20000))
@@ -116,7 +116,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// Somebody else makes space: the store notices by itself, and after a restart.
+// Space is freed from outside: the store notices by itself, and after a restart.
 func TestFullDiskGetsSpace(t *testing.T) {
 	disk := smalldisk.New(vfs.NewMem(), 32<<20)
 	e, keys := fullStore(t, disk)
@@ -136,8 +136,8 @@ func TestFullDiskGetsSpace(t *testing.T) {
 	}
 }
 
-// When the reserve is used up too, the log fails. Nothing that was acknowledged
-// is lost, the process lives, and after space has come back a restart is clean.
+// When the reserve is used up too, the log fails. No acknowledged change is lost, the
+// process lives, and once there is space a restart is clean.
 func TestFullDiskWithoutReserve(t *testing.T) {
 	disk := smalldisk.New(vfs.NewCrashableMem(), 24<<20)
 	e, keys := fullStore(t, disk)
@@ -160,7 +160,7 @@ func TestFullDiskWithoutReserve(t *testing.T) {
 		t.Logf("Close: %v", err)
 	}
 	if e, err := Open(Config{Dir: "data", FS: disk}); err == nil {
-		_ = e.Close() // what little there was did
+		_ = e.Close() // its errors are those above
 	} else if !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("opening on a full disk: %v", err)
 	}

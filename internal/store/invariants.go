@@ -11,8 +11,8 @@ import (
 // The checks of a build with the tag invariants. Every caller asks
 // invariants.Enabled first, so that the others have none of it.
 
-// scanOrder checks what a scan visits: keys ascend strictly, and no version is
-// newer than the view.
+// scanOrder checks the entries that a scan visits: keys ascend strictly, and no version
+// is newer than the view.
 type scanOrder struct{ last []byte }
 
 func (o *scanOrder) check(v version, view uint64) {
@@ -39,8 +39,8 @@ func (q *publisher) checkGroup(group []*pending) {
 	}
 }
 
-// visited calls visit with an entry whose bytes are gone when it returns, so that
-// who keeps them is found out.
+// visited calls visit with an entry whose bytes are overwritten afterwards, so that a
+// caller that keeps them is found out.
 func visited(visit func(*Entry) bool, e *Entry) bool {
 	if !invariants.Enabled {
 		return visit(e)
@@ -57,8 +57,8 @@ func visited(visit func(*Entry) bool, e *Entry) bool {
 	return more
 }
 
-// handedOut remembers entries that callers were given and checks that nobody
-// changes them.
+// handedOut remembers the entries returned to callers and checks that nobody changes
+// them.
 type handedOut struct {
 	mu   sync.Mutex
 	seed maphash.Seed
@@ -99,7 +99,7 @@ func (h *handedOut) add(e Entry) {
 	}
 }
 
-// check looks at all that it remembers.
+// check compares all entries that it remembers.
 func (h *handedOut) check() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +114,7 @@ func (h *handedOut) look(s sealed) {
 	}
 }
 
-// handed passes on an entry that a caller is given.
+// handed remembers an entry that is returned to a caller.
 func (e *Engine) handed(entry Entry, err error) (Entry, error) {
 	if invariants.Enabled && err == nil {
 		e.given.add(entry)

@@ -7,7 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
-// A build with the checks finds broken promises, one without does not look.
+// A build with the tag invariants finds broken promises, a build without does not look
+// for them.
 func TestInvariants(t *testing.T) {
 	ctx := context.Background()
 	for name, breach := range map[string]func(e *Engine){

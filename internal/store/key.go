@@ -26,10 +26,10 @@ const revisionBytes = 8
 
 // Names in the meta space.
 const (
-	metaFormat  = "format"  // formatVersion, written once
-	metaCluster = "cluster" // the store's identity, written once
-	metaOldest  = "oldest"  // revision that history is trimmed to
-	metaSwept   = "swept"   // revision up to which trimming has deleted
+	metaFormat  = "format"  // formatVersion, written with the store
+	metaCluster = "cluster" // the store's identity, written with the store
+	metaOldest  = "oldest"  // revision up to which history is trimmed
+	metaSwept   = "swept"   // revision up to which sweep has deleted
 )
 
 // checkKey refuses keys that the layout cannot hold.
@@ -43,9 +43,9 @@ func checkKey(key string) error {
 	return nil
 }
 
-// appendVersion appends the tree's key of an object's version. It sorts before
-// all older versions of the object and, because a tombstone's key only is
-// longer, finds the tombstone of the same revision too when it is sought.
+// appendVersion appends the tree's key of an object's version. It sorts before all older
+// versions of the object and before the tombstone of the same revision, whose key only is
+// longer: a seek to it finds that too.
 func appendVersion(dst []byte, space byte, key string, revision uint64) []byte {
 	dst = append(dst, space)
 	dst = append(dst, key...)
@@ -53,8 +53,8 @@ func appendVersion(dst []byte, space byte, key string, revision uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, ^revision)
 }
 
-// batchBytes is the size of the batch that writes a value: three keys, the
-// header twice, and what Pebble and the records put around them.
+// batchBytes is an upper bound for the batch that writes a value: three keys, the header
+// twice, and the framing of Pebble and of records.
 func batchBytes(key string, v Value) int {
 	return 192 + 3*len(key) + 2*len(v.Meta) + len(v.Body)
 }
@@ -63,7 +63,7 @@ func appendTombstone(dst []byte, space byte, key string, revision uint64) []byte
 	return append(appendVersion(dst, space, key, revision), tombstoneMark)
 }
 
-// appendChange appends the key of what a change wrote.
+// appendChange appends the key of the version that a change wrote.
 func appendChange(dst []byte, space byte, key string, revision uint64, op Op) []byte {
 	if op == OpDelete {
 		return appendTombstone(dst, space, key, revision)
@@ -109,8 +109,8 @@ func scanBounds(space byte, prefix, from string) (lower, upper []byte, ok bool) 
 	}
 	start := max(prefix, from)
 	if i := strings.IndexByte(start, 0); i >= 0 {
-		// A caller that goes on "just after k" asks for k and a zero byte. That
-		// would find k's versions; the next key that can exist is k 0x01.
+		// A caller that continues after k asks for k and a zero byte. In the tree that
+		// would find versions of k; the next key that can exist is k 0x01.
 		start = start[:i] + "\x01"
 	}
 	if !strings.HasPrefix(start, prefix) && start > prefix {
@@ -120,9 +120,8 @@ func scanBounds(space byte, prefix, from string) (lower, upper []byte, ok bool) 
 	return lower, after(append([]byte{space}, prefix...)), true
 }
 
-// after changes a prefix into the first byte string that sorts after everything
-// with that prefix. The prefix must have a byte below 0xff: ours begin with the
-// space's letter.
+// after changes a prefix into the first byte string that sorts after everything with that
+// prefix. The prefix must have a byte below 0xff, as the letter of a space is.
 func after(prefix []byte) []byte {
 	for i := len(prefix) - 1; i > 0 && prefix[i] == 0xff; i-- {
 		prefix = prefix[:i]
@@ -139,8 +138,8 @@ func appendSample(dst []byte, nanoseconds int64) []byte {
 	return appendNumber(append(dst, sampleSpace), uint64(nanoseconds))
 }
 
-// appendNumber appends 16 hexadecimal digits: they sort like the numbers and,
-// unlike eight bytes, never are a zero byte, which ends a prefix.
+// appendNumber appends 16 hexadecimal digits: they sort like the numbers and, unlike
+// eight raw bytes, contain no zero byte, which would end a prefix.
 func appendNumber(dst []byte, n uint64) []byte {
 	const digits = "0123456789abcdef"
 	for shift := 60; shift >= 0; shift -= 4 {
@@ -170,14 +169,13 @@ func parseNumber(space byte, b []byte) (uint64, error) {
 
 func metaKey(name string) []byte { return append([]byte{metaSpace}, name...) }
 
-// comparer orders the tree's keys as byte strings and tells Pebble which part
-// of a key names the object, so that its Bloom filters hold objects and not
-// versions, and NextPrefix goes to the next object.
+// comparer orders the tree's keys as byte strings. It tells Pebble which part of a key is
+// the object's, so that Bloom filters hold objects rather than versions and NextPrefix
+// goes to the next object.
 //
-// The order of whole keys has to agree with the order of prefixes first,
-// suffixes second. It does: the prefix of an object's key ends with the first
-// zero byte and has no other, so of two different prefixes none begins with the
-// other, they differ at some byte, and that byte decides both orders. Keys of
+// Pebble requires that the order of whole keys agrees with comparing prefixes first, then
+// suffixes. It does: the prefix of an object's key ends with its only zero byte, so two
+// different prefixes differ at some byte, and that byte decides both orders. Keys of
 // other spaces have no zero byte and are all prefix.
 func comparer() *pebble.Comparer {
 	c := *pebble.DefaultComparer
@@ -194,9 +192,9 @@ func split(b []byte) int {
 	return len(b)
 }
 
-// appendNextPrefix appends the smallest possible prefix after a prefix. For an
-// object that is its name and 0x01: appending a zero byte instead, as for other
-// keys, would stay before the object's own versions.
+// appendNextPrefix appends the smallest possible prefix after a prefix. For an object
+// that is its name and 0x01: with a zero byte instead, as for other keys, it would sort
+// before the object's own versions.
 func appendNextPrefix(dst, prefix []byte) []byte {
 	dst = append(dst, prefix...)
 	if n := len(dst); len(prefix) > 0 && dst[n-1] == 0 {
@@ -206,9 +204,8 @@ func appendNextPrefix(dst, prefix []byte) []byte {
 	return append(dst, 0)
 }
 
-// keyArena makes strings of keys, many to an allocation. A string stays valid
-// for as long as somebody holds it and keeps its neighbours in memory, a few
-// kilobytes.
+// keyArena makes strings of keys, many to an allocation. A string keeps its neighbours, a
+// few kilobytes, in memory as long as it is used.
 type keyArena struct{ b strings.Builder }
 
 const arenaBytes = 4 << 10

@@ -30,8 +30,8 @@ func TestComparer(t *testing.T) {
 	}
 }
 
-// A prefix's successor must lie beyond every version of the prefix, or an
-// iterator that skips to it goes in circles.
+// A prefix's successor must lie beyond every version of the prefix; otherwise an iterator
+// that skips to it goes in circles.
 func TestNextPrefixIsBeyondAllVersions(t *testing.T) {
 	c := comparer()
 	for _, key := range []string{"a", "ab", "\xff", "core/pods/default/web-0"} {
@@ -152,8 +152,8 @@ func FuzzParseVersion(f *testing.F) {
 	})
 }
 
-// FuzzKeyOrder checks that byte order of encoded keys is the order that the
-// store promises: keys ascending, revisions descending.
+// FuzzKeyOrder checks that the bytes of encoded keys sort as the store promises: keys
+// ascending, revisions descending.
 func FuzzKeyOrder(f *testing.F) {
 	f.Add("a", uint64(1), "a\x01", uint64(2))
 	f.Add("a", uint64(5), "a", uint64(4))
@@ -171,7 +171,7 @@ func FuzzKeyOrder(f *testing.F) {
 	})
 }
 
-// FuzzScanBounds checks that a range holds exactly the keys that it should.
+// FuzzScanBounds checks that a range holds exactly the keys of its prefix.
 func FuzzScanBounds(f *testing.F) {
 	f.Add("core/pods/", "core/pods/default/web", "core/pods/default/web-0", uint64(7))
 	f.Add("", "a\x00", "a\x01", uint64(1))
@@ -194,8 +194,8 @@ func FuzzScanBounds(f *testing.F) {
 	})
 }
 
-// FuzzForeignKeys plants a key and a value that nobody wrote in a store: every
-// way to read it answers or says what is wrong, and none ends the process.
+// FuzzForeignKeys plants a foreign key and value in a store: every read answers or
+// reports the damage, and none ends the process.
 func FuzzForeignKeys(f *testing.F) {
 	record := appendRecord(nil, OpUpdate, 1, "a")
 	value, _ := encodeValue(Value{Meta: []byte("m"), Body: []byte("{}"), RevisionAt: -1}, 1)
@@ -242,7 +242,7 @@ func FuzzForeignKeys(f *testing.F) {
 			_, _ = e.Changes(ctx, "", e.Oldest(), func(*Change) bool { return true })
 		}
 		look(e)
-		// A far revision makes the next one far too, and trimming reads the log only.
+		// A far revision makes the next one far too; trimming reads only the log.
 		_, _ = e.Update(ctx, "c", func(*Entry) (Write, error) { return Write{Op: OpCreate, Value: object(100)}, nil })
 		_ = e.Trim(ctx, e.Current())
 		look(e)

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// keyLocks is a lock per key. A key costs memory only while somebody holds or
-// wants its lock.
+// keyLocks is a lock per key. A key costs memory only while its lock is held or waited
+// for.
 //
-// Invariant: refs of a lock in the map is the number of holders and waiters,
-// and is not 0.
+// Invariant: refs of a lock in the map is the number of holders and waiters, and is not
+// 0.
 type keyLocks struct {
 	mu   sync.Mutex
 	held map[string]*keyLock
-	free []*keyLock // a few unused ones
+	free []*keyLock // a few unused locks
 }
 
 type keyLock struct {

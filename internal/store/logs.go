@@ -12,14 +12,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
-// logs is the list of the log files that may hold writes. Pebble takes the logs
-// that it finds: of one that somebody has deleted it knows nothing, and opens a
-// store that has lost what was acknowledged. So their names are kept beside them,
-// in the name of an empty file ("marker.logs.000007.000012,000013"), as Pebble does
-// with its manifest.
+// logs is the list of the log files that may hold writes. Pebble opens with the logs that
+// it finds, so without a list it would not notice that one was deleted and acknowledged
+// writes with it. The names are kept beside the logs, in the name of an empty file
+// ("marker.logs.000007.000012,000013"), as Pebble does with its manifest.
 //
-// Invariant: a log is listed only while it is on the disk. It is listed after it
-// was made, before anything is written to it, and not any more before it is removed.
+// Invariant: a log is listed only while it is on the disk: it is added to the list after
+// it was made and before its first write, and taken off before it is removed.
 type logs struct {
 	mu     sync.Mutex
 	marker *atomicfs.Marker // nil until the store is opened for writing
@@ -49,7 +48,7 @@ func checkLogs(on vfs.FS, dir string) ([]string, error) {
 	return names, nil
 }
 
-// openLogs begins to keep the list.
+// openLogs begins to maintain the list.
 func (d *disk) openLogs(names []string) (err error) {
 	d.logs.names = names
 	d.logs.marker, _, err = atomicfs.LocateMarker(d, d.dir, logsMarker)
@@ -66,7 +65,7 @@ func (d *disk) closeLogs() error {
 	return d.logs.marker.Close()
 }
 
-// list puts a log on the list, or takes it off.
+// list adds a log to the list, or removes it.
 func (d *disk) list(name string, on bool) error {
 	l, name := &d.logs, strings.TrimSuffix(d.FS.PathBase(name), logEnding)
 	l.mu.Lock()

@@ -15,23 +15,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// formatVersion is the layout that this package reads and writes. Another
-// layout gets another number; there is no silent conversion.
+// formatVersion is the layout that this package reads and writes. Another layout gets
+// another number; nothing is converted silently.
 const formatVersion = "capstan-store-1"
 
-// Open opens the store in cfg.Dir, which it creates if need be. Errors:
-// ErrLocked when it is in use, *FormatError when another version wrote it, what
-// Validate finds, and I/O errors.
+// Open opens the store in cfg.Dir, which it creates if need be. Errors: ErrLocked when it
+// is in use, *FormatError when another version wrote it, those of Validate, and I/O
+// errors.
 //
-// The next revision is one more than the newest in the log. A revision that was
-// assigned before a crash and did not reach the disk is assigned again; nobody
-// has seen it, because a write is shown to its caller, to readers and to
-// subscribers only when it is durable (S2). A write that did reach the disk but
-// was not acknowledged is found here and becomes visible: its caller was told
-// nothing, and it may be there. It is durable from then on, since Pebble moves
-// what it finds in its log to synced files before it opens. The log is written
-// in revision order and its valid part ends at the first gap, so that what
-// survives has no holes.
+// The next revision is one more than the newest in the log. A revision that was assigned
+// before a crash and did not reach the disk is assigned again; it was never seen, because
+// callers, readers and subscribers see a write only when it is durable (S2). A write that
+// reached the disk but was not acknowledged becomes visible: its caller has no answer, so
+// it may be there. It is durable from then on, since Pebble moves the content of its log
+// to synced files before it opens. The log is written in revision order and its valid
+// part ends at the first gap, so the surviving revisions have no holes.
 func Open(cfg Config) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -43,10 +41,10 @@ func Open(cfg Config) (*Engine, error) {
 	return open(cfg)
 }
 
-// OpenReadOnly opens an existing store to look at it. Nothing in the directory
-// changes but the lock: what is in the log only is held in memory. Writes are
-// refused with ErrReadOnly, Healthy says the same. Errors: those of Open, and one
-// that wraps fs.ErrNotExist when there is no store.
+// OpenReadOnly opens an existing store for inspection. Nothing in the directory changes
+// but the lock: writes that are in the log only are held in memory. Writes are refused
+// with ErrReadOnly, and Healthy returns it. Errors: those of Open, and one that wraps
+// fs.ErrNotExist when there is no store.
 func OpenReadOnly(cfg Config) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -95,7 +93,7 @@ func open(cfg Config) (*Engine, error) {
 		return nil, errors.Join(e.broken(), openError(cfg.Dir, err), e.disk.closeLogs(), lock.Close())
 	}
 	e.disk.opened.Store(true)
-	err = e.broken() // the tree has been told that all went well
+	err = e.broken() // a frozen disk reports success to the tree
 	if err == nil {
 		err = e.load()
 	}
@@ -122,8 +120,8 @@ func open(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// openTree opens the tree. Pebble says some errors of this stage by Fatalf,
-// which ends in a panic.
+// openTree opens the tree. Pebble reports some errors at this stage through Fatalf, which
+// panics.
 func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -148,7 +146,7 @@ func (e *Engine) openTree(compactions *scheduler) (db *pebble.DB, err error) {
 }
 
 func lockError(dir string, err error) error {
-	// Another process is told by an error number; the same process, in words
+	// A lock of another process fails with an error number, one of this process in words
 	// only.
 	if errors.Is(err, syscall.EAGAIN) || strings.Contains(err.Error(), "held by current process") {
 		return fmt.Errorf("%w: %s; stop that process or choose another directory", ErrLocked, dir)
@@ -199,7 +197,7 @@ func (e *Engine) load() error {
 	return nil
 }
 
-// initialize writes the settings of a new store, all or none.
+// initialize writes the settings of a new store, all or none of them.
 func (e *Engine) initialize() error {
 	it, err := e.db.NewIter(nil)
 	if err != nil {
@@ -226,7 +224,7 @@ func (e *Engine) initialize() error {
 	return e.applySynced(b)
 }
 
-// readSetting returns a value of the meta space, nil when there is none.
+// readSetting returns a value of the meta space, or nil.
 func readSetting(from pebble.Reader, name string) ([]byte, error) {
 	v, closer, err := from.Get(metaKey(name))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -239,8 +237,7 @@ func readSetting(from pebble.Reader, name string) ([]byte, error) {
 	return v, closer.Close()
 }
 
-// readRevisionSetting returns a revision of the meta space, 0 when there is
-// none.
+// readRevisionSetting returns a revision of the meta space, or 0.
 func readRevisionSetting(from pebble.Reader, name string) (uint64, error) {
 	v, err := readSetting(from, name)
 	if err != nil || v == nil {
@@ -257,9 +254,8 @@ func setRevision(b *pebble.Batch, name string, revision uint64) error {
 	return b.Set(metaKey(name), binary.BigEndian.AppendUint64(nil, revision), nil)
 }
 
-// lastRevision returns the newest revision in the log, 0 when it is empty. It
-// does not look at the part that trimming has deleted, which may still hold a
-// marker for every deleted record.
+// lastRevision returns the newest revision in the log, 0 when it is empty. It skips the
+// trimmed part, which may still hold a marker for every deleted record.
 func (e *Engine) lastRevision() (uint64, error) {
 	it, err := e.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendLog(nil, e.trim.swept+1),

@@ -19,7 +19,7 @@ func TestConfigValidate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		config Config
-		want   []string // parts of the message, none for a valid one
+		want   []string // parts of the message; empty for a valid configuration
 	}{
 		{"minimal", Config{Dir: "d"}, nil},
 		{"all", Config{Dir: "d", FS: vfs.NewMem(), History: time.Hour, Clock: time.Now, Logger: slog.Default(), CacheBytes: 1 << 20, MemTableBytes: 1 << 20}, nil},
@@ -70,7 +70,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// Locks of one process do not hold against itself, so another one has to try.
+// A process does not exclude itself from its locks, so another one has to try.
 func TestLockedByAnotherProcess(t *testing.T) {
 	const variable = "STORE_TEST_LOCKED_DIR"
 	if dir := os.Getenv(variable); dir != "" {
@@ -213,7 +213,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// Background trimming, with the real goroutine and a clock that runs ahead.
+// Background trimming, with the real goroutine and a fast clock.
 func TestHistoryIsTrimmedInTheBackground(t *testing.T) {
 	start := time.Now()
 	e, err := Open(Config{Dir: "data", FS: vfs.NewMem(), History: time.Second, Clock: func() time.Time {

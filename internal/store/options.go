@@ -9,17 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
 
-// pebbleOptions are the settings of the underlying tree, for a small process
-// with objects of some kilobytes.
+// pebbleOptions are the settings of the tree, for a small process with objects of some
+// kilobytes.
 func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	o := &pebble.Options{
 		FS:       c.FS,
 		Comparer: comparer(),
-		// Pebble takes the memory tables, one in use and one spare, out of the
-		// cache's size.
+		// Pebble counts the memory tables, one in use and one spare, as part of the
+		// cache.
 		CacheSize: c.CacheBytes + 2*c.MemTableBytes,
-		// A fixed version, so that an upgrade of the library does not change
-		// the files of its own accord.
+		// A fixed version, so that an upgrade of the library does not change the files by
+		// itself.
 		FormatMajorVersion:          pebble.FormatValueSeparation,
 		MemTableSize:                uint64(c.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
@@ -50,18 +50,18 @@ func pebbleOptions(c Config, compactions *scheduler) *pebble.Options {
 	// of updated collections and the feed a fifth dearer; they are not used.
 	o.Levels[0].BlockSize = blockBytes
 	o.Levels[0].IndexBlockSize = 8 * blockBytes // so that a file has one level of index
-	// Measured with 2 KB objects: a tenth less CPU per write than Pebble's default,
-	// Snappy, and files that are a little smaller.
+	// Measured with 2 KB objects: a tenth less CPU per write than Snappy, Pebble's
+	// default, and slightly smaller files.
 	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.MinLZCompression }
 	o.Levels[0].FilterPolicy = bloom.FilterPolicy(10)
 	o.Experimental.CompactionScheduler = compactions
-	o.EnsureDefaults() // deeper levels take over what level 0 has
+	o.EnsureDefaults() // deeper levels inherit from level 0
 	return o
 }
 
 const blockBytes = 32 << 10
 
-// pebbleLogger drops Pebble's running commentary and keeps its errors.
+// pebbleLogger drops Pebble's informational messages and keeps its errors.
 type pebbleLogger struct{ to *slog.Logger }
 
 func (l pebbleLogger) Infof(string, ...any) {}
@@ -70,9 +70,9 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 	l.to.Error("store: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf must not return: Pebble calls it when the state on disk no longer is
-// what it has in memory (a manifest that could not be written). Stopping is
-// safe, everything acknowledged is in the log and is there at the next start.
+// Fatalf must not return: Pebble calls it when the files no longer agree with its memory
+// (a manifest that could not be written). Stopping is safe: all acknowledged writes are
+// in the log and are there at the next start.
 func (l pebbleLogger) Fatalf(format string, args ...any) {
 	message := "store: cannot go on: " + fmt.Sprintf(format, args...)
 	l.to.Error(message)

@@ -16,17 +16,16 @@ import (
 //
 // Invariants:
 //
-//	N1. Once counting has begun at a revision, the publisher tells of every
-//	    create before it is visible, and of every deletion when it is.
+//	N1. Once counting has begun at a revision, the publisher reports every create
+//	    before it is visible, and every deletion when it is.
 //	N2. When ready, the count of a hash is at least the number of visible keys
 //	    that have it: those of a view at that revision, and the changes since.
 //	    Keys that share a hash add up, so that one's deletion does not hide the
 //	    other.
 //
-// Example: counting begins at 8, while the tree holds a@3 and b@5. The deletion
-// of b, 9, is visible before the view at 8 has been read: b's count is -1, then
-// 0. c, created at 10, counts 1. Ready, it says that b is absent, and of a and c
-// that they may be there.
+// Example: counting begins at 8, while the tree holds a@3 and b@5. The deletion of b, 9,
+// is visible before the view at 8 has been read: b's count is -1, then 0. c, created at
+// 10, counts 1. Once ready, b is absent, and a and c may exist.
 type presence struct {
 	seed   maphash.Seed
 	state  atomic.Int32
@@ -54,7 +53,7 @@ func (p *presence) init() {
 	}
 }
 
-// absent reports whether a key surely is not there in the newest state.
+// absent reports whether a key certainly does not exist in the newest state.
 func (p *presence) absent(key string) bool {
 	if p.state.Load() != presenceReady {
 		return false
@@ -66,7 +65,7 @@ func (p *presence) absent(key string) bool {
 	return s.counts[h] == 0
 }
 
-// change is told of a create (1) or a deletion (-1), see N1.
+// change counts a create (1) or a deletion (-1), see N1.
 func (p *presence) change(key string, by int32) {
 	if p.state.Load() >= presenceCounting {
 		p.add(maphash.String(p.seed, key), by)
@@ -84,17 +83,15 @@ func (p *presence) add(h uint64, by int32) {
 	}
 }
 
-// missed is called when the tree had to say that there is no such key. The first
-// call begins to count, in the background: reading the headers of 100,000
-// objects takes some tens of milliseconds.
+// missed notes that a look-up in the tree found no key. The first call begins to count in
+// the background: reading the headers of 100,000 objects takes some tens of milliseconds.
 func (e *Engine) missed() {
 	if e.presence.state.CompareAndSwap(presenceIdle, presenceStarting) {
 		go e.countKeys()
 	}
 }
 
-// countKeys counts the keys that there are. It ends early when the store is
-// closed.
+// countKeys counts the existing keys. It ends early when the store is closed.
 func (e *Engine) countKeys() {
 	p := &e.presence
 	e.publisher.mu.Lock() // no change becomes visible meanwhile
@@ -110,11 +107,11 @@ func (e *Engine) countKeys() {
 	}
 }
 
-// eachKey visits the keys of a view. Close waits for it, so that the view is not
-// one of those that are open.
+// eachKey visits the keys of a view. Close waits for it, so its view is not counted among
+// the open ones.
 func (e *Engine) eachKey(at uint64, visit func(key []byte)) error {
 	if at == 0 {
-		return nil // there was nothing yet
+		return nil // the store is empty
 	}
 	if !e.gate.enter() {
 		return ErrClosed

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Writers create, update and delete keys while the keys are being counted. In the
-// end the counts are those of the keys that are there.
+// Writers create, update and delete keys while the keys are being counted. In the end the
+// counts agree with the existing keys.
 func TestPresenceAgreesWithTree(t *testing.T) {
 	const keys, writers, writes = 200, 4, 300
 	seed := uint64(time.Now().UnixNano())
@@ -34,7 +34,7 @@ func TestPresenceAgreesWithTree(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		e.presence.state.Store(presenceStarting) // not of its own accord
+		e.presence.state.Store(presenceStarting) // not by itself
 		random := rand.New(rand.NewPCG(seed, 0))
 		for range before {
 			write(random)
@@ -80,7 +80,7 @@ func TestPresenceAgreesWithTree(t *testing.T) {
 	}
 }
 
-// The first miss begins to count; until then nothing is held.
+// The first miss begins the count; until then nothing is held in memory.
 func TestPresenceBeginsWithFirstMiss(t *testing.T) {
 	e := openMem(t)
 	for i := range 10 {
@@ -89,7 +89,7 @@ func TestPresenceBeginsWithFirstMiss(t *testing.T) {
 	if e.presence.absent("a") || e.presence.state.Load() != presenceIdle {
 		t.Fatal("counting has begun without a miss")
 	}
-	put(t, e, "a", Value{RevisionAt: -1}) // a create has a miss
+	put(t, e, "a", Value{RevisionAt: -1}) // a create begins with a miss
 	for e.presence.state.Load() != presenceReady {
 		runtime.Gosched()
 	}

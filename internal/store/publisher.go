@@ -11,10 +11,10 @@ import (
 
 // publisher makes writes visible in revision order.
 //
-// The log on disk is one sequence in revision order, and a sync covers all of it
-// that was written before. So a write that is durable says that all earlier ones
-// are: whoever returns first from a shared sync publishes the whole group, and
-// nobody waits for a neighbour.
+// The log on disk is one sequence in revision order, and a sync covers everything written
+// before. So a durable write implies that all earlier ones are durable: the first caller
+// to return from a shared sync publishes the whole group, and no caller waits for
+// another.
 //
 // Invariants:
 //
@@ -27,8 +27,8 @@ import (
 //	    visible.
 //	P4. Subscribers are called with mu held: in order, and never after their
 //	    cancel has returned.
-//	P5. The cache is told of writes in revision order, before they are visible;
-//	    so is presence of creates, and of deletions when they are visible.
+//	P5. The cache gets writes in revision order, before they are visible; so does
+//	    presence creates, while it gets deletions when they are visible.
 //
 // Example: writes 7, 8 and 9 are queued and share a sync. 8's caller is the
 // first to run: it makes 7 and 8 visible in one step and calls the subscribers
@@ -51,8 +51,8 @@ type publisher struct {
 type pending struct {
 	change  *Change
 	stored  []byte // the change's value as it is stored
-	settled bool   // it is out of the queue; err is final
-	err     error  // why it did not become visible
+	settled bool   // it has left the queue; err is final
+	err     error  // the reason why it did not become visible
 }
 
 type subscription struct{ fn func([]*Change) }
@@ -68,7 +68,7 @@ func (q *publisher) init(current uint64, c *cache, p *presence) {
 	q.current.Store(current)
 }
 
-// enqueue adds a write. The caller holds the lock that orders writes.
+// enqueue adds a write. The caller holds Engine.write, which orders writes.
 func (q *publisher) enqueue(p *pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,9 +79,8 @@ func (q *publisher) enqueue(p *pending) {
 	q.queue = append(q.queue, p)
 }
 
-// finish is told the outcome of a write's sync. It settles the write, and with it
-// all before it when it is durable, all after it when it is not, and returns nil
-// when it is visible.
+// finish settles a write whose sync has ended: if it is durable, all writes before it
+// too; if it failed, all after it. It returns nil when the write is visible.
 func (q *publisher) finish(p *pending, err error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,7 +146,7 @@ func (q *publisher) publish(group []*pending) {
 	})
 }
 
-// close ends all waiting with ErrClosed. Writes in flight still settle.
+// close ends all waiting with ErrClosed. Writes in flight are still settled.
 func (q *publisher) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

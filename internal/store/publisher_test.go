@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The publisher alone: the callers of syncs come back in any order, and those
-// from one write on maybe with an error.
+// The publisher alone: syncs end in any order, and from some write on they may fail.
 func TestPublisherOrder(t *testing.T) {
 	failed := errors.New("failed")
 	for _, fail := range []int{-1, 0, 3, 19} {
@@ -67,7 +66,7 @@ func TestPublisherOrder(t *testing.T) {
 	}
 }
 
-// A durable write takes the ones before it along, in one announcement.
+// A durable write makes the ones before it visible too, in one announcement.
 func TestPublisherTakesEarlierWritesAlong(t *testing.T) {
 	var q publisher
 	q.init(0, newTestCache(1<<20, 0), new(presence))
@@ -89,7 +88,7 @@ func TestPublisherTakesEarlierWritesAlong(t *testing.T) {
 	}
 }
 
-// After a failure nothing new becomes visible.
+// After a failure no write becomes visible.
 func TestPublisherRefusesAfterFailure(t *testing.T) {
 	failed := errors.New("failed")
 	var q publisher

@@ -12,12 +12,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/invariants"
 )
 
-// reader is a view at a revision: a snapshot of the tree, of which only
-// versions up to the revision count.
+// reader is a view at a revision: a snapshot of the tree in which only versions up to the
+// revision count.
 //
-// The snapshot keeps what trimming deletes later, so that a view that was
-// accepted stays complete for as long as it is open. Versions that are newer
-// than the revision, also those that are not durable yet, are skipped.
+// The snapshot keeps versions that trimming deletes later, so an accepted view stays
+// complete while it is open. Versions newer than the revision, also those not durable
+// yet, are skipped.
 type reader struct {
 	engine   *Engine
 	revision uint64
@@ -47,7 +47,8 @@ func (e *Engine) At(ctx context.Context, at uint64) (Reader, error) {
 	return r, nil
 }
 
-// view opens a view, which Close does not know of. The caller is inside the gate.
+// view opens a view that is not counted among the open ones. The caller is inside the
+// gate.
 func (e *Engine) view(at uint64) (*reader, error) {
 	for {
 		r := &reader{engine: e, revision: at}
@@ -58,16 +59,16 @@ func (e *Engine) view(at uint64) (*reader, error) {
 		if at > current {
 			return nil, &FutureError{Asked: at, Current: current}
 		}
-		// The snapshot comes after the current revision, so it holds all up to
-		// it, and before the check: trimming moves Oldest before it deletes, so
-		// what the check accepts is complete in the snapshot.
+		// The snapshot is taken after the current revision was read, so it holds
+		// everything up to it, and before the check of Oldest: trimming moves Oldest
+		// before it deletes, so an accepted revision is complete in the snapshot.
 		r.snap = e.db.NewSnapshot()
 		if oldest := e.Oldest(); r.revision < oldest {
 			if err := r.release(); err != nil {
 				return nil, err
 			}
 			if at == 0 {
-				continue // trimmed past what was newest a moment ago
+				continue // trimmed past the revision that was newest a moment ago
 			}
 			return nil, &TrimmedError{Asked: at, Oldest: oldest}
 		}
@@ -89,9 +90,9 @@ func (e *Engine) Get(ctx context.Context, key string) (Entry, error) {
 
 // newest returns the newest visible version of a key.
 //
-// The tree's answer needs no snapshot, an iterator is one. The revision is read after the
-// iterator is made: what is visible then and in the iterator cannot have been
-// trimmed from it.
+// It needs no snapshot, since an iterator is one. The revision is read after the iterator
+// is made: a version that is visible then and in the iterator cannot have been trimmed
+// from it.
 func (e *Engine) newest(key string) (Entry, error) {
 	if stored, revision, ok := e.cache.get(key, e.Current()); ok {
 		return entryOf(key, revision, stored)
@@ -110,15 +111,15 @@ func (e *Engine) newest(key string) (Entry, error) {
 	return entry, err
 }
 
-// entryOf makes an entry of what is stored, whose bytes it shares.
+// entryOf makes an entry of a stored value and shares its bytes.
 func entryOf(key string, revision uint64, stored []byte) (Entry, error) {
 	value, err := decodeValue(stored)
 	return Entry{Key: key, Revision: revision, Value: value}, err
 }
 
-// pointOptions are the options of an iterator for one key. They ask for the
-// Bloom filters of the deepest level too, so that a create does not read a
-// block to find that there is nothing.
+// pointOptions are the options of an iterator for one key. They use the Bloom filters of
+// the deepest level too, so that a create does not read a block to find that its key is
+// free.
 var pointOptions = pebble.IterOptions{UseL6Filters: true}
 
 // seekEntry returns the newest version of a key at or before a revision, keeps
@@ -138,9 +139,8 @@ func (e *Engine) seekEntry(it *pebble.Iterator, key string, revision uint64) (en
 	return entryOf(key, found, stored)
 }
 
-// seekVersion returns what is stored of the newest version of a key at or
-// before a revision, and that version's revision. The bytes belong to the
-// iterator until it moves.
+// seekVersion returns the stored value of the newest version of a key at or before a
+// revision, and that version's revision. The bytes belong to the iterator until it moves.
 func seekVersion(it *pebble.Iterator, key string, revision uint64) (stored []byte, found uint64, err error) {
 	if checkKey(key) != nil {
 		return nil, 0, ErrNotFound
@@ -194,7 +194,7 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 	if r.closed() {
 		return ErrClosed
 	}
-	var it *pebble.Iterator // made for the first key that is not in the cache
+	var it *pebble.Iterator // made for the first key that the cache does not have
 	defer func() {
 		if it == nil {
 			return
@@ -239,8 +239,8 @@ func (r *reader) GetEach(ctx context.Context, keys []string, visit func(e *Entry
 	return nil
 }
 
-// keepUpTo is how many objects may be read together and kept in the cache. Large
-// parts of a collection would only push out what is read more often.
+// keepUpTo is the number of objects read together up to which they are cached. Larger
+// parts of a collection would only push out objects that are read more often.
 const keepUpTo = 512
 
 func (r *reader) Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error {
@@ -282,8 +282,8 @@ func (r *reader) Count(ctx context.Context, prefix, from string) (int64, error) 
 }
 
 const (
-	checkEvery  = 256 // entries between looks at the context
-	stepsBefore = 4   // newer versions stepped over before a seek
+	checkEvery  = 256 // entries between checks of the context
+	stepsBefore = 4   // newer versions to step over before a seek
 )
 
 // walk visits the live version of every key in a range of the object or the
@@ -307,7 +307,7 @@ func (r *reader) walk(ctx context.Context, space byte, prefix, from string, visi
 	if err != nil {
 		return err
 	}
-	defer func() { _ = it.Close() }() // its error is the one of it.Error below
+	defer func() { _ = it.Close() }() // it.Error below reports the same error
 	var scratch []byte
 	var order scanOrder
 	newer := 0

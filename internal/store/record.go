@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// encodeValue returns the stored form of a value, uvarint(len(Meta)) Meta Body,
-// and the value as readers will see it, which shares the bytes. The decimal
-// digits of the revision are put into the body where the value asks for it.
+// encodeValue returns the stored form of a value, uvarint(len(Meta)) Meta Body, and the
+// value as readers will see it, which shares the bytes. It inserts the decimal digits of
+// the revision into the body at RevisionAt.
 func encodeValue(v Value, revision uint64) ([]byte, Value) {
 	var digits [20]byte
 	var text []byte
@@ -38,10 +38,10 @@ func decodeValue(b []byte) (Value, error) {
 	return Value{Meta: b[size:end:end], Body: b[end:len(b):len(b)], RevisionAt: -1}, nil
 }
 
-// logRecord says what the change at a revision did.
+// logRecord describes the change at a revision.
 type logRecord struct {
 	op   Op
-	prev uint64 // revision of the value before; 0 for OpCreate
+	prev uint64 // revision of the previous version; 0 for OpCreate
 	key  []byte
 }
 

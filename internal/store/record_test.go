@@ -64,10 +64,10 @@ func FuzzDecodeRecord(f *testing.F) {
 	f.Add(appendRecord(nil, OpDelete, 7, "b"))
 	f.Add(appendRecord(nil, OpUpdate, 1<<63, "\xff\xff"))
 	f.Add([]byte{2, 0x80})
-	f.Add([]byte{1, 0})       // no key
+	f.Add([]byte{1, 0})       // empty key
 	f.Add([]byte{1, 5, 'a'})  // a creation after something
 	f.Add([]byte{2, 0, 'a'})  // an update after nothing
-	f.Add([]byte{4, 1, 'a'})  // no such operation
+	f.Add([]byte{4, 1, 'a'})  // unknown operation
 	f.Add([]byte{2, 1, 0, 1}) // a key with a zero byte
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := decodeRecord(b)

@@ -12,30 +12,29 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// reserve is space set aside for the day when the disk is full: a file that
-// nobody reads. The first operation that finds no space removes it and is tried
-// again; a compaction, which takes as much as it is about to give back, only
-// notes it. Until there is as much space again the store is full: it refuses what
-// makes it grow, and deletes and trims, by which it gets smaller. An eighth of
-// the reserve is kept from deletions, for trimming, and a quarter from
-// compactions. When what was deleted is trimmed the reserve is given to the
-// compactions that make space of it. A compaction that needs more than that
-// waits until somebody frees space.
+// reserve is disk space set aside for a full disk: a file that is never read. The first
+// operation that finds no space removes it and is tried again; a compaction, which frees
+// about as much as it takes, only marks the store as full. Until there is that much space
+// again, a full store refuses writes that make it grow and accepts deletions and trims,
+// which shrink it. An eighth of the reserve is kept from deletions, for trimming, and a
+// quarter from compactions. After trimming on a full disk the reserve is released to the
+// compactions that free the trimmed space. A compaction that needs more than that waits
+// until somebody frees space.
 //
-// Invariant: either the file is there, or full is set, or the file was never
-// made (a new store makes it in its first moments).
+// Invariant: the file exists, or full is set, or the file was never made (a new store
+// makes it in its first moments).
 type reserve struct {
-	fs    vfs.FS // the real one
+	fs    vfs.FS // the real file system
 	dir   string
 	bytes int64
 	log   *slog.Logger
 
 	mu   sync.Mutex // guards the file, held, and changes of full
-	held bool       // the file is there
+	held bool       // the file exists
 	full atomic.Pointer[writeError]
 }
 
-// reserveFile is its name in the data directory.
+// reserveFile is the file's name in the data directory.
 const reserveFile = "RESERVE"
 
 func newReserve(c Config) *reserve {
@@ -47,8 +46,8 @@ func newReserve(c Config) *reserve {
 
 func (r *reserve) path() string { return r.fs.PathJoin(r.dir, reserveFile) }
 
-// release gives the space back and marks the store as full. cause is what the
-// operation said that found none.
+// release frees the space and marks the store as full. cause is the error of the
+// operation that found none.
 func (r *reserve) release(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +74,7 @@ func (r *reserve) mark(cause error) {
 	}
 }
 
-// state returns nil, or why the store must not grow.
+// state returns nil, or the reason why the store must not grow.
 func (r *reserve) state() error {
 	if f := r.full.Load(); f != nil {
 		return f.err
@@ -83,8 +82,8 @@ func (r *reserve) state() error {
 	return nil
 }
 
-// left is the space on the disk besides the reserve, in bytes; a lot where the
-// file system does not say.
+// left is the free space on the disk without the reserve, in bytes; a large number where
+// the file system does not report it.
 func (r *reserve) left() int64 {
 	usage, err := r.fs.GetDiskUsage(r.dir)
 	if err != nil {
@@ -93,8 +92,8 @@ func (r *reserve) left() int64 {
 	return int64(min(usage.AvailBytes, math.MaxInt64))
 }
 
-// suffices reports whether a full store has space for a deletion, if need be
-// after the reserve has been given back.
+// suffices reports whether a full store has space for a deletion, if need be after
+// releasing the reserve.
 func (r *reserve) suffices() bool {
 	if r.left() >= r.bytes/8 {
 		return true
@@ -113,8 +112,8 @@ func (r *reserve) size() int64 {
 	return 0
 }
 
-// fill makes the file when there is none, if there is space for it and as much
-// again. With the file and that much besides it the store is no longer full.
+// fill makes the file if it is missing and there is space for twice its size. The store
+// is full until the file exists and as much space besides is free.
 func (r *reserve) fill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +139,8 @@ func (r *reserve) fill() {
 	}
 }
 
-// create writes the file under another name first, so that one of that name is
-// whole.
+// create writes the file under a temporary name first, so that a file of the final name
+// is whole.
 func (r *reserve) create() (err error) {
 	temporary := r.path() + ".tmp"
 	f, err := r.fs.Create(temporary, vfs.WriteCategoryUnspecified)
@@ -150,11 +149,11 @@ func (r *reserve) create() (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = r.fs.Remove(temporary) // may not be there
+			_ = r.fs.Remove(temporary) // may be missing
 		}
 	}()
 	if err = f.Preallocate(0, r.bytes); err != nil && !isFull(err) {
-		// The file system cannot set space aside: write.
+		// The file system cannot allocate space ahead: write zeros.
 		err = nil
 		zeros := make([]byte, 1<<20)
 		for left := r.bytes; left > 0 && err == nil; left -= int64(len(zeros)) {

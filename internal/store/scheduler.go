@@ -7,15 +7,14 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// scheduler lets compactions run, as many at a time as the tree's options
-// allow, but none before start is called. Pebble's own begins with them while
-// it opens, and then waits for them to end, which takes seconds in a large
-// store.
+// scheduler lets compactions run, as many at a time as the tree's options allow, but none
+// before start is called. Pebble's own scheduler runs them while the tree opens and waits
+// for their end, which takes seconds in a large store.
 //
-// It is called with the tree's locks held (TrySchedule) and calls the tree
-// without holding its own; only the goroutine in grant calls the tree to start
-// something. A refusal is always followed by a poke: by start when it came too
-// early, by Done when too many were running.
+// The tree calls TrySchedule with its locks held; the scheduler calls the tree without
+// holding its own, and only the goroutine in grant makes the tree start something. A poke
+// follows every refusal: from start if the request came too early, from Done if too many
+// were running.
 type scheduler struct {
 	tree pebble.DBForCompaction
 
@@ -34,7 +33,7 @@ var (
 	_ pebble.CompactionGrantHandle = (*scheduler)(nil)
 )
 
-// sampleEvery is how often the allowance is looked at without being asked to.
+// sampleEvery is the interval at which the allowance is checked without a poke.
 const sampleEvery = time.Second
 
 func newScheduler() *scheduler {
@@ -47,17 +46,17 @@ func (s *scheduler) Register(_ int, tree pebble.DBForCompaction) {
 	go s.grant()
 }
 
-// Unregister implements pebble.CompactionScheduler. It returns when the tree is
-// no longer called.
+// Unregister implements pebble.CompactionScheduler. When it returns, the tree is no
+// longer called.
 func (s *scheduler) Unregister() {
 	if s.tree == nil {
-		return // the tree did not come to registering
+		return // the tree was never registered
 	}
 	s.once.Do(func() { close(s.stop) })
 	<-s.stopped
 }
 
-// start is called when the tree is open.
+// start lets compactions run; the tree is open.
 func (s *scheduler) start() {
 	s.mu.Lock()
 	s.started = true
@@ -84,14 +83,14 @@ func (s *scheduler) UpdateGetAllowedWithoutPermission() {
 	}
 }
 
-// Done implements pebble.CompactionGrantHandle: a compaction has ended.
+// Done implements pebble.CompactionGrantHandle at the end of a compaction.
 func (s *scheduler) Done() {
 	s.add(-1)
 	s.UpdateGetAllowedWithoutPermission()
 }
 
-// Started, MeasureCPU and CumulativeStats implement
-// pebble.CompactionGrantHandle. Compactions are not slowed down.
+// Started, MeasureCPU and CumulativeStats implement pebble.CompactionGrantHandle.
+// Compactions are not throttled.
 func (s *scheduler) Started()                                          {}
 func (s *scheduler) MeasureCPU(pebble.CompactionGoroutineKind)         {}
 func (s *scheduler) CumulativeStats(pebble.CompactionGrantHandleStats) {}
@@ -109,7 +108,7 @@ func (s *scheduler) mayRun() bool {
 	return s.started && s.running < s.tree.GetAllowedWithoutPermission()
 }
 
-// grant starts compactions that wait.
+// grant starts waiting compactions.
 func (s *scheduler) grant() {
 	defer close(s.stopped)
 	ticker := time.NewTicker(sampleEvery)
@@ -125,9 +124,9 @@ func (s *scheduler) grant() {
 			if waiting, _ := s.tree.GetWaitingCompaction(); !waiting {
 				break
 			}
-			s.add(1) // before it starts: it may end at once
+			s.add(1) // before the start: the compaction may end at once
 			if !s.tree.Schedule(s) {
-				s.Done() // a poke for whoever was refused meanwhile
+				s.Done() // a poke for compactions refused meanwhile
 				break
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fakeTree has compactions that wait; the ones that run are ended by the test.
+// fakeTree has waiting compactions; the test ends the running ones.
 type fakeTree struct {
 	mu      sync.Mutex
 	waiting int
@@ -85,7 +85,7 @@ func TestSchedulerLimits(t *testing.T) {
 	newScheduler().Unregister()
 }
 
-// Writes of many times the memory table must end up in few runs.
+// After writes of many times the memory table the tree has few runs.
 func TestCompactionsKeepUp(t *testing.T) {
 	e, err := Open(Config{Dir: "data", FS: vfs.NewMem(), MemTableBytes: minMemTable})
 	if err != nil {

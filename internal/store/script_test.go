@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// script is a store that the commands of a file in testdata work on.
+// script is a store for the commands of a file in testdata.
 type script struct {
 	t     *testing.T
 	e     *Engine
@@ -47,7 +47,7 @@ func (s *script) open() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	// The scripts make the steps of the background goroutine themselves.
+	// The scripts run the steps of the background goroutine themselves.
 	e.stop()
 	<-e.stopped
 	s.e = e
@@ -112,7 +112,7 @@ func (s *script) command(out *strings.Builder, d *datadriven.TestData) error {
 	case "trim":
 		return s.e.Trim(ctx, number("to"))
 	case "only-refuse":
-		// What a crash between the two steps of a trim leaves behind.
+		// The state that a crash between the two steps of a trim leaves.
 		b := s.e.db.NewBatch()
 		if err := setRevision(b, metaOldest, number("to")); err != nil {
 			return err
@@ -160,7 +160,7 @@ func showView(out *strings.Builder, r Reader) error {
 	})
 }
 
-// tree shows versions and log as the tree has them.
+// tree shows the versions and the log in the tree.
 func (s *script) tree(out *strings.Builder) error {
 	it, err := s.e.db.NewIter(nil)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *script) tree(out *strings.Builder) error {
 	return it.Close()
 }
 
-// damage deletes or writes a key behind the store's back.
+// damage deletes or writes a key without the store's knowledge.
 func (s *script) damage(d *datadriven.TestData) error {
 	var what, key string
 	var revision uint64

@@ -6,19 +6,19 @@ import "errors"
 type Stats struct {
 	ID            string `json:"id"`            // of the store and its backups
 	Current       uint64 `json:"current"`       // newest revision
-	Oldest        uint64 `json:"oldest"`        // oldest revision that can be read, 0 for all
+	Oldest        uint64 `json:"oldest"`        // oldest readable revision, 0 for all
 	DiskBytes     int64  `json:"diskBytes"`     // files of the store
-	LogBytes      int64  `json:"logBytes"`      // of that, the log of writes not yet in sorted files
-	ReserveBytes  int64  `json:"reserveBytes"`  // set aside for a full disk, not in DiskBytes; 0 when it is used
+	LogBytes      int64  `json:"logBytes"`      // the part of DiskBytes in the log of writes
+	ReserveBytes  int64  `json:"reserveBytes"`  // set aside for a full disk, not in DiskBytes; 0 while released
 	MemTableBytes int64  `json:"memTableBytes"` // memory for the newest writes
 	CacheBytes    int64  `json:"cacheBytes"`    // memory of the block cache
 	CacheHits     int64  `json:"cacheHits"`     // since the start
 	CacheMisses   int64  `json:"cacheMisses"`
 	Compactions   int64  `json:"compactions"`         // since the start
 	Flushes       int64  `json:"flushes"`             // since the start
-	ReadAmp       int    `json:"readAmp"`             // sorted runs that a read may look at
-	OpenReaders   int    `json:"openReaders"`         // views that At has opened and nobody has closed
-	Unhealthy     string `json:"unhealthy,omitempty"` // what Healthy says
+	ReadAmp       int    `json:"readAmp"`             // sorted runs that a read may search
+	OpenReaders   int    `json:"openReaders"`         // views opened by At and not closed
+	Unhealthy     string `json:"unhealthy,omitempty"` // the error of Healthy
 }
 
 // Stats returns the current figures; the zero value when the store is closed.

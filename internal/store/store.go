@@ -27,15 +27,14 @@
 //	o b 0x00 fffffffffffffffd      b's value of revision 2
 //	s 183f2a6c00000000             at that time the newest revision was 4
 //
-// A version's key is the object's key, a zero byte and the revision with its
-// bits inverted (eight bytes, shown in hexadecimal), so that the newest version
-// comes first and a view at r begins at the first version at or after ^r. A
-// letter t marks what a deletion wrote. A value is uvarint(len(Meta)) Meta Body.
-// The header, Meta, is there a second time on its own, so that counting and
-// looking at headers do not read the bodies of a large collection.
-// Log records name the revision before, which is all that the feed needs to show
-// the state before a change, and all that trimming needs to delete it: see
-// trimmer for how history shrinks, publisher for how writes become visible.
+// A version's key is the object's key, a zero byte and the revision with its bits
+// inverted (eight bytes, shown in hexadecimal), so that the newest version comes first
+// and a view at r begins at the first version at or after ^r. A letter t marks the
+// version that a deletion wrote. A value is uvarint(len(Meta)) Meta Body. The header,
+// Meta, is also stored on its own, so that counting and reading headers do not read the
+// bodies of a large collection. Log records name the previous revision. With that the
+// feed finds the state before a change, and trimming deletes it: see trimmer for the
+// removal of history, publisher for how writes become visible.
 package store
 
 import (
@@ -44,48 +43,48 @@ import (
 	"fmt"
 )
 
-// Errors that callers are expected to handle.
+// Errors that callers handle.
 var (
 	// ErrNotFound: the key has no value at that revision.
 	ErrNotFound = errors.New("store: not found")
 	// ErrClosed: the store is closed or closing; nothing was written.
 	ErrClosed = errors.New("store: closed")
-	// ErrFull: the disk is full. What makes the store grow is refused until there
-	// is space, deletions and writes that free something go on.
+	// ErrFull: the disk is full. Writes that make the store grow are refused until there
+	// is space; deletions and writes that free something go on.
 	ErrFull = errors.New("store: the disk is full")
-	// ErrReadOnly: the store was opened to be looked at.
+	// ErrReadOnly: the store was opened for inspection.
 	ErrReadOnly = errors.New("store: opened read-only")
 	// ErrLocked: another process has the directory open.
 	ErrLocked = errors.New("store: the data directory is in use by another process")
 )
 
-// TrimmedError says that history no longer covers a revision. The caller lists
-// anew (410 to a client).
+// TrimmedError means that history no longer covers a revision. The caller lists anew (410
+// to a client).
 type TrimmedError struct{ Asked, Oldest uint64 }
 
 func (e *TrimmedError) Error() string {
 	return fmt.Sprintf("store: revision %d is trimmed, the oldest kept is %d", e.Asked, e.Oldest)
 }
 
-// FutureError says that a revision has not been written yet. The caller waits
-// (WaitFor) or answers 504.
+// FutureError means that a revision has not been written yet. The caller waits (WaitFor)
+// or answers 504.
 type FutureError struct{ Asked, Current uint64 }
 
 func (e *FutureError) Error() string {
 	return fmt.Sprintf("store: revision %d does not exist yet, the current is %d", e.Asked, e.Current)
 }
 
-// FormatError says that the directory was written by another format version.
+// FormatError means that the directory was written by another format version.
 type FormatError struct{ Found, Supported string }
 
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("store: the data directory has format %q, this binary reads %q; use the binary that wrote it, or restore a backup", e.Found, e.Supported)
 }
 
-// Value is what is kept under a key.
+// Value is stored under a key.
 type Value struct {
-	// Meta is a small header that the caller may look at without touching
-	// Body (labels, selectable fields). Opaque to the store.
+	// Meta is a small header (labels, selectable fields) that the caller can read without
+	// touching Body. Opaque to the store.
 	Meta []byte
 	// Body is the object as clients receive it.
 	Body []byte
@@ -97,21 +96,21 @@ type Value struct {
 
 // Entry is a value at a revision.
 //
-// The slices belong to the store's caller from then on and are never changed
-// by anybody: they may be shared freely.
+// The slices belong to the caller from then on and are never changed: they may be shared
+// freely.
 type Entry struct {
 	Key      string
 	Revision uint64 // of the change that wrote it
 	Value
-	// Rewritten says that the value is not what is in the store: a layer above
+	// Rewritten marks a value that differs from the stored one, because a layer above
 	// shows it as it would be written today. The store itself never sets it.
 	Rewritten bool
 }
 
-// Op says what a change did.
+// Op is the kind of a change.
 type Op uint8
 
-// The operations of a change.
+// The kinds of changes.
 const (
 	OpCreate Op = iota + 1
 	OpUpdate
@@ -120,22 +119,21 @@ const (
 
 // Change is one committed write.
 //
-// Invariant: Entry.Revision is the change's revision. For OpDelete Entry is
-// the last state with its Body rewritten to carry the revision of the deletion
-// (spliced by the store, as in any write). Prev is the state before, its zero
-// value for OpCreate.
+// Invariant: Entry.Revision is the change's revision. For OpDelete Entry is the last
+// state, its Body rewritten to carry the revision of the deletion (spliced by the store,
+// as in any write). Prev is the state before, its zero value for OpCreate.
 type Change struct {
 	Op    Op
 	Entry Entry
 	Prev  Entry
 }
 
-// Write is what an update function asks for.
+// Write is the request of an update function.
 type Write struct {
-	Op    Op    // 0: nothing is to be written, the current entry is returned
+	Op    Op    // 0: write nothing and return the current entry
 	Value Value // OpCreate and OpUpdate: the new value; OpDelete: the final state that watchers see
-	// Frees says that the write is a step of a deletion, so that it is accepted
-	// on a full disk too. A deletion itself always is.
+	// Frees marks a write as a step of a deletion: it is accepted on a full disk too, as
+	// deletions always are.
 	Frees bool
 }
 
@@ -145,19 +143,17 @@ type Reader interface {
 	Revision() uint64
 	// Get returns the entry of a key, or ErrNotFound.
 	Get(key string) (Entry, error)
-	// GetEach visits the entries of keys, in their order, with one iterator; keys
-	// without a value are left out. As in Scan the entry's slices are valid only
-	// until visit returns, and visit returns false to stop. Ascending keys are
-	// the quickest.
+	// GetEach visits the entries of keys, in the order of keys, with one iterator; keys
+	// without a value are left out. As in Scan the entry's slices are valid only until
+	// visit returns, and visit returns false to stop. Ascending keys are the quickest.
 	GetEach(ctx context.Context, keys []string, visit func(e *Entry) bool) error
-	// Scan visits the entries with prefix <= key, in key order, starting at
-	// from (inclusive; "" for the beginning of the prefix). The entry's slices
-	// are valid only until visit returns; visit returns false to stop. It holds
-	// constant memory whatever the size of the collection.
+	// Scan visits the entries with prefix <= key, in key order, starting at from
+	// (inclusive; "" for the beginning of the prefix). The entry's slices are valid only
+	// until visit returns; visit returns false to stop. Memory is constant, whatever the
+	// size of the collection.
 	Scan(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error
-	// ScanMeta is Scan with entries that have no Body. It reads the headers
-	// only, which are kept apart too: a collection of 100,000 large objects has
-	// some megabytes of them.
+	// ScanMeta is Scan with entries without Body. It reads only the headers, which are
+	// stored separately too: those of 100,000 large objects take some megabytes.
 	ScanMeta(ctx context.Context, prefix, from string, visit func(e *Entry) bool) error
 	// Count returns the number of keys with the prefix at or after from.
 	Count(ctx context.Context, prefix, from string) (int64, error)
@@ -165,7 +161,8 @@ type Reader interface {
 	Close() error
 }
 
-// The parts of a Store. Who takes one says by it what it may do.
+// The parts of a Store. A function takes the part that it needs, so its signature shows
+// its power.
 //
 // Invariants of all together:
 //
@@ -176,12 +173,12 @@ type Reader interface {
 //	S3. An acknowledged write survives a crash of process and machine.
 //	S4. A Reader at revision r sees exactly the changes with revision <= r.
 
-// Clock tells revisions.
+// Clock reports revisions.
 type Clock interface {
 	// Current is the newest visible revision, Oldest the oldest that At accepts.
 	Current() uint64
 	Oldest() uint64
-	// WaitFor returns once Current() >= revision, or with ctx's error. ErrClosed
+	// WaitFor returns once Current() >= revision, or with ctx's error, or with ErrClosed
 	// when the store is closed meanwhile.
 	WaitFor(ctx context.Context, revision uint64) error
 }
@@ -189,46 +186,43 @@ type Clock interface {
 // Snapshots is the power to read.
 type Snapshots interface {
 	Clock
-	// At opens a view: at is 0 for the newest revision, otherwise an exact one.
-	// The caller closes it, soon: an open view keeps what trimming would give
-	// back. Errors: *TrimmedError, *FutureError, ErrClosed, ctx's.
+	// At opens a view: at is 0 for the newest revision, otherwise an exact one. The
+	// caller closes it soon: an open view keeps versions that trimming would delete.
+	// Errors: *TrimmedError, *FutureError, ErrClosed, ctx's.
 	At(ctx context.Context, at uint64) (Reader, error)
-	// Get is At(0).Get(key) without the ceremony. Errors: ErrNotFound, ErrClosed,
-	// ctx's, I/O errors.
+	// Get is short for At(0).Get(key). Errors: ErrNotFound, ErrClosed, ctx's, I/O errors.
 	Get(ctx context.Context, key string) (Entry, error)
 }
 
 // Transactions is the power to write.
 type Transactions interface {
-	// Update runs one transaction on one key. fn is given the current entry, or
-	// nil where there is none, and says what to write; it runs under the key's
-	// lock, and may be slow only at the expense of that key. It may run again,
-	// against another entry, as with an engine that other processes write to:
-	// then its last run alone counts, so it leaves nothing behind. It must not
-	// write the same key. An error of fn is returned as it is and nothing is
-	// written. Update returns when the write is durable and announced, with the
-	// entry as committed (for OpDelete the final state).
+	// Update runs one transaction on one key. fn gets the current entry, or nil where
+	// there is none, and returns the write; it runs under the key's lock, so a slow fn
+	// delays only writes of that key. fn must not write the same key. It may run again,
+	// against another entry, as with an engine that other processes write to: then only
+	// its last run counts, so it must have no effects of its own. An error of fn is
+	// returned as it is, and nothing is written. Update returns when the write is durable
+	// and announced, with the entry as committed (for OpDelete the final state).
 	//
-	// Errors besides fn's: ErrClosed, ErrFull, ErrReadOnly, ctx's: nothing was
-	// written. I/O errors: the write was not acknowledged and may or may not be
-	// there after a restart; the caller must not say that it failed for good.
+	// Errors besides fn's: ErrClosed, ErrFull, ErrReadOnly, ctx's: nothing was written.
+	// I/O errors: the write was not acknowledged and may or may not be there after a
+	// restart; the caller must not report it as failed for good.
 	Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error)
 }
 
-// Feed is the power to follow what is written.
+// Feed is the power to follow writes.
 type Feed interface {
 	Clock
-	// Changes visits the committed changes with after < revision <= the current
-	// one whose key has the prefix, in order, until visit returns false. It
-	// returns the revision up to which the feed was read. Errors:
-	// *TrimmedError when changes after `after` may have been trimmed; the caller
-	// reads the state anew. ErrClosed, ctx's, I/O errors: the caller goes on from
-	// the last change it was given.
+	// Changes visits the committed changes with after < revision <= the current one whose
+	// key has the prefix, in order, until visit returns false. It returns the revision up
+	// to which the feed was read. Errors: *TrimmedError when changes after `after` may
+	// have been trimmed; the caller reads the state anew. ErrClosed, ctx's, I/O errors:
+	// the caller continues after the last change that it received.
 	Changes(ctx context.Context, prefix string, after uint64, visit func(c *Change) bool) (uint64, error)
-	// Subscribe calls fn for every batch of changes in revision order, from the
-	// moment it returns; current is the revision just before the first of them.
-	// fn must not block and must not call the store; the changes may be kept and
-	// shared, not changed. cancel ends it: fn is not called after it has returned.
+	// Subscribe calls fn for every batch of changes in revision order, from the moment it
+	// returns; current is the revision just before the first of them. fn must not block
+	// and must not call the store; the changes may be kept and shared, not changed. After
+	// cancel has returned fn is not called.
 	Subscribe(fn func([]*Change)) (current uint64, cancel func())
 }
 
@@ -238,8 +232,8 @@ type Store interface {
 	Snapshots
 	Transactions
 	Feed
-	// Healthy returns nil, or why writes are refused or what damage reading has
-	// found. Reads go on.
+	// Healthy returns nil, the reason why writes are refused while reads go on, or the
+	// damage that a read has found.
 	Healthy() error
 	// Close finishes writes in flight and closes the files.
 	Close() error

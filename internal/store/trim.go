@@ -15,17 +15,16 @@ import (
 
 // trimmer removes history that is old enough.
 //
-// Trimming to T means that views before T are refused. Then, for every change
-// up to T, the log names what nobody can ask for any more: the version that the
-// change replaced, the tombstone if it was a deletion (each with its header),
-// and the log record itself. Those are deleted, some at a time, without looking
-// at anything else.
+// Trimming to T means that views before T are refused. Then, for every change up to T,
+// the log names the records that no view needs any more: the version that the change
+// replaced, the tombstone if it was a deletion (each with its header), and the log record
+// itself. Those are deleted, in small batches, without reading anything else.
 //
 // Invariants:
 //
 //	T1. oldest is durable before it is visible, and visible before anything is
 //	    deleted.
-//	T2. All that changes up to swept made superfluous is deleted; swept is
+//	T2. The records that changes up to swept made superfluous are deleted; swept is
 //	    written together with the deletions. swept <= oldest.
 //	T3. The newest version of a key is never deleted, except a tombstone.
 //
@@ -36,18 +35,18 @@ import (
 type trimmer struct {
 	oldest atomic.Uint64
 
-	mu      sync.Mutex // one trim at a time; guards what follows
+	mu      sync.Mutex // one trim at a time; guards the fields below
 	swept   uint64
 	samples []sample  // in order of time and of revision
-	read    time.Time // what the clock said last
-	now     int64     // what time it was then, see advance
+	read    time.Time // the clock when it was last read
+	now     int64     // history's own time at that reading, see advance
 
-	reclaiming atomic.Bool // reclaim runs; whoever sets it owns given
+	reclaiming atomic.Bool // reclaim runs, and owns given
 	given      uint64      // swept when reclaim ran last
 }
 
-// sample says that at a time (see advance) the newest visible revision was that
-// one, so that all changes up to it are at least as old.
+// sample notes that at a time (see advance) the newest visible revision was that one, so
+// that all changes up to it are at least as old.
 type sample struct {
 	nanoseconds int64
 	revision    uint64
@@ -59,7 +58,7 @@ const (
 	minSampleGap   = 100 * time.Millisecond
 	maxSampleGap   = 10 * time.Second
 	reclaimTime    = time.Minute     // of one try to find space for a compaction
-	leastJump      = 5 * time.Second // by which the clock is set, to be worth a line in the log
+	leastJump      = 5 * time.Second // a jump of the clock that is logged
 )
 
 func (e *Engine) loadTrimmer() error {
@@ -94,13 +93,13 @@ func (e *Engine) loadTrimmer() error {
 	return errors.Join(err, it.Close())
 }
 
-// advance reads the clock. History has a time of its own, which begins as that of
-// the clock and only passes, by the clock that is never set where there is one: a
-// clock that was wrong for a while neither trims too much nor stops trimming.
+// advance reads the clock. History has a time of its own, which begins at the clock's and
+// then only advances, by the monotonic clock where there is one: a wall clock that was
+// wrong for a while neither trims too much nor stops trimming.
 func (e *Engine) advance() {
 	t, read := &e.trim, e.cfg.Clock()
 	passed, shown := read.Sub(t.read), read.Round(0).Sub(t.read.Round(0))
-	if passed < 0 { // it has no other clock
+	if passed < 0 { // no monotonic reading
 		passed = 0
 	}
 	if jump := shown - passed; jump.Abs() > leastJump {
@@ -118,7 +117,7 @@ func readSample(it *pebble.Iterator) (sample, error) {
 	return decodeSample(it.Key(), stored)
 }
 
-// decodeSample decodes a sample's key and value. Times before 1970 are none.
+// decodeSample decodes a sample's key and value. It refuses times before 1970.
 func decodeSample(key, stored []byte) (sample, error) {
 	nanoseconds, err := parseNumber(sampleSpace, key)
 	if err != nil {
@@ -151,7 +150,7 @@ func (e *Engine) keepHistory(ctx context.Context) {
 	}
 }
 
-// tick takes a sample and trims what has become too old. In an idle store it
+// tick takes a sample and trims history that has become too old. In an idle store it
 // writes nothing.
 func (e *Engine) tick(ctx context.Context) error {
 	if err := e.broken(); err != nil {
@@ -170,7 +169,7 @@ func (e *Engine) tick(ctx context.Context) error {
 		old++
 	}
 	if old == 0 {
-		return e.sweep(ctx) // of an earlier run, if it was interrupted
+		return e.sweep(ctx) // of an earlier run, if that was interrupted
 	}
 	upTo := t.samples[old-1].revision
 	if upTo == t.oldest.Load() && old == 1 {
@@ -182,9 +181,9 @@ func (e *Engine) tick(ctx context.Context) error {
 	return e.dropSamples(old - 1)
 }
 
-// reclaim makes the tree give back the space of what was trimmed, when the disk
-// is full. Otherwise compactions do, in their own time. It works beside trimming,
-// without which it may not find the space that it needs itself.
+// reclaim compacts the trimmed space away when the disk is full. Otherwise compactions do
+// that in their own time. It runs beside trimming, which may have to make the space that
+// it needs.
 func (e *Engine) reclaim(ctx context.Context) {
 	t := &e.trim
 	t.mu.Lock()
@@ -203,7 +202,7 @@ func (e *Engine) reclaim(ctx context.Context) {
 		defer cancel()
 		err := e.tryFlush()
 		if err == nil {
-			e.disk.reserve.release(ErrFull) // this is what it is for
+			e.disk.reserve.release(ErrFull) // the purpose of the reserve
 			err = e.db.Compact(compacting, []byte{headerSpace}, []byte{sampleSpace + 1}, false)
 		}
 		if err == nil {
@@ -219,7 +218,7 @@ func (e *Engine) reclaim(ctx context.Context) {
 func (e *Engine) takeSample() error {
 	t, s := &e.trim, sample{e.trim.now, e.Current()}
 	if n := len(t.samples); n > 0 && (t.samples[n-1].revision >= s.revision || t.samples[n-1].nanoseconds >= s.nanoseconds) {
-		return nil // nothing new, or no time has passed
+		return nil // no change, or no time has passed
 	}
 	if s.revision == 0 {
 		return nil
@@ -253,10 +252,9 @@ func (e *Engine) dropSamples(n int) error {
 	return nil
 }
 
-// Trim removes the history before a revision: Oldest becomes upTo, and views
-// and feeds that began earlier are refused. Trimming to Oldest or before does
-// nothing new. Errors: *FutureError, ErrClosed, ctx's (what was begun is
-// finished by the next trim), I/O errors.
+// Trim removes the history before a revision: Oldest becomes upTo, and views and feeds
+// that began earlier are refused. Trimming to Oldest or before has no effect. Errors:
+// *FutureError, ErrClosed, ctx's (the next trim finishes what was begun), I/O errors.
 func (e *Engine) Trim(ctx context.Context, upTo uint64) error {
 	if !e.gate.enter() {
 		return ErrClosed
@@ -285,7 +283,7 @@ func (e *Engine) trimTo(ctx context.Context, upTo uint64) error {
 	return e.sweep(ctx)
 }
 
-// sweep deletes what is superfluous up to oldest.
+// sweep deletes the history up to oldest.
 func (e *Engine) sweep(ctx context.Context) error {
 	t := &e.trim
 	for t.swept < t.oldest.Load() {
@@ -332,7 +330,7 @@ func (e *Engine) sweepStep() error {
 	return nil
 }
 
-// deleteSuperseded deletes what the change at a trimmed revision made
+// deleteSuperseded deletes the records that the change at a trimmed revision made
 // superfluous.
 func deleteSuperseded(b *pebble.Batch, revision uint64, r logRecord) error {
 	key := string(r.key)

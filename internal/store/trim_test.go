@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/storetest"
 )
 
-// Trimming takes many steps while views are opened at every revision that is
-// kept, and others stay open over it: each shows exactly what the model has.
+// Trimming takes many steps while views are opened at every kept revision, and others
+// stay open over it: each agrees with the model.
 func TestTrimUnderViews(t *testing.T) {
 	const changes, keys, readers = 1500, 23, 3
 	ctx, seed := context.Background(), rand.Uint64()

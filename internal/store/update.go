@@ -10,12 +10,11 @@ import (
 
 // Update implements Store.
 //
-// The steps of a write, and what each keeps true:
+// The steps of a write, and the promise that each keeps:
 //
-//  1. The key's lock is taken. It is held until the write is visible, so that
-//     the current value read under it is the newest one, durable, and the same
-//     that readers see.
-//  2. fn decides.
+//  1. The key's lock is taken. It is held until the write is visible, so the value
+//     read under it is the newest one, durable, and the one that readers see.
+//  2. fn returns the write.
 //  3. In one short critical section for the whole store the revision is taken,
 //     spliced into the body, and the batch (version, header, log record) handed
 //     to Pebble: the order of revisions is the order in the log on disk.
@@ -87,7 +86,7 @@ func checkWrite(key string, w Write, current *Entry) error {
 	return nil
 }
 
-// commit writes what fn asked for. The key's lock is held.
+// commit performs a write of fn. The key's lock is held.
 func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
 	p := &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key}}}
 	c := p.change
@@ -120,7 +119,7 @@ func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
 	return e.handed(c.Entry, closeErr)
 }
 
-// setChange adds to a batch what a change writes.
+// setChange adds the records of a change to a batch.
 func setChange(b *pebble.Batch, c *Change, stored []byte) error {
 	var scratch [keyScratch]byte
 	k := appendChange(scratch[:0], objectSpace, c.Entry.Key, c.Entry.Revision, c.Op)
@@ -135,5 +134,5 @@ func setChange(b *pebble.Batch, c *Change, stored []byte) error {
 	return b.Set(k, appendRecord(k[len(k):], c.Op, c.Prev.Revision, c.Entry.Key), nil)
 }
 
-// keyScratch is room for the tree's key of most objects.
+// keyScratch is the size of a buffer for the tree's key of most objects.
 const keyScratch = 192

@@ -8,7 +8,7 @@ import (
 )
 
 // Again is a store that runs the function of each Update one to three times, at random,
-// as the contract allows it: what a function leaves behind shows.
+// as the contract allows: effects of a function show.
 type Again struct{ store.Store }
 
 // Update implements store.Store.

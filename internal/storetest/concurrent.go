@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// history is what clients of a store saw while many of them wrote at once. The
-// promises of the contract are checked on it afterwards, one function each.
+// history records what the clients of a store saw while many of them wrote at once.
+// Afterwards each promise of the contract is checked on it by a function of its own.
 type history struct {
 	mu        sync.Mutex
 	announced []*store.Change // by the subscription, in the order of arrival
@@ -27,19 +27,19 @@ type history struct {
 // written is an acknowledged write.
 type written struct {
 	entry     store.Entry
-	before    int    // number in the body that the function was given, -1 for none
+	before    int    // number in the body before the write, -1 for none
 	current   uint64 // Current() when the write was acknowledged
 	announced uint64 // newest announced revision at that time
 }
 
-// seen is what a view held.
+// seen is the content of a view.
 type seen struct {
 	revision uint64
 	lines    []string
 }
 
-// testConcurrent lets writers count up numbers in a few keys, some shared, some
-// their own, while readers look and history is trimmed.
+// testConcurrent lets writers count up numbers in a few keys, some shared, some their
+// own, while views are read and history is trimmed.
 func testConcurrent(t *testing.T, h Harness) {
 	const writers, writes, readers = 8, 60, 3
 	s, ctx := h.Open(t), context.Background()

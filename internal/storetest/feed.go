@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// story writes six changes and returns them as the feed shows them.
+// story writes six changes and returns them as the feed should show them.
 func story(t *testing.T, s store.Store) []string {
 	t.Helper()
 	Put(t, s, "a/x", 1)

@@ -102,7 +102,7 @@ func testReopen(t *testing.T, h Harness) {
 	}
 }
 
-// Nothing is left to tell the newest revision but what the store keeps for it.
+// The newest revision is in no object any more, only in the store's own settings.
 func testNoReuse(t *testing.T, h Harness) {
 	s, ctx := h.Open(t), context.Background()
 	for i := range 5 {

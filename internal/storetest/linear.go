@@ -12,7 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Kind says what a call asks for.
+// Kind is the kind of a call.
 type Kind uint8
 
 // The kinds of calls.
@@ -24,36 +24,36 @@ const (
 	KindList
 )
 
-// Call is what one client asks.
+// Call is the request of one client.
 type Call struct {
 	Kind  Kind
 	Key   string // of the object; for KindList the prefix of the keys
-	Value string // to write; no two calls of a history write the same
-	// If is the revision that the object must have, 0 for any. It is one that
-	// the client has been told.
+	Value string // to write; unique in a history
+	// If is the revision that the object must have, 0 for any. The client knows it from
+	// an answer.
 	If uint64
 	// At is the revision of a list, 0 for the newest.
 	At uint64
 }
 
-// Outcome says how a call ended.
+// Outcome is the end of a call.
 type Outcome uint8
 
 // The outcomes of calls.
 const (
 	Done     Outcome = iota + 1
-	Missing          // there is no such object
-	Exists           // create: there is one
-	Conflict         // it does not have the revision that was asked for
+	Missing          // the object does not exist
+	Exists           // create: the object exists
+	Conflict         // its revision is not the requested one
 	Trimmed          // list: the revision is too old
-	Unknown          // the client was told nothing; a write may have happened
+	Unknown          // the client has no answer; a write may have happened
 )
 
-// Answer is what the client was told.
+// Answer is the server's answer to a call.
 type Answer struct {
 	Outcome Outcome
-	// Revision is the object's after a get or a write, 0 when the client was not
-	// told; that of the view after a list.
+	// Revision is the object's after a get or a write, 0 when the answer did not have it;
+	// that of the view after a list.
 	Revision uint64
 	Value    string // KindGet
 	Items    []Item // KindList, in key order
@@ -65,24 +65,24 @@ type Item struct {
 	Revision   uint64
 }
 
-// linearState is all that has happened so far, in order. It is never changed.
+// linearState is the sequence of all changes so far. It is never changed.
 type linearState struct {
 	last    uint64 // every later write has a greater revision
 	changes []linearChange
 }
 
-// linearChange is one write. Its revision is 0 as long as nobody was told.
+// linearChange is one write. Its revision is 0 until an answer has shown it.
 type linearChange struct {
 	Item
 	deleted bool
 }
 
-// with returns the state after one more change, or after more is known of one.
+// with returns the state after one more change, or with more knowledge of one.
 func (s linearState) with(c linearChange) linearState {
 	return linearState{max(s.last, c.Revision), append(slices.Clip(s.changes), c)}
 }
 
-// find returns the place of a key's newest change that is an object, or -1.
+// find returns the index of a key's newest change that is an object, or -1.
 func (s linearState) find(key string) int {
 	for i := len(s.changes) - 1; i >= 0; i-- {
 		if s.changes[i].Key == key {
@@ -95,7 +95,7 @@ func (s linearState) find(key string) int {
 	return -1
 }
 
-// seen returns the state after somebody was shown a change as an item.
+// seen returns the state after an answer has shown a change as an item.
 func (s linearState) seen(i int, item Item) (bool, linearState) {
 	c := s.changes[i]
 	switch {
@@ -111,7 +111,7 @@ func (s linearState) seen(i int, item Item) (bool, linearState) {
 	return true, linearState{max(s.last, item.Revision), changes}
 }
 
-// step is the sequential specification: whether a call may be answered so in a
+// step is the sequential specification: it reports whether a call may have an answer in a
 // state, and the state after it.
 func (s linearState) step(c Call, a Answer) (bool, linearState) {
 	switch c.Kind {
@@ -156,7 +156,7 @@ func (s linearState) get(c Call, a Answer) (bool, linearState) {
 
 func (s linearState) list(c Call, a Answer) (bool, linearState) {
 	if a.Outcome != Done {
-		return true, s // nothing was shown
+		return true, s // the answer shows nothing
 	}
 	if c.At != 0 && a.Revision != c.At || c.At == 0 && a.Revision < s.last {
 		return false, s
@@ -211,7 +211,7 @@ func LinearModel() porcupine.Model {
 	}
 }
 
-// Recorder writes a history down. It is safe for concurrent use.
+// Recorder writes down a history. It is safe for concurrent use.
 type Recorder struct {
 	start time.Time
 
@@ -219,10 +219,10 @@ type Recorder struct {
 	operations []porcupine.Operation
 }
 
-// NewRecorder returns one with an empty history.
+// NewRecorder returns a recorder with an empty history.
 func NewRecorder() *Recorder { return &Recorder{start: time.Now()} }
 
-// Do runs a call of a client and writes it down, unless run says that nothing
+// Do runs a call of a client and writes it down, unless run reports that nothing
 // happened. A write whose outcome is unknown may take effect at any later time.
 func (r *Recorder) Do(client int, c Call, run func() (a Answer, happened bool)) Answer {
 	o := porcupine.Operation{ClientId: client, Input: c, Call: int64(time.Since(r.start))}

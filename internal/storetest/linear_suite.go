@@ -14,8 +14,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// testLinearizable lets clients do everything to a few keys at once, with
-// restarts and trimming in between, and checks what they were told.
+// testLinearizable lets clients run all calls on a few keys at once, with restarts and
+// trimming in between, and checks their answers.
 func testLinearizable(t *testing.T, h Harness) {
 	rounds := 3
 	if os.Getenv("CAPSTAN_STRESS") != "" {
@@ -32,7 +32,7 @@ func linearRound(t *testing.T, h Harness, seed uint64) {
 	const clients, calls, restarts = 5, 40, 2
 	var current atomic.Pointer[store.Store]
 	s := h.Open(t)
-	first := s // the clients read this one
+	first := s // the clients read this variable
 	current.Store(&first)
 	r := NewRecorder()
 	var working sync.WaitGroup
@@ -49,7 +49,7 @@ func linearRound(t *testing.T, h Harness, seed uint64) {
 					if happened {
 						c.learn(call, a)
 					} else {
-						runtime.Gosched() // the next store is on its way
+						runtime.Gosched() // the next store is being opened
 					}
 				}
 			}
@@ -75,7 +75,7 @@ func linearRound(t *testing.T, h Harness, seed uint64) {
 // linearClient chooses calls.
 type linearClient struct {
 	rng    *rand.Rand
-	told   map[string]uint64 // revisions that it was told, by key
+	told   map[string]uint64 // newest known revisions, by key
 	newest uint64
 }
 
@@ -109,8 +109,8 @@ func (c *linearClient) learn(call Call, a Answer) {
 	}
 }
 
-// perform makes a call to a store. ok is false when the store was closed: then
-// nothing has happened.
+// perform makes a call to a store. ok is false when the store was closed: nothing has
+// happened.
 func perform(t *testing.T, s store.Store, c Call) (a Answer, ok bool) {
 	ctx := context.Background()
 	outcomes := map[Outcome]error{Missing: store.ErrNotFound, Exists: errExists, Conflict: errConflict}

@@ -6,7 +6,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Histories that break a promise are found out, others are not.
+// The model refuses histories that break a promise and accepts others.
 func TestLinearModel(t *testing.T) {
 	type op struct {
 		from, to int64

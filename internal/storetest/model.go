@@ -13,9 +13,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// Model is a Store in a few maps: the state at the oldest revision kept and the
-// list of all changes since. Every question is answered by replaying the list.
-// Keys are not locked one by one: one write at a time runs in the whole model.
+// Model is a Store in a few maps: the state at the oldest revision kept and the list of
+// all changes since. It answers every question by replaying the list. Keys have no locks:
+// one write at a time runs in the whole model.
 type Model struct {
 	writes sync.Mutex // held during an update function
 
@@ -144,7 +144,7 @@ func (m *Model) Update(ctx context.Context, key string, fn func(current *store.E
 	return c.Entry, nil
 }
 
-// wait returns a channel that is closed when something has moved.
+// wait returns a channel that is closed at the next change or release.
 func (m *Model) wait() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +191,7 @@ func (m *Model) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	}
 }
 
-// Trim forgets the history before a revision.
+// Trim removes the history before a revision.
 func (m *Model) Trim(upTo uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// machine does the same to a store and to the model and compares every answer.
+// machine applies the same operations to a store and to the model and compares every
+// answer.
 type machine struct {
 	h     Harness
 	s     store.Store
@@ -24,14 +25,13 @@ type machine struct {
 	views []pair // open views at the same revision
 	n     int    // makes every body different
 	heard []*store.Change
-	known int // of heard, how many have been compared
+	known int // number of compared entries of heard
 }
 
 type pair struct{ got, want store.Reader }
 
-// RunRandom runs only the random lists of operations of the suite. A failing list
-// is made small; the seed is printed. With CAPSTAN_STRESS set there are many more
-// lists.
+// RunRandom runs only the random lists of operations of the suite. A failing list is
+// shrunk; the seed is printed. With CAPSTAN_STRESS set there are many more lists.
 func RunRandom(t *testing.T, h Harness) {
 	seed, lists := rand.Uint64()|1, "60"
 	if os.Getenv("CAPSTAN_STRESS") != "" {
@@ -40,7 +40,7 @@ func RunRandom(t *testing.T, h Harness) {
 	for name, value := range map[string]string{"rapid.seed": strconv.FormatUint(seed, 10), "rapid.checks": lists} {
 		f := flag.Lookup(name)
 		if f.Value.String() != f.DefValue {
-			continue // somebody asks for a certain one
+			continue // a seed was requested
 		}
 		if err := f.Value.Set(value); err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func compareViews(t TB, p pair) {
 	}
 }
 
-// outcome is an error without what may differ between engines.
+// outcome is an error without the parts that may differ between engines.
 func outcome(err error) string {
 	var trimmed *store.TrimmedError
 	var future *store.FutureError

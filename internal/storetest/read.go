@@ -78,8 +78,8 @@ func checkView(t *testing.T, r store.Reader, revision uint64, want []string) {
 	}
 }
 
-// A key with many versions between keys with few: the view must find the right
-// one however many it has to skip on either side.
+// A key with many versions between keys with few: a view finds the right version however
+// many it has to skip on either side.
 func testManyVersions(t *testing.T, h Harness) {
 	s := h.open(t)
 	Put(t, s, "a", 0)

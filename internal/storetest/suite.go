@@ -1,10 +1,10 @@
-// Package storetest holds what every engine behind store.Store must pass: one
-// test per promise of the contract, random operations compared with a reference
-// model, and concurrent histories checked afterwards.
+// Package storetest holds the acceptance suite of engines behind store.Store: one test
+// per promise of the contract, random operations compared with a reference model, and
+// concurrent histories checked afterwards.
 //
-// An engine's own test calls Run with a Harness. The Model in this package is a
-// Store too, kept so simple that it is right by inspection; it passes the suite
-// and can stand in for an engine in other packages' tests.
+// An engine's own test calls Run with a Harness. The Model in this package is a Store
+// too, kept so simple that it is right by inspection; it passes the suite and can stand
+// in for an engine in other packages' tests.
 package storetest
 
 import (
@@ -26,11 +26,11 @@ type Harness struct {
 	// Trim makes a revision the oldest one kept. Errors: *store.FutureError,
 	// store.ErrClosed.
 	Trim func(ctx context.Context, s store.Store, upTo uint64) error
-	// Check reports what is wrong with the store's data; nil for no check.
+	// Check reports the defects of the store's data; nil for no check.
 	Check func(ctx context.Context, s store.Store, report func(problem string)) error
 }
 
-// TB is what the suite needs of a test; *testing.T and *rapid.T have it.
+// TB is the part of a test that the suite uses; *testing.T and *rapid.T have it.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
@@ -95,14 +95,14 @@ func (h Harness) finish(t TB, s store.Store) {
 	}
 }
 
-// Body returns a value whose body names a number and has a place for the
-// revision: {"n":7,"rev":""}.
+// Body returns a value whose body holds a number and has a place for the revision:
+// {"n":7,"rev":""}.
 func Body(n int) store.Value {
 	body := fmt.Sprintf(`{"n":%d,"rev":""}`, n)
 	return store.Value{Meta: fmt.Appendf(nil, "meta-%d", n), Body: []byte(body), RevisionAt: len(body) - 2}
 }
 
-// Number returns the number and the revision in a body that Body began.
+// Number returns the number and the revision in a body that Body made.
 func Number(t TB, body []byte) (n int, revision uint64) {
 	t.Helper()
 	number, rest, ok := strings.Cut(strings.TrimPrefix(string(body), `{"n":`), `,"rev":"`)
@@ -141,7 +141,7 @@ func Delete(t TB, s store.Store, key string, n int) store.Entry {
 	return e
 }
 
-// view opens a view that must exist and closes it after the test's function.
+// view opens a view that must exist, calls f and closes it.
 func view(t TB, s store.Store, at uint64, f func(store.Reader)) {
 	t.Helper()
 	r, err := s.At(context.Background(), at)

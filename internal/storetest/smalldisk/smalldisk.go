@@ -1,5 +1,4 @@
-// Package smalldisk is a file system with little space, for tests of what
-// happens when there is none left.
+// Package smalldisk is a file system with little space, for tests of a full disk.
 package smalldisk
 
 import (
@@ -10,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk passes everything on to another file system and refuses with ENOSPC what
-// would make the files larger, together, than its size. A write for which there
-// is some space is done in part, as the kernel does.
+// Disk passes everything on to another file system and refuses with ENOSPC to let the
+// files grow, together, beyond its size. A write for which there is some space is done in
+// part, as the kernel does.
 //
 // Invariant: used is the sum of files; a file counts until it is removed.
 type Disk struct {
@@ -29,29 +28,29 @@ func New(fs vfs.FS, size int64) *Disk {
 	return &Disk{FS: fs, size: size, files: map[string]int64{}}
 }
 
-// Resize changes the size. It may be less than what is used.
+// Resize changes the size. It may be below the used space.
 func (d *Disk) Resize(size int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.size = size
 }
 
-// Free is the space that is left, in bytes, at least 0.
+// Free is the unused space in bytes, at least 0.
 func (d *Disk) Free() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return max(d.size-d.used, 0)
 }
 
-// Used is the space that is taken, in bytes.
+// Used is the used space in bytes.
 func (d *Disk) Used() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.used
 }
 
-// grow makes a file end at least at a position, as far as there is space, and
-// returns where it may end.
+// grow lets a file end at least at a position, as far as there is space, and returns the
+// permitted end.
 func (d *Disk) grow(name string, end int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +138,7 @@ func (d *Disk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 // Unwrap implements vfs.FS.
 func (d *Disk) Unwrap() vfs.FS { return d.FS }
 
-// file is a file that was opened for writing, from its beginning.
+// file is a file opened for writing from its beginning.
 type file struct {
 	vfs.File
 	disk *Disk
