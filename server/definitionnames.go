@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/live"
-	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
 // definition is what has to be known of a custom resource definition to decide
@@ -17,7 +17,7 @@ type definition struct {
 	group             string
 	wanted, accepted  typeNames
 	conditions        map[string]outcome // by type
-	approval          policy.Approval
+	approval          definitions.Approval
 	deleted, finalize bool // it is terminating; it waits for its objects to be removed
 }
 
@@ -41,7 +41,7 @@ func readDefinition(obj document.Value) *definition {
 		wanted:     readNames(obj.At("spec", "names")),
 		accepted:   readNames(obj.At("status", "acceptedNames")),
 		conditions: map[string]outcome{},
-		approval:   policy.ApprovalOf(obj),
+		approval:   definitions.ApprovalOf(obj),
 		deleted:    obj.At("metadata", "deletionTimestamp").Exists(),
 	}
 	for _, c := range obj.At("status", "conditions").Elements() {

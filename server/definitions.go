@@ -19,9 +19,9 @@ const (
 	definitionManager = "kube-apiserver"
 )
 
-// definitions gives custom resource definitions their names, and lets go of those
+// definitionFollower gives custom resource definitions their names, and lets go of those
 // that are deleted. It knows all of them, so that a change costs no read.
-type definitions struct {
+type definitionFollower struct {
 	server   *Server
 	resource *catalog.Row
 	all      *live.Collection[*definition]
@@ -29,7 +29,7 @@ type definitions struct {
 
 // followDefinitions looks after all custom resource definitions until ctx ends.
 func (s *Server) followDefinitions(ctx context.Context) {
-	d := &definitions{server: s, resource: s.catalog.Snapshot().Stored(definitionGroup, "customresourcedefinitions")}
+	d := &definitionFollower{server: s, resource: s.catalog.Snapshot().Stored(definitionGroup, "customresourcedefinitions")}
 	again := func(problem string, err error) {
 		if err != nil && ctx.Err() == nil {
 			s.log.Error(problem+"; trying again", "error", err, "in", s.cfg.durations.Retry)
@@ -61,7 +61,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 
 // look decides about all definitions of the groups in which one is another than
 // before: a name that one gives up may be what another waits for.
-func (d *definitions) look(ctx context.Context, now, before live.View[*definition]) error {
+func (d *definitionFollower) look(ctx context.Context, now, before live.View[*definition]) error {
 	groups := map[string]bool{}
 	for c := range now.Since(before) {
 		for _, one := range [...]*definition{c.Before, c.After} {
@@ -83,7 +83,7 @@ func (d *definitions) look(ctx context.Context, now, before live.View[*definitio
 
 // settle decides about one definition, and writes what is new. The view that it takes
 // has what was decided about others before.
-func (d *definitions) settle(ctx context.Context, key string) error {
+func (d *definitionFollower) settle(ctx context.Context, key string) error {
 	view := d.all.View()
 	one := view.Get(key)
 	if one == nil {
@@ -111,7 +111,7 @@ func (d *definitions) settle(ctx context.Context, key string) error {
 }
 
 // edit changes a definition, unless change says that there is nothing to do.
-func (d *definitions) edit(ctx context.Context, name, sub string, change func(obj document.Value) bool) error {
+func (d *definitionFollower) edit(ctx context.Context, name, sub string, change func(obj document.Value) bool) error {
 	of := ref{resource: d.resource, name: name}
 	if sub != "" {
 		of.sub = d.resource.Subresource(sub)

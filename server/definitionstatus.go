@@ -10,7 +10,7 @@ import (
 var definitionConditions = [...]string{"NamesAccepted", "Established", "KubernetesAPIApprovalPolicyConformant"}
 
 // write puts what was decided into the status.
-func (d *definitions) write(obj document.Value, decided *definition) {
+func (d *definitionFollower) write(obj document.Value, decided *definition) {
 	status := obj.SetObject("status")
 	status.Remove("acceptedNames")
 	names := status.SetObject("acceptedNames")

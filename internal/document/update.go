@@ -29,7 +29,7 @@ func compareUpdate(causes *[]schema.Cause, updated, old Value) {
 			} else if !Equal(a, b) {
 				path := string(appendField(updated.d.appendPath(nil, updated.n, true), f))
 				*causes = append(*causes, schema.Cause{Reason: schema.CauseInvalid, Field: path,
-					Message: "Invalid value: " + shown(a) + ": field is immutable"})
+					Message: "Invalid value: " + Shown(a) + ": field is immutable"})
 			}
 		}
 	case schema.Map:

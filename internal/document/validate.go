@@ -53,9 +53,10 @@ func (c *checker) invalid(n int32, problem string) {
 // maxShown bounds the text of a value in a message, in bytes.
 const maxShown = 256
 
-func (c *checker) shown(n int32) string { return shown(Value{c.d, n}) }
+func (c *checker) shown(n int32) string { return Shown(Value{c.d, n}) }
 
-func shown(v Value) string {
+// Shown writes a value for a message, cut where it is long.
+func Shown(v Value) string {
 	if !v.Exists() {
 		return "null"
 	}
@@ -268,7 +269,7 @@ func (c *checker) rules(n int32, t *schema.Type, old Value) {
 			c.bounds(n, r, value)
 		}
 		if r.Format != "" {
-			for _, problem := range CheckFormat(r.Format, shown(v)) {
+			for _, problem := range CheckFormat(r.Format, Shown(v)) {
 				c.invalid(n, problem)
 			}
 		}

@@ -20,6 +20,16 @@ func (p Policy) CreateAPIService(obj document.Value) {
 	LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.Now().UTC().Format(time.RFC3339))
 }
 
+// onlyName checks the name of an object that can have one name only, and what it is to
+// be generated from, which therefore is always wrong.
+func (c *causes) onlyName(obj document.Value, want, why string) {
+	for _, field := range [...]string{"generateName", "name"} {
+		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
+			c.invalidText("metadata."+field, name.Text(), why)
+		}
+	}
+}
+
 // ValidateAPIService checks a group version and the service behind it.
 func (Policy) ValidateAPIService(obj, _ document.Value) []schema.Cause {
 	var c causes

@@ -1,4 +1,4 @@
-package policy
+package definitions
 
 import (
 	"math"
@@ -145,11 +145,11 @@ func (c *valueChecker) value(v, s document.Value, at *place) {
 		return
 	}
 	if want := expectedType(s); want != "" && !hasType(v, want) {
-		c.add(schema.CauseTypeInvalid, at.text(), "Invalid value: "+show(v)+": must be of type "+want)
+		c.add(schema.CauseTypeInvalid, at.text(), "Invalid value: "+document.Shown(v)+": must be of type "+want)
 		return
 	}
 	if enum := c.part(s).enum; enum != nil && !c.full() && !enum[string(v.AppendJSON(nil))] {
-		c.add(schema.CauseNotSupported, at.text(), "Unsupported value: "+show(v)+": supported values: "+show(s.Get("enum")))
+		c.add(schema.CauseNotSupported, at.text(), "Unsupported value: "+document.Shown(v)+": supported values: "+document.Shown(s.Get("enum")))
 	}
 	switch v.Kind() {
 	case document.String:
@@ -222,13 +222,13 @@ func (c *valueChecker) textValue(v, s document.Value, at *place) {
 func (c *valueChecker) numberValue(v, s document.Value, at *place) {
 	n, _ := v.Float()
 	if least, ok := s.Get("minimum").Float(); ok && (n < least || n == least && s.Get("exclusiveMinimum").Bool()) {
-		c.invalidAt(at.text(), v, "should be greater than or equal to "+show(s.Get("minimum")))
+		c.invalidAt(at.text(), v, "should be greater than or equal to "+document.Shown(s.Get("minimum")))
 	}
 	if most, ok := s.Get("maximum").Float(); ok && (n > most || n == most && s.Get("exclusiveMaximum").Bool()) {
-		c.invalidAt(at.text(), v, "should be less than or equal to "+show(s.Get("maximum")))
+		c.invalidAt(at.text(), v, "should be less than or equal to "+document.Shown(s.Get("maximum")))
 	}
 	if step, ok := s.Get("multipleOf").Float(); ok && step > 0 && math.Abs(math.Remainder(n, step)) > 1e-9*step {
-		c.invalidAt(at.text(), v, "should be a multiple of "+show(s.Get("multipleOf")))
+		c.invalidAt(at.text(), v, "should be a multiple of "+document.Shown(s.Get("multipleOf")))
 	}
 }
 

@@ -1,4 +1,4 @@
-package policy
+package definitions
 
 import (
 	"slices"
@@ -157,48 +157,22 @@ func (c *causes) simplePath(text, path string, required bool) bool {
 	return false
 }
 
-// reviewsKnown reports whether the stored conversion could name versions of reviews
-// that the server knows; if not, it may go on without.
-func reviewsKnown(spec document.Value) bool {
-	versions := spec.At("conversion", "webhook", "conversionReviewVersions")
-	return versions.Len() == 0 || knownReview(versions)
-}
-
-func (c *causes) conversion(spec document.Value, strict bool) {
-	const clientPath, versionsPath = "spec.conversion.webhookClientConfig", "spec.conversion.conversionReviewVersions"
+func (c *causes) conversion(spec, before document.Value, webhook WebhookRules) {
 	conversion := spec.Get("conversion")
 	strategy, hook := conversion.Get("strategy"), conversion.Get("webhook")
-	versions := hook.Get("conversionReviewVersions")
 	if isEmpty(strategy) {
 		c.required("spec.conversion.strategy", "")
 	} else if !strategy.Equals("None") && !strategy.Equals("Webhook") {
 		c.notSupported(strategy, "None", "Webhook")
 	}
-	if !strategy.Equals("Webhook") {
-		if isSet(hook.Get("clientConfig")) {
-			c.forbidden(clientPath, "should not be set when strategy is not set to Webhook")
-		}
-		if versions.Len() > 0 {
-			c.forbidden(versionsPath, "should not be set when strategy is not set to Webhook")
-		}
+	if strategy.Equals("Webhook") {
+		*c = append(*c, webhook(hook, before.At("conversion", "webhook"))...)
 		return
 	}
-	var found causes
-	if !isSet(hook.Get("clientConfig")) {
-		c.required(clientPath, "required when strategy is set to Webhook")
-	} else {
-		found.webhookClient(hook, "clientConfig")
-		if port := hook.At("clientConfig", "service", "port"); isSet(port) && (number(port) < 1 || number(port) > 65535) {
-			found.invalid(port, "port is not valid: must be between 1 and 65535, inclusive")
-		}
+	if isSet(hook.Get("clientConfig")) {
+		c.forbidden(ClientPath, "should not be set when strategy is not set to Webhook")
 	}
-	if versions.Len() == 0 {
-		c.required(versionsPath, "")
-	}
-	found.reviewVersions(versions, strict)
-	for _, cause := range found {
-		cause.Field = strings.Replace(cause.Field, "spec.conversion.webhook.clientConfig", clientPath, 1)
-		cause.Field = strings.Replace(cause.Field, "spec.conversion.webhook.conversionReviewVersions", versionsPath, 1)
-		*c = append(*c, cause)
+	if hook.Get("conversionReviewVersions").Len() > 0 {
+		c.forbidden(ReviewsPath, "should not be set when strategy is not set to Webhook")
 	}
 }

@@ -1,0 +1,226 @@
+// Package definitions holds what is known of custom resource definitions: which are
+// accepted, and what becomes of one that is.
+package definitions
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// NoteStoredVersion adds the version in which objects are stored from now on to those
+// in which objects may be stored.
+func NoteStoredVersion(obj document.Value) {
+	for _, version := range obj.At("spec", "versions").Elements() {
+		if version.Get("storage").Bool() { // a second one is refused
+			stored := obj.SetObject("status").SetArray("storedVersions")
+			known := namesIn(stored)
+			if name := version.Get("name").Text(); known.add(name) {
+				stored.AppendString(name)
+			}
+			return
+		}
+	}
+}
+
+// Where causes say that a webhook is wrong, which is not where it was sent.
+const (
+	ClientPath  = "spec.conversion.webhookClientConfig"
+	ReviewsPath = "spec.conversion.conversionReviewVersions"
+)
+
+// WebhookRules says what is wrong with the webhook of a conversion; before is the one
+// that it replaces, if any.
+type WebhookRules func(webhook, before document.Value) []schema.Cause
+
+// Validate checks names, versions and their schemas, and that what objects are found
+// by stays. Paths are those of 1.25, whose form inside the server differs from the one
+// that is sent. webhook checks how a conversion calls its webhook.
+func Validate(obj, old document.Value, webhook WebhookRules) []schema.Cause {
+	var c causes
+	spec, before := obj.Get("spec"), old.Get("spec")
+	if !old.Exists() {
+		c.definitionName(obj)
+	}
+	if !old.Exists() || !same(spec, before) { // what was accepted needs no second look
+		c.definitionGroup(spec)
+		c.definitionScope(spec)
+		versions := spec.Get("versions")
+		parts := c.versionParts(versions)
+		c.definitionVersions(versions, parts)
+		c.definitionNames(spec.Get("names"))
+		c.sharedParts(versions, parts)
+		c.conversion(spec, before, webhook)
+	}
+	if old.Exists() {
+		c.definitionUpdate(spec, before, established(old))
+	}
+	c.storedVersions(obj)
+	c.approval(obj, old)
+	if keep := spec.Get("preserveUnknownFields"); keep.Bool() && !before.Get("preserveUnknownFields").Bool() {
+		c.invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
+	}
+	return c
+}
+
+func established(obj document.Value) bool {
+	return obj.At("status", "conditions").ElementBy("type", "Established").Get("status").Equals("True")
+}
+
+func (c *causes) definitionName(obj document.Value) {
+	c.onlyName(obj, obj.At("spec", "names", "plural").Text()+"."+obj.At("spec", "group").Text(), "must be spec.names.plural+\".\"+spec.group")
+}
+
+// onlyName checks the name of an object that can have one name only, and what it is to
+// be generated from, which therefore is always wrong.
+func (c *causes) onlyName(obj document.Value, want, why string) {
+	for _, field := range [...]string{"generateName", "name"} {
+		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
+			c.invalidText("metadata."+field, name.Text(), why)
+		}
+	}
+}
+
+// definitionUpdate checks what may not change: scope and kind not any more once
+// objects can exist, what the name is made of never.
+func (c *causes) definitionUpdate(spec, before document.Value, established bool) {
+	var fixed [][]string
+	if established {
+		fixed = [][]string{{"scope"}, {"names", "kind"}}
+	}
+	fixed = append(fixed, []string{"group"}, []string{"names", "plural"})
+	for _, path := range fixed {
+		if v := spec.At(path...); !same(v, before.At(path...)) {
+			c.invalidAt("spec."+strings.Join(path, "."), v, "field is immutable")
+		}
+	}
+}
+
+func (c *causes) definitionGroup(spec document.Value) {
+	group := spec.Get("group")
+	switch problems := document.CheckFormat("dns1123-subdomain", group.Text()); {
+	case isEmpty(group):
+		c.required("spec.group", "")
+	case len(problems) > 0:
+		c.invalid(group, strings.Join(problems, ", "))
+	case !strings.Contains(group.Text(), "."):
+		c.invalid(group, "should be a domain with at least one dot")
+	}
+}
+
+func (c *causes) definitionScope(spec document.Value) {
+	if scope := spec.Get("scope"); isEmpty(scope) {
+		c.required("spec.scope", "")
+	} else if !scope.Equals("Cluster") && !scope.Equals("Namespaced") {
+		c.notSupported(scope, "Cluster", "Namespaced")
+	}
+}
+
+func (c *causes) definitionNames(spoken document.Value) {
+	fields := [...]string{"plural", "singular", "kind", "listKind"}
+	for _, name := range fields {
+		if isEmpty(spoken.Get(name)) {
+			c.required("spec.names."+name, "")
+		}
+	}
+	for _, name := range fields {
+		text, but := spoken.Get(name).Text(), ""
+		if name == "kind" || name == "listKind" {
+			text, but = strings.ToLower(text), "may have mixed case, but should otherwise match: "
+		}
+		if text != "" {
+			c.wordText("spec.names."+name, spoken.Get(name).Text(), text, but)
+		}
+	}
+	words := func(list string) {
+		for i, v := range spoken.Get(list).Elements() {
+			c.wordText("spec.names."+list+index(i), v.Text(), v.Text(), "")
+		}
+	}
+	words("shortNames")
+	if kind := spoken.Get("kind"); !isEmpty(kind) && same(kind, spoken.Get("listKind")) {
+		c.invalid(spoken.Get("listKind"), "kind and listKind may not be the same")
+	}
+	words("categories")
+}
+
+// wordText checks one word of a path, given as it was sent and as it is used.
+func (c *causes) wordText(path, sent, used, but string) {
+	if problems := document.CheckFormat("dns1035-label", used); len(problems) > 0 {
+		c.invalidText(path, sent, but+strings.Join(problems, ", "))
+	}
+}
+
+func (c *causes) storedVersions(obj document.Value) {
+	stored, versions := obj.At("status", "storedVersions"), obj.At("spec", "versions")
+	if stored.Len() == 0 {
+		c.invalidText("status.storedVersions", "", "must have at least one stored version")
+		return
+	}
+	var declared names
+	known := namesIn(stored)
+	for _, version := range versions.Elements() {
+		name := version.Get("name").Text()
+		declared.add(name)
+		if version.Get("storage").Bool() && !known.has(name) {
+			c.invalid(stored, "must have the storage version "+name)
+		}
+	}
+	for _, v := range stored.Elements() {
+		if !declared.has(v.Text()) {
+			c.invalid(v, "must appear in spec.versions")
+		}
+	}
+}
+
+// approvalAnnotation says where a type in a group of the project was agreed upon.
+const approvalAnnotation = "api-approved." + profile.LabelDomain
+
+// Approval tells whether a definition in one of the groups that belong to the
+// project itself may be there.
+type Approval struct {
+	Status, Reason, Message string // of the condition KubernetesAPIApprovalPolicyConformant; "" for other groups
+}
+
+// ApprovalOf looks at the group and at the annotation of a definition.
+func ApprovalOf(obj document.Value) Approval {
+	group := obj.At("spec", "group").Text()
+	protected := slices.ContainsFunc([]string{profile.GroupSuffix, profile.LabelDomain}, func(domain string) bool {
+		return group == domain || strings.HasSuffix(group, "."+domain)
+	})
+	if !protected {
+		return Approval{}
+	}
+	text := obj.At("metadata", "annotations", approvalAnnotation).Text()
+	address, err := url.Parse(text)
+	switch {
+	case text == "":
+		return Approval{"False", "MissingAnnotation", "protected groups must have approval annotation \"" + approvalAnnotation + "\""}
+	case strings.HasPrefix(text, "unapproved"):
+		return Approval{"False", "UnapprovedAnnotation", "not approved: \"" + text + "\""}
+	case err == nil && address.Scheme != "" && address.Host != "":
+		return Approval{"True", "ApprovedAnnotation", "approved in " + text}
+	}
+	return Approval{"False", "InvalidAnnotation", "protected groups must have approval annotation \"" + approvalAnnotation +
+		"\" with either a URL or a reason starting with \"unapproved\""}
+}
+
+// approval demands that types of the project say where they were approved, or that
+// they were not. What was there without it before may stay so.
+func (c *causes) approval(obj, old document.Value) {
+	now := ApprovalOf(obj)
+	if now.Status == "" || old.Exists() && ApprovalOf(old).Reason == now.Reason {
+		return
+	}
+	path := "metadata.annotations[" + approvalAnnotation + "]"
+	switch now.Reason {
+	case "MissingAnnotation":
+		c.required(path, now.Message)
+	case "InvalidAnnotation":
+		c.invalidText(path, obj.At("metadata", "annotations", approvalAnnotation).Text(), now.Message)
+	}
+}
