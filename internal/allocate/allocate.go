@@ -1,6 +1,6 @@
-// Package allocate hands out the addresses and ports of services, each to one
-// owner at a time. What is held is in memory only: it follows from the stored
-// objects, and is built from them at the start.
+// Package allocate assigns the addresses and ports of services, each to one owner at a
+// time. The allocations are in memory only: they follow from the stored objects, and are
+// rebuilt from them at the start.
 package allocate
 
 import (
@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// Errors of taking.
+// Errors of claims.
 var (
-	// ErrFull: everything in the range is held.
+	// ErrFull: every item of the range is allocated.
 	ErrFull = errors.New("range is full")
-	// ErrTaken: somebody else holds it.
+	// ErrTaken: the item is allocated to another owner.
 	ErrTaken = errors.New("already allocated")
 )
 
-// OutsideError says that what was asked for is in no range.
+// OutsideError means that the requested item is in no range.
 type OutsideError struct{ Range string }
 
 func (e *OutsideError) Error() string { return "not in the range " + e.Range }
@@ -36,22 +36,21 @@ func (i Item) String() string {
 	return "address " + i.Address.String()
 }
 
-// Config says what there is to hand out.
+// Config describes the ranges.
 type Config struct {
 	Addresses           []netip.Prefix // one range, or one of each family; the first is the default family's
 	FirstPort, LastPort int
-	Reserved            map[Item]string // items that only the named owner may have
+	Reserved            map[Item]string // items reserved for the named owner
 }
 
-// Allocator knows who holds what.
+// Allocator knows the holder of every item.
 //
-// Invariant: an item is held by one claim or by one owner. A claim takes an item
-// under the lock, before the write that uses it; the write's change makes its
-// object the owner, and only a change that shows that the object lost it, or the
-// claim's release when nothing was written, frees it. So no two stored objects
-// get the same item, whoever writes and whenever the process dies: what was not
-// written was never held after a restart, and what was written always is. This
-// asks for one process that writes the store, which the store's lock ensures.
+// Invariant: an item is held by one claim or by one owner. A claim takes an item under
+// the lock, before the write that uses it; the write's change makes its object the owner,
+// and only a change in which the object loses it, or the claim's release when nothing was
+// written, frees it. So no two stored objects get the same item, whatever writes run and
+// whenever the process dies: after a restart exactly the items of stored objects are
+// held. This requires that one process writes the store, which the store's lock ensures.
 type Allocator struct {
 	families []string
 	reserved map[Item]string
@@ -61,17 +60,17 @@ type Allocator struct {
 	held  map[Item]*holding
 }
 
-// holding is one held item. owner is set once an object has it.
+// holding is one held item. owner is set once a stored object has it.
 type holding struct {
-	claim *Claim // whose write is under way; nil afterwards
+	claim *Claim // of the write under way; nil afterwards
 	owner string
-	lost  bool // Repair did not find it with its owner
+	lost  bool // Repair did not find it at its owner
 }
 
 // portSpan is the name of the span of the ports.
 const portSpan = "ports"
 
-// Family is the name of an address's family, as services have it.
+// Family is the name of an address's family, as in services.
 func Family(a netip.Addr) string {
 	if a.Is4() {
 		return "IPv4"
@@ -79,7 +78,7 @@ func Family(a netip.Addr) string {
 	return "IPv6"
 }
 
-// New makes an allocator of which nobody holds anything yet.
+// New makes an allocator without allocations.
 func New(cfg Config) *Allocator {
 	a := &Allocator{spans: map[string]*span{portSpan: ports(cfg.FirstPort, cfg.LastPort)}, held: map[Item]*holding{}, reserved: cfg.Reserved}
 	for _, p := range cfg.Addresses {
@@ -90,14 +89,13 @@ func New(cfg Config) *Allocator {
 	return a
 }
 
-// First is the first address of a range, which the cluster's own service has.
+// First is the first address of a range, that of the cluster's own service.
 func First(p netip.Prefix) netip.Addr { return p.Masked().Addr().Next() }
 
-// Families names the families that there are addresses of, the default one
-// first.
+// Families are the families with a range of addresses, the default one first.
 func (a *Allocator) Families() []string { return a.families }
 
-// spanOf returns where an item is from, nil when it is in no range.
+// spanOf returns the span that an item belongs to, nil when it is in no range.
 func (a *Allocator) spanOf(i Item) *span {
 	name := portSpan
 	if i.Port == 0 {
@@ -113,7 +111,7 @@ func (a *Allocator) spanOf(i Item) *span {
 	return s
 }
 
-// hold and free keep the spans' counts. The lock is held.
+// hold and free update the spans' counts. The lock is held.
 func (a *Allocator) hold(i Item, h *holding) {
 	if _, was := a.held[i]; !was {
 		if s := a.spanOf(i); s != nil {
@@ -132,11 +130,11 @@ func (a *Allocator) free(i Item) {
 	}
 }
 
-// Conflict says that an object has an item that it should not have.
+// Conflict is an item that an object should not have.
 type Conflict struct {
 	Item   Item
-	Owner  string // who has it
-	Holder string // who holds it, "" when it is in no range
+	Owner  string // the object
+	Holder string // the holder of the item, "" when it is in no range
 }
 
 func (c Conflict) String() string {
@@ -146,10 +144,10 @@ func (c Conflict) String() string {
 	return fmt.Sprintf("%s of %s belongs to %s", c.Item, c.Owner, c.Holder)
 }
 
-// Changed says that the object owner had the items before, and has those after
-// now: it holds the new ones, and no longer those that it lost. An object that was
-// deleted has none. What it should not have is returned; items in no range
-// are held too, so that nobody gets them later.
+// Changed notes that the object owner had the items before, and has those after now: it
+// holds the new ones, and no longer those that it lost. A deleted object has none. It
+// returns the items that the object should not have; items in no range are held too, so
+// that no other object gets them later.
 func (a *Allocator) Changed(owner string, before, after []Item) []Conflict {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,10 +173,9 @@ func (a *Allocator) Changed(owner string, before, after []Item) []Conflict {
 	return all
 }
 
-// Repair compares what is held with what the stored objects have, owner by owner.
-// An item that its owner was found without in two repairs in a row is freed; these
-// are returned, with all that objects should not have. Writes may go on
-// meanwhile.
+// Repair compares the held items with those of the stored objects, owner by owner. An
+// item missing at its owner in two repairs in a row is freed; these are returned, with
+// all items that objects should not have. Writes may go on meanwhile.
 func (a *Allocator) Repair(stored map[string][]Item) (freed, wrong []Conflict) {
 	has := map[Item]map[string]bool{}
 	for owner, items := range stored {

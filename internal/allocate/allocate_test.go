@@ -141,7 +141,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// What becomes of a claim, whether its end or its change is seen first.
+// The end of a claim, whether its end or its change comes first.
 func TestEndsOfClaims(t *testing.T) {
 	x := port(30000)
 	free := func(a *Allocator) bool { return a.Begin(true).Take(x, "z") == nil }

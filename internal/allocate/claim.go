@@ -2,7 +2,7 @@ package allocate
 
 import "slices"
 
-// Claim is what one write takes. It ends with Keep or with Release. A nil Claim
+// Claim is the allocation of one write. It ends with Keep or with Release. A nil Claim
 // takes nothing.
 //
 // It is used by one goroutine.
@@ -12,8 +12,8 @@ type Claim struct {
 	taken  []Item
 }
 
-// Begin starts a claim. One for a dry run holds nothing: it finds out what
-// there would be.
+// Begin starts a claim. One for a dry run holds nothing: it finds the items that a write
+// would get.
 func (a *Allocator) Begin(dryRun bool) *Claim { return &Claim{all: a, dryRun: dryRun} }
 
 // Any takes any free item: an address of the family, or a port for "". Errors:
@@ -37,8 +37,7 @@ func (c *Claim) Any(family string) (Item, error) {
 	return i, nil
 }
 
-// Take takes a certain item for the object owner. Errors: ErrTaken,
-// *OutsideError.
+// Take takes the given item for the object owner. Errors: ErrTaken, *OutsideError.
 func (c *Claim) Take(i Item, owner string) error {
 	a := c.all
 	a.mu.Lock()
@@ -60,8 +59,8 @@ func (c *Claim) Take(i Item, owner string) error {
 	return nil
 }
 
-// allowed reports whether nobody holds an item, and it is not kept for somebody
-// else. The lock is held.
+// allowed reports whether an item is free and not reserved for another owner. The lock is
+// held.
 func (c *Claim) allowed(i Item, owner string) bool {
 	if kept, ok := c.all.reserved[i]; ok && kept != owner {
 		return false
@@ -76,8 +75,8 @@ func (c *Claim) take(i Item) {
 	}
 }
 
-// Keep ends the claim of a write that was made, or of which nobody knows whether
-// it was: the object owner holds what was taken.
+// Keep ends the claim of a write that was made, or whose outcome is unknown: the object
+// owner holds the items.
 func (c *Claim) Keep(owner string) {
 	c.end(func(i Item) { c.all.hold(i, &holding{owner: owner}) })
 }
@@ -87,8 +86,8 @@ func (c *Claim) Release() {
 	c.end(func(i Item) { c.all.free(i) })
 }
 
-// end does what becomes of the items that the claim still holds: the write's change
-// may have been announced already, and have made them its object's.
+// end applies do to the items that the claim still holds: the write's change may have
+// been announced already, and have made them its object's.
 func (c *Claim) end(do func(Item)) {
 	if c == nil {
 		return

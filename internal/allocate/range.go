@@ -7,19 +7,18 @@ import (
 	"net/netip"
 )
 
-// span is a range of numbers that are handed out, 0 to size-1, and what they
-// stand for.
+// span is a range of numbers, 0 to size-1, with the items that they stand for.
 type span struct {
-	text string // the range as people write it
+	text string // the range as users write it
 	size int
-	low  int // numbers below it are taken only when there is no other left
-	used int // how many are held
+	low  int // numbers below it are taken last
+	used int // number of held items
 	at   func(n int) Item
 	of   func(i Item) (n int, ok bool)
 }
 
-// any picks a free number at random, first among those from low on. It reports
-// false when there is none.
+// any picks a free number at random, first among those from low on. It reports false when
+// none is free.
 func (s *span) any(free func(Item) bool) (Item, bool) {
 	if s.used >= s.size {
 		return Item{}, false
@@ -39,14 +38,14 @@ func (s *span) any(free func(Item) bool) (Item, bool) {
 	return Item{}, false
 }
 
-// maxAddresses bounds how many addresses of a range are handed out.
+// maxAddresses bounds the number of addresses of a range.
 const maxAddresses = 1 << 16
 
 // MaxHostBits bounds the ranges of addresses.
 const MaxHostBits = 20
 
-// addresses is the span of a CIDR: its addresses but the one of the network itself
-// and, for IPv4, the one of broadcasts; of an IPv6 range the first 65536.
+// addresses is the span of a CIDR: its addresses without the network's own and, for IPv4,
+// the broadcast address; of an IPv6 range the first 65536.
 func addresses(p netip.Prefix) *span {
 	size := 1 << min(p.Addr().BitLen()-p.Bits(), MaxHostBits)
 	if p.Addr().Is4() {
@@ -67,8 +66,8 @@ func addresses(p netip.Prefix) *span {
 	return s
 }
 
-// end is the number in the last four bytes of an address, which tells the addresses
-// of a range apart.
+// end is the number in the last four bytes of an address, which differs for all addresses
+// of a range.
 func end(a netip.Addr) uint32 {
 	b := a.AsSlice()
 	return binary.BigEndian.Uint32(b[len(b)-4:])
@@ -82,9 +81,9 @@ func add(a netip.Addr, n int) netip.Addr {
 	return sum
 }
 
-// staticBand is how many addresses at the beginning of a range are left to those who
-// ask for a certain one: a sixteenth, at least 16 and at most 256; none of a small
-// range.
+// staticBand is the number of addresses at the beginning of a range that are preferably
+// left to services that name their address: a sixteenth, at least 16 and at most 256;
+// none of a small range.
 func staticBand(size int) int {
 	if size <= 16 {
 		return 0

@@ -1,4 +1,5 @@
-// Package expiry removes objects that last for a while only.
+// Package expiry removes objects some time after their last write, as 1.25 does with
+// events.
 package expiry
 
 import (
@@ -12,31 +13,31 @@ import (
 )
 
 const (
-	stepsOfLife = 60   // looks into the store in the life of an object, at least
-	pageKeys    = 1024 // objects that are looked up before they are removed
+	stepsOfLife = 60   // steps in the life of an object, at least
+	pageKeys    = 1024 // objects looked up before they are removed
 	writers     = 8    // objects removed at once: their commits share syncs of the disk
 )
 
-// Config says what expires, and when.
+// Config names the objects that expire, and their lifetime.
 type Config struct {
 	Store    store.Store
-	Prefixes []string      // of the keys of what expires
+	Prefixes []string      // of the keys that expire
 	Life     time.Duration // from the last write of an object
-	// Last is what watchers see last of an object.
+	// Last makes the final state that watchers see.
 	Last func(e *store.Entry) (store.Value, error)
 }
 
-// Expiry removes objects a while after their last write. It knows none of them: it
-// notes which revision was the newest at which time, and what was not written since
-// a revision that is old enough goes. A new one has noted nothing, so that a start of
-// the server gives every object its whole life again, as a new leader of etcd does.
+// Expiry removes objects some time after their last write. It has no list of them: it
+// notes the newest revision at each time, and removes objects not written since a
+// revision that is old enough. A new one has no notes, so a start of the server gives
+// every object its whole lifetime again, as a new leader of etcd does.
 type Expiry struct {
 	Config
 	seen []moment // in order of time and of revision; all but the first are younger than a life
-	gone uint64   // what was not written since this revision is removed
+	gone uint64   // objects not written since this revision have been removed
 }
 
-// moment says that at a time the newest revision was that one.
+// moment notes the newest revision at a time.
 type moment struct {
 	at       time.Time
 	revision uint64
@@ -45,12 +46,11 @@ type moment struct {
 // New makes an Expiry that has seen nothing yet.
 func New(cfg Config) *Expiry { return &Expiry{Config: cfg} }
 
-// Pause is how long to wait between two steps.
+// Pause is the time between two steps.
 func (x *Expiry) Pause() time.Duration { return min(x.Life/stepsOfLife, time.Minute) }
 
-// Step notes the present and removes objects whose life is over. While nothing is
-// written it does not look into the store. What could not be removed is tried again
-// by the next step.
+// Step notes the present and removes expired objects. While nothing is written it does
+// not read the store. The next step retries failed removals.
 func (x *Expiry) Step(ctx context.Context, now time.Time) error {
 	if current, n := x.Store.Current(), len(x.seen); n == 0 || x.seen[n-1].revision < current {
 		x.seen = append(x.seen, moment{now, current})
@@ -71,7 +71,7 @@ func (x *Expiry) Step(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// remove removes the objects that were not written since a revision.
+// remove removes the objects not written since a revision.
 func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error {
 	keys, from := make([]string, 0, pageKeys), ""
 	var failed error
@@ -81,7 +81,7 @@ func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error 
 			return errors.Join(failed, err)
 		}
 		var work sync.WaitGroup
-		var first [writers]error // one of each is enough to tell
+		var first [writers]error // the first error of each writer
 		for w := range writers {
 			work.Go(func() {
 				for i := w; i < len(keys) && ctx.Err() == nil; i += writers {
@@ -99,7 +99,7 @@ func (x *Expiry) remove(ctx context.Context, prefix string, since uint64) error 
 	}
 }
 
-// page finds the next of them.
+// page finds the keys of the next such objects.
 func (x *Expiry) page(ctx context.Context, keys []string, prefix, from string, since uint64) ([]string, error) {
 	reader, err := x.Store.At(ctx, 0)
 	if err != nil {
@@ -115,7 +115,7 @@ func (x *Expiry) page(ctx context.Context, keys []string, prefix, from string, s
 	return keys, err
 }
 
-// end removes an object, unless it has been written again. Nothing holds it.
+// end removes an object, whatever its finalizers, unless it has been written again.
 func (x *Expiry) end(ctx context.Context, key string, since uint64) error {
 	_, err := x.Store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		if current == nil || current.Revision > since {

@@ -14,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// kept are the keys in the store, with spaces between.
+// kept lists the keys in the store, separated by spaces.
 func kept(t *testing.T, s store.Store) string {
 	t.Helper()
 	r, err := s.At(context.Background(), 0)
@@ -56,7 +56,7 @@ func asItWas(e *store.Entry) (store.Value, error) {
 	return store.Value{Meta: e.Meta, Body: e.Body, RevisionAt: -1}, nil
 }
 
-// An object goes a life after its last write, others stay.
+// An object expires a lifetime after its last write, others stay.
 func TestExpiry(t *testing.T) {
 	s, write := open(t)
 	x := expiry.New(expiry.Config{Store: s, Prefixes: []string{"e/", "f/"}, Life: time.Hour, Last: asItWas})
@@ -73,7 +73,7 @@ func TestExpiry(t *testing.T) {
 		{61, "", "e/b e/z g/d"},
 		{100, "", "e/b e/z g/d"},
 		{119, "", "e/b e/z g/d"},
-		{120, "", "e/z g/d"}, // b was written after the look at minute 40, and before the one at 60
+		{120, "", "e/z g/d"}, // b was written after the step at minute 40 and before the one at 60
 		{121, "", "g/d"},
 		{300, "e/a", "g/d"},
 		{301, "", "e/a g/d"},
@@ -98,7 +98,7 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// More objects than are looked up at once go all, and what fails is tried again.
+// More objects than a page all expire, and a failed removal is retried.
 func TestExpiryOfMany(t *testing.T) {
 	s, write := open(t)
 	for i := range 1500 {

@@ -1,16 +1,15 @@
-// Package history holds what clients of a server saw, and the promises that a
-// server makes about it, one function each.
+// Package history holds the observations of a server's clients, and the server's promises
+// about them, one function each.
 //
-// Clients record while they run: every write with the resourceVersion that the
-// server acknowledged, every watch with its options and events, every list with
-// its revision and items. Afterwards Check holds the whole against the promises
-// (see Promises). Nothing in here talks to a server.
+// Clients record while they run: every write with the resourceVersion that the server
+// acknowledged, every watch with its options and events, every list with its revision and
+// items. Afterwards Check holds the whole against the promises (see Promises). This
+// package does not talk to a server.
 //
-// The truth that watches and lists are compared with is the Ledger: all that
-// anybody was told of any revision, put together. What two clients were told of
-// one revision must agree, so a server that shows a wrong change to one of them
-// is found out by the others, and a server that withholds a change from one is
-// found out by the writer who got it acknowledged, or by the other watchers.
+// Watches and lists are compared with the Ledger: the answers of all clients about each
+// revision, put together. The answers of two clients about one revision must agree, so a
+// wrong change shown to one of them contradicts the others, and a change withheld from
+// one contradicts the writer that got it acknowledged, or the other watchers.
 package history
 
 import (
@@ -27,19 +26,19 @@ const (
 	Bookmark = "BOOKMARK"
 )
 
-// State is an object as it was at a revision, as far as a client was shown.
+// State is an object at a revision, as far as a client has seen it.
 type State struct {
 	// Key names the object: "configmaps/shop/web", "nodes//n1".
 	Key string
-	// Revision is that of the change that made this state, the resourceVersion.
+	// Revision is the resourceVersion of the change that made this state.
 	Revision uint64
 	Labels   map[string]string
-	// Fields are those that field selectors name, nil when the representation
-	// does not show them.
+	// Fields are the values for field selectors, nil when the representation does not
+	// show them.
 	Fields map[string]string
-	// Mark tells writes apart: writers put another one into each write.
+	// Mark tells writes apart: writers put a new one into each write.
 	Mark string
-	// Digest is of the whole object but its resourceVersion, "" when the
+	// Digest is a digest of the whole object without its resourceVersion, "" when the
 	// representation does not show all of it.
 	Digest string
 }
@@ -49,13 +48,12 @@ func Key(resource, namespace, name string) string {
 	return resource + "/" + namespace + "/" + name
 }
 
-// Options are what a watch or a list asked for.
+// Options are those of a watch or a list request.
 type Options struct {
 	Resource  string
-	Namespace string // "" for all, and for resources without
+	Namespace string // "" for all, and for cluster-scoped resources
 	Selector  string // as it was sent, "" for none
-	// Matches says what Selector says; nil for everything. It is given states
-	// that have their fields.
+	// Matches applies Selector to states that have their fields; nil matches everything.
 	Matches func(*State) bool
 }
 
@@ -65,7 +63,7 @@ func (o *Options) covers(key string) bool {
 	return ok && (o.Namespace == "" || strings.HasPrefix(rest, o.Namespace+"/"))
 }
 
-// shows reports whether a state is to be seen with these options.
+// shows reports whether a state is visible with these options.
 func (o *Options) shows(s *State) bool {
 	return s != nil && o.covers(s.Key) && (o.Matches == nil || o.Matches(s))
 }
@@ -81,25 +79,25 @@ func (o *Options) String() string {
 	return text
 }
 
-// Op is what a write did.
+// Op is the kind of a write.
 type Op string
 
-// The operations of writes.
+// The kinds of writes.
 const (
 	Create Op = "create"
 	Update Op = "update"
 	Delete Op = "delete"
 )
 
-// Write is an acknowledged write. Writes whose answer never came are not
-// recorded: they show in what watches and lists say, or nowhere.
+// Write is an acknowledged write. Unanswered writes are not recorded: they show in
+// watches and lists, if at all.
 type Write struct {
 	Op    Op
-	State State // as answered; of a deletion that was answered without its revision, the key only
-	// Precondition is the resourceVersion that the write demanded, 0 for none.
+	State State // as answered; only the key for a deletion answered without its revision
+	// Precondition is the resourceVersion that the write required, 0 for none.
 	Precondition uint64
-	// NotBefore is the newest revision that was acknowledged to anybody when the
-	// write was sent.
+	// NotBefore is the newest revision acknowledged to any client when the write was
+	// sent.
 	NotBefore uint64
 }
 
@@ -107,8 +105,8 @@ type Write struct {
 type List struct {
 	Options
 	Revision uint64
-	// NotBefore is the newest revision that was acknowledged to anybody when the
-	// list was asked for, or 0 for a list that may be older.
+	// NotBefore is the newest revision acknowledged to any client when the list was
+	// requested, or 0 for a list that may be older.
 	NotBefore uint64
 	Items     []State
 }
@@ -125,21 +123,21 @@ type Event struct {
 type Watch struct {
 	Options
 	Name string // for messages
-	// From is the revision that it started after; 0 when it started with the
-	// state as ADDED events.
+	// From is the revision that the watch started after; 0 when it started with the state
+	// as ADDED events.
 	From uint64
-	// NotBefore is the least revision that such a state may be of.
+	// NotBefore is the least revision that such a state may have.
 	NotBefore uint64
-	// Base is the list that From came from, nil for none.
+	// Base is the list that gave From, nil for none.
 	Base *List
-	// Continues is the watch that From came from, nil for none.
+	// Continues is the watch that gave From, nil for none.
 	Continues *Watch
 	Events    []Event
-	// Until is the revision up to which the client knows to have seen everything
-	// for a reason of its own: it asked for a change and saw that. 0 for none.
+	// Until is the revision up to which the client knows to have seen everything because
+	// it saw a change that it had requested. 0 for none.
 	Until uint64
-	// Expired is set when the answer was 410, Kept to a revision that the server
-	// surely had not trimmed when that happened.
+	// Expired is set when the answer was 410; Kept is then a revision that the server had
+	// certainly not trimmed at that time.
 	Expired bool
 	Kept    uint64
 	// Cut is set when the stream broke off, so that initial events may be missing.
@@ -155,16 +153,16 @@ func (w *Watch) last(k int) uint64 {
 	return 0
 }
 
-// History is what a number of clients saw of one server. It is not safe for
-// concurrent use: see Recorder.
+// History is the record of several clients of one server. It is not safe for concurrent
+// use: see Recorder.
 type History struct {
 	Writes  []Write
 	Lists   []*List
 	Watches []*Watch
 }
 
-// Recorder gathers a history from many clients at once. A watch belongs to the
-// client that reads it until everything is over.
+// Recorder gathers a history from many clients at once. A watch belongs to the client
+// that reads it until recording ends.
 type Recorder struct {
 	mu      sync.Mutex
 	history History
@@ -187,22 +185,21 @@ func (r *Recorder) List(l *List) {
 	r.newest = max(r.newest, l.Revision)
 }
 
-// Watch records a watch that begins.
+// Watch records the begin of a watch.
 func (r *Recorder) Watch(w *Watch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Watches = append(r.history.Watches, w)
 }
 
-// Newest is the newest revision that was acknowledged so far, by a write or a
-// list.
+// Newest is the newest revision acknowledged so far, by a write or a list.
 func (r *Recorder) Newest() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.newest
 }
 
-// History is what was recorded. Nobody records any more.
+// History returns the record after recording has ended.
 func (r *Recorder) History() *History {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,13 +20,13 @@ func at(s State, revision uint64) State {
 	return s
 }
 
-// example is a history that keeps all promises: a is created (1), b too (2), a
-// gets another label (3), b is changed (4), a gets the label back (5), b is
-// deleted (6), a is changed (7).
+// example is a history that keeps all promises: a is created (1), b too (2), a gets
+// another label (3), b is changed (4), a gets the label back (5), b is deleted (6), a is
+// changed (7).
 //
-// Its watches are 0: everything from the state at 1; 1: what has the label, from
-// the state at 2, with a bookmark; 2: goes on with 1 from there; 3: everything
-// from the list at 4; 4: the label from the list at 2; 5: from trimmed history.
+// Its watches are 0: everything from the state at 1; 1: objects with the label, from the
+// state at 2, with a bookmark; 2: continues 1 from there; 3: everything from the list at
+// 4; 4: the label from the list at 2; 5: from trimmed history.
 func example() *History {
 	a1, b2, a3, b4, a5, b6, a7 := inRed("a", "web", 1), inRed("b", "web", 2), inRed("a", "db", 3), inRed("b", "web", 4), inRed("a", "web", 5), inRed("b", "web", 6), inRed("a", "web", 7)
 	b6.Mark = b4.Mark // a deletion has no mark of its own
@@ -147,7 +147,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestBeginOfWatch: initial events without a closing bookmark are told from
+// TestBeginOfWatch: initial events without a closing bookmark are distinguished from
 // changes by the state that they add up to.
 func TestBeginOfWatch(t *testing.T) {
 	h := example()
@@ -183,8 +183,8 @@ func TestBeginOfWatch(t *testing.T) {
 	}
 }
 
-// TestRandomHistories makes histories as a server does that keeps its promises,
-// and finds nothing; without one event, or with two swapped, it finds something.
+// TestRandomHistories finds no violation in histories of a server that keeps its
+// promises, and some when one event is missing or two are swapped.
 func TestRandomHistories(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -194,7 +194,7 @@ func TestRandomHistories(t *testing.T) {
 			t.Fatalf("history %d: %v", i, wrong)
 		}
 		r := rand.New(rand.NewPCG(seed, uint64(i)+1<<32))
-		w := h.Watches[1+r.IntN(len(h.Watches)-1)] // not the one that the ledger is made of
+		w := h.Watches[1+r.IntN(len(h.Watches)-1)] // not the watch that the ledger is made of
 		if len(w.Events) == 0 {
 			continue
 		}
@@ -213,7 +213,7 @@ func TestRandomHistories(t *testing.T) {
 	}
 }
 
-// random is a history of right answers.
+// random is a history of correct answers.
 func random(r *rand.Rand) *History {
 	h := &History{}
 	live := make(map[string]State)

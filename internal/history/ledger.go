@@ -7,29 +7,28 @@ import (
 	"slices"
 )
 
-// Change is what is known to have happened at a revision.
+// Change is a change known from answers.
 type Change struct {
 	Key      string
 	Revision uint64
 	Deleted  bool
 	State    State  // after the change; of a deletion the final state
 	Prev     *State // before it, nil when there was no object
-	from     string // who told so first, for messages
+	from     string // the first source, for messages
 }
 
-// Ledger is all that anybody was told of changes, by revision.
+// Ledger is the union of all answers about changes, by revision.
 //
-// Invariants: changes are in order of revision, those of a key too; Prev is the
-// state of the key's change before, so it is right as far as no change of that
-// key remained unknown.
+// Invariants: changes are in order of revision, those of a key too; Prev is the state of
+// the key's change before, so it is right unless a change of that key remained unknown.
 type Ledger struct {
 	changes []*Change
 	keys    map[string][]*Change
 	events  map[string][]Event // of all changes, by options
 }
 
-// NewLedger puts together what a history tells of changes. It reports what two
-// clients were told differently.
+// NewLedger puts together the changes of a history. It reports answers that contradict
+// each other.
 func NewLedger(h *History) (*Ledger, []string) {
 	b := builder{at: make(map[uint64]*Change)}
 	for i := range h.Writes {
@@ -67,8 +66,7 @@ type builder struct {
 	wrong []string
 }
 
-// add takes what one source tells of a revision, and compares it with what
-// others told.
+// add notes an answer of one source about a revision, and compares it with earlier ones.
 func (b *builder) add(from string, s State, deleted bool) {
 	c := b.at[s.Revision]
 	if c == nil {
@@ -88,7 +86,7 @@ func (b *builder) add(from string, s State, deleted bool) {
 	}
 }
 
-// differ names what two states of one revision do not agree on, "" when nothing.
+// differ names the difference of two states of one revision, "" for none.
 func differ(a, b *State) string {
 	switch {
 	case a.Key != b.Key:
@@ -109,7 +107,7 @@ func describe(s *State) string {
 	return fmt.Sprintf("%s@%d (mark %q, labels %v, digest %s)", s.Key, s.Revision, s.Mark, s.Labels, s.Digest)
 }
 
-// At returns what is known of a revision, nil for nothing.
+// At returns the change at a revision, nil when unknown.
 func (l *Ledger) At(revision uint64) *Change {
 	i, found := slices.BinarySearchFunc(l.changes, revision, func(c *Change, r uint64) int { return cmp.Compare(c.Revision, r) })
 	if !found {
@@ -130,8 +128,8 @@ func latest(changes []*Change, at uint64) *Change {
 	return changes[i-1]
 }
 
-// State is what there is to see with the options at a revision: keys with the
-// revisions of their states.
+// State is the visible state with the options at a revision: keys with the revisions of
+// their states.
 func (l *Ledger) State(o *Options, at uint64) map[string]uint64 {
 	state := make(map[string]uint64)
 	for key, changes := range l.keys {
@@ -145,8 +143,8 @@ func (l *Ledger) State(o *Options, at uint64) map[string]uint64 {
 	return state
 }
 
-// Events is what a watch with the options is to show of the changes with
-// after < revision <= until.
+// Events are those that a watch with the options has to show for the changes with after <
+// revision <= until.
 func (l *Ledger) Events(o *Options, after, until uint64) []Event {
 	name := o.String()
 	all, known := l.events[name]
@@ -161,8 +159,7 @@ func (l *Ledger) Events(o *Options, after, until uint64) []Event {
 	return between(all, after, until)
 }
 
-// between is the events of a watch with after < revision <= until. They are in
-// order.
+// between are the events with after < revision <= until. They are in order.
 func between(events []Event, after, until uint64) []Event {
 	above := func(revision uint64) int {
 		i, _ := slices.BinarySearchFunc(events, revision, func(e Event, r uint64) int {
@@ -179,8 +176,8 @@ func between(events []Event, after, until uint64) []Event {
 	return events[above(after):above(until)]
 }
 
-// event is what a change means to a watch: nothing when neither the state before
-// nor the one after are for it.
+// event is the watch event of a change: none when neither the state before nor the one
+// after matches the options.
 func (c *Change) event(o *Options) (Event, bool) {
 	if !o.covers(c.Key) {
 		return Event{}, false
@@ -194,7 +191,7 @@ func (c *Change) event(o *Options) (Event, bool) {
 		e.Type = Added
 	case was && c.Deleted:
 		e.Type = Deleted
-	case was: // it left: shown as it last was, at the revision at which it ceased to
+	case was: // it left: shown in its last state, at the revision of the change
 		e.Type, e.State = Deleted, *c.Prev
 		e.Revision = c.Revision
 	}

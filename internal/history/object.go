@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// MarkAnnotation is where writers put the mark of a write.
+// MarkAnnotation holds the mark of a write.
 const MarkAnnotation = "capstan.test/mark"
 
 // Meta is the part of an object's metadata that every representation shows.
@@ -18,7 +18,7 @@ type Meta struct {
 	Labels, Annotations              map[string]string
 }
 
-// State is what the metadata says of an object, without fields and digest.
+// State is the state that the metadata describes, without fields and digest.
 func (m *Meta) State(resource string) (State, error) {
 	revision, err := strconv.ParseUint(m.ResourceVersion, 10, 64)
 	if err != nil {
@@ -47,9 +47,9 @@ func ParseObject(resource string, text []byte) (State, error) {
 	return s, nil
 }
 
-// digest is of the text from the metadata on, because items of lists do not say
-// their kind, without its first resourceVersion, which is the object's own:
-// objects within objects have none.
+// digest is a digest of the text from the metadata on (items of lists have no kind)
+// without its first resourceVersion, which is the object's own, since embedded objects
+// have none.
 func digest(text []byte, revision string) string {
 	if i := bytes.Index(text, []byte(`"metadata":`)); i >= 0 {
 		text = text[i:]

@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// Promise is something that clients of the server rely on.
+// Promise is a guarantee that clients rely on.
 type Promise struct {
 	Name, Sentence string
 	check          func(*evidence) []string
@@ -13,7 +13,7 @@ type Violation struct{ Promise, Text string }
 
 func (v Violation) String() string { return v.Promise + ": " + v.Text }
 
-// Promises are all that Check looks at.
+// Promises are all that Check verifies.
 func Promises() []Promise {
 	return []Promise{
 		{"agreed", "A revision is one change, the same for everybody: it is never used again, and acknowledged writes, lists and watches tell the same of it.", agreed},
@@ -31,10 +31,10 @@ func Promises() []Promise {
 	}
 }
 
-// mostViolations is how many violations of one promise Check returns.
+// mostViolations bounds the violations of one promise that Check returns.
 const mostViolations = 5
 
-// Check returns how a history breaks promises, the first few of each.
+// Check returns the violations in a history, the first few of each promise.
 func Check(h *History) []Violation {
 	ledger, wrong := NewLedger(h)
 	e := &evidence{History: h, ledger: ledger, disagreements: wrong, begins: make(map[*Watch]begin)}
@@ -55,7 +55,7 @@ func Check(h *History) []Violation {
 	return all
 }
 
-// evidence is a history with what follows from it.
+// evidence is a history with its ledger and the derived facts.
 type evidence struct {
 	*History
 	ledger        *Ledger
@@ -63,7 +63,7 @@ type evidence struct {
 	begins        map[*Watch]begin
 }
 
-// begin says where the initial events of a watch end.
+// begin is the end of the initial events of a watch.
 type begin struct {
 	initial int    // number of initial events, without the bookmark that closes them
 	skip    int    // number of events before the changes: initial and bookmark
@@ -71,9 +71,9 @@ type begin struct {
 	known   bool   // the initial events are a state of the ledger
 }
 
-// begin finds out of which revision the initial events of a watch are. Where no
-// bookmark says so, they are those ADDED events at its beginning that are the
-// state at some revision from where on the watch's events go on.
+// begin finds the revision of the initial events of a watch. Without a closing bookmark,
+// the initial events are those leading ADDED events that are the state at some revision
+// after which the watch's other events follow.
 func (l *Ledger) begin(w *Watch) begin {
 	if w.From > 0 {
 		return begin{at: w.From, known: true}
@@ -104,8 +104,8 @@ func (l *Ledger) begin(w *Watch) begin {
 	return begin{initial: leading, skip: leading, at: newest[leading]}
 }
 
-// stateOf returns a revision, not before another, at which the state is the
-// first k events of a watch, so that the rest are the changes after it.
+// stateOf returns a revision, not before another, whose state is the first k events of a
+// watch and whose later changes are the rest.
 func (l *Ledger) stateOf(w *Watch, k int, notBefore uint64) (uint64, bool) {
 	if k < len(w.Events) {
 		at := w.Events[k].Revision

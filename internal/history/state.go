@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// atomic replays what was seen and compares it with the ledger's state.
+// atomic replays the events of watches and the items of lists and compares the results
+// with the ledger's states.
 func atomic(e *evidence) []string {
 	var wrong []string
 	for _, l := range e.Lists {
@@ -27,7 +28,7 @@ func atomic(e *evidence) []string {
 		case w.From == 0 && b.known:
 			state = w.initial(b)
 		case w.From == 0 && w.Cut && b.initial == len(w.Events):
-			continue // some of the initial events
+			continue // only some of the initial events
 		case w.From == 0:
 			wrong = append(wrong, fmt.Sprintf("%s: the initial events are not the state at any revision from %d on; at %d: %s; it began with %s",
 				w.name(), w.NotBefore, b.at, compare(e.ledger.State(&w.Options, b.at), w.initial(b)), w.head(b.skip+3)))
@@ -52,7 +53,7 @@ func atomic(e *evidence) []string {
 	return wrong
 }
 
-// state is what a list holds, and a key that it holds twice.
+// state is the content of a list, and a key that it holds twice.
 func (l *List) state() (state map[string]uint64, twice string) {
 	state = make(map[string]uint64)
 	for _, s := range l.Items {
@@ -64,7 +65,7 @@ func (l *List) state() (state map[string]uint64, twice string) {
 	return state, twice
 }
 
-// initial is what the initial events of a watch say.
+// initial is the state that the initial events of a watch show.
 func (w *Watch) initial(b begin) map[string]uint64 {
 	state := make(map[string]uint64)
 	for _, ev := range w.Events[:b.initial] {
@@ -82,7 +83,7 @@ func (w *Watch) head(n int) string {
 	return strings.Join(names, ", ")
 }
 
-// compare says where a state is not as it should be, "" for nowhere.
+// compare describes the differences of a state, "" for none.
 func compare(want, got map[string]uint64) string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -101,21 +102,21 @@ func compare(want, got map[string]uint64) string {
 	return strings.Join(lines, ", ")
 }
 
-// resumable compares watches with others of the same options that have shown
-// the revision they start from.
+// resumable compares watches with others of the same options that have shown the revision
+// they start from.
 func resumable(e *evidence) []string {
-	type place struct {
+	type position struct {
 		options string
 		at      uint64
 	}
-	shown := make(map[place][]*Watch) // for the places that watches start from
+	shown := make(map[position][]*Watch) // by the position that watches start from
 	for _, w := range e.Watches {
 		if w.From > 0 {
-			shown[place{w.Options.String(), w.From}] = nil
+			shown[position{w.Options.String(), w.From}] = nil
 		}
 	}
 	for _, w := range e.Watches {
-		p := place{options: w.Options.String()}
+		p := position{options: w.Options.String()}
 		for i := e.begins[w].initial; i < len(w.Events); i++ {
 			p.at = w.Events[i].Revision
 			if watches, wanted := shown[p]; wanted && !slices.Contains(watches, w) {
@@ -128,7 +129,7 @@ func resumable(e *evidence) []string {
 		if w.From == 0 {
 			continue
 		}
-		for _, other := range shown[place{w.Options.String(), w.From}] {
+		for _, other := range shown[position{w.Options.String(), w.From}] {
 			if other == w {
 				continue
 			}
@@ -141,7 +142,7 @@ func resumable(e *evidence) []string {
 	return wrong
 }
 
-// span is the changes that a watch has shown with after < revision <= until.
+// span returns the changes that a watch has shown with after < revision <= until.
 func (e *evidence) span(w *Watch, after, until uint64) []*Event {
 	events := w.Events[e.begins[w].skip:]
 	if slices.IsSortedFunc(events, func(a, b Event) int { return cmp.Compare(a.Revision, b.Revision) }) {
@@ -156,7 +157,7 @@ func (e *evidence) span(w *Watch, after, until uint64) []*Event {
 	return changes
 }
 
-// differAfter says where two watches part, "" for nowhere.
+// differAfter describes the first difference of two watches, "" for none.
 func differAfter(a, b []*Event) string {
 	for i := range max(len(a), len(b)) {
 		switch {

@@ -2,7 +2,7 @@ package history
 
 import "fmt"
 
-// agreed: what NewLedger could not put together.
+// agreed returns the contradictions that NewLedger found.
 func agreed(e *evidence) []string { return e.disagreements }
 
 // locked compares writes with the states that they replaced.
@@ -15,7 +15,7 @@ func locked(e *evidence) []string {
 			if w.Op == Delete && w.State.Revision == 0 && !e.ledger.deleted(w.State.Key, w.NotBefore) {
 				wrong = append(wrong, fmt.Sprintf("the acknowledged deletion of %s, sent after revision %d, never happened", w.State.Key, w.NotBefore))
 			}
-			continue // told differently: see agreed
+			continue // contradicting answers: see agreed
 		}
 		switch {
 		case w.Op == Create && c.Prev != nil:
@@ -40,7 +40,7 @@ func (l *Ledger) deleted(key string, after uint64) bool {
 	return false
 }
 
-// fresh compares answers with what was acknowledged before the question.
+// fresh compares answers with the writes acknowledged before the request.
 func fresh(e *evidence) []string {
 	var wrong []string
 	for i := range e.Writes {

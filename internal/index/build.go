@@ -8,8 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// build reads a resource's headers from the store. It belongs to whoever set
-// r.building; mu is not held.
+// build reads a resource's headers from the store. The goroutine that set r.building
+// calls it; mu is not held.
 func (x *Index) build(ctx context.Context, r *resource) {
 	b := builder{x: x, r: r, tree: new(tree)}
 	revision, err := b.scan(ctx)
@@ -18,7 +18,7 @@ func (x *Index) build(ctx context.Context, r *resource) {
 	defer x.mu.Unlock()
 	x.held -= b.reserved + r.waiting
 	if x.resources[r.prefix] != r {
-		return // closed, or given up in postpone
+		return // the index is closed, or postpone gave up
 	}
 	if err != nil {
 		delete(x.resources, r.prefix)
@@ -36,19 +36,19 @@ func (x *Index) build(ctx context.Context, r *resource) {
 	x.shrink()
 }
 
-// builder reads headers into a tree that nobody else sees.
+// builder reads headers into a tree of its own.
 type builder struct {
 	x        *Index
 	r        *resource
 	tree     *tree // nil once it does not fit
-	size     int64 // of the headers, also of those that do not fit
+	size     int64 // of all headers, also of those that do not fit
 	reserved int64 // part of x.held
 }
 
-// reserveBytes is how much a builder reserves at a time.
+// reserveBytes is the memory that a builder reserves at a time.
 const reserveBytes = 64 << 10
 
-// scan visits every header and returns the revision it was done at.
+// scan visits every header and returns the revision of its view.
 func (b *builder) scan(ctx context.Context) (uint64, error) {
 	reader, err := b.x.store.At(ctx, 0)
 	if err != nil {
@@ -91,8 +91,8 @@ func (b *builder) reserve() bool {
 	return true
 }
 
-// postpone keeps a change for the end of the build. When the changes that wait
-// do not fit, the build is given up.
+// postpone keeps a change for the end of the build. When the postponed changes do not
+// fit, the build is given up.
 func (x *Index) postpone(r *resource, d delta) {
 	size := cost(d.key, d.header.meta)
 	r.pending = append(r.pending, d)
@@ -106,24 +106,24 @@ func (x *Index) postpone(r *resource, d delta) {
 	}
 }
 
-// entryBytes is what a header takes besides the bytes of its key and itself: a
-// place, with its bits, in a node that is half empty, the node's share, and what
-// the allocator adds to two small pieces of memory. TestCost measures it.
+// entryBytes is the memory of a header besides the bytes of its key and itself: a slot,
+// with its bits, in a node that is half empty, the node's share, and the allocator's
+// overhead for two small pieces of memory. TestCost measures it.
 const entryBytes = 112
 
 func cost[T string | []byte](key string, meta T) int64 {
 	return int64(entryBytes + len(key) + len(meta))
 }
 
-// protected is how long a tree is not given up for another resource after it
-// was asked for. Without it two resources that do not fit together and are
-// asked for in turn would be read in again for every list.
+// protected is the time after a request during which a tree is not dropped for another
+// resource. Without it two resources that do not fit together, requested in turn, would
+// be read in again for every list.
 const protected = 10 * time.Second
 
 func (r *resource) unused(now time.Time) bool { return now.Sub(r.asked) >= protected }
 
-// worthBuilding reports whether a resource whose size is known would fit, with
-// an eighth to spare: one that is at the edge would come and go.
+// worthBuilding reports whether a resource whose size is known would fit, with an eighth
+// to spare: one without spare room would come and go.
 func (x *Index) worthBuilding(r *resource, now time.Time) bool {
 	room := x.cfg.Bytes - x.held
 	for _, other := range x.resources {
@@ -134,7 +134,7 @@ func (x *Index) worthBuilding(r *resource, now time.Time) bool {
 	return r.size <= room-x.cfg.Bytes/8
 }
 
-// shrink drops trees, the least recently asked first, until the rest fits.
+// shrink drops trees, the least recently requested first, until the rest fits.
 func (x *Index) shrink() {
 	for x.held > x.cfg.Bytes {
 		victim := x.leastAsked(func(*resource) bool { return true })
@@ -145,8 +145,7 @@ func (x *Index) shrink() {
 	}
 }
 
-// leastAsked returns the tree that was asked for longest ago, of those that
-// qualify, or nil.
+// leastAsked returns the least recently requested tree of those that qualify, or nil.
 func (x *Index) leastAsked(qualifies func(*resource) bool) *resource {
 	var least *resource
 	for _, r := range x.resources {
@@ -157,13 +156,13 @@ func (x *Index) leastAsked(qualifies func(*resource) bool) *resource {
 	return least
 }
 
-// drop gives up a tree. Its size stays known.
+// drop removes a tree. Its size stays known.
 func (x *Index) drop(r *resource) {
 	x.held -= r.size
 	r.tree, r.shared = nil, nil
 }
 
-// sweep forgets what nobody has asked for.
+// sweep drops trees that have not been requested for a while.
 func (x *Index) sweep(now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package index keeps the headers of objects (store.Entry.Meta) in memory, in
-// key order, so that a list with selectors finds its objects without reading
-// all the others. It holds only resources that are asked for, and only as many
-// as fit; who gets no view scans the store.
+// Package index keeps the headers of objects (store.Entry.Meta) in memory, in key order,
+// so that a list with selectors finds its objects without reading all the others. It
+// holds only resources that are requested, and only as many as fit; a caller that gets no
+// view scans the store.
 package index
 
 import (
@@ -20,10 +20,10 @@ import (
 // Config bounds an Index.
 type Config struct {
 	Bytes int64            // memory for all headers; 0 means 64 MiB
-	Idle  time.Duration    // headers that nobody asked for so long are dropped; 0 means 5 minutes
+	Idle  time.Duration    // headers not requested for so long are dropped; 0 means 5 minutes
 	Clock func() time.Time // nil means time.Now
-	// Bits makes the summary that is kept beside a header, see View.Scan; nil
-	// means that there is none. It must always give the same for the same bytes.
+	// Bits makes the summary kept next to a header, see View.Scan; nil means none. The
+	// same bytes must always give the same summary.
 	Bits func(meta []byte) [2]uint64
 }
 
@@ -47,30 +47,30 @@ func (c Config) withDefaults() Config {
 //
 // Invariants:
 //
-//	I1. announced is the newest revision of which the store has told, and the
-//	    tree of a resource is its state at max(announced, base).
+//	I1. announced is the newest revision that the store has announced, and the tree of
+//	    a resource is its state at max(announced, base).
 //	I2. A View is not older than any write that was acknowledged, or visible to
-//	    readers of the store, before it was asked for: View reads the store's
-//	    current revision first and waits until announced has reached it. The
-//	    wait is short, because the store tells its subscribers right after it
-//	    has made a write visible, and acknowledges the write only then.
-//	I3. held, the bytes of all trees, of those being built and of what waits
-//	    for them, is at most Bytes whenever mu is free. Nodes that only a view
+//	    readers of the store, before it was requested: View reads the store's current
+//	    revision first and waits until announced has reached it. The wait is short,
+//	    because the store calls its subscribers right after it has made a write visible,
+//	    and acknowledges the write only then.
+//	I3. held, the bytes of all trees, of those being built and of the changes
+//	    postponed for them, is at most Bytes whenever mu is free. Nodes that only a view
 //	    in use still holds are not counted.
-//	I4. Nothing is called with mu held but the trees and the clock; so publish,
-//	    which the store calls, waits for nobody.
+//	I4. Nothing is called with mu held but the trees and the clock; so publish, which
+//	    the store calls, blocks on nothing.
 //
-// A tree is built by whoever asks first (build.go). Example: the store is at 7
-// and has told of 6. The builder enters the resource, so that changes from 7 on
-// go to pending, and scans a view of the store, which is at 7. Meanwhile the
-// store tells of 7 and 8. The builder makes the scan the tree, sets base to 7,
-// passes over the pending 7, which the scan has seen, and applies 8.
+// The first request builds a tree (build.go). Example: the store is at 7 and has
+// announced 6. The builder enters the resource, so that changes from 7 on go to pending,
+// and scans a view of the store, which is at 7. Meanwhile the store announces 7 and 8.
+// The builder makes the scan the tree, sets base to 7, skips the pending 7, which the
+// scan has seen, and applies 8.
 type Index struct {
 	cfg    Config
 	store  store.Store
 	cancel func()
-	stop   chan struct{} // closed when sweeping is to end
-	done   chan struct{} // closed when it has ended
+	stop   chan struct{} // closed to end sweeping
+	done   chan struct{} // closed when sweeping has ended
 
 	mu        sync.Mutex
 	advanced  *sync.Cond // announced has grown, or closed is set
@@ -105,11 +105,11 @@ func (x *Index) Close() {
 	<-x.done
 }
 
-// View returns the headers of the resource that the prefix is of ("core/pods/"
-// or "core/pods/default/"), at a revision that includes every write visible
-// when View was called. It reports false when the caller must scan the store:
-// the headers do not fit, somebody else is reading them in, or this could not
-// be done (the store's next answer says why).
+// View returns the headers of the resource that the prefix belongs to ("core/pods/" or
+// "core/pods/default/"), at a revision that includes every write visible when View was
+// called. It reports false when the caller must scan the store: the headers do not fit,
+// another goroutine is reading them in, or reading them failed (the scan will report
+// why).
 func (x *Index) View(ctx context.Context, prefix string) (View, bool) {
 	visible := x.store.Current()
 	x.mu.Lock()
@@ -117,7 +117,7 @@ func (x *Index) View(ctx context.Context, prefix string) (View, bool) {
 	for x.announced < visible && !x.closed {
 		x.advanced.Wait()
 	}
-	if x.closed || visible == 0 { // an empty store has no revision that store.At could be asked for
+	if x.closed || visible == 0 { // an empty store has no revision for store.At
 		return View{}, false
 	}
 	now := x.cfg.Clock()
@@ -174,7 +174,7 @@ func (x *Index) note(r *resource, c *store.Change) {
 	case c.Op == store.OpDelete:
 		d.gone = true
 	case c.Op == store.OpUpdate && bytes.Equal(c.Entry.Meta, c.Prev.Meta):
-		return // nearly every update: the header stays as it is
+		return // as in nearly every update
 	case r.building || r.tree != nil:
 		d.header = x.header(c.Entry.Meta) // a copy: the change's slice would keep the whole object
 	}
@@ -204,18 +204,18 @@ func (x *Index) apply(r *resource, d delta) {
 	x.shrink()
 }
 
-// resource is what is known of one resource.
+// resource is the index of one resource.
 //
-// Invariant: when it is not being built, size is what its headers take, or
-// would take, at the index's revision; so one that did not fit is known to fit
+// Invariant: when it is not being built, size is the memory of its headers, in the tree
+// or if they were there, at the index's revision; so one that did not fit is known to fit
 // again without reading it.
 type resource struct {
 	prefix string
-	base   uint64 // revision that was scanned; changes up to it are in already
+	base   uint64 // revision of the scan; the tree has the changes up to it
 	size   int64
 	asked  time.Time
 
-	tree   *tree // nil when it is not held
+	tree   *tree // nil while the headers are not held
 	shared *tree // copy of tree, for views; nil after a change
 
 	building bool
@@ -223,11 +223,11 @@ type resource struct {
 	waiting  int64   // bytes in pending, part of held
 }
 
-// delta is what a change does to the headers.
+// delta is the effect of a change on the headers.
 type delta struct {
 	key      string
 	revision uint64
-	grows    int64 // by how many bytes, negative when it shrinks
+	grows    int64 // in bytes, negative when it shrinks
 	gone     bool
 	header   header
 }
@@ -235,9 +235,9 @@ type delta struct {
 // tree is the headers of a resource by key.
 type tree = btree.Map[string, header]
 
-// header is what the store keeps beside an object. It fits into four words, so it
-// is handed on in registers; with an array or a slice in it going along a tree
-// takes twice as long (BenchmarkScan).
+// header is an object's header in memory. It fits into four words, so it is passed in
+// registers; with an array or a slice in it going along a tree takes twice as long
+// (BenchmarkScan).
 //
 // Invariant: low and high are Config.Bits of meta.
 type header struct {
@@ -245,7 +245,7 @@ type header struct {
 	meta      string
 }
 
-// header copies what a change or an iterator holds.
+// header copies the header of a change or an iterator.
 func (x *Index) header(meta []byte) header {
 	bits := x.cfg.Bits(meta)
 	return header{bits[0], bits[1], string(meta)}
@@ -254,11 +254,11 @@ func (x *Index) header(meta []byte) header {
 // has reports whether all bits of need are set.
 func (h header) has(need [2]uint64) bool { return need[0]&^h.low|need[1]&^h.high == 0 }
 
-// bytes are those of meta, which nobody may change.
+// bytes are the bytes of meta, which must not be changed.
 func (h header) bytes() []byte { return unsafe.Slice(unsafe.StringData(h.meta), len(h.meta)) }
 
-// share returns a tree that does not change any more. A copy is one allocation:
-// it has all nodes in common with the tree until a write replaces some there.
+// share returns a tree that does not change any more. A copy is one allocation: it shares
+// all nodes with the tree until a write replaces some there.
 func (r *resource) share() *tree {
 	if r.shared == nil {
 		r.shared = r.tree.Copy()
@@ -266,7 +266,7 @@ func (r *resource) share() *tree {
 	return r.shared
 }
 
-// resourceOf cuts "group/plural/" off a key.
+// resourceOf returns the "group/plural/" of a key.
 func resourceOf(key string) string {
 	group := strings.IndexByte(key, '/') + 1
 	return key[:group+strings.IndexByte(key[group:], '/')+1]

@@ -16,7 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// fixture is a store in memory, an index of it, and a clock that stands still.
+// fixture is a store in memory, an index of it, and a clock that tests set.
 type fixture struct {
 	testing.TB
 	*Index
@@ -133,9 +133,9 @@ func (f *fixture) scan(revision uint64, prefix, from string, need [2]uint64) (li
 	return list
 }
 
-// TestBitsSettle: visit is told of the headers with the bits and of no others,
-// also where only settled ones follow to the end of the prefix; and the number of
-// headers gone by is right, give or take a stride.
+// TestBitsSettle: Scan visits the headers with the bits and no others, also where only
+// settled ones follow to the end of the prefix; and the number of passed headers is right
+// up to a stride.
 func TestBitsSettle(t *testing.T) {
 	f := open(t, Config{}, nil)
 	const each = 3 * stride
@@ -158,8 +158,8 @@ func TestBitsSettle(t *testing.T) {
 	}
 }
 
-// bound checks that the accounts are right and within the bound, while nobody
-// builds.
+// bound checks that the accounts are right and within the bound, while no build is
+// running.
 func (f *fixture) bound() {
 	f.Helper()
 	f.mu.Lock()
@@ -198,7 +198,7 @@ func (f *fixture) within() {
 	}
 }
 
-// TestAgreesWithStore: while several write, every view is a state of the store.
+// TestAgreesWithStore: under concurrent writes every view is a state of the store.
 func TestAgreesWithStore(t *testing.T) {
 	for _, bytes := range []int64{0, 10_000} { // the second is too small for both resources
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestAgreesWithStore(t *testing.T) {
 	}
 }
 
-// TestChanges walks one resource through everything that can happen to an object.
+// TestChanges takes one resource through all changes of an object.
 func TestChanges(t *testing.T) {
 	f := open(t, Config{}, nil)
 	f.put("core/pods/b/x", "1")
@@ -342,8 +342,8 @@ func (r *duringReader) Scan(ctx context.Context, prefix, from string, visit func
 	})
 }
 
-// TestBuildDuringWrites: what happens before, during and after the scan of a
-// build is in the tree once.
+// TestBuildDuringWrites: a change before, during or after the scan of a build is in the
+// tree once.
 func TestBuildDuringWrites(t *testing.T) {
 	var d *during
 	f := open(t, Config{}, func(s store.Store) store.Store { d = &during{Store: s}; return d })
@@ -371,8 +371,8 @@ func TestBuildDuringWrites(t *testing.T) {
 	f.bound()
 }
 
-// TestWaitsForAnnouncement: a write that readers of the store can see is in the
-// next view although it is announced late.
+// TestWaitsForAnnouncement: a write that readers of the store can see is in the next view
+// although it is announced late.
 func TestWaitsForAnnouncement(t *testing.T) {
 	var d *during
 	f := open(t, Config{}, func(s store.Store) store.Store { d = &during{Store: s}; return d })
@@ -388,7 +388,7 @@ func TestWaitsForAnnouncement(t *testing.T) {
 		d.hold = false
 		d.release()
 	}()
-	v, _ := f.View(context.Background(), "core/pods/") // gets here long before the goroutine
+	v, _ := f.View(context.Background(), "core/pods/") // returns before the goroutine announces
 	if v.Revision() != revision || !slices.Equal(headers(v, "core/pods/", "", [2]uint64{}), []string{"core/pods/n/a=2"}) {
 		t.Errorf("the view is at %d, want %d: %q", v.Revision(), revision, headers(v, "core/pods/", "", [2]uint64{}))
 	}
@@ -409,7 +409,8 @@ func TestWaitsForAnnouncement(t *testing.T) {
 	f.bound()
 }
 
-// TestFailedBuild is tried again, and a build ends when its changes do not fit.
+// TestFailedBuild: a failed build is tried again, and a build ends when its changes do
+// not fit.
 func TestFailedBuild(t *testing.T) {
 	var d *during
 	f := open(t, Config{Bytes: 5000}, func(s store.Store) store.Store { d = &during{Store: s}; return d })
@@ -440,7 +441,7 @@ func TestFailedBuild(t *testing.T) {
 	f.bound()
 }
 
-// TestBound: what does not fit is not held, and comes back when it has shrunk.
+// TestBound: a resource that does not fit is dropped, and returns when it has shrunk.
 func TestBound(t *testing.T) {
 	var d *during
 	f := open(t, Config{Bytes: 100 * cost("core/pods/n/000", []byte("meta"))}, func(s store.Store) store.Store { d = &during{Store: s}; return d })
@@ -471,14 +472,14 @@ func TestBound(t *testing.T) {
 	want("core/pods/", true)
 
 	fill("core/nets", 60)
-	want("core/nets/", false) // pods were asked for a moment ago
+	want("core/nets/", false) // pods were requested a moment ago
 	d.at = func() { t.Error("read although pods are not given up") }
 	want("core/nets/", false)
 	d.at = nil
 	want("core/pods/", true)
 	f.now = f.now.Add(protected)
 	want("core/nets/", true)
-	want("core/pods/", false) // given up for nets
+	want("core/pods/", false) // dropped for nets
 	f.now = f.now.Add(protected)
 	want("core/pods/", true)
 	want("core/nets/", false)
@@ -487,7 +488,7 @@ func TestBound(t *testing.T) {
 	want("core/nets/", true) // 60 and 20 fit together
 	f.now = f.now.Add(time.Second)
 	want("core/pods/", true)
-	fill("core/pods", 85) // grows over the bound: nets, asked for longer ago, goes
+	fill("core/pods", 85) // grows over the bound: nets, requested earlier, is dropped
 	want("core/pods/", true)
 	want("core/nets/", false)
 	fill("core/pods", 120)
@@ -497,7 +498,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestIdle: trees that nobody asks for go.
+// TestIdle: trees that are not requested are dropped.
 func TestIdle(t *testing.T) {
 	f := open(t, Config{Idle: time.Minute}, nil)
 	f.put("core/pods/n/a", "1")

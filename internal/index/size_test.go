@@ -13,8 +13,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 )
 
-// TestCost: what the index believes to hold is what the heap says, for headers
-// that were read in order and for headers that came in any order.
+// TestCost: the accounted memory agrees with the heap, for headers that were read in
+// order and for headers in any order.
 func TestCost(t *testing.T) {
 	const n = 20000
 	for _, sorted := range []bool{true, false} {
@@ -71,8 +71,8 @@ func pods(b *testing.B, n int) (*fixture, *api.Resource) {
 	return f, r
 }
 
-// cpu reports the processor time of a benchmark's loop, which stays meaningful
-// on a machine that others use too.
+// cpu reports the processor time of a benchmark's loop. Other load on the machine does
+// not change it.
 func cpu(b *testing.B) func() {
 	used := func() int64 {
 		var u syscall.Rusage
@@ -118,7 +118,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is what an indexed resource adds to a write, with a view taken
+// BenchmarkWrite measures the cost of an indexed resource per write, with a view taken
 // after each.
 func BenchmarkWrite(b *testing.B) {
 	f, _ := pods(b, 5000)

@@ -1,6 +1,5 @@
-// Package streamtest opens watches in every way that clients have, and is strict
-// about how they end: tests tell by it a watch that came to its end from one that
-// was broken off.
+// Package streamtest opens watches in every transport and checks strictly how they end,
+// so that tests can tell a proper end from a broken stream.
 package streamtest
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// Transport is how a watch reaches its client.
+// Transport is a way in which a watch reaches its client.
 type Transport string
 
 // The transports.
@@ -30,16 +29,17 @@ const (
 	WebSocket Transport = "WebSocket"
 )
 
-// Transports lists them all.
+// Transports lists all transports.
 var Transports = []Transport{HTTP1, HTTP2, WebSocket}
 
-// Target is a server and who asks it: by a token, or by the certificate in TLS.
+// Target is a server with the credentials of a client: a token, or the certificate in
+// TLS.
 type Target struct {
 	URL, Token string
 	TLS        *tls.Config
 }
 
-// Watch is a watch to be opened.
+// Watch describes a watch request.
 type Watch struct {
 	Transport Transport
 	Binary    bool   // in the binary form; JSON otherwise
@@ -49,18 +49,18 @@ type Watch struct {
 // binaryMedia is the media type of a watch in the binary form.
 const binaryMedia = "application/vnd." + profile.MediaTypeWord + ".protobuf;stream=watch"
 
-// mostFrame is far more than a frame of a test has.
+// mostFrame is far above the size of a test's frame.
 const mostFrame = 64 << 20
 
-// Stream is a watch that is open. It is used by one goroutine.
+// Stream is an open watch. It is used by one goroutine.
 type Stream struct {
 	watch Watch
 	next  func() ([]byte, error) // a frame without its length
 	close func()
 }
 
-// Open opens a watch and reads the head of its answer. The watch is broken off
-// when ctx ends.
+// Open opens a watch and reads the head of its answer. The stream is broken off when ctx
+// ends.
 func Open(ctx context.Context, t Target, w Watch) (*Stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	open := map[Transport]func(context.Context, Target, http.Header) (*Stream, error){HTTP1: w.http1, HTTP2: w.http2, WebSocket: w.webSocket}[w.Transport]
@@ -81,11 +81,11 @@ func Open(ctx context.Context, t Target, w Watch) (*Stream, error) {
 	return s, nil
 }
 
-// Close breaks the watch off.
+// Close breaks the stream off.
 func (s *Stream) Close() { s.close() }
 
-// Next reads the type of the next event. The error is io.EOF when the watch has
-// come to a proper end, and says what was wrong with any other.
+// Next reads the type of the next event. The error is io.EOF at a proper end, and
+// describes the mistake at any other.
 func (s *Stream) Next() (string, error) {
 	frame, err := s.next()
 	if errors.Is(err, io.EOF) && err != io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -120,7 +120,7 @@ func (s *Stream) All() (map[string]int, error) {
 	}
 }
 
-// frames cuts a body into frames. In the end atEnd looks at what follows.
+// frames cuts a body into frames. At its end atEnd checks the rest.
 func (w Watch) frames(body io.Reader, atEnd func() error) func() ([]byte, error) {
 	r := bufio.NewReader(body)
 	return func() ([]byte, error) {
@@ -149,8 +149,8 @@ func (w Watch) frames(body io.Reader, atEnd func() error) func() ([]byte, error)
 	}
 }
 
-// http1 has nothing between itself and TLS, so that it sees how the connection
-// ends: with the last chunk and TLS's own good-bye.
+// http1 speaks HTTP/1.1 directly on TLS, so that it sees how the connection ends: with
+// the last chunk and TLS's close notification.
 func (w Watch) http1(ctx context.Context, t Target, header http.Header) (*Stream, error) {
 	server, err := url.Parse(t.URL)
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// BenchmarkFanOut is the cost of one event for all watchers of a resource that
-// are caught up: a look into the ring and the frame that they share. The store
-// does not take part.
+// BenchmarkFanOut measures one event for all caught-up watchers of a resource: a look
+// into the ring and the shared frame. The store does not take part.
 func BenchmarkFanOut(b *testing.B) {
 	for _, watchers := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
@@ -23,7 +22,7 @@ func BenchmarkFanOut(b *testing.B) {
 			b.ReportAllocs()
 			for n := uint64(1); b.Loop(); n++ {
 				h.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: n}}})
-				h.due(cursors[0].ring) // what is held is shown at once
+				h.due(cursors[0].ring) // ends the pause: held events are shown at once
 				for _, c := range cursors {
 					events, _, err := c.Poll(context.Background())
 					if err != nil || len(events) != 1 {
@@ -38,7 +37,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkResume is the cost of an event that is read from the log.
+// BenchmarkResume measures an event that is read from the log.
 func BenchmarkResume(b *testing.B) {
 	s := newStore(b)
 	const events = 1000

@@ -8,18 +8,18 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// ErrClosed says that the hub is closed: the server is going down.
+// ErrClosed means that the hub is closed: the server is shutting down.
 var ErrClosed = errors.New("watch: closed")
 
-// batchSize and batchBytes bound what one Poll returns, and so the memory that a
-// watcher holds while it writes to a slow client. One event is always returned.
+// batchSize and batchBytes bound the events that one Poll returns, and so the memory of a
+// watcher while it writes to a slow client. One event is always returned.
 const (
 	batchSize  = 64
 	batchBytes = 256 << 10
 )
 
-// Cursor is a watcher's place: it has seen every change up to its revision
-// whose key starts with its prefix. It is used by one goroutine.
+// Cursor is the position of a watcher: it has seen every change up to its revision whose
+// key starts with its prefix. It is used by one goroutine.
 type Cursor struct {
 	hub    *Hub
 	ring   *ring
@@ -28,15 +28,15 @@ type Cursor struct {
 	closed bool
 }
 
-// Watch returns a cursor after a revision. prefix is a resource's or a
-// namespace's within it. Whether the revision is still kept shows at Next. The
-// cursor must be closed.
+// Watch returns a cursor after a revision. prefix is that of a resource, or of a
+// namespace within it. Next reports whether the revision is still kept. The cursor must
+// be closed.
 func (h *Hub) Watch(prefix string, after uint64) *Cursor {
 	return &Cursor{hub: h, ring: h.use(resourcePrefix(prefix)), prefix: prefix, rev: after}
 }
 
-// Close lets go of the ring. The cursor must not be used afterwards, except to
-// be closed again.
+// Close releases the ring. The cursor must not be used afterwards, but may be closed
+// again.
 func (c *Cursor) Close() {
 	if !c.closed {
 		c.closed = true
@@ -44,9 +44,9 @@ func (c *Cursor) Close() {
 	}
 }
 
-// Revision is the newest revision up to which everything has been returned. As
-// long as there is nothing to return it grows with the writes of others, which
-// do not wake the cursor: what a bookmark says is always up to date.
+// Revision is the newest revision up to which everything has been returned. While no
+// event is pending it advances with writes to other keys, which do not wake the cursor,
+// so that bookmarks are up to date.
 func (c *Cursor) Revision() uint64 {
 	c.hub.mu.RLock()
 	defer c.hub.mu.RUnlock()
@@ -56,13 +56,13 @@ func (c *Cursor) Revision() uint64 {
 	return c.rev
 }
 
-// inside reports whether the ring has all that the cursor has not seen. The
-// hub's lock is held.
+// inside reports whether the ring has all changes that the cursor has not seen. The hub's
+// lock is held.
 func (c *Cursor) inside() bool { return c.rev >= c.ring.floor }
 
-// take moves over what the ring shows, to the end or until it would return more
-// than limit events or batchBytes, and returns those. all says that it came to
-// the end. The hub's lock is held and the cursor inside.
+// take returns the next events of the ring, at most limit and batchBytes of them, and
+// moves past them. all reports that it reached the end. The hub's lock is held and the
+// cursor inside.
 func (c *Cursor) take(limit int) (events []*Event, all bool) {
 	end := c.ring.pace.limit(c.hub.latest)
 	bytes := 0
@@ -83,12 +83,11 @@ func (c *Cursor) take(limit int) (events []*Event, all bool) {
 	return events, true
 }
 
-// Poll returns the next events, at most batchSize, without waiting. wake is
-// closed when there may be more, which may be already. No events and no error
-// means that the cursor has caught up: Revision has moved to the newest revision
-// that is shown.
-// Errors: *store.TrimmedError when history no longer reaches back to the
-// cursor, ErrClosed, and what the store's Changes returns.
+// Poll returns the next events, at most batchSize, without waiting. wake is closed when
+// there may be more, possibly already. No events and no error means that the cursor has
+// caught up: Revision is the newest revision that is shown. Errors: *store.TrimmedError
+// when history no longer reaches back to the cursor, ErrClosed, and those of the store's
+// Changes.
 func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{}, err error) {
 	for {
 		h := c.hub
@@ -113,7 +112,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 	}
 }
 
-// catchUp reads from the log. It may return no events although it moved on.
+// catchUp reads from the log. It may move on without returning events.
 func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
 	var events []*Event
 	bytes := 0

@@ -8,10 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// TestEveryBorder tries every place of a cursor against every place at which
-// its ring can begin: rings of several sizes that were made after k of the
-// writes, cursors after every revision, some of them not written yet, drained
-// at once or only at the end.
+// TestEveryBorder tries every position of a cursor against every revision at which its
+// ring can begin: rings of several sizes that were made after k of the writes, cursors
+// after every revision, some of them not written yet, drained at once or only at the end.
 func TestEveryBorder(t *testing.T) {
 	const writes = 14
 	s := newStore(t)
@@ -70,7 +69,7 @@ func TestCatchUpCrossesIntoTheRing(t *testing.T) {
 	expect(t, fromA, truth, "", 0)
 	expect(t, fromB, truth, "", 0)
 	for i := range fromA {
-		// The batch that has begun in the log may reach into what the ring has.
+		// The batch that begins in the log may reach into the ring.
 		if inLog, inRing := i < writes-ring, i >= writes-ring+batchSize; fromA[i] == fromB[i] && inLog {
 			t.Fatalf("event %d was read from the ring, which has lost it", i)
 		} else if fromA[i] != fromB[i] && inRing {
@@ -94,8 +93,8 @@ func TestNamespaceOfTheSameBeginning(t *testing.T) {
 	expect(t, drain(t, behind), truth, "core/pods/a/", 0)
 }
 
-// Bookmarks depend on it: a watcher of a quiet resource keeps up with the
-// writes of others, which do not wake it, and passes nothing it has not seen.
+// A watcher of a quiet resource keeps up with writes of others, which do not wake it, and
+// skips no event that it has not seen. Bookmarks depend on it.
 func TestRevisionFollowsOtherWrites(t *testing.T) {
 	s := newStore(t)
 	h := newHub(t, s, Config{})
@@ -121,7 +120,7 @@ func TestRevisionFollowsOtherWrites(t *testing.T) {
 	}
 }
 
-// A cursor that is behind its ring does not claim to be further than its log.
+// A cursor behind its ring does not claim to be further than its log.
 func TestRevisionOfACursorThatIsBehind(t *testing.T) {
 	s := newStore(t)
 	h := newHub(t, s, Config{RingEvents: 1})
@@ -163,10 +162,10 @@ func TestTrimmed(t *testing.T) {
 			}
 		}
 	}
-	// What begins at the oldest revision misses nothing.
+	// A cursor at the oldest revision misses nothing.
 	expect(t, drain(t, h.Watch("core/pods/", oldest)), truth, "", oldest)
 
-	// Who is inside the ring does not need history.
+	// A cursor inside the ring does not need history.
 	if err := s.Trim(ctx, s.Current()); err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +174,7 @@ func TestTrimmed(t *testing.T) {
 	expect(t, drain(t, warm), []store.Change{last}, "", 0)
 }
 
-// A resource that nobody watches any more costs nothing, and who comes back
-// misses nothing.
+// A resource without watchers costs nothing, and a returning watcher misses nothing.
 func TestUnusedRingsGo(t *testing.T) {
 	s := newStore(t)
 	h := newHub(t, s, Config{})

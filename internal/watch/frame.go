@@ -5,20 +5,20 @@ import (
 	"sync/atomic"
 )
 
-// FrameKey says which bytes of an event are meant: the event type a watcher
-// sees (selectors can turn a change into an ADDED or a DELETED), and the
-// representation it asked for.
+// FrameKey identifies an encoding of an event: the event type that a watcher sees
+// (selectors can turn a change into ADDED or DELETED), and the representation that it
+// requested.
 type FrameKey struct {
 	Type string
 	Form string
 }
 
-// frames holds the encodings made so far. There are as many as distinct keys
-// among the watchers, usually one, so a list is quick to search; it only grows,
-// so that a search needs no lock.
+// frames holds the encodings made so far. There are as many as distinct keys among the
+// watchers, usually one, so a list is quick to search; it only grows, so that a search
+// needs no lock.
 type frames struct {
 	made atomic.Pointer[frame]
-	mu   sync.Mutex // held to make one
+	mu   sync.Mutex // held while a frame is made
 }
 
 type frame struct {
@@ -37,8 +37,8 @@ func (f *frames) find(key FrameKey) *frame {
 	return nil
 }
 
-// Frame returns the event's bytes for a key, calling make for the first watcher
-// that asks; the others share the result and must not change it.
+// Frame returns the event's bytes for a key. The first watcher that asks calls make; the
+// others share the result and must not change it.
 func (e *Event) Frame(key FrameKey, make func() ([]byte, error)) ([]byte, error) {
 	if m := e.frames.find(key); m != nil {
 		return m.bytes, m.err

@@ -37,7 +37,7 @@ func TestFramesAreMadeOnce(t *testing.T) {
 	}
 }
 
-// What cannot be encoded once cannot be encoded for the next watcher either.
+// An event that failed to encode fails for every other watcher too.
 func TestFrameFailsForAll(t *testing.T) {
 	e, broken, made := event(1, 1), errors.New("broken"), 0
 	for range 3 {

@@ -1,11 +1,10 @@
-// Package watch hands committed changes to watchers.
+// Package watch delivers committed changes to watchers.
 //
-// The store announces every change once. A Hub keeps the newest changes of
-// each watched resource in a shared, bounded ring; a watcher is a Cursor, which
-// is a revision and nothing else. A cursor that is inside the ring reads from
-// it; one that has fallen behind reads the store's log until it is inside
-// again. So a slow watcher costs what an idle one costs, never slows a writer,
-// and never loses or repeats a change. Changes that come in quick succession are
+// The store announces every change once. A Hub keeps the newest changes of each watched
+// resource in a shared, bounded ring; a watcher is a Cursor, which holds only a revision.
+// A cursor inside the ring reads from it; one that has fallen behind reads the store's
+// log until it is inside again. So a slow watcher costs no more than an idle one, never
+// slows a writer, and never loses or repeats a change. Changes in quick succession are
 // shown to many watchers in waves (pace).
 package watch
 
@@ -16,13 +15,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// Config bounds the memory of one ring; whichever bound is met first evicts.
+// Config bounds the memory of one ring; the bound that is met first evicts.
 type Config struct {
 	RingEvents int // changes kept per resource; 0 means 4096
 	RingBytes  int // bytes of objects kept per resource; 0 means 16 MiB
 
-	// Writing says how many writes are under way, so that soon there will be
-	// more to announce. nil means none.
+	// Writing is the number of writes under way, which will be announced soon. nil means
+	// none.
 	Writing func() int64
 }
 
@@ -46,7 +45,7 @@ type Hub struct {
 	rings  map[string]*ring // by resource prefix, "apps/deployments/"
 	closed bool
 
-	more chan struct{} // closed from the beginning: see Poll
+	more chan struct{} // always closed, see Poll
 }
 
 // NewHub subscribes to the store. Close ends all cursors.
@@ -106,7 +105,7 @@ func (h *Hub) publish(batch []*store.Change) {
 	}
 }
 
-// due ends a pause of a ring.
+// due ends the pause of a ring.
 func (h *Hub) due(r *ring) {
 	several := h.cfg.Writing != nil && h.cfg.Writing() > 1
 	h.mu.Lock()
@@ -114,7 +113,7 @@ func (h *Hub) due(r *ring) {
 	r.pace.due(several)
 }
 
-// use returns the ring of a resource, complete from now on, until leave.
+// use returns the ring of a resource, complete from now on until leave.
 func (h *Hub) use(prefix string) *ring {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -127,7 +126,7 @@ func (h *Hub) use(prefix string) *ring {
 	return r
 }
 
-// leave drops a ring that nobody uses any more: who comes back reads the log.
+// leave drops a ring without cursors; later cursors begin in the log.
 func (h *Hub) leave(prefix string, r *ring) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -136,7 +135,7 @@ func (h *Hub) leave(prefix string, r *ring) {
 	}
 }
 
-// resourcePrefix cuts "group/plural/" off a key.
+// resourcePrefix returns the "group/plural/" of a key.
 func resourcePrefix(key string) string {
 	i := strings.IndexByte(key, '/')
 	if i < 0 {

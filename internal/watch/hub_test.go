@@ -36,7 +36,7 @@ func newHub(t testing.TB, s store.Store, cfg Config) *Hub {
 	return h
 }
 
-// within bounds a test that waits for what never comes.
+// within bounds a test that would otherwise wait for ever.
 func within(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -44,8 +44,7 @@ func within(t testing.TB) context.Context {
 	return ctx
 }
 
-// write creates or updates an object and returns the change as its writer saw
-// it.
+// write creates or updates an object and returns the change as its writer saw it.
 func write(t testing.TB, s store.Store, key string) store.Change {
 	t.Helper()
 	return change(t, s, key, func(current *store.Entry) store.Op {
@@ -79,14 +78,14 @@ func change(t testing.TB, s store.Store, key string, op func(*store.Entry) store
 	return c
 }
 
-// said is all that a change says, in a form that can be compared and read.
+// said is a change in a form that can be compared and read.
 func said(c *store.Change) string {
 	return fmt.Sprintf("%d %s@%d %s %s after %s@%d %s %s", c.Op,
 		c.Entry.Key, c.Entry.Revision, c.Entry.Body, c.Entry.Meta, c.Prev.Key, c.Prev.Revision, c.Prev.Body, c.Prev.Meta)
 }
 
-// expect compares what a cursor returned with the truth: the changes after a
-// revision that have the prefix, each once and in order.
+// expect compares the events of a cursor with the truth: the changes after a revision
+// that have the prefix, each once and in order.
 func expect(t testing.TB, got []*Event, truth []store.Change, prefix string, after uint64) {
 	t.Helper()
 	var want []string
@@ -186,8 +185,8 @@ func TestCloseWakesEverybody(t *testing.T) {
 			t.Fatalf("a waiting cursor returned %v", err)
 		}
 	}
-	c := write(t, s, "core/pods/a/x") // is announced to nobody
-	h.publish([]*store.Change{&c})    // a store may be about to call while it is told not to
+	c := write(t, s, "core/pods/a/x") // announced to no hub
+	h.publish([]*store.Change{&c})    // a store may call once more while the subscription ends
 	for _, prefix := range []string{"core/pods/", "core/secrets/"} {
 		if _, err := h.Watch(prefix, 0).Next(ctx); !errors.Is(err, ErrClosed) {
 			t.Errorf("a cursor of a closed hub on %s returned %v", prefix, err)
@@ -195,7 +194,7 @@ func TestCloseWakesEverybody(t *testing.T) {
 	}
 }
 
-// subscriptions counts those of a store.
+// subscriptions counts the subscriptions to a store.
 type subscriptions struct {
 	store.Store
 	open int
@@ -270,7 +269,7 @@ func TestResourcePrefix(t *testing.T) {
 	}
 }
 
-// Two hubs on one store, one of which comes late and goes early.
+// Two hubs on one store, one of which opens late and closes early.
 func TestHubsAreIndependent(t *testing.T) {
 	s := newStore(t)
 	a := newHub(t, s, Config{})

@@ -10,12 +10,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// silent is a store that a test announces the changes of.
+// silent is a store whose changes a test announces.
 type silent struct{ store.Store }
 
 func (silent) Subscribe(func([]*store.Change)) (uint64, func()) { return 0, func() {} }
 
-// crowd is a hub with watchers, in a time that tests pass.
+// crowd is a hub with watchers, in a time that tests control.
 type crowd struct {
 	t        *testing.T
 	hub      *Hub
@@ -49,7 +49,7 @@ func (c *crowd) write(ms float64) {
 	c.hub.publish([]*store.Change{{Op: store.OpCreate, Entry: store.Entry{Key: "core/pods/a/x", Revision: c.revision}}})
 }
 
-// poll lets all watchers read and wait, and expects each to see as many changes.
+// poll lets all watchers read and wait, and expects that each sees that many changes.
 func (c *crowd) poll(want int) {
 	c.t.Helper()
 	for i, cursor := range c.cursors {
@@ -61,8 +61,7 @@ func (c *crowd) poll(want int) {
 	}
 }
 
-// wave expects that the watchers are woken at a time, not before, for as many
-// changes.
+// wave expects that the watchers are woken at a time, not before, for that many changes.
 func (c *crowd) wave(ms float64, want int) {
 	c.t.Helper()
 	c.at(ms - 0.001)
@@ -89,7 +88,7 @@ func TestPace(t *testing.T) {
 		c.write(0.9)
 		c.wave(2.5, 2)
 		c.write(3.0)
-		c.wave(5.025, 1) // the one that looked counts twice
+		c.wave(5.025, 1) // the extra poll above counts as a watcher
 		c.write(100)
 		c.poll(1) // at once: it was quiet
 	})
@@ -110,13 +109,13 @@ func TestPaceWithSeveralWriters(t *testing.T) {
 		c.wave(15.0, 1) // not for ever
 		c.write(15.1)
 		c.at(17)
-		c.writing.Store(1) // the others have ended
+		c.writing.Store(1) // the other writers have ended
 		c.wave(17.5, 1)
 	})
 }
 
-// TestPaceForCrowds: the more watchers, the longer a wave takes, and the pause
-// after it, up to a bound; it is not prolonged.
+// TestPaceForCrowds: with more watchers a wave takes longer, and so does the pause after
+// it, up to a bound; it is not prolonged.
 func TestPaceForCrowds(t *testing.T) {
 	for watchers, pause := range map[int]float64{1000: 25, 5000: 50} {
 		synctest.Test(t, func(t *testing.T) {
@@ -131,7 +130,7 @@ func TestPaceForCrowds(t *testing.T) {
 	}
 }
 
-// TestPaceForFewWatchers: nothing is gained by holding changes.
+// TestPaceForFewWatchers: for few watchers changes are not held.
 func TestPaceForFewWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, int(leastPause/perWatcher)-1)
@@ -143,8 +142,8 @@ func TestPaceForFewWatchers(t *testing.T) {
 	})
 }
 
-// TestHeldChanges: what a cursor may not see yet, it does not claim to have
-// seen; one that has fallen out of the ring reads on from the log.
+// TestHeldChanges: a cursor does not claim to have seen held changes; one that has fallen
+// out of the ring continues in the log.
 func TestHeldChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, 100)
@@ -170,7 +169,7 @@ func TestHeldChanges(t *testing.T) {
 	})
 }
 
-// TestLargeChangesComeInSmallBatches bounds what a watcher holds of them.
+// TestLargeChangesComeInSmallBatches bounds the bytes that a watcher holds.
 func TestLargeChangesComeInSmallBatches(t *testing.T) {
 	h := NewHub(silent{}, Config{})
 	c := h.Watch("core/pods/", 0)

@@ -12,7 +12,7 @@ import (
 // floor=3 [4 7 9]; revision 12 evicts 4 and leaves floor=4 [7 9 12]. A cursor
 // at 4 or later reads from the ring, one at 3 reads the log.
 type ring struct {
-	users  int    // cursors
+	users  int    // number of cursors
 	floor  uint64 // all changes above it are in events
 	events []*Event
 	bytes  int
@@ -39,12 +39,12 @@ func (r *ring) after(rev uint64) []*Event {
 	return r.events[i:]
 }
 
-// Event is a change on its way to watchers. It is shared by all of them, and so
-// are the frames made from it.
+// Event is a change on its way to watchers. All of them share it and the frames made from
+// it.
 type Event struct {
 	store.Change
 	frames frames
 }
 
-// size is what the event keeps alive, roughly: both states, and a frame.
+// size is roughly the memory that the event holds: both states, and a frame.
 func (e *Event) size() int { return 2*len(e.Entry.Body) + len(e.Prev.Body) + 256 }

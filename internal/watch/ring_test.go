@@ -56,7 +56,7 @@ func TestRingEvicts(t *testing.T) {
 	}
 }
 
-// A ring that has been full for long holds on to nothing but its events.
+// A ring that has long been full holds only the memory of its events.
 func TestRingStaysSmall(t *testing.T) {
 	r := &ring{}
 	for i := range uint64(10000) {

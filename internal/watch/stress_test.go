@@ -13,10 +13,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// TestConcurrentWatchers lets writers and cursors run against each other: rings
-// of several sizes, cursors that begin at any time after any revision and pause
-// for random numbers of writes. Every one has to see the truth, which is what
-// the writers were told. CAPSTAN_STRESS=1 makes it long.
+// TestConcurrentWatchers lets writers and cursors run against each other: rings of
+// several sizes, cursors that begin at any time after any revision and pause for random
+// numbers of writes. Every cursor has to see the truth, the changes that were
+// acknowledged to the writers. CAPSTAN_STRESS=1 makes it long.
 func TestConcurrentWatchers(t *testing.T) {
 	rounds := 1
 	if os.Getenv("CAPSTAN_STRESS") != "" {
@@ -97,8 +97,8 @@ func concurrentWatchers(t *testing.T, seed uint64) {
 	}
 }
 
-// follow reads what a cursor gives until it has reached a revision. Between
-// reads it sometimes pauses until others have written some more.
+// follow reads a cursor until it has reached a revision. Between reads it sometimes
+// pauses until others have written some more.
 func follow(ctx context.Context, s store.Store, c *Cursor, random *rand.Rand, end uint64) (got []*Event, err error) {
 	for {
 		if random.IntN(3) == 0 {
@@ -122,8 +122,8 @@ func follow(ctx context.Context, s store.Store, c *Cursor, random *rand.Rand, en
 			return got, nil
 		case len(events) > 0:
 		default:
-			// A write of another resource wakes nobody, so the last one might
-			// not: wait for that as well.
+			// A write of another resource wakes no cursor, so the last write might not
+			// wake this one: wait for it as well.
 			last := make(chan error, 1)
 			stop, cancel := context.WithCancel(ctx)
 			go func() { last <- s.WaitFor(stop, end) }()

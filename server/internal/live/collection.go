@@ -1,6 +1,6 @@
-// Package live keeps collections of objects in memory, as values of a Go type and at
-// a known revision, for rules that every request asks: a read costs nanoseconds and
-// takes no lock.
+// Package live keeps collections of objects in memory, as values of a Go type and at a
+// known revision, for rules that every request needs: a read costs nanoseconds and takes
+// no lock.
 //
 //	classes, err := live.Open(ctx, live.Config[*class]{Store: s, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, readClass)})
 //	standard := live.Derive(classes, func(d *class, changes []live.Change[*class]) *class { ... })
@@ -25,21 +25,21 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Config says what a collection holds.
+// Config describes a collection.
 type Config[T any] struct {
 	Store store.Store
 	// Prefixes are those of the keys ("core/services/"). None begins with another.
 	Prefixes []string
 	// Decode makes the value of an object, each time a new one, and may keep nothing of
 	// the entry in it. A nil value leaves the object out. It runs while the store
-	// announces, thus may neither wait nor ask the store. It is called once for each
-	// object that is there and once for each change but deletions. An object with which
-	// it fails, or panics, is logged and left out until it changes.
+	// announces, so it may neither block nor call the store. It is called once for each
+	// existing object and once for each change but deletions. An object for which it
+	// fails, or panics, is logged and left out until it changes.
 	Decode func(e *store.Entry) (T, error)
 	Logger *slog.Logger
 }
 
-// Read makes a Decode of a function that reads objects of one type.
+// Read makes a Decode from a function that reads objects of one type.
 func Read[T any](row *catalog.Row, read func(obj document.Value) T) func(e *store.Entry) (T, error) {
 	return func(e *store.Entry) (none T, _ error) {
 		doc, err := document.ReadStored(row.GV.Table, row.Type, e.Body)
@@ -52,28 +52,28 @@ func Read[T any](row *catalog.Row, read func(obj document.Value) T) func(e *stor
 }
 
 // Collection is all objects under some prefixes, in memory. It is safe for concurrent
-// use. T has to be a pointer type; so all collections share their code.
+// use. T has to be a pointer type, so that all collections share their code.
 //
 // Invariants:
 //
-//	L1. A state holds all objects, and the indexes derived of them, as at its revision,
-//	    and never changes. latest is the newest state, and no change of the collection
-//	    is between its revision and announced.
+//	L1. A state holds all objects, and the indexes derived from them, as at its
+//	    revision, and never changes. latest is the newest state, and no change of the
+//	    collection is between its revision and announced.
 //	L2. The first state is a scan of the store at base; every later change is applied
-//	    once, in the order of revisions: the collection has subscribed before the scan,
-//	    and passes over what is announced up to base.
+//	    once, in the order of revisions: the collection subscribes before the scan, and
+//	    skips announcements up to base.
 //	L3. A change is in latest before announced reaches it, and announced reaches it
-//	    before the store acknowledges it. So a view is not older than any write that was
-//	    acknowledged before it was asked for; a revision that is known otherwise, from
-//	    a read of the store, is waited for with AtLeast. This holds in the process that
-//	    writes the store, of which there is one.
-//	L4. Announcing waits for no reader, and a reader for nobody: what has been announced
-//	    is applied, so there is neither a queue that could overflow nor a history that
-//	    could be trimmed. A follower that is slow sees fewer states, never one without a
+//	    before the store acknowledges it. So a view is not older than any write
+//	    acknowledged before it was taken; AtLeast waits for a revision that is known
+//	    otherwise, from a read of the store. This holds in the process that writes the
+//	    store, of which there is one.
+//	L4. Announcing does not block on readers, nor readers on anything: announced
+//	    changes are applied, so there is neither a queue that could overflow nor a history
+//	    that could be trimmed. A slow follower sees fewer states, never one without a
 //	    change.
-//	L5. Held are the value of each object that Decode kept, its key, some 40 bytes of the
-//	    tree, and the indexes; nothing of the entries. Of an older state a view in use
-//	    holds what has changed since.
+//	L5. The memory is the value of each object that Decode kept, its key, some 40
+//	    bytes of the tree, and the indexes; nothing of the entries. A view of an older
+//	    state holds the objects that have changed since.
 //
 // Example: the store is at 7 and has announced 6. Open subscribes, scans at 7, and makes
 // that the first state. The store announces 7, which the scan has seen, and 8: the second
@@ -89,9 +89,9 @@ type Collection[T any] struct {
 	base    uint64
 	objects btree.Map[string, T] // of latest; states share its nodes
 	derived []func(index any, changes []Change[T]) any
-	late    map[string]late[T] // changes since the scan began; nil when it is over
+	late    map[string]late[T] // changes since the scan began; nil after the scan
 	moved   bell               // announced has grown, or closed is set
-	changed bell               // latest is another, or closed is set
+	changed bell               // latest has changed, or closed is set
 	closed  bool
 }
 
@@ -102,15 +102,15 @@ type state[T any] struct {
 	indexes  []any // in the order of Derive
 }
 
-// late is what has become of an object during the scan.
+// late is a change of an object during the scan.
 type late[T any] struct {
 	revision uint64
 	value    T
 }
 
 // Open reads the collection from the store and follows it until Close. Collections that
-// requests depend on are opened before the hub of the watches, so that a client that
-// learns of a change from a watch meets it.
+// requests depend on are opened before the hub of the watches, so that a client that sees
+// a change in a watch finds it in them.
 func Open[T any](ctx context.Context, cfg Config[T]) (*Collection[T], error) {
 	c := &Collection[T]{cfg: cfg, late: map[string]late[T]{}}
 	var current uint64
@@ -133,8 +133,8 @@ func Open[T any](ctx context.Context, cfg Config[T]) (*Collection[T], error) {
 	return c, nil
 }
 
-// scan reads the objects that are there and returns the revision at which. Nobody else
-// looks at the objects meanwhile.
+// scan reads the existing objects and returns the revision of its view. Nothing else uses
+// the objects meanwhile.
 func (c *Collection[T]) scan(ctx context.Context) (uint64, error) {
 	reader, err := c.cfg.Store.At(ctx, 0)
 	if err != nil {
@@ -172,7 +172,7 @@ func (c *Collection[T]) try(e *store.Entry) (value T, err error) {
 	return c.cfg.Decode(e)
 }
 
-// same compares pointers. The constraint that == asks for would end the sharing of code.
+// same compares pointers. A constraint that permits == would end the sharing of code.
 func same[T any](a, b T) bool { return any(a) == any(b) }
 
 func (c *Collection[T]) set(key string, value T) (before T) {
@@ -225,7 +225,7 @@ func (c *Collection[T]) advance(revision uint64, changes []Change[T]) {
 	c.changed.ring()
 }
 
-// View returns the objects as they are now.
+// View returns the present objects.
 func (c *Collection[T]) View() View[T] {
 	announced := c.announced.Load() // first, so that latest is not older
 	latest := c.latest.Load()
@@ -238,8 +238,8 @@ func (c *Collection[T]) AtLeast(ctx context.Context, revision uint64) (View[T], 
 	return c.await(ctx, &c.moved, func(v View[T]) bool { return v.revision >= revision })
 }
 
-// Next waits until there are other objects than in a view; the zero View has none, and is
-// before all others. Errors are those of AtLeast.
+// Next waits until the objects differ from those of a view; the zero View has none, and
+// is before all others. Errors are those of AtLeast.
 func (c *Collection[T]) Next(ctx context.Context, after View[T]) (View[T], error) {
 	return c.await(ctx, &c.changed, func(v View[T]) bool { return v.state != after.state })
 }
@@ -270,7 +270,8 @@ func (c *Collection[T]) listen(b *bell) (rung <-chan struct{}, closed bool) {
 	return b.listen(), c.closed
 }
 
-// Close ends following and waiting. Views stay valid, and new ones are of the end.
+// Close ends following and waiting. Views stay valid; a new one shows the state at the
+// end.
 func (c *Collection[T]) Close() {
 	c.cancel() // waits for publish, so mu is not held
 	c.mu.Lock()
@@ -280,7 +281,7 @@ func (c *Collection[T]) Close() {
 	c.changed.ring()
 }
 
-// bell wakes all that listen. Its owner's lock guards it.
+// bell wakes all listeners. Its owner's lock guards it.
 type bell struct{ rung chan struct{} }
 
 func (b *bell) listen() <-chan struct{} {

@@ -94,7 +94,7 @@ func text(v View[*number]) string {
 	return b.String()
 }
 
-// TestWaiting: a wait ends when there is what it waits for, with its context, and when the
+// TestWaiting: a wait ends when its condition holds, with its context, and when the
 // collection is closed.
 func TestWaiting(t *testing.T) {
 	w := newWorld(t)
@@ -138,7 +138,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestRestart: nothing is lost by a restart, by trimming, nor while a view is held.
+// TestRestart: a restart, trimming, or a view in use loses nothing.
 func TestRestart(t *testing.T) {
 	w := newWorld(t)
 	c := w.collect("a/")
@@ -169,7 +169,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestUnreadable: an object that cannot be read is told of and left out until it changes.
+// TestUnreadable: an object that cannot be read is logged and left out until it changes.
 func TestUnreadable(t *testing.T) {
 	w := newWorld(t)
 	w.write(store.OpUpdate, "a/old", "what")
@@ -207,7 +207,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestOpenFails: a store that cannot be read leaves nobody subscribed.
+// TestOpenFails: a store that cannot be read has no subscription left.
 func TestOpenFails(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(context.Background())

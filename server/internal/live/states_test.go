@@ -43,7 +43,7 @@ func byNumber(index map[number][]string, changes []Change[*number]) map[number][
 	return index
 }
 
-// look is a view as a test wrote it down.
+// look is a view as a test recorded it.
 type look struct {
 	revision uint64
 	text     string

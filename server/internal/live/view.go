@@ -7,15 +7,15 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// View is the objects of a collection at one revision. It never changes; nobody may change
-// the values in it. The zero View has no objects.
+// View is the objects of a collection at one revision. It never changes, and the values
+// in it must not be changed. The zero View has no objects.
 type View[T any] struct {
 	state    *state[T]
 	revision uint64
 }
 
-// Change is what became of an object: Before is nil when it was not there, or left out,
-// After when it is so now.
+// Change is the change of an object: Before is nil when it was missing or left out, After
+// when it is so now.
 type Change[T any] struct {
 	Key           string
 	Before, After T
@@ -46,8 +46,8 @@ func (v View[T]) Under(prefix string) iter.Seq2[string, T] {
 	}
 }
 
-// Since visits what is different from a view before: in the order of keys what is new or
-// another, then what is gone. It looks at all objects of both.
+// Since visits the differences from an earlier view: in the order of keys the new and
+// changed objects, then the removed ones. It compares all objects of both.
 func (v View[T]) Since(before View[T]) iter.Seq[Change[T]] {
 	var none T
 	return func(yield func(Change[T]) bool) {
@@ -64,15 +64,15 @@ func (v View[T]) Since(before View[T]) iter.Seq[Change[T]] {
 	}
 }
 
-// Index is a value that follows from the objects of a collection.
+// Index is a value derived from the objects of a collection.
 type Index[T, I any] struct{ at int }
 
-// Derive adds an index to a collection. fold makes the next index of the one before, which
-// it may not change, since views have it, and of some changes, in the order in which they
-// happened; first of the zero I and all objects as new ones, in the order of keys. Copy a
-// small index; for a large one take a tree that copies when it is written, as tidwall's.
-// Like Decode, fold may neither wait nor ask the store. An index that changes all the same
-// has to guard itself, and belongs to no revision.
+// Derive adds an index to a collection. fold makes the next index from the one before,
+// which it may not change, since views have it, and some changes, in their order; first
+// from the zero I and all objects as new ones, in the order of keys. Copy a small index;
+// for a large one use a copy-on-write tree such as tidwall's. Like Decode, fold may
+// neither block nor call the store. An index that is changed in place has to guard
+// itself, and belongs to no revision.
 func Derive[T, I any](c *Collection[T], fold func(index I, changes []Change[T]) I) Index[T, I] {
 	derive := func(index any, changes []Change[T]) any {
 		next := fold(*index.(*I), changes)
@@ -92,5 +92,5 @@ func Derive[T, I any](c *Collection[T], fold func(index I, changes []Change[T]) 
 	return Index[T, I]{len(c.derived) - 1}
 }
 
-// Of returns the index in a view that was taken after Derive, of the collection of both.
+// Of returns the index in a view that was taken after Derive, of the same collection.
 func (x Index[T, I]) Of(v View[T]) I { return *v.state.indexes[x.at].(*I) }
