@@ -50,8 +50,8 @@ type Schema struct {
 	UniqueItems      bool
 
 	// The x-cluster-… extensions.
-	Binary        int      // x-cluster-binary
-	BinaryOuter   int      // x-cluster-binary-outer
+	Binary        int      // x-cluster-binary: its number, or that which follows from the fields before it
+	BinaryOuter   int      // x-cluster-binary-outer of the object that has the field
 	Presence      string   // x-cluster-presence: implicit | explicit | always
 	ListType      string   // x-cluster-list-type: atomic | set | map
 	ListMapKeys   []string // x-cluster-list-map-keys

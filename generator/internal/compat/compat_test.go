@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 		{"field-default-changed from none", nil, []edit{{order, "minimum: 1\n", "minimum: 1\n        default: 2\n"}}, "error field-default-changed: the default of Order.spec.copies was none and is 2"},
 		{"field-gated", nil, []edit{{order, "minimum: 1\n", "minimum: 1\n        x-cluster-feature-gate: Copies\n"}}, "warning field-gated: Order.spec.copies is dropped unless the feature gate Copies is on"},
 		{"field-immutable", nil, []edit{{order, "minimum: 1\n", "minimum: 1\n        x-cluster-immutable: true\n"}}, "error field-immutable: Order.spec.copies can no longer change"},
-		{"field-binary-number-changed", nil, []edit{{order, "maximum: 9\n        x-cluster-binary: 2", "maximum: 9\n        x-cluster-binary: 7"}}, "error field-binary-number-changed: the binary number of Order.spec.copies was 2 and is 7"},
+		{"field-binary-number-changed", nil, []edit{{order, "maximum: 9\n        x-cluster-binary: 2", "maximum: 9\n        x-cluster-binary: 7"}}, "error field-binary-number-changed: the binary number of Order.spec.copies was 2 and is 7: write x-cluster-binary: 2"},
 		{"field-binary-number-reused", nil, []edit{{order, "      sizes:\n", "      tastes:\n"}}, "openapi/released/schemas/shop/v1/Order.yaml:50: error field-removed: the field Order.spec.items[].sizes is gone\nerror field-binary-number-reused: Order.spec.items[].tastes takes the binary number 2, which was that of sizes"},
 		{"enum-value-removed", nil, []edit{{order, "[Open, Paid]", "[Open]"}}, `error enum-value-removed: Order.spec.state no longer takes "Paid"`},
 		{"enum-added", nil, []edit{{order, "pattern: ^[a-z]+$", "enum: [a, b]"}}, "error enum-added: Order.spec.items[].sku takes only a, b now"},

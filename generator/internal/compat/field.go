@@ -53,7 +53,7 @@ func (c *comparison) field(s scope, oldType *model.Type, old *schema.Schema, p *
 	}
 	before, after := p.Schema, q.Schema
 	if before.Binary != after.Binary || before.BinaryOuter != after.BinaryOuter {
-		c.find(s, "field-binary-number-changed", q.Pos, "the binary number of %s was %d and is %d", path, before.Binary, after.Binary)
+		c.find(s, "field-binary-number-changed", q.Pos, "the binary number of %s was %d and is %d: write x-cluster-binary: %d", path, before.Binary, after.Binary, before.Binary)
 	}
 	if !required(old, p) && required(now, q) {
 		c.find(s, "field-required", q.Pos, "%s becomes required", path)

@@ -75,37 +75,6 @@ func (d *documents) checkDescription(p schema.Property, in *model.Type) {
 	}
 }
 
-// checkNumbers refuses a binary number that two fields of a message share. The
-// fields with the same outer number are one message inside the object's.
-func (d *documents) checkNumbers(s *schema.Schema) {
-	type place struct{ outer, number int }
-	taken := map[place]string{}
-	outer := map[int]string{}
-	for _, p := range s.Properties {
-		if n := p.Schema.BinaryOuter; n != 0 {
-			outer[n] = p.Name
-			if p.Schema.Binary == 0 {
-				d.fail(d.at(p.Schema, "x-cluster-binary-outer"), "add x-cluster-binary", "%s has the number of an inner message and none of its own", p.Name)
-			}
-		}
-	}
-	for _, p := range s.Properties {
-		at := place{p.Schema.BinaryOuter, p.Schema.Binary}
-		if at.number == 0 {
-			continue
-		}
-		other := taken[at]
-		if at.outer == 0 && outer[at.number] != "" {
-			other = outer[at.number]
-		}
-		if other != "" {
-			d.fail(d.at(p.Schema, "x-cluster-binary"), "take the next free number; a number is never used again, not even after its field is gone",
-				"the binary number %d of %s belongs to %s already", at.number, p.Name, other)
-		}
-		taken[at] = p.Name
-	}
-}
-
 // checkList checks that the keys of a list's elements are scalar fields of
 // theirs, and that the elements of a set are scalars.
 func (d *documents) checkList(s *schema.Schema, in *model.Type) {

@@ -28,7 +28,7 @@ func Load(root string) (*model.Model, error) {
 
 func newDocuments(root string) *documents {
 	return &documents{
-		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}},
+		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{}},
 		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
 	}
 }
@@ -155,6 +155,11 @@ func (d *documents) schemaFile(name string, n node) {
 	if kind {
 		fillUsual(doc.root, id[slash+1:])
 	}
+	for _, def := range doc.root.Defs {
+		numberFields(def.Schema)
+	}
+	numberFields(doc.root)
+	doc.root.Binary = max(doc.root.Binary, 0)
 	d.addType(n.pos(), &model.Type{GV: gv, Name: id[slash+1:], Root: true, Kind: kind, Schema: doc.root})
 	for _, def := range doc.root.Defs {
 		d.addType(def.Pos, &model.Type{GV: gv, Name: def.Name, Schema: def.Schema})

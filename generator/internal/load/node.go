@@ -23,6 +23,7 @@ type reader struct {
 	root   string
 	names  *strings.Replacer // of the profile: <groupSuffix> and so on
 	places map[*schema.Schema]map[string]schema.Position
+	inner  map[*schema.Schema][]innerMessage
 	errs   []*schema.Error
 }
 

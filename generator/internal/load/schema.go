@@ -86,7 +86,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"uniqueItems":      r.boolean(&s.UniqueItems),
 
 		"x-cluster-binary":                  r.binaryNumber(&s.Binary),
-		"x-cluster-binary-outer":            r.binaryNumber(&s.BinaryOuter),
+		"x-cluster-binary-outer":            r.innerMessages(s),
 		"x-cluster-presence":                r.word(&s.Presence, "presence", "implicit", "explicit", "always"),
 		"x-cluster-list-type":               r.word(&s.ListType, "list type", "atomic", "set", "map"),
 		"x-cluster-list-map-keys":           r.texts(&s.ListMapKeys),
@@ -148,25 +148,6 @@ func (r *reader) pattern(to *string) func(node) {
 		if _, err := regexp.Compile(*to); err != nil {
 			r.fail(n.pos(), "write RE2 syntax", "the pattern does not compile: %v", err)
 		}
-	}
-}
-
-// The numbers that the binary form can use: 1 to 2^29-1 without the range that
-// its inventors reserved.
-const (
-	lastNumber    = 1<<29 - 1
-	firstReserved = 19000
-	lastReserved  = 19999
-)
-
-func (r *reader) binaryNumber(to *int) func(node) {
-	return func(n node) {
-		v, err := strconv.Atoi(n.Value)
-		if err != nil || v < 1 || v > lastNumber || v >= firstReserved && v <= lastReserved {
-			r.fail(n.pos(), "use 1 to "+strconv.Itoa(lastNumber)+", without 19000 to 19999", "the binary number %q is out of range", n.Value)
-			return
-		}
-		*to = v
 	}
 }
 
@@ -253,6 +234,7 @@ func (r *reader) finish(s *schema.Schema) {
 		}
 	}
 	r.checkRequired(s)
+	r.placeInner(s)
 	r.checkDefaultWhen(s)
 }
 

@@ -1,0 +1,154 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// The numbers that the binary form can use: 1 to 2^29-1 without the range that
+// its inventors reserved.
+const (
+	lastNumber    = 1<<29 - 1
+	firstReserved = 19000
+	lastReserved  = 19999
+)
+
+// noNumber is that of a field that is not in the binary form, and of a type without such
+// fields, while a document is read.
+const noNumber = -1
+
+// binaryNumber reads the number of a field, or false.
+func (r *reader) binaryNumber(to *int) func(node) {
+	return func(n node) {
+		if *to = noNumber; n.Value != "false" {
+			*to = r.numberAt(n)
+		}
+	}
+}
+
+func (r *reader) numberAt(n node) int {
+	v, err := strconv.Atoi(n.Value)
+	if err != nil || v < 1 || v > lastNumber || v >= firstReserved && v <= lastReserved {
+		r.fail(n.pos(), "use 1 to "+strconv.Itoa(lastNumber)+", without 19000 to 19999", "the binary number %q is out of range", n.Value)
+	}
+	return v
+}
+
+// innerMessage is a message inside that of an object, as x-cluster-binary-outer says it.
+type innerMessage struct {
+	pos     schema.Position
+	number  int
+	members []string // nil for those of x-cluster-one-of
+}
+
+// innerMessages reads {number: [member, ...]}.
+func (r *reader) innerMessages(s *schema.Schema) func(node) {
+	return func(n node) {
+		for _, e := range r.entries(n) {
+			m := innerMessage{pos: e.at.pos(), number: r.numberAt(e.at)}
+			if e.value.Value != "one-of" {
+				r.texts(&m.members)(e.value)
+			}
+			r.inner[s] = append(r.inner[s], m)
+		}
+	}
+}
+
+// placeInner says of the members of inner messages in which they are.
+func (r *reader) placeInner(s *schema.Schema) {
+	for _, m := range r.inner[s] {
+		if m.members == nil {
+			for _, name := range s.OneOf {
+				name, _, _ = strings.Cut(name, ":")
+				m.members = append(m.members, name)
+			}
+		}
+		if len(m.members) == 0 {
+			r.fail(m.pos, "name members of the object, or add x-cluster-one-of", "the inner message %d has no members", m.number)
+		}
+		for _, name := range m.members {
+			i := slices.IndexFunc(s.Properties, func(p schema.Property) bool { return p.Name == name })
+			switch {
+			case i < 0:
+				r.fail(m.pos, "declare the property or drop it", "x-cluster-binary-outer names %q, which is not a property", name)
+			case s.Properties[i].Schema.BinaryOuter != 0:
+				r.fail(m.pos, "write it once", "x-cluster-binary-outer names %q twice", name)
+			default:
+				s.Properties[i].Schema.BinaryOuter = m.number
+			}
+		}
+	}
+}
+
+// numberFields numbers the fields that do not say their binary number: each has the number
+// after the highest of the fields before it in the same message, so that a field at the end
+// takes one that no other has.
+func numberFields(s *schema.Schema) {
+	last := map[int]int{} // by the number of the inner message, 0 for the object's own
+	for _, p := range s.Properties {
+		f := p.Schema
+		numberFields(f)
+		if f.Binary == 0 && s.Binary != noNumber {
+			f.Binary = numberAfter(last[f.BinaryOuter])
+		}
+		last[f.BinaryOuter] = max(last[f.BinaryOuter], f.Binary)
+		last[0] = max(last[0], f.BinaryOuter)
+	}
+	for _, p := range s.Properties {
+		p.Schema.Binary = max(p.Schema.Binary, 0)
+	}
+	for _, part := range []*schema.Schema{s.Items, s.Additional} {
+		if part != nil {
+			numberFields(part)
+		}
+	}
+}
+
+func numberAfter(n int) int {
+	if n+1 == firstReserved {
+		return lastReserved + 1
+	}
+	return n + 1
+}
+
+// checkNumbers refuses a binary number that two fields of a message share. The fields with
+// the same outer number are one message inside the object's. Of a field that says its number
+// and one that does not, the latter has to give way.
+func (d *documents) checkNumbers(s *schema.Schema) {
+	type place struct{ outer, number int }
+	taken := map[place]string{}
+	outer, last := map[int]string{}, map[int]int{}
+	var say, follow []schema.Property
+	for _, p := range s.Properties {
+		n := p.Schema.BinaryOuter
+		last[n] = max(last[n], p.Schema.Binary)
+		if last[0] = max(last[0], n); n != 0 {
+			outer[n] = p.Name
+		}
+		if _, says := d.places[p.Schema]["x-cluster-binary"]; says {
+			say = append(say, p)
+		} else {
+			follow = append(follow, p)
+		}
+	}
+	for _, p := range append(say, follow...) {
+		at := place{p.Schema.BinaryOuter, p.Schema.Binary}
+		if at.number == 0 {
+			continue
+		}
+		other := taken[at]
+		if at.outer == 0 && outer[at.number] != "" {
+			other = outer[at.number]
+		}
+		if other != "" {
+			d.fail(d.at(p.Schema, "x-cluster-binary"), fmt.Sprintf("write x-cluster-binary: %d, the next free number; a number is never used again, not even after its field is gone", numberAfter(last[at.outer])),
+				"the binary number %d of %s belongs to %s already", at.number, p.Name, other)
+			continue
+		}
+		taken[at] = p.Name
+	}
+}
