@@ -24,7 +24,7 @@ func (p Position) String() string {
 // definitions both make it; Compile turns it into table rows.
 type Schema struct {
 	Pos         Position
-	ID          string // $id of a document: "apps/v1/Deployment"
+	ID          string // of a document: "apps/v1/Deployment", which follows from its path
 	Ref         string // $ref: "#/$defs/X" or "/meta/v1/ObjectMeta"
 	Description string
 	Type        string // object, array, string, integer, number, boolean; "" for any

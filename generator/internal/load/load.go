@@ -139,10 +139,11 @@ func (d *documents) schemaFile(name string, n node) {
 		d.fail(schema.Position{File: name, Line: 1}, "move it to schemas/<group>/<version>/<Kind>.yaml", "the file is not two folders below schemas/")
 		return
 	}
-	doc := d.schemaDocument(d.sameAs(n, id))
-	if doc.root.ID != id {
-		d.fail(d.at(doc.root, "$id"), "write $id: "+id, "$id %q does not match the file's path", doc.root.ID)
+	doc := d.schemaDocument(d.sameAs(n))
+	if own := doc.root.ID; own != "" && own != id {
+		d.fail(d.at(doc.root, "$id"), "write $id: "+id+", or drop it", "$id %q does not match the file's path", own)
 	}
+	doc.root.ID = id
 	slash := strings.LastIndexByte(id, '/')
 	gv := d.group(id[:slash])
 	if doc.group != "" {

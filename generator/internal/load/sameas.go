@@ -6,26 +6,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// sameAs gives the schema document that a document is: itself, or under the own $id the
-// types of another that it names in x-cluster-same-as. Mistakes in these are reported at
-// their place in the other document.
-func (d *documents) sameAs(n node, id string) node {
+// sameAs gives the schema document that a document is: itself, or the one that it names in
+// x-cluster-same-as, whose types are declared here too then. Mistakes in these are reported
+// at their place in the other document.
+func (d *documents) sameAs(n node) node {
 	if !slices.ContainsFunc(n.Content, func(y *yaml.Node) bool { return y.Value == "x-cluster-same-as" }) {
 		return n
 	}
-	var own, to string
+	var to string
 	at := n
 	d.object(n, "a document that is the same as another", map[string]func(node){
-		"$id": d.text(&own),
 		"x-cluster-same-as": func(n node) {
 			at = n
 			d.text(&to)(n)
 		},
 	})
-	if own != id {
-		d.fail(n.pos(), "write $id: "+id, "$id %q does not match the file's path", own)
-	}
-	named := []*yaml.Node{{Kind: yaml.ScalarNode, Value: "$id", Line: n.Line}, {Kind: yaml.ScalarNode, Value: id, Line: n.Line}}
+	named := []*yaml.Node{}
 	if name := "schemas" + to + ".yaml"; !slices.Contains(d.list("schemas", "schemas/examples"), name) {
 		d.fail(at.pos(), "write /<group>/<version>/<Kind>", "no schema document for %s", to)
 	} else if other, _, ok := d.file(name); ok { // else it is reported where it is read for itself
