@@ -12,8 +12,8 @@ const (
 	year   = 365 * day
 )
 
-// AppendAge appends a duration as people read it in a table: one or two units,
-// the precision falling with the length.
+// AppendAge appends a duration as kubectl prints it: one or two units, the precision
+// falling with the length.
 //
 //	under 2m    seconds             95s
 //	under 10m   minutes, seconds    5m10s
@@ -63,8 +63,8 @@ func appendUnits(dst []byte, n int64, unit byte, rest int64, restUnit byte) []by
 // unknown is the cell of a time that is not set.
 const unknown = "<unknown>"
 
-// Age is the age of a time given in RFC 3339, as people read it; "<unknown>"
-// when it is empty or not a time.
+// Age is the age of a time given in RFC 3339, as in a table; "<unknown>" when it is empty
+// or not a time.
 func Age(since string, now time.Time) string {
 	return string(appendAgeSince(nil, []byte(since), now))
 }

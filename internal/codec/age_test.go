@@ -28,7 +28,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestAppendAge compares with the function that clients use themselves.
+// TestAppendAge compares with the function of the client library.
 func TestAppendAge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]time.Duration{3 * time.Minute, 10 * time.Hour, 9 * 24 * time.Hour, 10 * 365 * 24 * time.Hour}).Draw(t, "limit")

@@ -8,21 +8,20 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// BinaryCodec writes and reads the binary form of the types of one table: what
-// Kubernetes clients call protobuf. It holds no state between calls and may be
-// used by many goroutines.
+// BinaryCodec writes and reads the binary form, Kubernetes' protobuf, of the types of one
+// table. It holds no state between calls and is safe for concurrent use.
 //
 // The rules, in the words of the tables:
 //
 //   - Fields are written in ascending order of their numbers. Fields without a
 //     number (kind, apiVersion) are not written.
-//   - A field whose Presence is Explicit is written when it is there. Any other
-//     scalar or object is always written, with its zero value when it is not
-//     there: "" is the tag and length 0, an object is its message with the zeros
-//     of its own fields, a quantity is "0", a time is an empty message. Absent
-//     lists, maps, bytes and string lists are not written.
-//   - Fields with the same Outer number lie together in an embedded message,
-//     which is always written.
+//   - A field whose Presence is Explicit is written when it is present. Any other
+//     scalar or object is always written, with its zero value when it is absent: "" is
+//     the tag and length 0, an object is its message with the zeros of its own fields, a
+//     quantity is "0", a time is an empty message. Absent lists, maps, bytes and string
+//     lists are not written.
+//   - Fields with the same Outer number are together in an embedded message, which is
+//     always written.
 //
 // Worked example. A volume has name (number 1), hostPath (number 1 in the
 // embedded message 2) and secret (number 6 there). The slots of its plan are
@@ -39,25 +38,25 @@ type BinaryCodec struct {
 	zeros []string // by schema.Ref: the zero value after its tag
 }
 
-// form is what the writer needs to know of a type, in few bytes.
+// form is the writer's summary of a type, in few bytes.
 type form struct {
 	kind schema.Kind
 	elem schema.Ref // List and Map; of an Any, its objects
 	wire uint8      // of a List's or Map's elements
 	// wrapped marks a list that is a message of its own (BinaryStringList).
 	wrapped bool
-	// binary says how an Any is wrapped.
+	// binary is the wrapping of an Any.
 	binary schema.BinaryForm
 }
 
-// plan says how the members of one Object type lie in its message.
+// plan is the layout of the members of one Object type in its message.
 type plan struct {
 	keys    []string     // by index in schema.Type.Fields: `"name":`
 	members []memberPlan // by index in schema.Type.Fields
 	slots   []slot       // in the order of the message
 	numbers []number     // ascending, to find a member when reading
-	// inOrder says that canonical JSON has the members in the order of the
-	// slots and that no message is embedded: they can be written as they come.
+	// inOrder means that canonical JSON has the members in the order of the slots and
+	// that no message is embedded: they can be written in one pass.
 	inOrder bool
 	empty   string // the message of an object without members
 }
@@ -68,15 +67,15 @@ type memberPlan struct {
 	slot int // index in slots
 }
 
-// slot is the place of one member, or the beginning of an embedded message that
-// holds the next inner slots.
+// slot is the position of one member, or the beginning of an embedded message that holds
+// the next inner slots.
 type slot struct {
-	zero     string // what stands for an absent member, tag included; "" for nothing
+	zero     string // the bytes of an absent member, tag included; "" for nothing
 	embedded tag    // of an embedded message, empty for a member
 	inner    int
 }
 
-// tag is the number and wire type of a field as they are written.
+// tag is the encoded number and wire type of a field.
 type tag struct {
 	text [5]byte
 	size uint8
@@ -198,8 +197,8 @@ func (p *plan) find(outer, inner uint32) *number {
 	return nil
 }
 
-// wireType is how values of a type are framed, for lists their elements. It is
-// not ok for types that have no binary form.
+// wireType is the framing of a type's values, of lists their elements. It is not ok for
+// types without a binary form.
 func (b *BinaryCodec) wireType(ref schema.Ref) (wire uint64, ok bool) {
 	t := b.typeOf(ref)
 	if t == nil {
@@ -242,9 +241,9 @@ func (b *BinaryCodec) typeOf(ref schema.Ref) *schema.Type {
 	return &b.table.Types[ref]
 }
 
-// addZeros fills in what is written for an absent value of a type and for the
-// absent members of an object, every type once. An object that always contains
-// itself could not be written at all; the inner one is taken to be empty.
+// addZeros fills in the bytes of an absent value of a type and of the absent members of
+// an object, every type once. An object that always contains itself could not be written
+// at all; the inner one is taken to be empty.
 func (b *BinaryCodec) addZeros(ref schema.Ref, begun []bool) {
 	if begun[ref] {
 		return
@@ -274,7 +273,7 @@ func (b *BinaryCodec) addZeros(ref schema.Ref, begun []bool) {
 	}
 }
 
-// writesZero says whether an absent member is written.
+// writesZero reports whether an absent member is written.
 func (b *BinaryCodec) writesZero(f *schema.Field) bool {
 	switch b.table.Types[f.Type].Kind {
 	case schema.List, schema.Map, schema.Bytes:

@@ -57,8 +57,8 @@ func (w *writer) strings(dst []byte, i int) ([]byte, int) {
 	}
 }
 
-// either writes a value that is an object or something else. When both are there
-// the object counts.
+// either writes a value that is an object or something else. When both are present the
+// object counts.
 func (r *reader) either(t *schema.Type, parts []wireField, depth int) error {
 	boolean := t.Binary == schema.BinaryObjectOrBoolean
 	var objects, others []wireField

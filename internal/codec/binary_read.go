@@ -12,13 +12,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxDepth is how deep messages may lie in one another.
+// maxDepth bounds the nesting of messages.
 const maxDepth = 200
 
-// A few bytes of binary data can stand for a long member name. So that a
-// hostile message cannot take much more memory than its own size, its JSON may
-// not be longer than growth times the message and a grace. Real objects grow
-// two- or threefold.
+// A few bytes of binary data can stand for a long member name. So that a hostile message
+// cannot take much more memory than its own size, its JSON may not be longer than growth
+// times the message and a grace. Real objects grow two- or threefold.
 const (
 	growth      = 16
 	growthGrace = 64 << 10
@@ -29,13 +28,13 @@ var (
 	errGrowth = errors.New("the binary data holds too many empty fields")
 )
 
-// Decode turns the message of an object of type typ into JSON text for the
-// document package, which checks it like any body. Members are in canonical
-// order; strings that are not UTF-8 are mended with U+FFFD. Fields with unknown
-// numbers are left out. The last of repeated scalars counts, repeated messages
-// of one field are merged, as the wire format demands.
+// Decode turns the message of an object of type typ into JSON text for the document
+// package, which checks it like any body. Members are in canonical order; invalid UTF-8
+// in strings becomes U+FFFD. Fields with unknown numbers are left out. The last of
+// repeated scalars counts, repeated messages of one field are merged, as the wire format
+// requires.
 //
-// An error says what is wrong with the data.
+// An error describes the mistake in the data.
 func (b *BinaryCodec) Decode(typ schema.Ref, data []byte) ([]byte, error) {
 	if t := b.typeOf(typ); t == nil || t.Kind != schema.Object {
 		return nil, fmt.Errorf("type %d of the table has no message of its own: only objects have", typ)
@@ -54,7 +53,7 @@ type reader struct {
 	out    []byte
 	max    int         // length of out
 	fields []memberAt  // a stack: one frame per message being read
-	pieces []wireField // a stack too: the places of one member's values
+	pieces []wireField // a stack too: the positions of one member's values
 }
 
 // memberAt is one occurrence of a member.
@@ -117,7 +116,7 @@ func (r *reader) object(ref schema.Ref, parts []wireField, depth int) error {
 	return nil
 }
 
-// collect notes where the members of a message are. outer is the number of the
+// collect notes the positions of the members of a message. outer is the number of the
 // embedded message being read, 0 for the object's own.
 func (r *reader) collect(p *plan, outer uint32, part wireField) error {
 	data := r.data[:part.end]
@@ -258,7 +257,7 @@ func (r *reader) entries(t *schema.Type, at []wireField, depth int) error {
 	return nil
 }
 
-// pathError says where in the object something is wrong.
+// pathError is a mistake at a path of the object.
 type pathError struct {
 	path string // each element is ".name" or "[index or key]"
 	err  error
@@ -268,7 +267,7 @@ func (e *pathError) Error() string { return strings.TrimPrefix(e.path, ".") + ":
 
 func (e *pathError) Unwrap() error { return e.err }
 
-// within puts an element before the path of an error.
+// within adds an element in front of the path of an error.
 func within(element string, err error) error {
 	if inner, ok := err.(*pathError); ok {
 		return &pathError{element + inner.path, inner.err}

@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// TestBinaryRoundTrip writes objects in the binary form, reads them back and
-// compares; then writes what was read again, which must give the same bytes.
+// TestBinaryRoundTrip writes objects in the binary form, reads them back and compares;
+// then writes the result again, which must give the same bytes.
 func TestBinaryRoundTrip(t *testing.T) {
 	table := parseTable(shapes)
 	b, typ := NewBinary(table), table.Root("Shape")
@@ -125,8 +125,7 @@ func mustJSON(v any) []byte {
 	return text
 }
 
-// parsed reads JSON and drops what the document package drops: zero values that
-// are the same as no value.
+// parsed reads JSON and drops the zero values that the document package drops.
 func parsed(t *rapid.T, table *schema.Table, ref schema.Ref, text []byte) any {
 	decoder := stdjson.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -202,8 +201,8 @@ func FuzzDecodeBinary(f *testing.F) {
 		if !stdjson.Valid(text) || len(text) > 2*growth*len(data)+2*growthGrace {
 			t.Fatalf("%x gave %d bytes: %s", data, len(text), text)
 		}
-		// What was read can be written, unless a scalar holds text that only
-		// the document package refuses (a quantity such as "x" is fine here).
+		// A decoded message can be written, unless a scalar holds text that only the
+		// document package refuses (a quantity such as "x" is fine here).
 		again, err := b.Append(nil, typ, text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

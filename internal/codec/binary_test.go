@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBinaryBytes compares messages with bytes that were put together by hand
-// from the description of the wire format.
+// TestBinaryBytes compares messages with bytes that were assembled by hand from the
+// description of the wire format.
 func TestBinaryBytes(t *testing.T) {
 	table := parseTable(shapes + `
 One

@@ -155,7 +155,7 @@ func errKind(wire uint8) error {
 	return fmt.Errorf("the wire type is %d, which is not how this field is encoded", wire)
 }
 
-// absent writes the zero value of a type, for a map entry that has none.
+// absent writes the zero value of a type, for a map entry without a value.
 func (r *reader) absent(ref schema.Ref) {
 	zero := "null"
 	switch r.table.Types[ref].Kind {

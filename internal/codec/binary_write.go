@@ -9,15 +9,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Append appends the message of an object of type typ, given as canonical JSON
-// that the document package wrote. The envelope is not included.
+// Append appends the message of an object of type typ, given as canonical JSON that the
+// document package wrote. The envelope is not included.
 //
-// It is one pass over the text without a tree. Objects whose canonical order is
-// the order of their numbers are written as they are read. The members of other
-// objects are written as they are read too, then put in order by copying.
-// Members that are not in canonical order give a valid message in another order.
+// It is one pass over the text without a tree. Objects whose canonical order is the order
+// of their numbers are written as they are read. The members of other objects are too,
+// and then reordered by copying. Members that are not in canonical order give a valid
+// message in another order.
 //
-// An error says that the text is not a canonical object of that type.
+// An error means that the text is not a canonical object of that type.
 func (b *BinaryCodec) Append(dst []byte, typ schema.Ref, json []byte) ([]byte, error) {
 	if t := b.typeOf(typ); t == nil || t.Kind != schema.Object {
 		return dst, fmt.Errorf("type %d of the table has no message of its own: only objects have", typ)
@@ -36,12 +36,12 @@ func (b *BinaryCodec) Append(dst []byte, typ schema.Ref, json []byte) ([]byte, e
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
-// writer is one call of Append. Its methods append the value that begins at an
-// offset in json and return the offset after it; -1 when there is no such value.
+// writer is one call of Append. Its methods append the value that begins at an offset in
+// json and return the offset after it, -1 on an error.
 type writer struct {
 	*BinaryCodec
 	json  []byte
-	err   error  // why an offset is -1, if it is not the syntax
+	err   error  // the reason for an offset of -1, unless it is the syntax
 	spans []span // a stack: one frame per object being put in order
 }
 
@@ -70,7 +70,7 @@ func (w *writer) object(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 	return w.sortedObject(dst, p, ref, i+1)
 }
 
-// orderedObject writes the members as they come and zeros for those between.
+// orderedObject writes the members in their order and zeros for absent ones.
 func (w *writer) orderedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]byte, int) {
 	next := 0 // slot
 	for cursor := 0; ; i++ {
@@ -108,7 +108,7 @@ func (w *writer) orderedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]by
 	return dst, i + 1
 }
 
-// sortedObject writes the members as they come and then puts them in order.
+// sortedObject writes the members in their order and then sorts them.
 func (w *writer) sortedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]byte, int) {
 	start, frame := len(dst), len(w.spans)
 	w.spans = slices.Grow(w.spans, len(p.slots))[:frame+len(p.slots)]
@@ -143,8 +143,8 @@ func (w *writer) sortedObject(dst []byte, p *plan, ref schema.Ref, i int) ([]byt
 	return dst, i + 1
 }
 
-// arrange replaces what was written from start on by the same members in the
-// order of their slots, with zeros for the absent ones.
+// arrange reorders the members written from start on by their slots, with zeros for
+// absent ones.
 func arrange(dst []byte, p *plan, spans []span, start int) []byte {
 	sorted := len(dst)
 	for at := range p.slots {
@@ -171,9 +171,9 @@ func arrange(dst []byte, p *plan, spans []span, start int) []byte {
 	return dst[:start+n]
 }
 
-// key reads the member name at i: the index of its field, -1 for an unknown
-// one, and the offset of its value. The search begins at the cursor, because
-// members come in the order of the fields.
+// key reads the member name at i: the index of its field, -1 for an unknown one, and the
+// offset of its value. The search begins at the cursor, because members come in the order
+// of the fields.
 func (w *writer) key(p *plan, ref schema.Ref, cursor, i int) (field, value int) {
 	json := w.json
 	for k := cursor; k < len(p.keys); k++ {
@@ -243,7 +243,7 @@ func (w *writer) entries(dst []byte, m *memberPlan, f *form, i int) ([]byte, int
 			return dst, -1
 		}
 		if w.at(i+1) == 'n' && w.forms[f.elem].kind == schema.Bytes {
-			i += 1 + len("null") // no bytes are not the same as 0 bytes
+			i += 1 + len("null") // null differs from 0 bytes
 		} else if dst, i = w.value(append(dst, 2<<3|f.wire), f.elem, i+1); i < 0 {
 			return dst, -1
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// value writes one value after its tag. A null, which only an element can be
-// here, is written as the zero value.
+// value writes one value after its tag. A null, which only an element can be here, is
+// written as the zero value.
 func (w *writer) value(dst []byte, ref schema.Ref, i int) ([]byte, int) {
 	if w.at(i) == 'n' {
 		return append(dst, w.zeros[ref]...), i + len("null")
@@ -78,7 +78,7 @@ func (w *writer) message(dst []byte, f *form, i int) ([]byte, int) {
 		dst = binary.AppendUvarint(dst, uint64(n))
 		return append(dst, "\x1a\x00"...), i
 	}
-	// What is left is a string without escapes in JSON.
+	// The rest are strings without escapes in JSON.
 	if w.at(i) != '"' {
 		return dst, -1
 	}
@@ -135,7 +135,7 @@ func (w *writer) integer(i int) (int64, int) {
 	return int64(n), i
 }
 
-// fail notes why there is no offset to go on from.
+// fail notes the reason for returning the offset -1.
 func (w *writer) fail(err error) int {
 	w.err = err
 	return -1

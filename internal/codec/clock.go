@@ -7,7 +7,7 @@ import (
 
 var errTime = errors.New("a time is out of range: years 1 to 9999 can be written")
 
-// The seconds since 1970 between which times can be written in RFC 3339.
+// The first and last second since 1970 that RFC 3339 can express.
 const (
 	firstSecond = -62135596800 // 0001-01-01T00:00:00Z
 	lastSecond  = 253402300799 // 9999-12-31T23:59:59Z
@@ -15,8 +15,8 @@ const (
 
 // parseTime reads a time in RFC 3339: seconds since 1970 and nanoseconds.
 func parseTime(s []byte) (seconds int64, nanos int32, err error) {
-	// 2006-01-02T15:04:05Z, with six digits of fraction or none, is all that
-	// the canonical form has.
+	// 2006-01-02T15:04:05Z, without or with six digits of fraction: the only canonical
+	// forms.
 	fraction := 0
 	switch len(s) {
 	case 20:

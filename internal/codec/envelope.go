@@ -15,8 +15,8 @@ var (
 	errNothing = errors.New("the body has no message after the bytes 6b 38 73 00")
 )
 
-// EnvelopeTail is what follows the object in an envelope: contentEncoding and
-// contentType, both empty.
+// EnvelopeTail follows the object in an envelope: contentEncoding and contentType, both
+// empty.
 func EnvelopeTail() []byte { return []byte{3<<3 | wireBytes, 0, 4<<3 | wireBytes, 0} }
 
 // EnvelopeHead is the beginning of the envelope of an object whose message has
@@ -25,7 +25,7 @@ func EnvelopeHead(apiVersion, kind string, size int) []byte {
 	return appendEnvelopeHead(make([]byte, 0, envelopeRoom(apiVersion, kind)), apiVersion, kind, size)
 }
 
-// envelopeRoom is how many bytes appendEnvelopeHead appends at most.
+// envelopeRoom bounds the bytes that appendEnvelopeHead appends.
 func envelopeRoom(apiVersion, kind string) int { return len(apiVersion) + len(kind) + 24 }
 
 func appendEnvelopeHead(dst []byte, apiVersion, kind string, size int) []byte {
@@ -48,10 +48,9 @@ func AppendEnvelope(dst []byte, apiVersion, kind string, message []byte) []byte 
 }
 
 // Sealed makes a message in its envelope, in the memory of buf from its beginning:
-// message appends the message to what it is given. Sealed returns the object, and buf
-// as long as it had to become, to be used again when the object is not needed any
-// more. The message is written once: its head, which needs to know its length, is
-// put before it.
+// message appends the message to its argument. Sealed returns the object, and buf as long
+// as it has grown, to be reused when the object is not needed any more. The message is
+// written once: its head, which depends on its length, is put before it.
 func Sealed(buf []byte, apiVersion, kind string, message func(dst []byte) ([]byte, error)) (object, grown []byte, err error) {
 	room := envelopeRoom(apiVersion, kind)
 	buf = slices.Grow(buf[:0], room)[:room]
@@ -74,8 +73,8 @@ func appendBytesField[T string | []byte](dst []byte, number uint32, s T) []byte 
 	return append(dst, s...)
 }
 
-// OpenEnvelope takes a binary object apart. message shares memory with data.
-// An error says what is wrong with the data.
+// OpenEnvelope takes a binary object apart. message shares memory with data. An error
+// describes the mistake in the data.
 func OpenEnvelope(data []byte) (apiVersion, kind string, message []byte, err error) {
 	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
 		return "", "", nil, errMagic

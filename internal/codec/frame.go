@@ -11,7 +11,7 @@ func AppendFrame(dst []byte, event string, object []byte) []byte {
 	return append(dst, "}\n"...)
 }
 
-// FrameLength is how many bytes of a binary frame say its length.
+// FrameLength is the number of bytes of a binary frame's length.
 const FrameLength = 4
 
 // AppendBinaryFrame appends a watch event in the binary form: the length of a

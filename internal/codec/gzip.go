@@ -7,13 +7,13 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Gzip compresses what is written to w. Close writes the end of the stream and
-// gives the compressor's memory back (it needs more than a megabyte); the
-// writer must not be used after that, and Close must be called in any case.
+// Gzip returns a writer that compresses to w. Close writes the end of the stream and
+// releases the compressor's memory, more than a megabyte; it must always be called, and
+// the writer must not be used after it.
 func Gzip(w io.Writer) io.WriteCloser {
 	z, ok := compressors.Get().(*gzip.Writer)
 	if !ok {
-		// The level is valid, which is the only thing that can be wrong.
+		// The only possible error is an invalid level.
 		z, _ = gzip.NewWriterLevel(w, gzip.BestSpeed)
 		return &pooledGzip{z}
 	}
@@ -32,7 +32,7 @@ func (g *pooledGzip) Write(p []byte) (int, error) {
 	return g.z.Write(p)
 }
 
-// Close finishes the stream. A second call does nothing.
+// Close finishes the stream. A second call has no effect.
 func (g *pooledGzip) Close() error {
 	if g.z == nil {
 		return nil
@@ -40,7 +40,7 @@ func (g *pooledGzip) Close() error {
 	z := g.z
 	g.z = nil
 	err := z.Close()
-	z.Reset(io.Discard) // hold no reference to the request
+	z.Reset(io.Discard) // so that it does not hold the request
 	compressors.Put(z)
 	return err
 }

@@ -36,7 +36,7 @@ func AppendListHead(dst []byte, apiVersion, kind string, m ListMeta) []byte {
 	return append(dst, `,"items":[`...)
 }
 
-// ItemPrefix is how every stored object of a kind begins. Items of a list of a
+// ItemPrefix is the beginning of every stored object of a kind. Items of a list of a
 // built-in kind are written without it: '{' and the rest of the object.
 func ItemPrefix(apiVersion, kind string) string {
 	dst := append([]byte(`{"kind":`), appendQuoted(nil, kind)...)

@@ -45,8 +45,8 @@ func TestBinaryList(t *testing.T) {
 	}
 }
 
-// TestSealed: what is sealed in a buffer that is used again is the message in its
-// envelope, also where lengths take more bytes.
+// TestSealed: an object sealed in a reused buffer is the message in its envelope, also
+// where lengths take more bytes.
 func TestSealed(t *testing.T) {
 	var buf []byte
 	for _, kind := range []string{"Pod", strings.Repeat("K", 200)} {
@@ -166,7 +166,7 @@ func TestText(t *testing.T) {
 }
 
 func TestGzip(t *testing.T) {
-	for range 3 { // the second and third use the first's memory again
+	for range 3 { // the second and third reuse the first's memory
 		var out bytes.Buffer
 		z := Gzip(&out)
 		text := strings.Repeat("a long text ", 10000)

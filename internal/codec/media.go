@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// Format is the way in which objects are written. The zero Format is none.
+// Format is the encoding of an answer. The zero Format is none.
 type Format uint8
 
 // The formats.
@@ -20,24 +20,24 @@ const (
 	Binary
 )
 
-// As is what is written of an object.
+// As is the representation of an object.
 type As uint8
 
 // The representations.
 const (
 	AsObject    As = iota // the object itself
-	AsTable               // a table for people
+	AsTable               // a table
 	AsPartial             // its metadata only, alone or in a list
-	AsDiscovery           // of a discovery path: all that is below it in one document
+	AsDiscovery           // of a discovery path: everything below it in one document
 )
 
-// MediaType is the representation that a request asked for.
+// MediaType is the representation that a request asks for.
 type MediaType struct {
 	Format     Format
 	As         As
 	APIVersion string // of the Table, PartialObjectMetadata or discovery document: "meta.k8s.io/v1"
-	Pretty     bool   // indented JSON was asked for
-	List       bool   // AsPartial: the metadata of a list was asked for, not of an object
+	Pretty     bool   // indented JSON was requested
+	List       bool   // AsPartial: the metadata of a list was requested, not of an object
 	name       string // "application/json"
 	stream     bool   // a watch
 }
@@ -70,8 +70,8 @@ const (
 	discoveryKind = "APIGroupDiscoveryList"
 )
 
-// Offer says in which representations an endpoint can answer. Every endpoint
-// but a watch has JSON and YAML; a watch has JSON.
+// Offer lists the representations of an endpoint. Every endpoint but a watch has JSON and
+// YAML; a watch has JSON.
 type Offer struct {
 	Binary    string // BinaryMedia; "" for none
 	MetaGroup string // group of Table and PartialObjectMetadata: "meta.k8s.io"
@@ -93,13 +93,13 @@ func (o *Offer) formats() []MediaType {
 	return list
 }
 
-// Negotiate finds the representation that an Accept header prefers among those
-// offered. Every alternative may carry parameters: as, g and v ask for another
-// representation, pretty=1 for indentation, stream=watch is understood and
-// changes nothing, others are ignored.
+// Negotiate finds the representation that an Accept header prefers among those offered.
+// Every alternative may carry parameters: as, g and v ask for another representation,
+// pretty=1 for indentation, stream=watch is accepted and has no effect, others are
+// ignored.
 //
-// The error is a 406. The MediaType beside it has a Format where a media type was
-// acceptable, and only its parameters were not.
+// The error is a 406. The MediaType with it has a Format if a media type was acceptable,
+// and only its parameters were not.
 func Negotiate(accept string, o Offer) (MediaType, error) {
 	if accept == "" || accept == mediaJSON {
 		return MediaType{Format: JSON, name: mediaJSON, stream: o.Watch}, nil
@@ -128,8 +128,8 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 	return near, refused
 }
 
-// AcceptsJSON reports whether an Accept header is content with plain JSON, whatever
-// its parameters ask for.
+// AcceptsJSON reports whether an Accept header accepts plain JSON, whatever its
+// parameters.
 func AcceptsJSON(accept string) bool {
 	return accept == "" || slices.ContainsFunc(parseAccept(accept), func(a alternative) bool { return a.covers(mediaJSON) })
 }
@@ -156,8 +156,8 @@ type alternative struct {
 	quality float64
 }
 
-// parseAccept lists the alternatives of a header, the preferred first. What is
-// not acceptable (q=0) or cannot be read is left out.
+// parseAccept lists the alternatives of a header, the preferred first. Unacceptable (q=0)
+// and unreadable ones are left out.
 func parseAccept(header string) []alternative {
 	var list []alternative
 	for part := range strings.SplitSeq(header, ",") {
@@ -195,7 +195,7 @@ func parseAccept(header string) []alternative {
 	return list
 }
 
-// wildcards counts the stars: what names a type goes before what does not.
+// wildcards counts the stars: the fewer, the more specific.
 func (a *alternative) wildcards() int { return strings.Count(a.media, "*") }
 
 func (a *alternative) covers(name string) bool {
@@ -208,7 +208,7 @@ func (a *alternative) covers(name string) bool {
 	return strings.EqualFold(a.media, name)
 }
 
-// apply reads the parameters into m; false if they ask for what is not offered.
+// apply reads the parameters into m; false if they ask for something that is not offered.
 func (a *alternative) apply(m *MediaType, o *Offer) bool {
 	if s := a.params["stream"]; s != "" && s != "watch" {
 		return false
@@ -241,8 +241,8 @@ func (a *alternative) apply(m *MediaType, o *Offer) bool {
 	return false
 }
 
-// ParseContentType says how a body is written. binary is the media type of the
-// binary form; "" when the endpoint does not read it. The error is a 415.
+// ParseContentType returns the encoding of a body. binary is the media type of the binary
+// form; "" when the endpoint does not read it. The error is a 415.
 func ParseContentType(header, binary string) (Format, error) {
 	if header == "" || header == mediaJSON {
 		return JSON, nil

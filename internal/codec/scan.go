@@ -10,15 +10,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// The functions here read canonical JSON: no white space between tokens (only
-// values of kind Any keep what they were sent with). They trust the text to be
-// well-formed and never read past its end when it is not.
+// The functions here read canonical JSON: no white space between tokens (only values of
+// kind Any keep theirs). They trust the text to be well-formed and never read past its
+// end when it is not.
 
 var errSyntax = errors.New("the stored text is not canonical JSON; the store may be damaged")
 
-// stringEnd returns the offset of the quote that closes the string whose
-// contents begin at data[i], and whether there are no escapes in it. The offset
-// is -1 when the string does not end.
+// stringEnd returns the offset of the quote that closes the string whose contents begin
+// at data[i], and whether it has no escapes. The offset is -1 when the string does not
+// end.
 func stringEnd(data []byte, i int) (end int, plain bool) {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	plain = true
@@ -79,9 +79,8 @@ func skipValue(data []byte, i int) int {
 	return i
 }
 
-// appendUnescaped appends the contents of a JSON string, escapes resolved. It is
-// not ok when an escape is wrong.
-// Half a surrogate pair becomes U+FFFD, as everywhere in Go.
+// appendUnescaped appends the contents of a JSON string, escapes resolved. It is not ok
+// when an escape is wrong. Half a surrogate pair becomes U+FFFD, as everywhere in Go.
 func appendUnescaped(dst, s []byte) (text []byte, ok bool) {
 	for i := 0; i < len(s); {
 		c := s[i]

@@ -100,7 +100,7 @@ func atoi(s string) uint32 {
 	return uint32(n)
 }
 
-// shapes has every kind, presence and order that the binary form knows.
+// shapes has every kind, presence and order of the binary form.
 const shapes = `
 Shape
 	kind - string

@@ -8,9 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// What was wrong is often part of the message. So that a request of megabytes
-// is not answered with megabytes, longer texts are cut, and so are the causes
-// behind the first.
+// Messages often repeat a part of the request. So that a request of megabytes does not
+// get an answer of megabytes, longer texts are cut, and so are all but the first causes.
 const (
 	maxMessage = 32 << 10  // bytes of one text
 	maxCauses  = 256 << 10 // bytes of all texts of the causes
@@ -24,7 +23,7 @@ type StatusBody struct {
 	code                       int
 }
 
-// Status is the Status that an error is answered with.
+// Status is the Status of an error.
 func Status(e *api.Error) StatusBody { return StatusBody{failure: e} }
 
 // Deleted is the Status of a delete that removed an object.
@@ -32,7 +31,7 @@ func Deleted(group, resource, name, uid string) StatusBody {
 	return StatusBody{name: name, group: group, resource: resource, uid: uid}
 }
 
-// Success is the Status of an operation that has nothing else to show.
+// Success is the Status of an operation without another result.
 func Success(code int) StatusBody { return StatusBody{code: code} }
 
 // JSON is the Status as canonical JSON.
@@ -99,7 +98,7 @@ func appendDetails(dst []byte, e *api.Error) []byte {
 	return append(dst, '}')
 }
 
-// clip cuts a text that is longer than most bytes, and says so.
+// clip cuts a text that is longer than most bytes, with a note.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -10,42 +10,42 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// The values of the includeObject parameter: what a table's rows hold beside
-// their cells.
+// The values of the includeObject parameter: the content of a table's rows besides their
+// cells.
 const (
 	IncludeNone     = "None"
 	IncludeMetadata = "Metadata" // a PartialObjectMetadata, the default
 	IncludeObject   = "Object"
 )
 
-// TableOptions say how a table is written.
+// TableOptions are the parameters of a table.
 type TableOptions struct {
 	APIVersion    string    // of the table and of the metadata in its rows: "meta.k8s.io/v1"
 	IncludeObject string    // one of the Include constants; "" is IncludeMetadata
 	NoHeaders     bool      // leave out the column definitions (later events of a watch)
-	Now           time.Time // ages are counted to it
+	Now           time.Time // ages are counted up to it
 }
 
-// Table writes objects of one resource as a table, a row at a time: AppendHead,
-// then AppendRow for every object with commas between, then "]}".
+// Table writes objects of one resource as a table, a row at a time: AppendHead, then
+// AppendRow for every object with commas between, then "]}".
 //
-// What a cell shows: a computed cell shows what its function returns. A path
-// shows the value there; a time is shown as its age, unless the column's type is
-// date. A path at which nothing is shows the zero value of its type, null when
-// the field tells absent from zero, "<unknown>" for the age of no time.
+// The cells: a computed cell shows the result of its function. A path shows the value
+// there; a time is shown as its age, unless the column's type is date. A path without a
+// value shows the zero value of its type, null when the field distinguishes absent from
+// zero, "<unknown>" for the age of no time.
 type Table struct {
 	opts    TableOptions
 	columns []column
-	object  []byte // what comes before the metadata in a row: IncludeMetadata only
+	object  []byte // the text before the metadata in a row: IncludeMetadata only
 
-	completes bool // rows say when their object is done
+	completes bool // rows report whether their object is done
 }
 
 type column struct {
 	*api.Column
 	path   []string
 	age    bool   // show the age of the time at path
-	absent string // JSON shown when nothing is at path
+	absent string // JSON of a path without a value
 }
 
 // NewTable prepares a table. The error is a 400 for a wrong IncludeObject.
@@ -64,8 +64,8 @@ func NewTable(res *api.Resource, o TableOptions) (*Table, error) {
 	return t, nil
 }
 
-// Plain reports whether the columns are those of a kind that has none of its own:
-// such a table without objects has null for its rows, as in 1.25.
+// Plain reports whether the columns are those of a kind without columns of its own: such
+// a table without objects has null for its rows, as in 1.25.
 func (t *Table) Plain() bool {
 	return len(t.columns) == 2 && t.columns[1].Name == "Created At"
 }
@@ -118,7 +118,7 @@ func fieldAt(t *schema.Table, ref schema.Ref, path []string) (schema.Kind, schem
 	return t.Types[ref].Kind, presence
 }
 
-// AppendHead appends all that comes before the rows.
+// AppendHead appends everything before the rows.
 func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
 	dst = append(dst, `{"kind":"Table","apiVersion":`...)
 	dst = appendQuoted(dst, t.opts.APIVersion)
@@ -149,9 +149,8 @@ func (t *Table) AppendHead(dst []byte, m ListMeta) []byte {
 	return append(dst, `],"rows":[`...)
 }
 
-// AppendRow appends the row of an object, given as a tree for the cells and as
-// the canonical JSON it was read from. An error says that the JSON is not that
-// of an object.
+// AppendRow appends the row of an object, given as a tree for the cells and as the
+// canonical JSON it was read from. An error means that the JSON is not that of an object.
 func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, error) {
 	dst = append(dst, `{"cells":[`...)
 	for i := range t.columns {
@@ -180,7 +179,7 @@ func (t *Table) AppendRow(dst []byte, obj document.Value, body []byte) ([]byte, 
 	return append(dst, "}}"...), nil
 }
 
-// appendCompleted says of an object in that phase whether it is done.
+// appendCompleted appends whether an object in that phase is done.
 func appendCompleted(dst []byte, phase document.Value) []byte {
 	if !phase.Equals("Succeeded") && !phase.Equals("Failed") {
 		return dst
@@ -216,7 +215,7 @@ func (c *column) appendCell(dst []byte, obj document.Value, now time.Time) []byt
 	return v.AppendJSON(dst)
 }
 
-// appendScalar appends what a cell function returned.
+// appendScalar appends the result of a cell function.
 func appendScalar(dst []byte, cell any) []byte {
 	switch cell := cell.(type) {
 	case string:

@@ -5,8 +5,8 @@ import (
 	stdjson "encoding/json"
 )
 
-// Indent gives JSON for people: two spaces per level, one member per line. Text
-// that is not JSON is returned as it is.
+// Indent returns JSON with two spaces per level, one member per line. Text that is not
+// JSON is returned as it is.
 func Indent(json []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(json) * 2)

@@ -29,13 +29,13 @@ func appendTag(dst []byte, number uint32, wireType uint64) []byte {
 // varintLen is the number of bytes that v takes.
 func varintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// openLength reserves room for the length of what is appended next. The
-// returned mark goes to closeLength.
+// openLength reserves room for the length of the text appended next. The returned mark
+// goes to closeLength.
 func openLength(dst []byte) ([]byte, int) { return append(dst, 0), len(dst) }
 
-// closeLength writes the length of all that was appended since the mark. One
-// byte is reserved; longer contents are moved, which costs less than computing
-// every length beforehand.
+// closeLength writes the length of everything appended since the mark. One byte is
+// reserved; longer contents are moved, which costs less than computing every length
+// beforehand.
 func closeLength(dst []byte, mark int) []byte {
 	n := len(dst) - mark - 1
 	if n < 0x80 {
@@ -49,7 +49,7 @@ func closeLength(dst []byte, mark int) []byte {
 	return dst
 }
 
-// wireField is one field as it is on the wire.
+// wireField is one encoded field.
 type wireField struct {
 	number uint32
 	wire   uint8

@@ -8,8 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/yaml"
 )
 
-// ToYAML turns JSON into YAML, its keys sorted as people sort them: a2 before a10. An
-// error says that the text is not JSON.
+// ToYAML turns JSON into YAML, its keys in natural order: a2 before a10. An error means
+// that the text is not JSON.
 func ToYAML(json []byte) ([]byte, error) {
 	doc, err := document.DecodeAny(json, document.Limits{MaxNodes: len(json) + 2})
 	if err != nil {
@@ -19,8 +19,7 @@ func ToYAML(json []byte) ([]byte, error) {
 	return appendYAML(make([]byte, 0, len(json)+len(json)/8), doc.Root(), 0), nil
 }
 
-// appendYAML appends a value and a line break. What it has on further lines is in the
-// column indent.
+// appendYAML appends a value and a line break. Further lines begin in the column indent.
 func appendYAML(dst []byte, v document.Value, indent int) []byte {
 	switch {
 	case v.Kind() == document.String:
@@ -69,7 +68,7 @@ func sortedMembers(v document.Value) []member {
 	return list
 }
 
-// compareNatural orders names with the numbers in them as numbers, and letters behind
+// compareNatural orders names with the numbers in them as numbers, and letters after
 // everything else.
 func compareNatural(a, b []rune) int {
 	for i := 0; i < len(a) && i < len(b); i++ {

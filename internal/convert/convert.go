@@ -1,9 +1,9 @@
-// Package convert turns objects of one version of a kind into another. What is
-// stored is in one version; a row of the catalog that is served in another has an
+// Package convert turns objects of one version of a kind into another. Objects are stored
+// in the storage version; a row of the catalog that serves another version has an
 // api.Conversion, whose plan this package follows.
 //
-// Where two versions differ in nothing but their name, the text of an object is
-// used as it is and no tree is made of it.
+// Where two versions differ only in their name, the text of an object is used as it is,
+// without a tree.
 package convert
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// errHead says that a stored object does not begin with its kind and version.
+// errHead means that a stored object does not begin with its kind and version.
 var errHead = errors.New("a stored object does not begin as its version says: it is damaged, or was stored in a version that this server does not store")
 
-// Head is how the text of an object begins in the version of a row.
+// Head is the beginning of the text of an object in the version of a row.
 func Head(res *api.Resource) []byte {
 	return []byte(`{"kind":"` + res.Kind + `","apiVersion":"` + res.GV.APIVersion() + `"`)
 }
 
-// ToStorage gives an object, which is in the version of res, in the one that is
-// stored. The caller releases the document; obj must not change before.
+// ToStorage converts an object from the version of res to the storage version. The caller
+// releases the document; obj must not change before.
 func ToStorage(res *api.Resource, obj document.Value) (*document.Document, error) {
 	to := res.Storage()
 	if res.Conversion.Same {
@@ -36,8 +36,8 @@ func ToStorage(res *api.Resource, obj document.Value) (*document.Document, error
 	return follow(&res.Conversion.ToStorage, obj, to), nil
 }
 
-// FromStorage gives an object that is in the stored version in the version of
-// res. The caller releases the document; obj must not change before.
+// FromStorage converts an object from the storage version to the version of res. The
+// caller releases the document; obj must not change before.
 func FromStorage(res *api.Resource, obj document.Value) (*document.Document, error) {
 	if res.Conversion.Same {
 		text, err := rename(nil, res.Storage(), res, obj.AppendJSON(nil))
@@ -49,8 +49,8 @@ func FromStorage(res *api.Resource, obj document.Value) (*document.Document, err
 	return follow(&res.Conversion.FromStorage, obj, res), nil
 }
 
-// AppendServed appends the text of a stored object in the version of res. The
-// error says that the text is not that of such an object.
+// AppendServed appends the text of a stored object in the version of res. The error means
+// that the text is not that of such an object.
 func AppendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) {
 	from := res.Storage()
 	if res.Conversion.Same {
@@ -75,7 +75,7 @@ func rename(dst []byte, from, to *api.Resource, text []byte) ([]byte, error) {
 	return append(append(dst, Head(to)...), rest...), nil
 }
 
-// follow makes the object of the row to that a plan makes of from.
+// follow makes an object of the row to from an object by a plan.
 func follow(p *api.Plan, from document.Value, to *api.Resource) *document.Document {
 	doc := document.New(to.GV.Table, to.Type)
 	root := doc.Root()

@@ -57,11 +57,10 @@ func (p *parser) anyObject(n int32) error {
 	return nil
 }
 
-// few is the number of members up to which each is compared with each.
+// few is the number of members up to which every pair is compared.
 const few = 16
 
-// dropRepeated finds members with the same name. The value of the last takes
-// the place of the first.
+// dropRepeated finds members with the same name. The last value replaces the first.
 func (p *parser) dropRepeated(n int32, count int) {
 	d := p.d
 	if count <= few && !d.hasRepeated(n) {
@@ -80,7 +79,7 @@ func (p *parser) dropRepeated(n int32, count int) {
 		p.duplicate(b)
 		p.replace(a, b)
 		order[i] = a
-		d.nodes[b].kind = Absent // leaves below
+		d.nodes[b].kind = Absent // below, leaves are made absent
 	}
 	if !repeated {
 		return
@@ -117,8 +116,8 @@ func (d *Document) hasRepeated(n int32) bool {
 	return false
 }
 
-// byKey returns the members ordered by key, those with the same key as they
-// came. It is good until the next call.
+// byKey returns the members ordered by key, members with the same key in their order. The
+// result is valid until the next call.
 func (d *Document) byKey(n int32) []int32 {
 	order := d.sort[:0]
 	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
@@ -129,8 +128,8 @@ func (d *Document) byKey(n int32) []int32 {
 	return order
 }
 
-// sortMembers puts the members of a map into order; of those with the same
-// name it keeps the last.
+// sortMembers sorts the members of a map; of members with the same name it keeps the
+// last.
 func (p *parser) sortMembers(n int32) {
 	d := p.d
 	d.dirt++

@@ -4,21 +4,21 @@ import "math/bits"
 
 const evens = 0x5555555555555555
 
-// opened is what is open at a place in JSON text.
-type opened struct {
+// bracketState is the state of a walk over JSON text: open brackets and strings.
+type bracketState struct {
 	depth     int    // brackets
 	inString  uint64 // all ones in a string, else 0
-	isEscaped uint64 // 1 behind a backslash that escapes, else 0
+	isEscaped uint64 // 1 after a backslash that escapes, else 0
 }
 
-// containerEnd returns the position behind the container whose bracket is at i,
-// -1 when it has no end. It counts brackets that are in no string; whether they
-// match in kind, and what is between them, it does not look at.
+// containerEnd returns the position after the container whose bracket is at i, -1 when it
+// has no end. It counts brackets outside of strings, without checking their kinds or the
+// text between them.
 //
-// It takes 64 bytes at a time, a bit of a word for each (as simdjson does), since
-// most of what is read of a store is skipped like this (BenchmarkContainerEnd).
+// It takes 64 bytes at a time, a bit of a word for each (as simdjson does), since most of
+// the text read from a store is skipped like this (BenchmarkContainerEnd).
 func containerEnd(b []byte, i int) int {
-	o := opened{depth: 1}
+	o := bracketState{depth: 1}
 	for i++; i < len(b); i += 64 {
 		passed, opens, closes, ok := o.skip(b[i:])
 		i += passed
@@ -41,9 +41,9 @@ func containerEnd(b []byte, i int) int {
 	return -1
 }
 
-// block goes by the first 64 bytes, or what there is, and returns the brackets in
-// them that are in no string. It does not count them.
-func (o *opened) block(b []byte) (opens, closes uint64) {
+// block scans the first 64 bytes, or fewer at the end, and returns the brackets in them
+// that are outside of strings. It does not count them.
+func (o *bracketState) block(b []byte) (opens, closes uint64) {
 	var rest [64]byte
 	if len(b) < 64 {
 		copy(rest[:], b)
@@ -68,13 +68,13 @@ func running(x uint64) uint64 {
 	return x ^ x<<32
 }
 
-// escapedBytes has a bit for every byte that a backslash escapes: those behind a
-// row of backslashes of odd length. carry is 1 when the byte before the first was
-// such a backslash, and is set for the next word.
+// escapedBytes has a bit for every byte that a backslash escapes: the byte after an odd
+// number of backslashes. carry is 1 when the byte before the first was such a backslash,
+// and is set for the next word.
 func escapedBytes(slashes uint64, carry *uint64) uint64 {
 	slashes &^= *carry
 	follow := slashes<<1 | *carry
-	odd := slashes &^ evens &^ follow // rows that begin at an odd place
+	odd := slashes &^ evens &^ follow // rows that begin at an odd position
 	sum, overflow := bits.Add64(odd, slashes, 0)
 	*carry = overflow
 	return (evens ^ sum<<1) & follow

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// slowEnd is containerEnd, a byte at a time. Both take a backslash for an escape
-// outside of strings too, where JSON has none.
+// slowEnd is containerEnd, a byte at a time. Both treat a backslash outside of strings as
+// an escape too, where JSON has none.
 func slowEnd(b []byte, i int) int {
 	depth := 0
 	for quoted := false; i < len(b); i++ {
@@ -58,9 +58,8 @@ func FuzzContainerEnd(f *testing.F) {
 	})
 }
 
-// TestSkip: what is open behind blocks that are skipped is what is open when they
-// are walked a byte at a time, and a block in which the container may end is not
-// skipped, but the next to look at.
+// TestSkip: after skipped blocks the state is the one of a walk a byte at a time, and a
+// block in which the container may end is not skipped.
 func TestSkip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	skipped := 0
@@ -72,7 +71,7 @@ func TestSkip(t *testing.T) {
 				text[k] = `""\{}[][[]`[random.IntN(10)]
 			}
 		}
-		before := opened{depth: 1 + random.IntN(9)}
+		before := bracketState{depth: 1 + random.IntN(9)}
 		if random.IntN(3) == 0 {
 			before.inString = ^uint64(0)
 		}
@@ -115,8 +114,8 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// walk is block, a byte at a time. A backslash escapes outside of strings too.
-func (o *opened) walk(text []byte) (opens, closes uint64) {
+// walk is block, a byte at a time. A backslash outside of strings escapes too.
+func (o *bracketState) walk(text []byte) (opens, closes uint64) {
 	for k, c := range text {
 		escaped := o.isEscaped != 0
 		o.isEscaped = 0

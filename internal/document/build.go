@@ -10,7 +10,7 @@ func (v Value) elem() schema.Ref {
 	return schema.None
 }
 
-// add links a new, still absent element; 0 if v is no array.
+// add links a new, still absent element; 0 if v is not an array.
 func (v Value) add() int32 {
 	if v.Kind() != Array {
 		return 0
@@ -22,8 +22,8 @@ func (v Value) add() int32 {
 	return m
 }
 
-// slot returns a new member, linked in its place and still absent; 0 if v is
-// no object.
+// slot returns a new member, linked in its canonical position and still absent; 0 if v is
+// not an object.
 func (v Value) slot(name string) int32 {
 	if v.Kind() != Object {
 		return 0
@@ -108,7 +108,7 @@ func (d *Document) setObject(n int32) {
 	}
 }
 
-// parser makes a parser that adds to a document that exists.
+// parser makes a parser that adds to an existing document.
 func (d *Document) parser() parser {
 	limits := Limits{MaxNodes: maxText}.orDefault()
 	return parser{d: d, table: d.table, limits: limits}
@@ -156,11 +156,11 @@ func (d *Document) copyInto(n int32, from Value) {
 	if p.value(n, typ) == nil {
 		return
 	}
-	// The type does not allow it. It is there all the same, without a type,
-	// for validation to see.
+	// The type does not allow the value. It is kept without a type, so that validation
+	// sees it.
 	nd := &d.nodes[n]
 	nd.first, nd.last, nd.typ = 0, 0, schema.None
-	d.places = places{}
+	d.positions = positionCache{}
 	nd.flags &= keyEscaped
 	r := reader{d: d, table: d.table, buf: text, pos: off, bit: sideBit}
 	r.value(n, schema.None)

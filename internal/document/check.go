@@ -6,19 +6,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Hooks are the hand-written parts of the validation of types. They look at values as
-// they are, not at what they were before. A table may be used without them.
+// Hooks are the hand-written parts of the validation of types. They see the present
+// values only, not those before an update. A table may be used without them.
 type Hooks struct {
-	// Checks find what a schema cannot say is wrong with an object, by
+	// Checks report the mistakes of an object that a schema cannot express, by
 	// schema.Type.Check - 1. Paths of causes begin at the document's root.
 	Checks []func(Value) []schema.Cause
-	// Skips name the members of an object that are not looked at, by
-	// schema.Type.Skip - 1.
+	// Skips name the members of an object that are not validated, by schema.Type.Skip -
+	// 1.
 	Skips []func(Value) []string
 }
 
-// check adds what a validation hook finds among what was found in the members of its
-// value since mark, each at its place.
+// check merges the causes of a validation hook with those found in the members of its
+// value since mark, each in its position.
 func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, mark int) {
 	found := check(Value{c.d, n})
 	if len(found) == 0 {
@@ -30,7 +30,7 @@ func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, ma
 	c.causes = append(c.causes[:mark], MergeCauses(c.d.Root(), slices.Clone(c.causes[mark:]), found)...)
 }
 
-// skipped adds the members that a hook leaves out to fields that are not looked at.
+// skipped adds the members that a hook leaves out to the fields that are not validated.
 func (c *checker) skipped(n int32, t *schema.Type, fields []uint16) []uint16 {
 	for _, name := range c.hooks.Skips[t.Skip-1](Value{c.d, n}) {
 		if i := t.Field(name); i >= 0 {

@@ -9,9 +9,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// TestChecks: the validation hook of a type is asked wherever a value of the type is,
-// what it finds has its place among what the schema finds, and an update is told what
-// it has touched.
+// TestChecks: the validation hook of a type runs wherever a value of the type is, its
+// causes are merged with those of the schema, and in an update it knows which values
+// changed.
 func TestChecks(t *testing.T) {
 	table := parseTable(t, `
 type Thing
@@ -36,7 +36,7 @@ scalar Word string enum=x,y
 		return []schema.Cause{{Reason: schema.CauseInvalid, Field: v.Get("b").Path(), Message: "not " + v.Get("a").Text()},
 			{Reason: schema.CauseInvalid, Field: v.Path(), Message: "differ"}}
 	}
-	skip := func(v Value) []string { // c means nothing without a
+	skip := func(v Value) []string { // c has no meaning without a
 		if !v.Get("a").Exists() {
 			return []string{"c"}
 		}

@@ -5,7 +5,7 @@ import "encoding/binary"
 const (
 	lows    = 0x7f7f7f7f7f7f7f7f
 	blanks  = ones * ' '
-	opening = ones * '{' // what { and [ are with the bit of a blank set
+	opening = ones * '{' // { and [ with the bit of a blank set
 	closing = ones * '}'
 )
 

@@ -8,15 +8,15 @@ import "golang.org/x/sys/cpu"
 //go:noescape
 func classify(b *[64]byte) (quotes, slashes, opens, closes uint64)
 
-// skips says that the processor has what skipBlocks needs, as nearly all have.
+// skips reports that the processor supports skipBlocks, as nearly all do.
 var skips = cpu.X86.HasAVX2 && cpu.X86.HasPCLMULQDQ && cpu.X86.HasPOPCNT
 
-// skip goes by blocks of 64 bytes for as long as fewer brackets close in a block
-// than are open before it: there the container cannot end. It returns how many
-// bytes that were, and of the block behind them the brackets in no string; o is
-// what is open behind that block, but for its own brackets. It is not ok when there
-// is no such whole block; then o is what is open behind the bytes gone by.
-func (o *opened) skip(b []byte) (passed int, opens, closes uint64, ok bool) {
+// skip passes over blocks of 64 bytes in which fewer brackets close than are open before
+// the block: there the container cannot end. It returns the number of bytes passed and
+// the brackets outside of strings in the block after them; o is the state after that
+// block, without its own brackets. It is not ok when no whole block is left; then o is
+// the state after the bytes passed.
+func (o *bracketState) skip(b []byte) (passed int, opens, closes uint64, ok bool) {
 	if len(b) < 64 || !skips {
 		return 0, 0, 0, false
 	}
@@ -29,4 +29,4 @@ func (o *opened) skip(b []byte) (passed int, opens, closes uint64, ok bool) {
 // (BenchmarkContainerEnd).
 //
 //go:noescape
-func skipBlocks(b *byte, blocks int, o *opened) (passed int, opens, closes uint64)
+func skipBlocks(b *byte, blocks int, o *bracketState) (passed int, opens, closes uint64)

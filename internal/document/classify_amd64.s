@@ -73,7 +73,7 @@ TEXT ·classify(SB), NOSPLIT, $0-40
 	SHLQ      $32, DI   \
 	ORQ       DI, OUT
 
-// func skipBlocks(b *byte, blocks int, o *opened) (passed int, opens, closes uint64)
+// func skipBlocks(b *byte, blocks int, o *bracketState) (passed int, opens, closes uint64)
 //
 // R8 depth, R9 inString, R10 isEscaped.
 TEXT ·skipBlocks(SB), NOSPLIT, $0-48

@@ -15,13 +15,13 @@ func zeroIsNull(k schema.Kind) bool {
 	return false
 }
 
-// absentIsNull reports whether a field that is always written is null where it
-// was not sent. Bytes differ in a map, where null stands for no bytes.
+// absentIsNull reports whether a field that is always written is null if it was not sent.
+// Bytes differ in a map, where null stands for no bytes.
 func absentIsNull(k schema.Kind) bool { return k == schema.Bytes || zeroIsNull(k) }
 
-// complete makes an object whose members have been read what it must be:
-// defaults for what is absent, zero values for what is always written, no zero
-// values that mean nothing; then the type's default hook.
+// complete finishes an object whose members have been read: it adds defaults for absent
+// members, zero values for members that are always written, drops zero values that mean
+// nothing, and runs the type's default hook.
 func (p *parser) complete(n int32, t *schema.Type) error {
 	d := p.d
 	prev, c := int32(0), d.nodes[n].first
@@ -65,8 +65,8 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 	return nil
 }
 
-// settle takes away the members without a value among c, which is behind prev, and
-// those behind it, up to the field last. It returns the same for what is behind them.
+// settle removes the members without a value, from c, which follows prev, up to the field
+// last. It returns prev and c for the rest.
 func (p *parser) settle(t *schema.Type, prev, c int32, last uint16) (int32, int32) {
 	d := p.d
 	for c != 0 && d.nodes[c].field <= last {
@@ -83,8 +83,8 @@ func (p *parser) settle(t *schema.Type, prev, c int32, last uint16) (int32, int3
 	return prev, c
 }
 
-// emptyList makes an empty list of a field that is always written null, which is
-// what the stored form of 1.25 makes of it.
+// emptyList makes an empty list of a field that is always written null, as the stored
+// form of 1.25 has it.
 func (p *parser) emptyList(n int32, f *schema.Field) {
 	if f.Presence == schema.Always && p.table.Types[f.Type].Kind == schema.List && p.d.nodes[n].kind == Array && p.d.childless(n) {
 		p.d.dirt++
@@ -178,8 +178,8 @@ func (p *parser) zeroValue(n int32, typ schema.Ref) error {
 	return nil
 }
 
-// says reports whether an object says what the default of a field needs, in a member
-// before that field.
+// says reports whether an object meets the condition for the default of a field, in a
+// member before that field.
 func (d *Document) says(n int32, t *schema.Type, need *schema.More) bool {
 	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
 		if f := d.nodes[c].field; f != noField && t.Fields[f].Name == need.When {

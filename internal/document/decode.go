@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Decoder reads the bodies of requests. It may be used by many goroutines.
+// Decoder reads the bodies of requests. It is safe for concurrent use.
 type Decoder struct {
 	Table    *schema.Table
 	Defaults []func(Value) // default hooks, by schema.Type.Hook - 1
@@ -33,15 +33,15 @@ func (dec *Decoder) Decode(typ schema.Ref, data []byte) (*Document, []Problem, e
 	return dec.DecodeOver(Value{}, typ, data)
 }
 
-// DecodeOver is Decode for what is to replace old, a value of the same type that
-// comes from ReadStored, or nothing. Containers in data whose bytes are those of
-// old at the same place are not walked: they are canonical, complete and valid
-// already. The result is that of Decode.
+// DecodeOver is Decode for data that replaces old, a value of the same type from
+// ReadStored, or absent. Containers in data whose bytes are those of old in the same
+// position are not walked: they are canonical, complete and valid already. The result is
+// that of Decode.
 func (dec *Decoder) DecodeOver(old Value, typ schema.Ref, data []byte) (*Document, []Problem, error) {
 	if dec.Table == nil || typ < 0 || int(typ) >= len(dec.Table.Types) {
 		return nil, nil, &TypeError{Message: "the table has no such type"}
 	}
-	d := open(dec.Table, nil)
+	d := fromPool(dec.Table, nil)
 	d.nodes[1].typ = typ
 	p := parser{d: d, table: dec.Table, defaults: dec.Defaults, fill: true, limits: dec.Limits.orDefault(), known: old}
 	if err := p.document(data); err != nil {
@@ -51,13 +51,12 @@ func (dec *Decoder) DecodeOver(old Value, typ schema.Ref, data []byte) (*Documen
 	return d, p.problems, nil
 }
 
-// DecodeAny reads data, which must hold one JSON value, without a type:
-// members stay in the order they were sent, numbers as they were written. Of
-// members with the same name the last counts. The document refers to data,
-// which must not change until its Release. Errors are *SyntaxError and
-// *LimitError.
+// DecodeAny reads data, which must hold one JSON value, without a type: members keep the
+// order in which they were sent, numbers their spelling. Of members with the same name
+// the last counts. The document refers to data, which must not change until its Release.
+// Errors are *SyntaxError and *LimitError.
 func DecodeAny(data []byte, limits Limits) (*Document, error) {
-	d := open(nil, nil)
+	d := fromPool(nil, nil)
 	p := parser{d: d, limits: limits.orDefault()}
 	if err := p.document(data); err != nil {
 		d.Release()
@@ -84,7 +83,7 @@ func (p *parser) document(data []byte) error {
 	return nil
 }
 
-// root reads node 1. Null for an object is an empty one.
+// root reads node 1. A null in the position of an object is an empty object.
 func (p *parser) root() error {
 	typ := p.d.nodes[1].typ
 	if typ < 0 {
@@ -144,13 +143,13 @@ func (p *parser) mismatch(n int32, t *schema.Type) error {
 	err := p.wrong(n, t, p.d.nodes[n].kind.String(), "")
 	switch t.Kind {
 	case schema.Quantity, schema.Time, schema.MicroTime, schema.Duration, schema.IntOrString:
-		err.Mistake = Misspelt
+		err.Mistake = Malformed
 	}
 	return err
 }
 
-// wrong is the error for a value that its type does not allow; sent says what
-// was there, mend what to send.
+// wrong is the error for a value that its type does not allow; sent describes the value,
+// mend the one to send.
 func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) *TypeError {
 	path := string(p.d.appendPath(nil, n, true))
 	var b strings.Builder
@@ -167,10 +166,10 @@ func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) *TypeError {
 	return &TypeError{Path: path, Message: b.String()}
 }
 
-// emptyPlace is the error for null as an element of a list.
-func (p *parser) emptyPlace(n int32, typ schema.Ref) error {
+// nullElement is the error for null as an element of a list.
+func (p *parser) nullElement(n int32, typ schema.Ref) error {
 	err := p.wrong(n, &p.table.Types[typ], "null", "a list has no empty places, remove it")
-	err.Mistake = EmptyPlace
+	err.Mistake = NullElement
 	return err
 }
 
@@ -199,7 +198,7 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 		case untyped:
 			err = p.any(m)
 		case p.isNull():
-			return p.emptyPlace(m, elem)
+			return p.nullElement(m, elem)
 		default:
 			p.known, near = near, near.following()
 			err = p.value(m, elem)
@@ -208,7 +207,7 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 			return err
 		}
 		if !untyped && d.nodes[m].kind == Null { // the zero time
-			return p.emptyPlace(m, elem)
+			return p.nullElement(m, elem)
 		}
 		if done, err = p.comma(']'); err != nil {
 			return err

@@ -67,8 +67,8 @@ type Shape
   size int32 explicit
 `
 
-// thing is the canonical Thing that has these members in addition to what
-// every Thing has; a member given as name:text replaces or adds it.
+// thing is the canonical Thing with these members besides those of every Thing; a member
+// given as name:text replaces or adds it.
 func thing(t *testing.T, table *schema.Table, members ...string) string {
 	t.Helper()
 	values := map[string]string{"text": `""`, "must": "0", "ready": "false", "port": "0", "mem": `"0"`, "at": "null",
@@ -99,7 +99,7 @@ func TestDecode(t *testing.T) {
 	dec := Decoder{Table: table}
 	for _, c := range []struct {
 		name, in string
-		members  []string // how the result differs from an empty Thing
+		members  []string // the differences of the result from an empty Thing
 	}{
 		{"nothing", `{}`, nil},
 		{"white space", " {\n\t} \r\n", nil},
@@ -212,8 +212,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestManyDuplicates: objects with many members, where each is not compared
-// with each.
+// TestManyDuplicates: in objects with many members not every pair is compared.
 func TestManyDuplicates(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"raw":{`)
@@ -328,8 +327,8 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// TestEndlessTypes: types that always contain themselves end in an error, not
-// in endless work.
+// TestEndlessTypes: types that always contain themselves end in an error, not in endless
+// work.
 func TestEndlessTypes(t *testing.T) {
 	for _, text := range []string{
 		"type A\n  a A always",
@@ -370,8 +369,8 @@ func TestDecodeAny(t *testing.T) {
 	}
 }
 
-// TestHooks: default hooks run inner first, see schema defaults, and what they
-// set obeys presence.
+// TestHooks: default hooks run inner first, after schema defaults, and the values that
+// they set obey presence.
 func TestHooks(t *testing.T) {
 	table := parseTable(t, `
 type Pod hook

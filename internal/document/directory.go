@@ -2,28 +2,28 @@ package document
 
 import "github.com/capstan-dev/capstan/internal/schema"
 
-// Objects with fewer members are searched member by member. For larger ones it is
-// noted where they were searched last, and they get a directory when as much was
-// searched as it costs to make.
+// An object with fewer members is searched member by member. For a larger one the
+// position of the last search is noted, and it gets a directory once searches have cost
+// as much as making it.
 const (
 	manyMembers   = 64
 	worthSearches = 8
 )
 
-// directory makes many searches in one large object cost what reading it costs:
-// searches in the order of the names, also when they add or remove members, and
-// searches in any order while nothing changes. Members of Object types are fields, of
-// which there are few; these objects have no directory.
+// directory lets many searches in one large object cost no more than reading it: searches
+// in the order of the names, also when they add or remove members, and searches in any
+// order while nothing changes. Members of Object types are fields, of which there are
+// few; these objects have no directory.
 //
 // Invariants: near is a member of the object, 0 for none; members is right while the
-// document's dirt is what it was when the searches began, since every change of an
-// object counts as dirt.
+// document's dirt is the same as when the searches began, since every change of an object
+// counts as dirt.
 type directory struct {
-	near     int32 // the member in front of what was searched last, in a map
+	near     int32 // in a map, the member before the last search result
 	dirt     uint32
-	searched int              // members that were passed in searches
-	size     int              // how many there are; 0 until it is counted
-	members  map[string]int32 // by name; nil until it is worth it
+	searched int              // members passed in searches
+	size     int              // number of members; 0 until counted
+	members  map[string]int32 // by name; nil until searches are frequent
 }
 
 // sorted reports whether the members of an object are ordered by name.
@@ -32,7 +32,7 @@ func (d *Document) sorted(p int32) bool {
 	return typ >= 0 && d.table.Types[typ].Kind == schema.Map
 }
 
-// findKey is find for an object whose members are no fields.
+// findKey is find for an object whose members are not fields.
 func (d *Document) findKey(p int32, name string) int32 {
 	dir := d.names[p]
 	if dir != nil && dir.members != nil && dir.dirt == d.dirt {
@@ -63,9 +63,8 @@ func (d *Document) findKey(p int32, name string) int32 {
 	return c
 }
 
-// begin is where a search in a map begins: behind the member where the last one
-// ended if that is before what is searched, else at the first. prev is the member in
-// front of c.
+// begin is the start of a search in a map: after the member where the last search ended
+// if that is before the searched one, else the first member. prev is the member before c.
 func (d *Document) begin(p int32, isBefore func(near int32) bool) (prev, c int32) {
 	if dir := d.names[p]; dir != nil && dir.near != 0 && isBefore(dir.near) {
 		return dir.near, d.nodes[dir.near].next
@@ -73,15 +72,15 @@ func (d *Document) begin(p int32, isBefore func(near int32) bool) (prev, c int32
 	return 0, d.nodes[p].first
 }
 
-// gone notes that a member is taken out of its object.
+// gone notes that a member is removed from its object.
 func (d *Document) gone(m int32) {
 	if dir := d.names[d.nodes[m].parent]; dir != nil && dir.near == m {
 		dir.near = 0
 	}
 }
 
-// noteSearch notes that so many members of an object were passed in a search, up to
-// near, and makes its directory when there were many searches.
+// noteSearch notes that a search passed so many members of an object, up to near, and
+// makes its directory after many.
 func (d *Document) noteSearch(p, near int32, steps int) {
 	dir := d.names[p]
 	switch {

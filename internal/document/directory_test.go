@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestManyLookups: what is found in a large object is what is there, also while it
-// changes.
+// TestManyLookups: look-ups in a large object find its members, also while it changes.
 func TestManyLookups(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"m":{"a\n":0`)

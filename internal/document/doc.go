@@ -1,22 +1,20 @@
 // Package document holds API objects as trees that are cheap to read, change
 // and write, for built-in and custom types alike.
 //
-// A Document is an arena of small nodes over the bytes it was read from. What
-// a type allows comes from a schema.Table; there is no Go struct per type.
-// There are three ways in:
+// A Document is an arena of small nodes over the bytes it was read from. Its types come
+// from a schema.Table; there is no Go struct per type. There are three ways in:
 //
 //	Decoder.Decode  strict: a request's body; checked, pruned, defaulted
 //	DecodeAny       strict syntax, no type: patches, raw extensions
 //	ReadStored      trusted: bytes that AppendJSON wrote before, of which only
 //	                what somebody looks at becomes a tree
 //
-// and one way out, Value.AppendJSON, which writes the canonical form: known
-// fields in schema order, keys of maps sorted, no white space, the shortest
-// escapes, one spelling of quantities, times and numbers. Equal objects are
-// equal bytes.
+// and one way out, Value.AppendJSON, which writes the canonical form: known fields in
+// schema order, keys of maps sorted, no white space, the shortest escapes, one spelling
+// of quantities, times and numbers. Equal objects are equal bytes.
 //
-// The scanner is our own because it was measured: Decode of a pod, with its
-// tree, checks and defaults, takes about as long as jsontext takes for the
-// tokens alone (BenchmarkDecode, BenchmarkTokens). Decoder.DecodeOver does not
-// walk what an update has in common with the stored object.
+// The scanner is our own because it was measured: Decode of a pod, with its tree, checks
+// and defaults, takes about as long as jsontext takes for the tokens alone
+// (BenchmarkDecode, BenchmarkTokens). Decoder.DecodeOver does not walk the parts that an
+// update shares with the stored object.
 package document

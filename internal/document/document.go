@@ -22,7 +22,7 @@ const (
 
 var kindNames = [...]string{"nothing", "null", "bool", "number", "string", "array", "object"}
 
-// String is the name that messages use: "number", "object", …
+// String is the name in messages: "number", "object", …
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -35,37 +35,38 @@ const (
 	clean      uint8 = 1 << iota // container: its text is its canonical form
 	escaped                      // string: its text has escapes
 	keyEscaped                   // member: its key has escapes
-	filled                       // was not sent and has no default, but is written always
-	folded                       // container: its children are made when somebody looks (unfold)
+	filled                       // not sent and without a default, but always written
+	folded                       // container: its children are made on demand (unfold)
 	stored                       // container: its text comes from the store, where it was validated
-	emptied                      // null: was sent as an empty list
+	emptied                      // null: an empty list was sent
 	assumed                      // container: its value was assumed, not sent
 )
 
-// noField is the field of members that are no field of a schema.Object type,
-// and of elements.
+// noField is the field of elements, and of members that are not fields of a schema.Object
+// type.
 const noField = 1<<16 - 1
 
 // sideBit marks offsets into Document.side.
 const sideBit = 1 << 31
 
-// maxText is the most bytes that a document's text may have.
+// maxText bounds the bytes of a document's text.
 const maxText = 1<<31 - 1
 
 // node is one value. Its neighbours are indices in Document.nodes, 0 for none.
 //
 // Invariants:
-//  1. A scalar's text (off, size) is its canonical JSON. A container's text is
-//     its canonical JSON while the clean flag is set, and means nothing else.
-//  2. A member of an Object type has field, the index in the type's Fields, and
-//     no key; a member of a Map, of an untyped object, or one that the type
-//     does not know has noField and a key, in canonical escapes, without quotes.
-//  3. Members are in canonical order: fields by index, then unknown ones as
-//     they came; keys of a Map ascending; others as they came.
+//  1. A scalar's text (off, size) is its canonical JSON. A container's text is its
+//     canonical JSON while the clean flag is set, and meaningless otherwise.
+//  2. A member of an Object type has field, the index in the type's Fields, and no
+//     key; a member of a Map, of an untyped object, or one unknown to the type has
+//     noField and a key, in canonical escapes, without quotes.
+//  3. Members are in canonical order: fields by index, then unknown ones in the order
+//     in which they were read; keys of a Map ascending; others in the order in which they
+//     were read.
 //  4. A change below a node clears its clean flag.
 //  5. A folded container is clean and not empty, and has no children yet.
-//  6. A container that is stored and clean is as it was when its object was
-//     last written: nothing in it needs to be validated again.
+//  6. A container that is stored and clean is as it was when its object was last
+//     written: its values need no validation.
 type node struct {
 	off, size    uint32
 	key, keySize uint32
@@ -78,10 +79,9 @@ type node struct {
 	flags        uint8
 }
 
-// Document is a tree of values: an arena of nodes over the text it was read
-// from and an append-only buffer for text that is new. One goroutine at a time
-// may use it, also to read: what comes from the store becomes a tree only where
-// somebody looks.
+// Document is a tree of values: an arena of nodes over the text it was read from and an
+// append-only buffer for new text. One goroutine at a time may use it, also for reading,
+// since a stored text becomes a tree on demand.
 //
 // The text it was read from must not change until Release.
 type Document struct {
@@ -89,17 +89,17 @@ type Document struct {
 	src   []byte
 	side  []byte // begins with constants
 	nodes []node // nodes[0] is absent, nodes[1] the root
-	// Space for one step of the walk; nothing in it outlives the step.
-	sort    []int32
-	scratch []byte
-	places  places
-	names   map[int32]*directory // of large objects that were searched, by their node
-	dirt    uint32               // counts what makes text differ from its canonical form
-	odd     bool                 // members of Object types may be no fields
-	dead    bool                 // released
+	// Buffers for one step of the walk; they hold nothing between steps.
+	sort      []int32
+	scratch   []byte
+	positions positionCache
+	names     map[int32]*directory // of large objects that were searched, by their node
+	dirt      uint32               // counts the differences of the text from its canonical form
+	odd       bool                 // members of Object types may have noField
+	dead      bool                 // released
 }
 
-// Where the constants are in side.
+// The offsets of the constants in side.
 const constants = `""0falsetruenull"0""0s"`
 
 type constant struct{ off, size uint32 }
@@ -114,7 +114,7 @@ var (
 	constDuration = constant{sideBit + 19, 4}
 )
 
-// Documents larger than this are not kept for reuse.
+// Documents larger than this are not reused.
 const (
 	maxPooledNodes = 8 << 10
 	maxPooledSide  = 64 << 10
@@ -124,18 +124,18 @@ var pool = sync.Pool{New: func() any {
 	return &Document{nodes: make([]node, 0, 512), side: make([]byte, 0, 1024)}
 }}
 
-// open takes a document with an absent root from the pool.
-func open(t *schema.Table, src []byte) *Document {
+// fromPool takes a document with an absent root from the pool.
+func fromPool(t *schema.Table, src []byte) *Document {
 	d := pool.Get().(*Document)
 	d.table, d.src, d.odd, d.dead, d.dirt = t, src, false, false, 0
-	d.places = places{}
+	d.positions = positionCache{}
 	d.side = append(d.side[:0], constants...)
 	d.nodes = append(d.nodes[:0], node{typ: schema.None, field: noField}, node{typ: schema.None, field: noField})
 	return d
 }
 
-// Release gives the document's memory back. The document and all its values
-// must not be used after that; calling Release again does nothing.
+// Release returns the document's memory to the pool. The document and all its values must
+// not be used after that; a second Release has no effect.
 func (d *Document) Release() {
 	if d == nil || d.dead {
 		return
@@ -175,7 +175,7 @@ func (d *Document) objectType(n int32) *schema.Type {
 	return nil
 }
 
-// newNode adds a node that is linked to nothing but its parent.
+// newNode adds a node that is linked only to its parent.
 func (d *Document) newNode(parent int32, typ schema.Ref, field uint16) int32 {
 	d.nodes = append(d.nodes, node{parent: parent, typ: typ, field: field})
 	return int32(len(d.nodes) - 1)
@@ -192,7 +192,7 @@ func (d *Document) link(m int32) {
 	p.last = m
 }
 
-// linkAfter puts m behind its sibling at; 0 makes it the first.
+// linkAfter links m after its sibling at; 0 makes it the first.
 func (d *Document) linkAfter(at, m int32) {
 	d.forget(d.nodes[m].parent)
 	p := &d.nodes[d.nodes[m].parent]
@@ -206,9 +206,8 @@ func (d *Document) linkAfter(at, m int32) {
 	}
 }
 
-// unlink takes m, which stands behind prev (0: it is the first), out of its
-// parent's children. m keeps its own next, so that a loop over the children
-// may remove the one it is at.
+// unlink removes m, which follows prev (0: it is the first), from its parent's children.
+// m keeps its own next, so that a loop over the children may remove the current one.
 func (d *Document) unlink(prev, m int32) {
 	d.forget(d.nodes[m].parent)
 	d.gone(m)
@@ -223,8 +222,8 @@ func (d *Document) unlink(prev, m int32) {
 	}
 }
 
-// insert links m, whose parent is an object, in its canonical place. It
-// replaces a member of the same name and reports whether there was one.
+// insert links m, whose parent is an object, in its canonical position. It replaces a
+// member of the same name and reports whether there was one.
 func (d *Document) insert(m int32) (replaced bool) {
 	nd := &d.nodes[m]
 	p := &d.nodes[nd.parent]
@@ -233,7 +232,7 @@ func (d *Document) insert(m int32) (replaced bool) {
 		d.link(m)
 		return false
 	}
-	place, steps := int32(-1), 0
+	after, steps := int32(-1), 0
 	prev, c := int32(0), p.first
 	if sorted {
 		prev, c = d.begin(nd.parent, func(near int32) bool { return d.compareKeys(&d.nodes[near], nd) < 0 })
@@ -243,25 +242,25 @@ func (d *Document) insert(m int32) (replaced bool) {
 		order := d.compare(c, m, sorted)
 		if order == 0 {
 			d.unlink(prev, c)
-			if place < 0 {
-				place = prev
+			if after < 0 {
+				after = prev
 			}
 			replaced = true
 			break
 		}
-		if order > 0 && place < 0 {
-			place = prev
+		if order > 0 && after < 0 {
+			after = prev
 			if nd.field == noField {
-				break // a Map: what follows is larger still
+				break // a Map: later keys are larger still
 			}
 		}
 	}
-	if place < 0 {
-		place = p.last
+	if after < 0 {
+		after = p.last
 	}
-	d.linkAfter(place, m)
+	d.linkAfter(after, m)
 	if sorted {
-		d.noteSearch(nd.parent, place, steps)
+		d.noteSearch(nd.parent, after, steps)
 	}
 	return replaced
 }
@@ -283,7 +282,7 @@ func (d *Document) compare(a, b int32, sorted bool) int {
 	return -1
 }
 
-// touch notes a change of n, which spoils the text of all above it.
+// touch notes a change of n, which invalidates the text of all its ancestors.
 func (d *Document) touch(n int32) {
 	d.dirt++
 	for ; n != 0; n = d.nodes[n].parent {

@@ -2,10 +2,10 @@ package document
 
 import "encoding/json"
 
-// EachMember visits the members of an object in canonical JSON, without building
-// a tree, until visit returns false. name is without its quotes, in its escaped
-// form; value is the text of the value. Both are parts of data. Text that is no
-// object has no members.
+// EachMember visits the members of an object in canonical JSON, without building a tree,
+// until visit returns false. name is without its quotes, in its escaped form; value is
+// the text of the value. Both are parts of data. Text that is not an object has no
+// members.
 func EachMember(data []byte, visit func(name, value []byte) bool) {
 	if len(data) == 0 || data[0] != '{' {
 		return
@@ -25,8 +25,8 @@ func EachMember(data []byte, visit func(name, value []byte) bool) {
 	}
 }
 
-// EachElement visits the elements of an array in canonical JSON until visit
-// returns false. Text that is no array has no elements.
+// EachElement visits the elements of an array in canonical JSON until visit returns
+// false. Text that is not an array has no elements.
 func EachElement(data []byte, visit func(value []byte) bool) {
 	if len(data) < 2 || data[0] != '[' || data[1] == ']' {
 		return
@@ -42,7 +42,7 @@ func EachElement(data []byte, visit func(value []byte) bool) {
 	}
 }
 
-// Unquote returns the string that JSON text says, "" for text that is no string.
+// Unquote returns the string of JSON text, "" for text that is not a string.
 func Unquote(text []byte) string {
 	if len(text) < 2 || text[0] != '"' {
 		return ""

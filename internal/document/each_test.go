@@ -70,8 +70,8 @@ func TestUnquote(t *testing.T) {
 	}
 }
 
-// Whatever the text, walking over it ends; over valid JSON without white space
-// it visits what encoding/json finds.
+// A walk over any text ends; over valid JSON without white space it visits the members
+// that encoding/json finds.
 func FuzzEach(f *testing.F) {
 	for _, seed := range []string{`{"a":{"b":[1,2]},"c":"d\\"}`, `[{"a":1},"]"]`, `{"a":`, `"\u00`, `[,]`} {
 		f.Add([]byte(seed))

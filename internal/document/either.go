@@ -2,17 +2,17 @@ package document
 
 import "github.com/capstan-dev/capstan/internal/schema"
 
-// untyped reports whether a type says nothing about its values.
+// untyped reports whether a type does not restrict its values.
 func (p *parser) untyped(typ schema.Ref) bool {
 	return typ < 0 || p.table.Types[typ].Kind == schema.Any && !p.table.Types[typ].Either()
 }
 
-// either reads a value that is an object of a type or something else. Its node
-// gets the type of the object; what is read back from the stored text has none,
-// as nothing needs it there.
+// either reads a value that is an object of a type or something else. Its node gets the
+// type of the object; a value read back from the store has no type, since nothing needs
+// it there.
 //
-// Unknown and duplicate fields below are dropped without a word: 1.25 does not
-// see them either, and definitions in use have some.
+// Unknown and duplicate fields below are dropped without a problem: 1.25 does not see
+// them either, and definitions in use have some.
 func (p *parser) either(n int32, t *schema.Type) error {
 	reported := len(p.problems)
 	var err error
@@ -33,7 +33,7 @@ func (p *parser) either(n int32, t *schema.Type) error {
 	return err
 }
 
-// other reads what stands in place of an object: a boolean or a list of strings.
+// other reads the alternative to an object: a boolean or a list of strings.
 func (p *parser) other(n int32, t *schema.Type) error {
 	if err := p.any(n); err != nil {
 		return err

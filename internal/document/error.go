@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Limits bound what a document may need. Zero fields have their default.
+// Limits bound the size of a document. Zero fields have their default.
 type Limits struct {
 	MaxBytes int // of the text; default 2 GiB
 	MaxDepth int // of containers in containers; default 512
@@ -26,7 +26,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// LimitError says that a document is larger than Limits allow.
+// LimitError means that a document is larger than its Limits.
 type LimitError struct {
 	What  string // "bytes", "levels", "values"
 	Limit int
@@ -36,9 +36,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("json: the document has more than %d %s, make it smaller", e.Limit, e.What)
 }
 
-// SyntaxError says that the text is not JSON.
+// SyntaxError means that the text is not JSON.
 type SyntaxError struct {
-	Offset  int // in bytes, where it was noticed
+	Offset  int // in bytes, of the mistake
 	Message string
 }
 
@@ -46,36 +46,35 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("json: %s at offset %d", e.Message, e.Offset)
 }
 
-// TypeError says that a value is not what the schema has at that place.
+// TypeError means that a value is not of the type that the schema has for its position.
 type TypeError struct {
 	Path    string // "spec.replicas"; "" for the whole document
 	Message string // "cannot unmarshal string into field spec.replicas of type int32"
 	Mistake Mistake
 }
 
-// Mistake tells apart what is wrong with a value, for callers that answer to one
-// in another way.
+// Mistake is the sort of a TypeError, for callers that answer some of them differently.
 type Mistake uint8
 
-// The mistakes of values.
+// The sorts of mistakes.
 const (
-	OtherType  Mistake = iota // a string for a number, a name that no enum has
-	EmptyPlace                // null as an element of a list
-	NoInteger                 // a number with a fraction, or out of the range of its type
-	Misspelt                  // no quantity or time where one belongs, a string that is not what its type wants
+	WrongType   Mistake = iota // a string for a number, an unknown name of an enum
+	NullElement                // null as an element of a list
+	NotInteger                 // a number with a fraction, or out of the range of its type
+	Malformed                  // not a quantity, time or other spelling that the type requires
 )
 
 func (e *TypeError) Error() string { return "json: " + e.Message }
 
-// Problem is a field of a body that was not taken as it was sent: the schema
-// does not know it, or it was there more than once (then the last one counts).
+// Problem is a field of a body that was not stored as sent: the schema does not know it,
+// or it was there more than once (then the last one counts).
 type Problem struct {
 	Duplicate bool   // else unknown
 	Untyped   bool   // inside a value whose type allows anything
 	Path      string // "spec.containers[0].foo"
 }
 
-// maxProblems bounds the problems that are collected from one document.
+// maxProblems bounds the problems collected from one document.
 const maxProblems = 100
 
 // addProblem adds a problem once.
@@ -91,7 +90,7 @@ func addProblem(problems []Problem, p Problem) []Problem {
 	return append(problems, p)
 }
 
-// typeName is what messages call a type.
+// typeName is the name of a type in messages.
 func typeName(t *schema.Type) string {
 	switch t.Kind {
 	case schema.Object:

@@ -1,9 +1,9 @@
 package document
 
-// Find returns the text of the value at a path of member names in canonical
-// JSON, without building a tree; false when there is none. The result is a part
-// of data and keeps data's capacity, so cap(data)-cap(result) is its offset.
-// Names that need escapes in JSON are compared in their escaped form.
+// Find returns the text of the value at a path of member names in canonical JSON, without
+// building a tree; false when the path leads to nothing. The result is a part of data and
+// keeps data's capacity, so cap(data)-cap(result) is its offset. Names that need escapes
+// in JSON are compared in their escaped form.
 func Find(data []byte, path ...string) ([]byte, bool) {
 	at := 0
 	for _, name := range path {
@@ -45,13 +45,12 @@ func member(b []byte, i int, name string) int {
 	return -1
 }
 
-// ContainerEnd returns the position behind the object or array whose bracket is at
-// data[i], -1 when it has no end. It looks at strings and the depth of brackets
-// only.
+// ContainerEnd returns the position after the object or array whose bracket is at
+// data[i], -1 when it has no end. It considers strings and the depth of brackets only.
 func ContainerEnd(data []byte, i int) int { return containerEnd(data, i) }
 
-// valueEnd returns the position behind the value at i, -1 when it has no end.
-// It looks at strings and the depth of brackets only.
+// valueEnd returns the position after the value at i, -1 when it has no end. It considers
+// strings and the depth of brackets only.
 func valueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1

@@ -17,8 +17,8 @@ func Formats() []string {
 	}
 }
 
-// CheckFormat applies a named check to a string and returns what is wrong with
-// it, nothing if it is right. A name that is not in Formats allows everything.
+// CheckFormat applies a named check to a string and returns its mistakes, none if it is
+// right. A name that is not in Formats allows everything.
 func CheckFormat(name, value string) []string {
 	if wellFormed(name, value) {
 		return nil

@@ -27,9 +27,8 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// FuzzDecode: what is decoded is written as valid JSON, and that is a fixed
-// point: reading it again gives the same bytes, no problems, and a tree that
-// needs no rewriting.
+// FuzzDecode: a decoded value is written as valid JSON, and that is a fixed point:
+// reading it again gives the same bytes, no problems, and a tree that needs no rewriting.
 func FuzzDecode(f *testing.F) {
 	addSeeds(f)
 	table := parseTable(f, kitchen)
@@ -82,7 +81,7 @@ func checkDecode(t testing.TB, table *schema.Table, data []byte) {
 	checkEdits(t, table, text)
 }
 
-// edit changes a document in some places.
+// edit makes some changes to a document.
 func edit(v Value) {
 	v.SetString("name", "x")
 	v.SetObject("inner").Put("a", v.Get("labels"))
@@ -94,9 +93,8 @@ func edit(v Value) {
 	}
 }
 
-// checkEdits: a document that is read from the store as far as somebody looks
-// is changed like one that has been walked, and the result is the same whether
-// it is decoded with knowledge of what was there or without.
+// checkEdits: a document that was read from the store on demand changes like one that was
+// walked, and the result of decoding is the same with and without the stored value.
 func checkEdits(t testing.TB, table *schema.Table, text []byte) {
 	typ, dec := table.Root("Thing"), Decoder{Table: table}
 	whole, _, err := dec.Decode(typ, text)
@@ -140,7 +138,7 @@ func checkEdits(t testing.TB, table *schema.Table, text []byte) {
 	}
 }
 
-// sameTree compares all of two trees but where their text is.
+// sameTree compares two trees except for the positions of their text.
 func sameTree(a, b *Document, m, n int32) bool {
 	a.unfold(m)
 	b.unfold(n)
@@ -160,7 +158,7 @@ func sameTree(a, b *Document, m, n int32) bool {
 	return c == 0 && d == 0
 }
 
-// FuzzDecodeAny: the same without a type; the value is what encoding/json reads.
+// FuzzDecodeAny: the same without a type; the value is that of encoding/json.
 func FuzzDecodeAny(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -190,7 +188,7 @@ func FuzzDecodeAny(f *testing.F) {
 	})
 }
 
-// normal is what encoding/json makes of a text, with numbers as they are.
+// normal is the text as encoding/json writes it, with numbers as they are.
 func normal(t testing.TB, text []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -249,8 +247,8 @@ func visit(v Value) {
 	}
 }
 
-// FuzzFind: what Find finds in canonical text is what the tree has there, and
-// it never panics on other text.
+// FuzzFind: in canonical text Find agrees with the tree, and it never panics on other
+// text.
 func FuzzFind(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s), "name", "a")
@@ -280,8 +278,8 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestRoundTrip makes bodies from the table instead of from bytes, so that all
-// of them are accepted.
+// TestRoundTrip makes bodies from the table instead of bytes, so that all of them are
+// accepted.
 func TestRoundTrip(t *testing.T) {
 	table := parseTable(t, kitchen)
 	rapid.Check(t, func(r *rapid.T) {

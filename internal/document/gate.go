@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Gated is what of a type's objects is behind features that are off: the way to the
+// Gated are the fields of a type's objects behind features that are off: the paths to the
 // fields, so that a walk visits nothing else. Nil when there are none.
 type Gated struct {
 	elem    *Gated // of lists and maps
@@ -16,12 +16,12 @@ type Gated struct {
 // gatedMember is a field that is gated itself, or on the way to one that is.
 type gatedMember struct {
 	field *schema.Field
-	off   bool // dropped with its feature
+	off   bool // dropped together with its feature
 	below *Gated
 }
 
-// NewGated finds the fields of a type whose features are off. Those of a type that
-// holds itself are found where it is met first.
+// NewGated finds the fields of a type whose features are off. Those of a recursive type
+// are found at its first occurrence.
 func NewGated(table *schema.Table, typ schema.Ref, on func(feature string) bool) *Gated {
 	return gatedFinder{table, on, map[schema.Ref]*Gated{}}.find(typ)
 }
@@ -29,7 +29,7 @@ func NewGated(table *schema.Table, typ schema.Ref, on func(feature string) bool)
 type gatedFinder struct {
 	table *schema.Table
 	on    func(string) bool
-	known map[schema.Ref]*Gated // nil too for those that the search is in
+	known map[schema.Ref]*Gated // nil also for types whose search is not finished
 }
 
 func (s gatedFinder) find(typ schema.Ref) *Gated {
@@ -64,9 +64,9 @@ func (s gatedFinder) find(typ schema.Ref) *Gated {
 	return g
 }
 
-// Drop removes from obj, which is to replace old (absent for a new object), the
-// fields whose features are off, or makes them what they are without. A field that
-// old has, wherever in it, is in use and stays everywhere.
+// Drop removes from obj, which replaces old (absent for a new object), the fields whose
+// features are off, or sets their values without the feature. A field that old has,
+// anywhere in it, is in use and stays everywhere.
 func (g *Gated) Drop(obj, old Value) {
 	if g == nil {
 		return
@@ -94,8 +94,8 @@ func (g *Gated) Drop(obj, old Value) {
 	})
 }
 
-// each visits the gated fields that an object has, but those that are what they are
-// without their feature. The visit may change or remove the field.
+// each visits the gated fields of an object, except those that already have their value
+// without the feature. The visit may change or remove the field.
 func (g *Gated) each(v Value, visit func(in Value, f *schema.Field)) {
 	if g.elem != nil {
 		for _, e := range v.Elements() {

@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// taken makes n the value at pos if that has the bytes of known, which is stored
-// at the same place, and moves behind it.
+// taken makes n the value at pos if that has the bytes of known, the stored value in the
+// same position, and moves past it.
 func (p *parser) taken(n int32, typ schema.Ref, known Value) bool {
 	nd := known.node()
 	if nd.kind < Array || nd.typ != typ || nd.flags&(clean|stored) != clean|stored || known.d.table != p.table {
@@ -45,8 +45,8 @@ func (d *Document) valueAt(n int32) Value {
 	return Value{d, n}
 }
 
-// orLater is the first member of object from v on whose field is i or a later
-// one. It begins again when v is behind that or absent: few senders write in
+// orLater is the first member of object from v on whose field is i or a later one. If v
+// is past that or absent, the search begins at the first member: few senders write in
 // another order than the schema's.
 func (v Value) orLater(object Value, i int) Value {
 	if v.d == nil || int(v.node().field) > i {

@@ -8,11 +8,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// MergeCauses makes one list of causes about v that were found in two ways. Each
-// keeps its order; where both have one next, that goes first which comes first in
-// the order that the type declares. Where it declares none that is the member that
-// is declared first, and an element or a member before what holds it. What causes of
-// b hide is left out of a.
+// MergeCauses merges two lists of causes about v. Each keeps its order; between the next
+// of each, the order that the type declares decides. Where it declares none, the member
+// that is declared first goes first, and an element or a member before its container.
+// Causes of a that causes of b hide are left out.
 func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 	a = withoutHidden(a, b)
 	if len(a) == 0 || len(b) == 0 {
@@ -30,7 +29,7 @@ func MergeCauses(v Value, a, b []schema.Cause) []schema.Cause {
 	return append(append(out, a...), b...)
 }
 
-// withoutHidden leaves out the causes at and below what others hide.
+// withoutHidden leaves out the causes at and below the paths that others hide.
 func withoutHidden(causes, others []schema.Cause) []schema.Cause {
 	for _, o := range others {
 		if o.Hides == "" {
@@ -44,8 +43,8 @@ func withoutHidden(causes, others []schema.Cause) []schema.Cause {
 	return causes
 }
 
-// comparePlaces orders two paths of causes below a value of the type. It is 0 where
-// the schema does not say.
+// comparePlaces orders two paths of causes below a value of the type. It is 0 where the
+// schema has no order.
 func comparePlaces(table *schema.Table, typ schema.Ref, x, y string) int {
 	for x != y {
 		if table != nil {
@@ -98,7 +97,7 @@ func compareSteps(table *schema.Table, typ schema.Ref, x, y string) int {
 	return 0
 }
 
-// typeBelow is the type of what a step leads to, None where that is not declared.
+// typeBelow is the type that a step leads to, None where that is not declared.
 func typeBelow(table *schema.Table, typ schema.Ref, step string) schema.Ref {
 	if table == nil || typ == schema.None {
 		return schema.None
@@ -112,7 +111,7 @@ func typeBelow(table *schema.Table, typ schema.Ref, step string) schema.Ref {
 	return schema.None
 }
 
-// causeField finds the field that causes call by a name, -1 if there is none.
+// causeField finds the field that has a name in causes, -1 if there is none.
 func causeField(table *schema.Table, typ schema.Ref, name string) int {
 	if table == nil || typ == schema.None {
 		return -1

@@ -2,10 +2,10 @@ package document
 
 import "github.com/capstan-dev/capstan/internal/schema"
 
-// New makes an object of type typ that has nothing but the fields that are always
-// written. typ is an Object type of the table.
+// New makes an object of type typ with only the fields that are always written. typ is an
+// Object type of the table.
 func New(t *schema.Table, typ schema.Ref) *Document {
-	d := open(t, nil)
+	d := fromPool(t, nil)
 	d.nodes[1].typ = typ
 	d.setObject(1)
 	return d
@@ -17,7 +17,7 @@ func New(t *schema.Table, typ schema.Ref) *Document {
 // Decoder.Decode. The document refers to data, which must not change until its
 // Release.
 func ReadTyped(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
-	d := open(t, nil)
+	d := fromPool(t, nil)
 	d.nodes[1].typ = typ
 	p := parser{d: d, table: t, limits: Limits{MaxNodes: maxText}.orDefault()}
 	if err := p.document(data); err != nil {
@@ -27,8 +27,8 @@ func ReadTyped(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) 
 	return d, nil
 }
 
-// DropZeros removes the members of an object whose zero value is the same as no
-// value, which setters leave there.
+// DropZeros removes the members of an object whose zero value is the same as no value;
+// setters leave them there.
 func (v Value) DropZeros() {
 	if v.Kind() != Object {
 		return

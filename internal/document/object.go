@@ -46,9 +46,8 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 	return nil
 }
 
-// field reads the name of a member and the colon. It returns the index of the
-// field, likely next or behind it, or -1 after noting that the type has none of
-// that name.
+// field reads the name of a member and the colon. It returns the index of the field,
+// probably next or a later one, or -1 after noting that the type has none of that name.
 func (p *parser) field(n int32, t *schema.Type, next int) (int, error) {
 	if i := expected(t.Fields, next, p.buf[p.pos:]); i >= 0 {
 		p.pos += len(t.Fields[i].Name) + 2
@@ -70,8 +69,8 @@ func (p *parser) field(n int32, t *schema.Type, next int) (int, error) {
 	return i, nil
 }
 
-// finish notes the text of a container if it is canonical: nothing counted as
-// dirt since its beginning.
+// finish notes the text of a container if it is canonical: dirt has not grown since its
+// beginning.
 func (p *parser) finish(n int32, start int, dirt uint32) {
 	if p.d.dirt == dirt {
 		nd := &p.d.nodes[n]
@@ -88,7 +87,7 @@ func (p *parser) unknown(n int32, name []byte) {
 	}
 }
 
-// duplicate notes a member that was there before.
+// duplicate notes a repeated member.
 func (p *parser) duplicate(m int32) {
 	p.d.dirt++
 	if len(p.problems) < maxProblems {
@@ -98,8 +97,8 @@ func (p *parser) duplicate(m int32) {
 	}
 }
 
-// keepsValue reports whether null after a value of a field says nothing, as in 1.25:
-// so it is where a field has no way to hold no value.
+// keepsValue reports whether null after a value of a field has no effect, as in 1.25 for
+// fields that cannot hold no value.
 func keepsValue(f *schema.Field, kind schema.Kind) bool {
 	switch kind {
 	case schema.String, schema.Integer, schema.Boolean, schema.Number:

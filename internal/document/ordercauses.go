@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// OrderCauses brings causes about v into the orders that their types declare.
-// Types that declare none keep the causes below them as they are.
+// OrderCauses sorts causes about v by the orders that their types declare. Types that
+// declare none keep the causes below them as they are.
 func OrderCauses(v Value, causes []schema.Cause) []schema.Cause {
 	table, typ := v.Type()
 	if len(causes) < 2 || table == nil || len(table.CauseOrders) == 0 {
@@ -26,14 +26,14 @@ func OrderCauses(v Value, causes []schema.Cause) []schema.Cause {
 	return ordered
 }
 
-// placedCause is a cause with the rest of its path, below the value looked at.
+// placedCause is a cause with the rest of its path, below the current value.
 type placedCause struct {
 	cause schema.Cause
 	path  string
 }
 
-// orderCauses orders by the rank below a value of the type first, then what has one
-// rank and one next step by the type there.
+// orderCauses orders by the rank below a value of the type first, then causes of one rank
+// and one next step by the type there.
 func orderCauses(table *schema.Table, typ schema.Ref, causes []placedCause) {
 	if len(causes) < 2 || typ == schema.None {
 		return
@@ -67,9 +67,8 @@ func orderCauses(table *schema.Table, typ schema.Ref, causes []placedCause) {
 	}
 }
 
-// causeRank is the place in an order of the longest path that leads to a cause, or
-// is it. "." is the value itself, "x[]" anything in x; what is not in the order
-// comes last.
+// causeRank is the position in an order of the longest path that leads to a cause, or
+// equals it. "." is the value itself, "x[]" anything in x; other paths come last.
 func causeRank(order []string, path string) int {
 	path = withoutKeys(strings.TrimPrefix(path, "."))
 	rank, length := len(order), 0
@@ -81,8 +80,7 @@ func causeRank(order []string, path string) int {
 	return rank
 }
 
-// withoutKeys leaves out what stands in the brackets of a path; the empty path
-// becomes ".".
+// withoutKeys leaves out the content of brackets in a path; the empty path becomes ".".
 func withoutKeys(path string) string {
 	if path == "" {
 		return "."

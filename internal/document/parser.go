@@ -24,8 +24,8 @@ type parser struct {
 	depth    int
 	limits   Limits
 	problems []Problem
-	// What is stored where the next value belongs, absent if nothing is known.
-	// value takes it.
+	// The stored value in the position of the next value, absent if unknown. value takes
+	// it.
 	known Value
 }
 
@@ -39,7 +39,7 @@ func (p *parser) next() byte {
 	return p.space()
 }
 
-// space is next where there may be white space.
+// space is next where white space is likely.
 func (p *parser) space() byte {
 	b, i := p.buf, p.pos
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
@@ -89,8 +89,8 @@ func (p *parser) unexpected(want string) error {
 	return &SyntaxError{p.pos, fmt.Sprintf("invalid character %q, want %s", r, want)}
 }
 
-// comma is called behind an element or member; close is the byte that ends the
-// container. It reports whether the container is at its end.
+// comma is called after an element or member; end is the byte that ends the container. It
+// reports whether the container is at its end.
 func (p *parser) comma(end byte) (done bool, err error) {
 	switch p.next() {
 	case ',':
@@ -107,8 +107,8 @@ func (p *parser) comma(end byte) (done bool, err error) {
 	return false, p.unexpected("a comma or ] after the element")
 }
 
-// quoted reads a string. It returns the offset of its inside and its length,
-// and what is special about it.
+// quoted reads a string. It returns the offset and length of its inside, and whether it
+// has escapes or runes beyond ASCII.
 func (p *parser) quoted() (start, size int, hasEscapes, hasRunes bool, err error) {
 	p.pos++
 	start = p.pos
@@ -159,7 +159,7 @@ func (p *parser) key() (off, size uint32, hasEscapes bool, err error) {
 	return off, size, hasEscapes, p.colon()
 }
 
-// colon moves from behind a name to the value.
+// colon moves from the end of a name to the value.
 func (p *parser) colon() error {
 	if p.next() != ':' {
 		return p.unexpected("a colon")
@@ -193,8 +193,7 @@ func (p *parser) canonicalText(off, size uint32, hasEscapes bool) (uint32, uint3
 	return uint32(at) | sideBit, uint32(len(written)), plainEnd(written, 0) < len(written) && containsEscape(written)
 }
 
-// token reads the scalar at pos into n. The kind of a container is set too, but
-// nothing is read.
+// token reads the scalar at pos into n. For a container only the kind is set.
 func (p *parser) token(n int32) error {
 	start := p.pos
 	nd := &p.d.nodes[n]
@@ -277,14 +276,14 @@ func (p *parser) stringToken(n int32) error {
 	return nil
 }
 
-// literal moves behind the word if it is there.
+// literal moves past the word if it is there.
 func (p *parser) literal(word string) {
 	if len(p.buf)-p.pos >= len(word) && string(p.buf[p.pos:p.pos+len(word)]) == word {
 		p.pos += len(word)
 	}
 }
 
-// isNull reports whether null is at pos, and moves behind it.
+// isNull reports whether null is at pos, and moves past it.
 func (p *parser) isNull() bool {
 	if p.pos >= len(p.buf) || p.buf[p.pos] != 'n' {
 		return false
@@ -294,7 +293,7 @@ func (p *parser) isNull() bool {
 	return p.pos > start
 }
 
-// skip reads a value that nobody wants.
+// skip reads a value without making nodes.
 func (p *parser) skip() error {
 	if p.pos >= len(p.buf) {
 		return p.unexpected("a value")

@@ -20,15 +20,15 @@ func (d *Document) name(n int32) string {
 	return string(appendUnescaped(nil, d.rawKey(nd)))
 }
 
-// Names and paths in messages are cut here, so that a body with long names and
-// many mistakes does not lead to a far longer answer.
+// Names and paths in messages are cut to these lengths, so that a body with long names
+// and many mistakes does not get a far longer answer.
 const (
 	maxName = 512
 	maxPath = 4096
 )
 
-// appendPath appends the path from the root to n. Keys of maps are written
-// [key] when brackets is set, as in causes, and .key otherwise, as in problems.
+// appendPath appends the path from the root to n. Keys of maps are written [key] when
+// brackets is set, as in causes, and .key otherwise, as in problems.
 func (d *Document) appendPath(dst []byte, n int32, brackets bool) []byte {
 	var space [32]int32
 	way := space[:0]
@@ -78,7 +78,7 @@ func (d *Document) listOnly(list int32) bool {
 	return f != nil && f.More != nil && f.More.CauseList
 }
 
-// appendCause appends a member by the name that causes have for it.
+// appendCause appends a member by its name in causes.
 func (d *Document) appendCause(dst []byte, n int32) []byte {
 	f := d.declared(n)
 	if f == nil {
@@ -87,7 +87,7 @@ func (d *Document) appendCause(dst []byte, n int32) []byte {
 	return appendField(dst, f)
 }
 
-// appendField appends a declared field by the name that causes have for it.
+// appendField appends a declared field by its name in causes.
 func appendField(dst []byte, f *schema.Field) []byte {
 	name := f.Rest().CauseName
 	if whole, ok := strings.CutPrefix(name, "/"); ok {
@@ -114,34 +114,34 @@ func cut(name string) string {
 	return name
 }
 
-// place is an element and its position in its list.
-type place struct{ node, index int32 }
+// listPosition is an element and its position in its list.
+type listPosition struct{ node, index int32 }
 
-// places remembers, for each depth of the tree, the place that was counted last, so
-// that paths of many elements of a long list, which are asked for in order, are not
-// counted from its beginning each time.
+// positionCache remembers, for each depth of the tree, the last counted position, so that
+// paths of many elements of a long list, requested in order, are not counted from its
+// beginning each time.
 //
-// Invariant: a place with a node is right until an array changes otherwise than by
-// an addition at its end; then all are forgotten.
-type places [8]place
+// Invariant: a position with a node is right until an array changes otherwise than by an
+// addition at its end; then all are forgotten.
+type positionCache [8]listPosition
 
-// near is where the place of an element of the list is remembered.
-func (d *Document) near(list int32) *place {
+// near is the entry of the cache for positions in the list.
+func (d *Document) near(list int32) *listPosition {
 	depth := 0
 	for n := list; d.nodes[n].parent != 0; n = d.nodes[n].parent {
 		depth++
 	}
-	return &d.places[(depth+1)%len(d.places)]
+	return &d.positions[(depth+1)%len(d.positions)]
 }
 
-// index is the position of an element in its list; of one that is not linked
-// yet, the position it will get at the end. depth is how many values are above it.
+// index is the position of an element in its list; of one not linked yet, the position
+// that it will get at the end. depth is the number of values above it.
 func (d *Document) index(m int32, depth int) int {
 	list := d.nodes[m].parent
-	near := &d.places[depth%len(d.places)]
+	near := &d.positions[depth%len(d.positions)]
 	at := *near
 	if at.node == 0 || d.nodes[at.node].parent != list {
-		at = place{d.nodes[list].first, 0}
+		at = listPosition{d.nodes[list].first, 0}
 	}
 	if at.node == 0 {
 		return 0
@@ -152,22 +152,22 @@ func (d *Document) index(m int32, depth int) int {
 	if d.nodes[m].next == 0 && d.nodes[list].last != m {
 		return int(near.index) + 1 // not linked
 	}
-	*near = d.toward(place{d.nodes[list].first, 0}, m) // it was before the place
+	*near = d.toward(listPosition{d.nodes[list].first, 0}, m) // it was before the known position
 	return int(near.index)
 }
 
-// toward counts from a place to an element of the same list, or to its end if the
-// element is not behind that place.
-func (d *Document) toward(at place, m int32) place {
+// toward counts from a position to an element of the same list, or to its end if the
+// element is not after that position.
+func (d *Document) toward(at listPosition, m int32) listPosition {
 	for at.node != m && d.nodes[at.node].next != 0 {
-		at = place{d.nodes[at.node].next, at.index + 1}
+		at = listPosition{d.nodes[at.node].next, at.index + 1}
 	}
 	return at
 }
 
-// forget makes places be counted anew after a change of a list.
+// forget drops the known positions after a change of a list.
 func (d *Document) forget(list int32) {
 	if d.nodes[list].kind == Array {
-		d.places = places{}
+		d.positions = positionCache{}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Positions are right in whatever order they are asked for, while elements come and
-// go, also in lists inside of lists.
+// Positions are right in whatever order they are requested, while elements come and go,
+// also in lists inside of lists.
 func TestPathsOfElements(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	d, err := DecodeAny([]byte(`{"a":[]}`), Limits{})
@@ -45,8 +45,8 @@ func TestPathsOfElements(t *testing.T) {
 	}
 }
 
-// The paths of a long list's elements, and of lists in them, take time in
-// proportion to their number: with its square it would be minutes.
+// The paths of a long list's elements, and of lists in them, take linear time; with
+// quadratic time this test would take minutes.
 func TestPathsOfManyElements(t *testing.T) {
 	const n = 300000
 	d, err := DecodeAny([]byte(`{"a":[`+strings.TrimSuffix(strings.Repeat(`{"b":[0,0]},`, n), ",")+`]}`), Limits{MaxNodes: 5 * n})

@@ -2,7 +2,7 @@ package document
 
 import "testing"
 
-// TestPod: a stored pod is canonical, so every way in gives back its bytes.
+// TestPod: a stored pod is canonical, so every reader gives back its bytes.
 func TestPod(t *testing.T) {
 	table, pod := podTable(t), readPod(t)
 	dec := Decoder{Table: table}

@@ -13,14 +13,14 @@ var (
 	errBase64   = errors.New("want standard base64 with padding")
 )
 
-// Longer quantities, and those with larger exponents, are refused: they mean
-// nothing, and computing with them takes time and memory.
+// Longer quantities, and those with larger exponents, are refused: they are meaningless
+// and expensive to compute with.
 const (
 	maxQuantity = 64
 	maxExponent = 64
 )
 
-// canonicalQuantity gives the spelling that resource.Quantity writes.
+// canonicalQuantity returns the spelling that resource.Quantity writes.
 func canonicalQuantity(text []byte) ([]byte, error) {
 	if isCanonicalQuantity(text) {
 		return text, nil
@@ -36,7 +36,7 @@ func canonicalQuantity(text []byte) ([]byte, error) {
 	return []byte(q.String()), nil
 }
 
-// exponent is the size of the decimal exponent, as far as it matters.
+// exponent is the size of the decimal exponent, up to a bound.
 func exponent(text []byte) int {
 	i := bytes.IndexAny(text, "eE")
 	if i < 0 {
@@ -51,9 +51,8 @@ func exponent(text []byte) int {
 	return size
 }
 
-// isCanonicalQuantity recognises the common canonical spellings without
-// computing: a positive whole number of at most nine digits with a suffix that
-// is as large as can be.
+// isCanonicalQuantity recognises the common canonical spellings without computing: a
+// positive whole number of at most nine digits with the largest possible suffix.
 func isCanonicalQuantity(text []byte) bool {
 	digits, value := 0, 0
 	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {

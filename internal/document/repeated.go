@@ -8,11 +8,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// JoinRepeated gives JSON that Decode has read as a value of type typ, with members
-// that are there more than once joined into one, as 1.25 reads them: objects and maps
-// have the members of all, elements of lists are joined with those at the same place
-// in the lists before, of anything else the last one counts. Members that no type
-// knows are left out.
+// JoinRepeated joins repeated members of JSON that Decode has read as a value of type
+// typ, as 1.25 reads them: objects and maps get the members of all, elements of lists are
+// joined with those in the same position of the lists before, of other values the last
+// one counts. Members that no type knows are left out.
 func JoinRepeated(data []byte, table *schema.Table, typ schema.Ref) []byte {
 	var compact bytes.Buffer
 	if json.Compact(&compact, data) != nil {
@@ -23,7 +22,7 @@ func JoinRepeated(data []byte, table *schema.Table, typ schema.Ref) []byte {
 
 type joiner struct{ table *schema.Table }
 
-// join appends what the texts of one value are together.
+// join appends the join of the texts of one value.
 func (j joiner) join(dst []byte, texts [][]byte, typ schema.Ref) []byte {
 	last := texts[len(texts)-1]
 	if typ < 0 {
@@ -73,8 +72,7 @@ func (j joiner) object(dst []byte, texts [][]byte, t *schema.Type) []byte {
 	return append(dst, '}')
 }
 
-// follow adds one more value of a field. Null forgets those before it, or says
-// nothing.
+// follow adds one more value of a field. Null discards those before it, or has no effect.
 func (j joiner) follow(values [][]byte, value []byte, f *schema.Field) [][]byte {
 	switch {
 	case string(value) != "null":
@@ -89,7 +87,7 @@ func (j joiner) follow(values [][]byte, value []byte, f *schema.Field) [][]byte 
 	return append(values, value)
 }
 
-// mapping keeps of members with the same name the last one.
+// mapping keeps the last of the members with the same name.
 func (j joiner) mapping(dst []byte, texts [][]byte, elem schema.Ref) []byte {
 	type member struct{ name, value []byte }
 	var members []member
@@ -117,7 +115,7 @@ func (j joiner) mapping(dst []byte, texts [][]byte, elem schema.Ref) []byte {
 	return append(dst, '}')
 }
 
-// list is as long as the last one.
+// list joins lists; the result is as long as the last one.
 func (j joiner) list(dst []byte, texts [][]byte, elem schema.Ref) []byte {
 	var elements [][][]byte
 	for i, text := range slices.Backward(texts) {

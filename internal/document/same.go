@@ -1,20 +1,20 @@
 package document
 
-// Same reports whether two containers are known to be equal without writing
-// them: both have the canonical text that they were read with. Equal values may
-// be told apart by it, different ones never are the same.
+// Same reports whether two containers are known to be equal without writing them: both
+// have the canonical text that they were read with. It may report false for equal values,
+// never true for different ones.
 func Same(a, b Value) bool { return sameText(a, b) }
 
-// AsRead reports whether the root of a document is known to have the canonical text
-// that the document was read from: all of it, with nothing filled in or dropped.
+// AsRead reports whether the root is known to have the canonical text that the document
+// was read from: all of it, with nothing filled in or dropped.
 func (v Value) AsRead() bool {
 	nd := v.node()
 	return nd.flags&clean != 0 && nd.off == 0 && int(nd.size) == len(v.d.src)
 }
 
-// SetStored makes the member the value of canonical JSON text, as AppendJSON
-// writes it for the member's type. Like ReadStored it trusts the text. The error
-// is a *SyntaxError; then nothing changes.
+// SetStored sets the member to the value of canonical JSON text, as AppendJSON writes it
+// for the member's type. Like ReadStored it trusts the text. The error is a *SyntaxError;
+// then nothing changes.
 func (v Value) SetStored(name string, text []byte) error {
 	if v.Kind() != Object {
 		return nil

@@ -68,8 +68,8 @@ func (p *parser) addQuoted(text []byte) (off, size uint32) {
 	return off, uint32(len(text) + 2)
 }
 
-// spell is the canonical spelling of a text, which is text itself when it is
-// spelled so already. An empty result without an error stands for null.
+// spell returns the canonical spelling of a text, text itself if it is canonical. An
+// empty result without an error stands for null.
 type spell func(text []byte) ([]byte, error)
 
 // spellingOf returns the rule of a kind, nil if any text is canonical.
@@ -105,7 +105,7 @@ func (p *parser) spelling(n int32, t *schema.Type, rule spell) error {
 	out, err := rule(text)
 	if err != nil {
 		wrong := p.wrong(n, t, "string "+clip(text), err.Error())
-		wrong.Mistake = Misspelt
+		wrong.Mistake = Malformed
 		return wrong
 	}
 	if len(out) == 0 && t.Kind != schema.Bytes {
@@ -127,14 +127,14 @@ func clip(text []byte) string {
 	return strconv.Quote(string(text))
 }
 
-// integer checks an integer literal. It has one spelling but for -0.
+// integer checks an integer literal. Its spelling is unique but for -0.
 func (p *parser) integer(n int32, t *schema.Type, bits uint8) error {
 	nd := &p.d.nodes[n]
 	text := p.d.text(nd.off, nd.size)
 	value, ok := parseInt(text, bits)
 	if !ok {
 		err := p.wrong(n, t, "number "+string(text[:min(len(text), 64)]), "want a whole number in its range, without fraction or exponent")
-		err.Mistake = NoInteger
+		err.Mistake = NotInteger
 		return err
 	}
 	if value == 0 && len(text) > 1 {
@@ -167,8 +167,8 @@ func (p *parser) float(n int32, t *schema.Type) error {
 	return nil
 }
 
-// appendFloat writes a number as encoding/json does: plain digits, an exponent
-// only for very small and very large ones.
+// appendFloat writes a number as encoding/json does: plain digits, an exponent only for
+// very small and very large numbers.
 func appendFloat(dst []byte, value float64) []byte {
 	format := byte('f')
 	if abs := math.Abs(value); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
@@ -194,8 +194,8 @@ func canonicalDuration(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// canonicalBytes checks standard base64. Line ends inside are allowed and go
-// away, as do bits that the last character has too many.
+// canonicalBytes checks standard base64. Line ends inside are allowed and removed, as are
+// surplus bits of the last character.
 func canonicalBytes(text []byte) ([]byte, error) {
 	if isCanonicalBase64(text) {
 		return text, nil

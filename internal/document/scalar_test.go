@@ -12,8 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestQuantityReference: what resource.Quantity accepts is spelled as it
-// spells it, and what it refuses is refused.
+// TestQuantityReference: spellings agree with resource.Quantity, as do refusals.
 func TestQuantityReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(

@@ -1,7 +1,6 @@
 package document
 
-// escapeEnd returns the position behind the escape at i, or minus that of the
-// byte that is wrong.
+// escapeEnd returns the position after the escape at i, or minus that of the wrong byte.
 func escapeEnd(b []byte, i int) int {
 	if i+1 >= len(b) {
 		return -len(b)
@@ -27,8 +26,8 @@ func containsEscape(b []byte) bool {
 	return false
 }
 
-// numberEnd returns the position behind the number at i, or, with false, that
-// of the byte that is wrong.
+// numberEnd returns the position after the number at i, or, with false, that of the wrong
+// byte.
 func numberEnd(b []byte, i int) (int, bool) {
 	if i < len(b) && b[i] == '-' {
 		i++
@@ -69,8 +68,7 @@ func digitsEnd(b []byte, i int) int {
 	return i
 }
 
-// parseInt reads an integer literal of so many bits. It knows no fraction and
-// no exponent.
+// parseInt reads an integer literal of so many bits, without fraction or exponent.
 func parseInt(b []byte, bits uint8) (int64, bool) {
 	negative := len(b) > 0 && b[0] == '-'
 	if negative {

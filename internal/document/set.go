@@ -2,20 +2,20 @@ package document
 
 import "strconv"
 
-// The setters change an object or an array; on other values they do nothing.
-// They keep the canonical order and the canonical spelling of the member's
-// type, but they keep zero values too: what was set is there until Remove.
-// Objects they create have the fields that are always written. Values of a
-// member that is replaced or removed must not be used any more.
+// The setters change an object or an array; on other values they have no effect. They
+// keep the canonical order and the canonical spelling of the member's type, but they keep
+// zero values too: a member that was set stays until Remove. New objects have the fields
+// that are always written. Values of a member that is replaced or removed must not be
+// used any more.
 
-// SetString makes the member the string s.
+// SetString sets the member to the string s.
 func (v Value) SetString(name, s string) {
 	if m := v.slot(name); m != 0 {
 		v.d.setString(m, s)
 	}
 }
 
-// SetInt makes the member a whole number.
+// SetInt sets the member to a whole number.
 func (v Value) SetInt(name string, n int64) {
 	if m := v.slot(name); m != 0 {
 		off, size := v.d.addSide(strconv.AppendInt(nil, n, 10))
@@ -23,7 +23,7 @@ func (v Value) SetInt(name string, n int64) {
 	}
 }
 
-// SetBool makes the member true or false.
+// SetBool sets the member to true or false.
 func (v Value) SetBool(name string, b bool) {
 	if m := v.slot(name); m != 0 {
 		text := constFalse
@@ -34,14 +34,14 @@ func (v Value) SetBool(name string, b bool) {
 	}
 }
 
-// SetNull makes the member null.
+// SetNull sets the member to null.
 func (v Value) SetNull(name string) {
 	if m := v.slot(name); m != 0 {
 		v.d.setScalar(m, Null, constNull)
 	}
 }
 
-// SetObject returns the member, which it makes an empty object if it is none.
+// SetObject returns the member, which it makes an empty object if it is not an object.
 func (v Value) SetObject(name string) Value {
 	if old := v.Get(name); old.Kind() == Object {
 		return old
@@ -54,7 +54,7 @@ func (v Value) SetObject(name string) Value {
 	return Value{v.d, m}
 }
 
-// SetArray returns the member, which it makes an empty array if it is none.
+// SetArray returns the member, which it makes an empty array if it is not an array.
 func (v Value) SetArray(name string) Value {
 	if old := v.Get(name); old.Kind() == Array {
 		return old
@@ -67,9 +67,9 @@ func (v Value) SetArray(name string) Value {
 	return Value{v.d, m}
 }
 
-// SetRaw makes the member the value of JSON text, which is checked and made
-// canonical like the body of a request, but gets no defaults. Errors are those
-// of Decoder.Decode; then nothing changes.
+// SetRaw sets the member to the value of JSON text, which is checked and made canonical
+// like the body of a request, but gets no defaults. Errors are those of Decoder.Decode;
+// then nothing changes.
 func (v Value) SetRaw(name string, json []byte) error {
 	if v.Kind() != Object {
 		return nil
@@ -84,8 +84,8 @@ func (v Value) SetRaw(name string, json []byte) error {
 	return nil
 }
 
-// Put makes the member a copy of a value of this or another document; an
-// absent value removes it. What the member's type does not allow is dropped.
+// Put sets the member to a copy of a value of this or another document; an absent value
+// removes it. Parts that the member's type does not allow are dropped.
 func (v Value) Put(name string, from Value) {
 	if !from.Exists() {
 		v.Remove(name)
@@ -101,7 +101,8 @@ func (v Value) Put(name string, from Value) {
 	v.d.touch(v.n)
 }
 
-// Assume is Put for a default that later rules have to tell from what was sent.
+// Assume is Put for a default that later rules have to distinguish from a value that was
+// sent.
 func (v Value) Assume(name string, from Value) {
 	v.Put(name, from)
 	if m := v.Get(name); m.Kind() >= Array {
@@ -109,7 +110,7 @@ func (v Value) Assume(name string, from Value) {
 	}
 }
 
-// Remove takes a member away.
+// Remove removes a member.
 func (v Value) Remove(name string) {
 	if v.Kind() != Object {
 		return
@@ -151,7 +152,7 @@ func (v Value) AppendValue(from Value) {
 	v.d.touch(v.n)
 }
 
-// RemoveFunc takes the elements away for which remove is true.
+// RemoveFunc removes the elements for which remove is true.
 func (v Value) RemoveFunc(remove func(Value) bool) {
 	if v.Kind() != Array {
 		return
@@ -170,7 +171,7 @@ func (v Value) RemoveFunc(remove func(Value) bool) {
 	}
 }
 
-// RemoveIndex takes an element away.
+// RemoveIndex removes an element.
 func (v Value) RemoveIndex(i int) {
 	m := v.Index(i)
 	if !m.Exists() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSet: each case changes an object and says what it is then.
+// TestSet: each case changes an object and has the result.
 func TestSet(t *testing.T) {
 	table := parseTable(t, `
 type Thing
@@ -227,8 +227,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// Members that are not where their type has them are found all the same: text that
-// was stored under another schema may have such.
+// Members in other positions than their type's are found all the same: text stored under
+// another schema may have such.
 func TestMembersOfAnotherSchema(t *testing.T) {
 	table := parseTable(t, kitchen)
 	d, err := ReadStored(table, table.Root("Thing"), []byte(`{"count":5,"gone":1,"name":"a","flag":true}`))

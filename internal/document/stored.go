@@ -4,11 +4,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ReadStored reads bytes that AppendJSON wrote for a value of type typ. They
-// are trusted: only their first and last byte are looked at, and nothing is
-// changed. Containers become nodes when somebody looks into them; one that is
-// damaged has no children then. The document refers to data, which must not
-// change until its Release. Errors are *SyntaxError and *LimitError.
+// ReadStored reads bytes that AppendJSON wrote for a value of type typ. They are trusted:
+// only their first and last byte are checked, and nothing is changed. Containers become
+// nodes on demand; a damaged one has no children then. The document refers to data, which
+// must not change until its Release. Errors are *SyntaxError and *LimitError.
 func ReadStored(t *schema.Table, typ schema.Ref, data []byte) (*Document, error) {
 	return readCanonical(t, typ, data, stored)
 }
@@ -25,7 +24,7 @@ func readCanonical(t *schema.Table, typ schema.Ref, data []byte, flags uint8) (*
 	if t == nil || typ < 0 || int(typ) >= len(t.Types) {
 		t, typ = nil, schema.None
 	}
-	d := open(t, data)
+	d := fromPool(t, data)
 	d.nodes[1].typ = typ
 	if last := len(data) - 1; last > 1 && (data[0] == '{' && data[last] == '}' || data[0] == '[' && data[last] == ']') {
 		d.fold(1, data[0], 0, uint32(len(data)), flags)
@@ -40,7 +39,7 @@ func readCanonical(t *schema.Table, typ schema.Ref, data []byte, flags uint8) (*
 	return d, nil
 }
 
-// fold makes n a container of that text, which is canonical.
+// fold makes n a container with that canonical text.
 func (d *Document) fold(n int32, bracket byte, off, size uint32, flags uint8) {
 	nd := &d.nodes[n]
 	nd.kind, nd.off, nd.size = Object, off, size
@@ -53,8 +52,8 @@ func (d *Document) fold(n int32, bracket byte, off, size uint32, flags uint8) {
 	}
 }
 
-// maxFolded is the depth of nodes below which a container is read in one go, so
-// that no nesting makes the same bytes be skipped over and over.
+// maxFolded is the depth of nodes below which a container is read as a whole, so that
+// deep nesting does not skip the same bytes over and over.
 const maxFolded = 16
 
 // unfold makes the children of n if that has not been done.
@@ -87,8 +86,8 @@ func (d *Document) unfold(n int32) {
 	}
 }
 
-// children is the first child of n, 0 for none. Pointers to nodes are not valid
-// after it: it may make nodes.
+// children is the first child of n, 0 for none. It may make nodes, so pointers to nodes
+// are invalid after it.
 func (d *Document) children(n int32) int32 {
 	if d.nodes[n].flags&folded != 0 {
 		d.unfold(n)
@@ -105,7 +104,7 @@ func (d *Document) childless(n int32) bool {
 // maxStoredDepth bounds the nesting of trusted text.
 const maxStoredDepth = 10_000
 
-// reader walks canonical text once. Its methods return false at what cannot be
+// reader walks canonical text once. Its methods return false at text that cannot be
 // canonical; then the whole document is given up.
 type reader struct {
 	d     *Document
@@ -114,8 +113,8 @@ type reader struct {
 	pos   int
 	bit   uint32 // sideBit when buf is the side buffer
 	depth int
-	lazy  bool  // leave containers folded; buf ends where the container that is read ends
-	flags uint8 // stored, or 0: what containers are marked with
+	lazy  bool  // leave containers folded; buf ends at the end of the current container
+	flags uint8 // stored, or 0: a flag for containers
 }
 
 // at is the byte at pos, 0 at the end.
@@ -190,10 +189,10 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 	return true
 }
 
-// end is the position behind the container at pos that is to be n, -1 when it
-// has none. The last field of a type ends where the object does, since members
-// are in order and no other may follow: metadata.managedFields and status, most
-// of the text of many objects, are not looked at.
+// end is the position after the container at pos, the future n, -1 when it has none. The
+// last field of a type ends where the object does, since members are in order and no
+// other may follow: metadata.managedFields and status, most of the text of many objects,
+// are not scanned.
 func (r *reader) end(n int32, bracket byte) int {
 	nd := &r.d.nodes[n]
 	if nd.field != noField {
@@ -205,15 +204,15 @@ func (r *reader) end(n int32, bracket byte) int {
 	return containerEnd(r.buf, r.pos)
 }
 
-// literal moves behind the word if it is there.
+// literal moves past the word if it is there.
 func (r *reader) literal(word string) {
 	if end := r.pos + len(word); end <= len(r.buf) && string(r.buf[r.pos:end]) == word {
 		r.pos = end
 	}
 }
 
-// quotedEnd returns the position behind the string at i, -1 if it has no end,
-// and whether it has no escapes.
+// quotedEnd returns the position after the string at i, -1 if it has no end, and whether
+// it has no escapes.
 func quotedEnd(b []byte, i int) (end int, plain bool) {
 	plain = true
 	for i++; ; {

@@ -13,11 +13,11 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainEnd returns the first position from i on whose byte is a quote, a
-// backslash, a control character or not ASCII; len(b) if there is none.
+// plainEnd returns the first position from i on whose byte is a quote, a backslash, a
+// control character or not ASCII; len(b) if there is none.
 //
-// It looks at eight bytes at a time. In the mask a byte may be marked by
-// mistake, but only above one that is marked rightly, and the lowest counts.
+// It takes eight bytes at a time. The mask may mark a byte wrongly, but only above a
+// correctly marked one, and the lowest counts.
 func plainEnd(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
@@ -95,8 +95,8 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendUnescaped appends the text that raw, the inside of a JSON string,
-// stands for. Invalid UTF-8, lone surrogates and wrong escapes become U+FFFD.
+// appendUnescaped appends the text of raw, the inside of a JSON string. Invalid UTF-8,
+// lone surrogates and wrong escapes become U+FFFD.
 func appendUnescaped(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		c := raw[i]
@@ -148,7 +148,7 @@ func appendUnescaped(dst, raw []byte) []byte {
 	return dst
 }
 
-// hex4 reads four hexadecimal digits; -1 when they are not there.
+// hex4 reads four hexadecimal digits, -1 for anything else.
 func hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1
@@ -200,7 +200,7 @@ func (d *Document) compareName(m int32, name string) int {
 	return 0
 }
 
-// compareKeys orders two keys by the bytes of what they stand for.
+// compareKeys orders two keys by their unescaped bytes.
 func (d *Document) compareKeys(a, b *node) int {
 	x, y := d.rawKey(a), d.rawKey(b)
 	if (a.flags|b.flags)&keyEscaped == 0 {
@@ -216,7 +216,7 @@ func (d *Document) compareKeys(a, b *node) int {
 	return bytes.Compare(x, y)
 }
 
-// addSide appends text and returns where it is.
+// addSide appends text to the side buffer and returns its position.
 func (d *Document) addSide(text []byte) (off, size uint32) {
 	off = uint32(len(d.side)) | sideBit
 	d.side = append(d.side, text...)

@@ -15,7 +15,7 @@ var (
 	errMicroTime = errors.New(`want RFC 3339 with six digits of the second, like "2006-01-02T15:04:05.000000Z"`)
 )
 
-// canonicalTime gives whole seconds in UTC. The zero time is nothing.
+// canonicalTime returns whole seconds in UTC. The zero time becomes null.
 func canonicalTime(text []byte) ([]byte, error) {
 	if len(text) == len(secondsLayout) && isPlainTime(text) && text[19] == 'Z' {
 		return text, nil
@@ -23,7 +23,7 @@ func canonicalTime(text []byte) ([]byte, error) {
 	return rewriteTime(text, time.RFC3339, errTime, time.Second, secondsLayout)
 }
 
-// canonicalMicroTime gives six digits of the second in UTC.
+// canonicalMicroTime returns six digits of the second in UTC.
 func canonicalMicroTime(text []byte) ([]byte, error) {
 	if len(text) == len(microLayout) && isPlainTime(text) && text[19] == '.' &&
 		digitsEnd(text, 20) == 26 && text[26] == 'Z' {

@@ -8,20 +8,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateTouched is Validate for a value that is to replace old: it leaves out
-// what was wrong in old already and has not been touched, since rules may have come
-// that old did not have to meet. A value counts as touched when it differs from the
-// one at the same place in old:
+// ValidateTouched is Validate for a value that replaces old: it leaves out mistakes that
+// old had already and the update has not touched, since rules may be younger than old. A
+// value counts as touched when it differs from its counterpart in old:
 //
-//   - members of objects and maps are matched by name, elements of lists of type map
-//     by their keys; elements of other lists are matched with an equal one, wherever
-//     it is, and otherwise with the one at the same position, if that has none;
+//   - members of objects and maps are matched by name, elements of lists of type map by
+//     their keys; elements of other lists are matched with an equal one, in any position,
+//     and otherwise with the one in the same position, if that is unmatched;
 //   - a number of items counts as touched when it differs, and an element that
 //     repeats another one when old has fewer of it;
 //   - a required member that old lacks too may stay away;
-//   - what a validation hook finds is let be as StillWrong says.
+//   - for the causes of a validation hook StillWrong decides.
 //
-// It costs more than Validate, so ask that first.
+// It costs more than Validate, so call that first.
 func ValidateTouched(v, old Value, hooks *Hooks) []schema.Cause {
 	t, _ := v.Type()
 	if t == nil {
@@ -32,10 +31,9 @@ func ValidateTouched(v, old Value, hooks *Hooks) []schema.Cause {
 	return c.causes
 }
 
-// StillWrong leaves of causes what is not to be let be: a rule that hand-written
-// code checks may look at any field, so one that is broken is let be where it was
-// broken in the same words before the update, at a value that the update has not
-// touched. inBefore finds what was wrong.
+// StillWrong returns the causes that count in an update. A rule of hand-written code may
+// depend on any field, so one that was broken in the same words before, at a value that
+// the update has not touched, is not enforced. inBefore finds the earlier mistakes.
 func StillWrong(causes []schema.Cause, obj, before Value, inBefore func() []schema.Cause) []schema.Cause {
 	known := map[schema.Cause]bool{}
 	for _, c := range inBefore() {
@@ -51,16 +49,16 @@ func StillWrong(causes []schema.Cause, obj, before Value, inBefore func() []sche
 	})
 }
 
-// forgive takes back the causes from a mark on if old has the same value.
+// forgive removes the causes from a mark on if old has the same value.
 func (c *checker) forgive(mark int, n int32, old Value) {
 	if c.update && len(c.causes) > mark && old.Exists() && Equal(Value{c.d, n}, old) {
 		c.causes = c.causes[:mark]
 	}
 }
 
-// lacked reports whether an object lacked a required member before the update that
-// it lacks now (n, 0 for absent), as far as can be told: a zero that is stored may
-// have been sent or not.
+// lacked reports whether an object lacked before the update a required member that it
+// lacks now (n, 0 for absent), as far as the stored form shows it: a stored zero may have
+// been sent or not.
 func (c *checker) lacked(n int32, object Value, name string) bool {
 	if !c.update || !object.Exists() {
 		return false
@@ -69,9 +67,8 @@ func (c *checker) lacked(n int32, object Value, name string) bool {
 	return !old.Exists() || old.d.isZero(old.n) || n != 0 && Equal(Value{c.d, n}, old)
 }
 
-// before finds what the children of a container were in old: for each of them its
-// value there, absent for a new one, and its position in a list. No element of old
-// is taken twice.
+// before finds the children of a container in old: for each its value there, absent for a
+// new one, and its position in a list. No element of old is used twice.
 func before(now, old Value, t *schema.Type) (was []Value, at []int) {
 	var children []int32
 	for c := now.d.children(now.n); c != 0; c = now.d.nodes[c].next {
@@ -99,7 +96,7 @@ func before(now, old Value, t *schema.Type) (was []Value, at []int) {
 		return text
 	}
 	var places []Value
-	free := map[string][]int{} // places of elements that are not taken, by key
+	free := map[string][]int{} // positions of unused elements, by key
 	for i, e := range old.Elements() {
 		places = append(places, e)
 		free[string(key(e))] = append(free[string(key(e))], i)
@@ -121,9 +118,8 @@ func before(now, old Value, t *schema.Type) (was []Value, at []int) {
 }
 
 // Counterpart finds the value at a path of a cause ("spec.containers[1].name",
-// "data[key]") in an object and what it was in old, matched as ValidateTouched
-// matches, with the path that it had there. Where the path leads to nothing, both
-// are absent.
+// "data[key]") in an object and its counterpart in old, matched as in ValidateTouched,
+// with its path there. Where the path leads to nothing, both are absent.
 func Counterpart(obj, old Value, path string) (v, was Value, oldPath string) {
 	v, was = obj, old
 	done := make([]byte, 0, len(path))
@@ -148,7 +144,7 @@ func Counterpart(obj, old Value, path string) (v, was Value, oldPath string) {
 	return v, was, string(done)
 }
 
-// nextStep is the name that a path begins with, and where the path goes on.
+// nextStep is the first name of a path, and the position where the path goes on.
 func nextStep(v Value, path string) (name string, end int) {
 	if path[0] == '[' {
 		for i := 1; i < len(path); i++ { // a key may have brackets
@@ -168,7 +164,7 @@ func nextStep(v Value, path string) (name string, end int) {
 	return path[start : start+end], start + end
 }
 
-// element is an element of a list, what it was in old, and at which position.
+// element is an element of a list, its counterpart in old, and that one's position.
 func element(list, old Value, i int) (v, was Value, at int) {
 	v = list.Index(i)
 	table, ref := list.Type()

@@ -8,9 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// unique adds a cause for every element that repeats an earlier one: the same
-// value in a set, the same keys in a map-like list. What old, the list before an
-// update, repeats too is let be.
+// unique adds a cause for every element that repeats an earlier one: the same value in a
+// set, the same keys in a map-like list. Repetitions that old, the list before an update,
+// has too are accepted.
 func (c *checker) unique(n int32, t *schema.Type, old Value) {
 	if t.ListType == schema.ListAtomic {
 		return
@@ -24,7 +24,7 @@ func (c *checker) unique(n int32, t *schema.Type, old Value) {
 		}
 	}
 	for key, count := range seen {
-		seen[key] = count + 1 // one is none too many
+		seen[key] = count + 1 // one is not too many
 	}
 	i := 0
 	for m := c.d.children(n); m != 0 && len(c.causes) < MaxCauses; m = c.d.nodes[m].next {
@@ -71,8 +71,8 @@ func appendIdentity(dst []byte, v Value, t *schema.Type) []byte {
 	return append(dst, '}')
 }
 
-// patterns holds compiled patterns by their text. Patterns come from schemas,
-// not from requests, so their number is bounded by what is installed.
+// patterns holds compiled patterns by their text. Patterns come from schemas, not from
+// requests, so the installed schemas bound their number.
 var patterns sync.Map
 
 // pattern compiles a pattern once; nil if it does not compile, which the

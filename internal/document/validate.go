@@ -12,13 +12,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Validate returns everything in v that breaks the rules of its schema:
-// required fields, the Rules of types and, unless hooks is nil, their validation hooks.
-// Paths begin at the document's root.
+// Validate returns all breaches of the schema's rules in v: required fields, the Rules of
+// types and, unless hooks is nil, their validation hooks. Paths begin at the document's
+// root.
 //
-// A required field is missing when it was not sent, and also when it is null,
-// an empty string, list or map. An optional string that is always written is
-// not checked while it is empty: it says nothing. After 256 causes it gives up.
+// A required field is missing when it was not sent, and also when it is null, an empty
+// string, list or map. An optional string that is always written is not checked while it
+// is empty. After 256 causes validation ends.
 func Validate(v Value, hooks *Hooks) []schema.Cause {
 	t, _ := v.Type()
 	if t == nil {
@@ -34,8 +34,8 @@ type checker struct {
 	d      *Document
 	table  *schema.Table
 	hooks  *Hooks // nil for none
-	update bool   // leave out what was wrong before, see ValidateTouched
-	before Value  // with update: the root of what is replaced
+	update bool   // leave out earlier mistakes, see ValidateTouched
+	before Value  // with update: the root before the update
 	causes []schema.Cause
 }
 
@@ -67,10 +67,10 @@ func Shown(v Value) string {
 	return string(text)
 }
 
-// MaxCauses bounds how many causes are collected.
+// MaxCauses bounds the number of collected causes.
 const MaxCauses = 256
 
-// value checks n, which was old before an update.
+// value checks n, whose value was old before an update.
 func (c *checker) value(n int32, old Value) {
 	nd := &c.d.nodes[n]
 	if nd.typ < 0 || len(c.causes) >= MaxCauses || nd.flags&(stored|clean) == stored|clean {
@@ -113,13 +113,12 @@ func (c *checker) children(n int32, t *schema.Type, old Value) {
 	}
 }
 
-// free reports whether values of a type cannot be wrong.
+// free reports whether values of a type cannot break a rule.
 func (c *checker) free(t *schema.Type) bool {
 	return t.Rules == nil && t.Kind != schema.Object && t.Kind != schema.Map && t.Kind != schema.List
 }
 
-// object checks the members of an object in which something may be wrong, and
-// those that it must have.
+// object checks the members of an object that may break a rule, and its required members.
 func (c *checker) object(n int32, t *schema.Type, old Value) {
 	m := c.d.children(n)
 	var extra []uint16
@@ -158,7 +157,7 @@ func (c *checker) object(n int32, t *schema.Type, old Value) {
 	}
 }
 
-// without adds what is wrong when a field has no value.
+// without adds the cause of a field without a value.
 func (c *checker) without(path string, f *schema.Field) {
 	if f.Required {
 		c.add(schema.CauseRequired, path, "Required value")
@@ -190,8 +189,7 @@ func (c *checker) without(path string, f *schema.Field) {
 	}
 }
 
-// oneOf checks the members of which only one may be set, and returns those that
-// are too many.
+// oneOf checks the members of which only one may be set, and returns the surplus ones.
 func (c *checker) oneOf(n int32, t *schema.Type, old Value) (extra []uint16) {
 	if !c.update && c.setOf(n, t.OneOf.Fields) == 1 {
 		return nil
@@ -216,7 +214,7 @@ func (c *checker) oneOf(n int32, t *schema.Type, old Value) (extra []uint16) {
 	if first && one.Required {
 		c.add(schema.CauseRequired, c.path(n), "Required value: must specify a "+one.What)
 	}
-	if same { // the same were set before
+	if same { // set before the update too
 		c.causes = c.causes[:mark]
 	}
 	return extra
@@ -326,7 +324,7 @@ func (c *checker) text(n int32, t *schema.Type, v Value) {
 	}
 }
 
-// unsupported adds that a text, at path, is none of those that it can be.
+// unsupported adds the cause of a text, at path, that is not one of the allowed ones.
 func (c *checker) unsupported(path, shown string, r *schema.Rules) {
 	quoted := make([]string, len(r.Enum))
 	for i, s := range r.Enum {
@@ -354,7 +352,7 @@ func (c *checker) bounds(n int32, r *schema.Rules, value float64) {
 	}
 }
 
-// outside says how a number breaks its bounds, "" when it keeps them.
+// outside describes how a number breaks its bounds, "" when it keeps them.
 func outside(r *schema.Rules, value float64) string {
 	number := func(f float64) string { return string(appendFloat(nil, f)) }
 	switch {

@@ -153,7 +153,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateCauses: documents say what causes are named, and which members exclude
+// TestValidateCauses: documents name the fields in causes and the members that exclude
 // each other.
 func TestValidateCauses(t *testing.T) {
 	table := parseTable(t, `
@@ -228,7 +228,7 @@ func TestValidateBounded(t *testing.T) {
 	}
 }
 
-// TestCheckFormat: each format has what it allows and what not.
+// TestCheckFormat: accepted and refused strings of each format.
 func TestCheckFormat(t *testing.T) {
 	right := map[string][]string{
 		"absolute-path": {"/", "/a"}, "cidr": {"10.0.0.0/8", "fd00::/8"}, "config-key": {"a.b_c-d"},

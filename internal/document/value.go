@@ -7,15 +7,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Value is a cursor: a place in a Document. The zero Value is absent. Getters
-// are safe on every value; on an absent one, or one of another kind, they give
-// an absent value or zero.
+// Value is a cursor into a Document. The zero Value is absent. Getters are safe on every
+// value; on an absent one, or one of another kind, they return an absent value or zero.
 type Value struct {
 	d *Document
 	n int32
 }
 
-// absent is the node of absent values. Nobody writes it.
+// absent is the node of absent values. It is never written.
 var absent = node{typ: schema.None, field: noField}
 
 func (v Value) node() *node {
@@ -28,7 +27,7 @@ func (v Value) node() *node {
 // Kind is the JSON kind of the value.
 func (v Value) Kind() Kind { return v.node().kind }
 
-// Exists reports whether the value is there, be it null.
+// Exists reports whether the value is present, including null.
 func (v Value) Exists() bool { return v.Kind() != Absent }
 
 // IsNull reports whether the value is null.
@@ -44,7 +43,7 @@ func (v Value) Type() (*schema.Table, schema.Ref) {
 	return v.d.table, n.typ
 }
 
-// Path is the way to the value from the document's root, as causes have it:
+// Path is the path of the value from the document's root, as in causes:
 // "spec.containers[0].name", "data[key]".
 func (v Value) Path() string {
 	if !v.Exists() {
@@ -87,7 +86,7 @@ func (d *Document) find(p int32, name string) int32 {
 	return c
 }
 
-// findNamed is find for an object of a document that has odd ones.
+// findNamed is find for an object whose document has odd set.
 func (d *Document) findNamed(p int32, i int, name string) int32 {
 	for c := d.children(p); c != 0; c = d.nodes[c].next {
 		if m := &d.nodes[c]; m.field != noField && int(m.field) == i || m.field == noField && d.keyIs(m, name) {
@@ -105,18 +104,19 @@ func (v Value) At(path ...string) Value {
 	return v
 }
 
-// Index is element i of an array. It costs little to go on from the last one.
+// Index is element i of an array. The element after the last one asked for is found
+// quickly.
 func (v Value) Index(i int) Value {
 	if v.Kind() != Array || i < 0 {
 		return Value{}
 	}
-	at := place{v.d.children(v.n), 0}
+	at := listPosition{v.d.children(v.n), 0}
 	near := v.d.near(v.n)
 	if near.node != 0 && v.d.nodes[near.node].parent == v.n && int(near.index) <= i {
 		at = *near
 	}
 	for at.node != 0 && int(at.index) < i {
-		at = place{v.d.nodes[at.node].next, at.index + 1}
+		at = listPosition{v.d.nodes[at.node].next, at.index + 1}
 	}
 	if at.node == 0 {
 		return Value{}
@@ -137,7 +137,7 @@ func (v Value) Len() int {
 	return count
 }
 
-// Elements visits an array. The loop may change or remove the element it is at.
+// Elements visits an array. The loop may change or remove the current element.
 func (v Value) Elements() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
 		if v.Kind() != Array {
@@ -153,8 +153,8 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 	}
 }
 
-// Members visits an object in canonical order. The loop may change or remove
-// the member it is at.
+// Members visits an object in canonical order. The loop may change or remove the current
+// member.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if v.Kind() != Object {
@@ -168,7 +168,7 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// inside is a string's text without quotes, escapes as they are.
+// inside is a string's text without quotes and with its escapes.
 func (v Value) inside() (raw []byte, hasEscapes bool) {
 	n := v.node()
 	if n.kind != String {
@@ -231,8 +231,8 @@ func (v Value) Bool() bool {
 	return n.kind == Bool && v.d.text(n.off, n.size)[0] == 't'
 }
 
-// Field is the index of the member among the fields of its object's type, -1 for
-// a member that is no field and for everything else.
+// Field is the index of the member among the fields of its object's type, -1 for a member
+// that is not a field and for everything else.
 func (v Value) Field() int {
 	if f := v.node().field; f != noField {
 		return int(f)
@@ -240,15 +240,14 @@ func (v Value) Field() int {
 	return -1
 }
 
-// SentEmpty reports whether a null stands for an empty list that was sent: nothing
-// when it is stored, but something that its sender said.
+// SentEmpty reports whether a null stands for an empty list that was sent: it is stored
+// as nothing, but its sender owns it.
 func (v Value) SentEmpty() bool { return v.node().flags&emptied != 0 }
 
 // Assumed reports whether the value was made by Assume.
 func (v Value) Assumed() bool { return v.node().flags&assumed != 0 }
 
-// IsEmpty reports whether nothing is in the value: it has no members and no
-// elements.
+// IsEmpty reports whether the value has no members and no elements.
 func (v Value) IsEmpty() bool {
 	return v.Kind() < Array || v.d.childless(v.n)
 }

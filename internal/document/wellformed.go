@@ -24,9 +24,9 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// wellFormed reports whether a string surely passes a named check. It costs a
-// walk over the string, where the check itself runs regular expressions; of what
-// it does not accept the check has to say what is wrong, if anything.
+// wellFormed reports whether a string certainly passes a named check. It costs a walk
+// over the string, while the check itself runs regular expressions; for other strings the
+// check decides.
 func wellFormed(name, s string) bool {
 	if s == "" {
 		return name == "label-value"
@@ -56,7 +56,7 @@ func wellFormed(name, s string) bool {
 	return false
 }
 
-// of reports whether a string has characters of some classes only.
+// of reports whether a string has characters of the allowed classes only.
 func of(s string, allowed uint8) bool {
 	for i := 0; i < len(s); i++ {
 		if classes[s[i]]&allowed == 0 {
@@ -66,8 +66,8 @@ func of(s string, allowed uint8) bool {
 	return true
 }
 
-// bounded reports whether a string that is not too long begins and ends with
-// characters of the one classes and has those or others in between.
+// bounded reports whether a string that is not too long begins and ends with characters
+// of the classes ends and has those of between in between.
 func bounded(s string, longest int, ends, between uint8) bool {
 	return s != "" && len(s) <= longest && classes[s[0]]&ends != 0 && classes[s[len(s)-1]]&ends != 0 && of(s, ends|between)
 }
@@ -76,7 +76,7 @@ func label(s string) bool { return bounded(s, 63, lower|digit, hyphen) }
 
 func qualified(s string) bool { return bounded(s, 63, alnum, hyphen|dot|underscore) }
 
-// subdomain is labels of any length with dots between them.
+// subdomain accepts labels of any length separated by dots.
 func subdomain(s string) bool {
 	if !bounded(s, 253, lower|digit, hyphen|dot) {
 		return false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzWellFormed: what passes without the check passes the check.
+// FuzzWellFormed: a string that wellFormed accepts passes the check.
 func FuzzWellFormed(f *testing.F) {
 	for _, s := range []string{"", "a", "A", "1", "-", ".", "..", "..a", "a.b", "a-.b", "a.-b", "a..b", "a--b", "a/b", "a/", "/b", "a/b/c", "a_b", "_a", "A.b/C_d", "a%b", "é", "a\n", "1a", "a1",
 		strings.Repeat("a", 16), strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a", 253), strings.Repeat("a", 254)} {
@@ -20,7 +20,7 @@ func FuzzWellFormed(f *testing.F) {
 	})
 }
 
-// TestWellFormed: usual names do not come to the regular expressions.
+// TestWellFormed: usual names are accepted without regular expressions.
 func TestWellFormed(t *testing.T) {
 	for name, good := range map[string][]string{
 		"dns1123-label":     {"web-1", "0a", strings.Repeat("a", 63)},

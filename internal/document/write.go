@@ -2,9 +2,8 @@ package document
 
 import "bytes"
 
-// AppendJSON appends the value's canonical JSON: nothing for an absent value.
-// Parts that were canonical when they were read and have not changed since are
-// copied as they are.
+// AppendJSON appends the value's canonical JSON: nothing for an absent value. Parts that
+// were canonical when they were read and have not changed since are copied as they are.
 func (v Value) AppendJSON(dst []byte) []byte {
 	if !v.Exists() {
 		return dst
@@ -46,8 +45,8 @@ func (d *Document) appendJSON(dst []byte, n int32) []byte {
 	return append(dst, '}')
 }
 
-// trusted is stored if that holds for a container whose text is what it was in
-// the store, else 0.
+// trusted is the flag stored for a container whose text is unchanged from the store, else
+// 0.
 func (d *Document) trusted(n int32) uint8 {
 	if flags := d.nodes[n].flags; flags&(stored|clean) == stored|clean {
 		return stored
@@ -55,8 +54,8 @@ func (d *Document) trusted(n int32) uint8 {
 	return 0
 }
 
-// Equal reports whether two values have the same canonical text. Absent values
-// equal each other. It costs no more than the smaller one.
+// Equal reports whether two values have the same canonical text. Absent values equal each
+// other. It costs no more than the smaller one.
 func Equal(a, b Value) bool {
 	x, y := a.node(), b.node()
 	if x.kind != y.kind {

@@ -6,13 +6,13 @@ import "cmp"
 // entry of details.causes in a Status.
 type Cause struct {
 	Reason  string // one of the Cause… constants
-	Message string // what is wrong and what to do; names the value
+	Message string // the mistake and its remedy, with the value
 	Field   string // "spec.template.spec.containers[0].name"; "" for none
-	Place   string // the path at whose turn this is told; "" for Field
-	Hides   string // the path of a value that is not looked at while this is wrong; "" for none
+	Place   string // the path that decides the position in the list of causes; "" for Field
+	Hides   string // the path of a value that is not validated because of this cause; "" for none
 }
 
-// Turn is the path that decides when the cause is told.
+// Turn is the path that decides the position of the cause in the list.
 func (c *Cause) Turn() string { return cmp.Or(c.Place, c.Field) }
 
 // Reasons of a Cause, as clients of Kubernetes 1.25 check them.

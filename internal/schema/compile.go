@@ -11,19 +11,19 @@ import (
 // Named is a type that has a name: the root of a document or one of its $defs.
 type Named struct {
 	ID     string // "core/v1.PodSpec"
-	Dir    string // "core/v1": where "#/$defs/X" of its document is looked for
+	Dir    string // "core/v1": the directory of "#/$defs/X" in its document
 	Kind   bool   // has kind and apiVersion
 	Schema *Schema
 }
 
-// Source is what Compile makes a table of.
+// Source is the input of Compile.
 type Source struct {
 	Group, Version string
 	Roots          []RootName        // sorted by Name
-	Types          map[string]*Named // by ID, everything that the roots may reach
+	Types          map[string]*Named // by ID, all types that the roots may reach
 }
 
-// RootName says under which name a type can be asked for.
+// RootName is the name under which a table offers a type.
 type RootName struct{ Name, ID string }
 
 // Error is a mistake in a document.
@@ -40,12 +40,12 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Compile turns parsed schemas into the table of one group version, or of one
-// custom resource. It reports every mistake it meets, joined (errors.Join of
-// *Error), and never panics, whatever the schemas say.
+// Compile turns parsed schemas into the table of one group version, or of one custom
+// resource. It reports every mistake it meets, joined (errors.Join of *Error), and never
+// panics, whatever the schemas.
 //
-// The same documents give the same table, wherever it runs: the generator
-// writes its result as Go source, the server compiles custom resources with it.
+// The same documents give the same table everywhere: the generator writes the result as
+// Go source, the server compiles custom resources with it.
 func Compile(src Source) (*Table, error) {
 	c := &compiler{types: src.Types, named: map[string]Ref{}, anonymous: map[string]Ref{}}
 	roots := make([]Root, 0, len(src.Roots))
@@ -73,8 +73,8 @@ func Compile(src Source) (*Table, error) {
 // network may choose.
 const maxDepth = 1000
 
-// compiler holds the types in the order in which they were finished; ordered
-// brings them into the order of the table.
+// compiler holds the types in the order in which they were finished; ordered sorts them
+// into the order of the table.
 type compiler struct {
 	types     map[string]*Named
 	out       []Type
@@ -88,9 +88,9 @@ func (c *compiler) fail(pos Position, mend, format string, args ...any) {
 	c.errs = append(c.errs, &Error{Pos: pos, What: fmt.Sprintf(format, args...), Mend: mend})
 }
 
-// namedType compiles a named type once for every map type that its users ask
-// of it (nearly always one). It has its place before its members are looked
-// at, so that types may refer to each other in circles.
+// namedType compiles a named type once for every map type that its users require (nearly
+// always one). It gets its Ref before its members are compiled, so that types may refer
+// to each other in circles.
 func (c *compiler) namedType(n *Named, mapType string) Ref {
 	key := n.ID
 	if (mapType == "atomic") != (n.Schema.MapType == "atomic") {
@@ -133,7 +133,7 @@ func (c *compiler) namedType(n *Named, mapType string) Ref {
 	return ref
 }
 
-// numberOf stands for a hook until numberHooks gives it its number.
+// numberOf stands for a hook until numberHooks numbers it.
 func numberOf(hook bool) uint16 {
 	if hook {
 		return 1
@@ -141,7 +141,7 @@ func numberOf(hook bool) uint16 {
 	return 0
 }
 
-// refTo compiles whatever a schema inside a named type describes.
+// refTo compiles the type that a schema inside a named type describes.
 func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	if s.Ref == "" {
 		if s.DefaultHook || s.ValidateHook || s.SkipHook {
@@ -177,7 +177,7 @@ func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	return c.namedType(n, n.Schema.MapType)
 }
 
-// ResolveRef gives the ID that a $ref means in a document of a directory.
+// ResolveRef returns the ID that a $ref refers to in a document of a directory.
 func ResolveRef(dir, ref string) (id string, ok bool) {
 	if name, local := strings.CutPrefix(ref, "#/$defs/"); local {
 		return dir + "." + name, name != ""
@@ -191,7 +191,7 @@ func ResolveRef(dir, ref string) (id string, ok bool) {
 	return "", false
 }
 
-// intern gives equal anonymous types one place.
+// intern gives equal anonymous types one Ref.
 func (c *compiler) intern(t Type) Ref {
 	bare, rules := t, Rules{}
 	if bare.Rules = nil; t.Rules != nil {
@@ -288,8 +288,7 @@ func (c *compiler) field(p Property, of *Schema, in *Named) Field {
 	return f
 }
 
-// defaultPresence looks at the schema, not at the compiled type, which may
-// still be on its way.
+// defaultPresence uses the schema, not the compiled type, which may be unfinished.
 func (c *compiler) defaultPresence(s *Schema, in *Named, required bool) Presence {
 	if required {
 		return Always

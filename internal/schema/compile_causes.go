@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// causeOrders gives the table the orders of causes: the declared ones, and that of
-// objects of whose members one may be set.
+// causeOrders gives the table the orders of causes: the declared ones, and those of types
+// with a OneOf.
 func (c *compiler) causeOrders(t *Table) {
 	for i := range t.Types {
 		typ := &t.Types[i]
@@ -45,8 +45,9 @@ func (c *compiler) causeOrder(t *Table, typ *Type, s *Schema) (order []string) {
 	return order
 }
 
-// inCauses reports whether the path of a cause may go on with a name, from a value of
-// the type: with that of a field, or where a cause leaves out a step, of a field below.
+// inCauses reports whether the path of a cause may continue with a name after a value of
+// the type: with the name of a field, or, where causes leave out a step, of a field
+// below.
 func inCauses(t *Table, typ *Type, name string) bool {
 	called := func(f Field) bool { return f.Name == name || f.Rest().CauseName == name }
 	return slices.ContainsFunc(typ.Fields, func(f Field) bool {
@@ -54,8 +55,8 @@ func inCauses(t *Table, typ *Type, name string) bool {
 	})
 }
 
-// oneOfNames lists all names that causes have for the members of which one may be
-// set, in their order.
+// oneOfNames lists all names in causes of the members of which one may be set, in their
+// order.
 func oneOfNames(typ *Type) (names []string) {
 	for i, at := range typ.OneOf.Fields {
 		f := &typ.Fields[at]

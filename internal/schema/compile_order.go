@@ -45,8 +45,8 @@ func ordered(t *Table) *Table {
 	return out
 }
 
-// numberHooks gives the hooks of types their numbers, each kind of hook in the order of
-// the types' names. Two forms of one type share its hooks.
+// numberHooks numbers the hooks of types, each kind of hook in the order of the types'
+// names. Two forms of one type share its hooks.
 func numberHooks(t *Table) {
 	numberHook(t, func(typ *Type) *uint16 { return &typ.Hook })
 	numberHook(t, func(typ *Type) *uint16 { return &typ.Check })

@@ -1,7 +1,7 @@
 package schema
 
-// shape compiles what a schema without $ref describes: an object, a list, a
-// map, a scalar, or a value of any kind. The result has no name.
+// shape compiles a schema without $ref: an object, a list, a map, a scalar, or a value of
+// any kind. The result has no name.
 func (c *compiler) shape(s *Schema, in *Named) Type {
 	t := Type{Elem: None, Rules: rulesOf(s)}
 	switch s.BinaryForm {
@@ -54,8 +54,8 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 	return t
 }
 
-// scalarKind gives the kind of a scalar, and the width of an integer; 0 for a
-// type that does not exist.
+// scalarKind returns the kind of a scalar, and the width of an integer; 0 for an unknown
+// type.
 func scalarKind(s *Schema) (kind Kind, bits uint8) {
 	switch s.Type {
 	case "boolean":

@@ -34,7 +34,7 @@ func mustCompile(t *testing.T, kinds string, schemas map[string]*Schema) *Table 
 	return table
 }
 
-// checkInvariants holds a table against what Table promises.
+// checkInvariants checks the invariants of Table.
 func checkInvariants(t *testing.T, table *Table) {
 	t.Helper()
 	next := Ref(0)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Form stands for how values of a type are stored: while it is the same, a value
-// that was stored is what would be stored of it today. It changes with the members
-// of objects, their order, types and presence, with defaults and the hooks that
-// fill them in; not with rules, ownership, or the binary form.
+// Form is a fingerprint of how values of a type are stored: while it is the same, a
+// stored value is stored as it would be today. It changes with the members of objects,
+// their order, types and presence, with defaults and the hooks that fill them in; not
+// with rules, ownership, or the binary form.
 //
 // It is the same in every table that describes the type in the same way.
 func (t *Table) Form(root Ref) string {
@@ -18,7 +18,7 @@ func (t *Table) Form(root Ref) string {
 		return ""
 	}
 	h := sha256.New()
-	number := map[Ref]int{root: 0} // of the types that the root reaches, in the order of a breadth-first walk
+	number := map[Ref]int{root: 0} // of the types that the root reaches, in breadth-first order
 	queue := []Ref{root}
 	numberOf := func(ref Ref) int {
 		if ref == None {
@@ -53,8 +53,8 @@ func (t *Table) Form(root Ref) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Fills reports whether anything is filled in when a value of a type is decoded: a
-// default, or what a hook sets.
+// Fills reports whether decoding a value of a type fills in anything: a default, or
+// values of a hook.
 func (t *Table) Fills(root Ref) bool {
 	if root < 0 || int(root) >= len(t.Types) {
 		return false

@@ -2,7 +2,7 @@ package schema
 
 import "testing"
 
-// A form changes with what is stored, and with nothing else.
+// A form changes with the stored representation only.
 func TestForm(t *testing.T) {
 	base := func() *Table {
 		return &Table{Types: []Type{

@@ -5,18 +5,17 @@ import (
 	"sort"
 )
 
-// Index is what follows from the fields of an object, so that nothing is searched
-// for long, and that walks look at no field in vain. Fields are named by their
-// index in Type.Fields.
+// Index holds facts derived from the fields of an object, so that look-ups are quick, and
+// walks visit no field in vain. Fields are named by their index in Type.Fields.
 type Index struct {
 	Names  []uint16 // 1 + a field, at the hash of its name; 0 is a gap. Nil where too many names have one hash
 	Sorted []uint16 // ordered by name, where Names is nil
-	Checks []uint16 // those in which something may be wrong, or that may be missing
-	Fills  []uint16 // those that are there though they were not sent
+	Checks []uint16 // those that may break a rule or be missing
+	Fills  []uint16 // those present without having been sent
 }
 
-// MakeIndex makes the index of every type. Whoever makes or changes a table
-// otherwise than by Compile calls it.
+// MakeIndex makes the index of every type. Code that makes or changes a table otherwise
+// than by Compile calls it.
 func (t *Table) MakeIndex() {
 	fallible := t.fallible()
 	for i := range t.Types {
@@ -37,7 +36,7 @@ func (t *Table) MakeIndex() {
 	}
 }
 
-// fallible says for each type whether a value of it can break a rule.
+// fallible reports for each type whether its values can break a rule.
 func (t *Table) fallible() []bool {
 	found := make([]bool, len(t.Types))
 	is := func(ref Ref) bool { return ref >= 0 && found[ref] }
@@ -69,12 +68,11 @@ func sortedFields(fields []Field) []uint16 {
 	return sorted
 }
 
-// maxProbes bounds how many names are compared in a search by hash: documents from
-// the network may choose names whose hashes are equal.
+// maxProbes bounds the names compared in a search by hash: documents from the network may
+// choose names whose hashes are equal.
 const maxProbes = 64
 
-// hashedFields makes Index.Names: each field is at its hash, or at the next place
-// that was free.
+// hashedFields makes Index.Names: each field is at its hash, or in the next free slot.
 func hashedFields(fields []Field) []uint16 {
 	if len(fields) == 0 {
 		return nil

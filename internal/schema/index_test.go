@@ -33,7 +33,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// Every name is found, also where documents choose names that are hard to tell apart.
+// Every name is found, also where documents choose names with equal hashes.
 func TestFieldsByName(t *testing.T) {
 	for _, c := range []struct {
 		format string

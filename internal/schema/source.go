@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Position is a place in a document. The zero Position is nowhere (schemas
-// that arrive over the network have none).
+// Position is a position in a document. The zero Position is unknown (schemas that arrive
+// over the network have none).
 type Position struct {
 	File string
 	Line int
@@ -19,9 +19,9 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// Schema is one JSON Schema object as it was read, before references are
-// resolved. The loader of the generator and the reader of custom resource
-// definitions both make it; Compile turns it into table rows.
+// Schema is one JSON Schema object before references are resolved. The loader of the
+// generator and the reader of custom resource definitions both make it; Compile turns it
+// into table rows.
 type Schema struct {
 	Pos         Position
 	ID          string // of a document: "apps/v1/Deployment", which follows from its path
@@ -76,23 +76,22 @@ type Schema struct {
 	RequiredPublished []string // x-cluster-required-published: published as required, not refused without
 	RequiredEnforced  []string // x-cluster-required-enforced: refused without, not published as required
 
-	// Missing is x-cluster-missing: which values count as missing, where that is not
-	// the usual: by-rules (Field.ByRules) or nonzero (Field.Nonzero).
+	// Missing is x-cluster-missing: the values that count as missing, unless as usual:
+	// by-rules (Field.ByRules) or nonzero (Field.Nonzero).
 	Missing string
 
 	Null       bool     // x-cluster-null: written as null when it has no value
 	OpenEnum   bool     // x-cluster-validate-enum: false, the enum is not enforced
 	OneOf      []string // x-cluster-one-of: members of which one is set
-	OneOfAs    string   // x-cluster-one-of-what: what these members are to people
+	OneOfAs    string   // x-cluster-one-of-what: a name for these members in messages
 	OneNeeded  bool     // x-cluster-one-of-required: none is an error
 	CauseName  string   // x-cluster-cause-name
 	CauseOrder []string // x-cluster-cause-order
 	CauseList  bool     // x-cluster-cause-index: false
 
-	// Validate is x-cluster-validate: whether what the field holds is validated.
-	// Nil: it is.
+	// Validate is x-cluster-validate: whether the field's value is validated. Nil: it is.
 	Validate *bool
-	Cause    []string // x-cluster-cause: how a value that enum does not have is refused: invalid, parent
+	Cause    []string // x-cluster-cause: how a value that is not in enum is refused: invalid, parent
 }
 
 // Property is a named schema.
@@ -102,7 +101,7 @@ type Property struct {
 	Schema *Schema
 }
 
-// Publishes reports whether clients are told that a property is required.
+// Publishes reports whether a property is published as required.
 func (s *Schema) Publishes(name string) bool {
 	return slices.Contains(s.Required, name) || slices.Contains(s.RequiredPublished, name)
 }
@@ -112,7 +111,7 @@ func (s *Schema) Enforces(name string) bool {
 	return slices.Contains(s.Required, name) || slices.Contains(s.RequiredEnforced, name)
 }
 
-// Published lists the properties that clients are told are required.
+// Published lists the properties that are published as required.
 func (s *Schema) Published() []string {
 	if len(s.RequiredPublished) == 0 {
 		return s.Required

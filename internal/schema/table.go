@@ -30,7 +30,7 @@ const (
 	Any                         // any JSON value, kept as sent; with Elem: one of the forms that Binary names
 )
 
-// Presence says what becomes of a zero value ("", 0, false, [], {}).
+// Presence is the treatment of a zero value ("", 0, false, [], {}).
 type Presence uint8
 
 const (
@@ -46,7 +46,7 @@ const (
 	Always
 )
 
-// ListType says how two lists merge (specification, "merge markers").
+// ListType is the way in which two lists merge (specification, "merge markers").
 type ListType uint8
 
 const (
@@ -65,7 +65,7 @@ const (
 	PatchAtomic                               // lists that merge are owned as a whole all the same
 )
 
-// BinaryForm says how an Any or scalar value is wrapped in the binary form.
+// BinaryForm is the wrapping of an Any or scalar value in the binary form.
 type BinaryForm uint8
 
 const (
@@ -80,10 +80,10 @@ const (
 	// BinaryStringList is a message whose repeated field 1 holds the strings
 	// (ExtraValue, Verbs).
 	BinaryStringList
-	// The forms of an Any that is an object of type Elem or something else. Each
-	// is a message of two fields, of which one is there.
+	// The forms of an Any that is an object of type Elem or something else. Each is a
+	// message of two fields, one of which is present.
 	BinaryObjectOrList    // 1: the object; 2, repeated: objects of a list
-	BinaryObjectOrBoolean // 1: the boolean, true beside an object; 2: the object
+	BinaryObjectOrBoolean // 1: the boolean, true with an object; 2: the object
 	BinaryObjectOrStrings // 1: the object; 2, repeated: strings of a list
 )
 
@@ -105,20 +105,20 @@ type Table struct {
 	Types   []Type
 	Roots   []Root // by name
 
-	// CauseOrders has the types whose causes are not told in the order of the
-	// members: the paths below a value that go first, in their order.
+	// CauseOrders has the types whose causes are not in the order of the members: the
+	// paths below a value that go first, in their order.
 	CauseOrders map[Ref][]string
 }
 
-// Root names a type that can be asked for: every named type that is declared
-// in the group version, kinds and options alike.
+// Root is a named type that a table offers: every named type declared in the group
+// version, kinds and options alike.
 type Root struct {
 	Name string // "Pod", "PodSpec"
 	Type Ref
 }
 
-// Type describes the values of one type. What every walk over an object looks at
-// comes first.
+// Type describes the values of one type. The fields that every walk over an object reads
+// come first.
 type Type struct {
 	Kind      Kind
 	Bits      uint8 // Integer: 32 or 64
@@ -130,23 +130,23 @@ type Type struct {
 	// the hook that leaves members out of the validation, in the group version's
 	// Hooks; 0 for none.
 	Check, Skip uint16
-	// HookRevision counts the changes of what the default hook fills in.
+	// HookRevision counts the changes in the values that the default hook fills in.
 	HookRevision uint16
 	Elem         Ref      // List and Map; of an Any, its objects; None otherwise
 	Rules        *Rules   // constraints on the value itself; nil for none
 	OneOf        *OneOf   // Object: members of which only one may be set; nil for none
 	Fields       []Field  // Object, in canonical order
-	Index                 // Object: what follows from Fields
+	Index                 // Object: derived from Fields
 	Name         string   // "core/v1.PodSpec"; "" for an anonymous type
 	ListKeys     []string // List of type ListMap
 }
 
-// OneOf are members of an object of which only one may be set. The first in
-// their order counts, the others are refused and not looked at any further.
+// OneOf are members of an object of which only one may be set. The first in their order
+// counts, the others are refused and not validated.
 type OneOf struct {
 	Fields   []uint16 // indices of Type.Fields
-	Names    []string // what causes call them; "" for one that is counted, but never refused
-	What     string   // "volume type", for people
+	Names    []string // names in causes; "" for one that is counted, but never refused
+	What     string   // "volume type", in messages
 	Required bool     // none set is an error
 }
 
@@ -159,32 +159,32 @@ type Field struct {
 	Presence  Presence
 	Patch     PatchStrategy
 	Required  bool // absence on input is an error (422, FieldValueRequired)
-	Null      bool // written as null when it has no value, beside Explicit
-	Nonzero   bool // beside Required: 0 is absent too
+	Null      bool // written as null when it has no value; with Explicit
+	Nonzero   bool // with Required: 0 is absent too
 	ByRules   bool // absence on input is checked by the rules of the type, as an empty value
 	Immutable bool // may not change after creation
-	Unchecked bool // what it holds is not validated, only decoded
+	Unchecked bool // its value is decoded, not validated
 	More      *More
 }
 
-// More is what few fields have, and is kept apart so that walks over objects touch
-// less memory.
+// More holds properties that few fields have; they are kept apart so that walks over
+// objects touch less memory.
 type More struct {
 	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
 	PatchKey  string // merge key of PatchMerge lists; "" for scalars
 	Gate      string // the feature without which the field is dropped; "" for none
-	GateValue string // what it is without the feature instead, where it was sent; "" to drop it
-	Ungated   bool   // what it holds is there without its features
-	CauseName string // what causes call the field, where that is another name; with "/" before it a whole path
-	CauseList bool   // causes name the list where they are about an element, or its index is left out
+	GateValue string // the value that replaces a sent one without the feature; "" to drop the field
+	Ungated   bool   // fields below are there without their features
+	CauseName string // name in causes, if different; after "/" a whole path
+	CauseList bool   // causes about an element name the list, or leave out its index
 
-	// When names a member that stands before this one: the default is for objects in which
-	// it is one of WhenIs. Empty: for all.
+	// When names a member before this one: the default is for objects in which it is one
+	// of WhenIs. Empty: for all.
 	When   string
 	WhenIs []string
 }
 
-// Rest is More, also of a field that has none.
+// Rest is More, zero for a field without it.
 func (f *Field) Rest() More {
 	if f.More == nil {
 		return More{}
@@ -192,7 +192,7 @@ func (f *Field) Rest() More {
 	return *f.More
 }
 
-// Rules are the constraints that a schema can say. Zero means not set.
+// Rules are the constraints that a schema can express. Zero means not set.
 type Rules struct {
 	Enum                 []string // allowed strings
 	Pattern              string   // RE2, unanchored unless it says so
@@ -204,7 +204,7 @@ type Rules struct {
 	MinLength, MaxLength uint32 // strings, in characters; MaxLength 0: none
 	MinItems, MaxItems   uint32 // lists and maps; MaxItems 0: none
 	UniqueItems          bool
-	Invalid              bool // a value that Enum does not have is called invalid, not unsupported
+	Invalid              bool // a value outside Enum is called invalid, not unsupported
 	AtParent             bool // the cause names the object that holds the value
 }
 

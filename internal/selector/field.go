@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Where a field rule finds its value, besides the slots of the header (>= 0).
+// The source of a field rule's value, besides the slots of the header (>= 0).
 const (
 	inName      = -1 // metadata.name, from the key
 	inNamespace = -2 // metadata.namespace, from the key
@@ -22,8 +22,7 @@ const (
 	namespaceField = "metadata.namespace"
 )
 
-// fieldRule is one requirement on a field: equal (or, negated, not equal) to
-// value.
+// fieldRule is one requirement on a field: equal (or, negated, not equal) to value.
 type fieldRule struct {
 	slot   int // in the header, or one of the in… constants
 	value  string
@@ -31,7 +30,7 @@ type fieldRule struct {
 	negate bool
 }
 
-// parseFields reads a field selector, of whatever fields.
+// parseFields reads a field selector with any fields.
 func parseFields(text string) (fields.Selector, error) {
 	if len(text) > MaxText {
 		return nil, api.BadRequest("invalid selector: the field selector is %d bytes long, at most %d are allowed", len(text), MaxText)
@@ -43,8 +42,8 @@ func parseFields(text string) (fields.Selector, error) {
 	return parsed, nil
 }
 
-// ExactName is the name that a field selector demands, "" for none: a list of one
-// object by its name is authorized like that object.
+// ExactName is the name that a field selector requires, "" for none: a list of one object
+// by its name is authorized like that object.
 func ExactName(text string) string {
 	if len(text) > MaxText || !strings.Contains(text, nameField) {
 		return ""
@@ -57,8 +56,8 @@ func ExactName(text string) string {
 	return name
 }
 
-// resolveFields finds the fields of a selector among those of a resource, whose
-// headers hold the stored ones. The rules are sorted by slot.
+// resolveFields finds the fields of a selector among those of a resource, whose headers
+// hold those of the storage version. The rules are sorted by slot.
 func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, error) {
 	selectable, stored := res.Selectable, res.Storage().Selectable
 	names := fieldNames(res)
@@ -78,9 +77,9 @@ func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, erro
 	return rules, nil
 }
 
-// resolveField says where the value of a named field is. An alias stands for
-// the field that it names; aliases of aliases are not followed. The fields of a
-// version that is not stored stand for stored ones.
+// resolveField finds the value of a named field. An alias stands for the field that it
+// names; aliases of aliases are not followed. Fields of a served version stand for those
+// of the storage version.
 func resolveField(name string, selectable, stored []api.Selectable) (fieldRule, bool) {
 	target, known := name, name == nameField || name == namespaceField
 	for i := range selectable {
@@ -116,8 +115,8 @@ func resolveField(name string, selectable, stored []api.Selectable) (fieldRule, 
 	return rule, found
 }
 
-// fieldNames lists what a selector may name. A kind of the cluster that has fields of
-// its own knows no namespace, as in 1.25.
+// fieldNames lists the fields that a selector may name. A cluster-scoped kind with fields
+// of its own has no namespace, as in 1.25.
 func fieldNames(res *api.Resource) []string {
 	names := []string{nameField}
 	if res.Namespaced || len(res.Selectable) == 0 {

@@ -14,13 +14,13 @@ import (
 // MaxText is the longest selector that is parsed, in bytes.
 const MaxText = 64 << 10
 
-// labelOp is what a requirement asks of one label. The operators of the
-// selector language (=, ==, in, !=, notin, …) come down to these.
+// labelOp is the operator of a requirement on a label. The operators of the selector
+// language (=, ==, in, !=, notin, …) reduce to these.
 type labelOp uint8
 
 const (
 	labelIn     labelOp = iota // present, value one of values
-	labelNotIn                 // absent, or value none of values
+	labelNotIn                 // absent, or value not one of values
 	labelExists                // present
 	labelAbsent                // absent
 	labelAbove                 // present, an integer above bound

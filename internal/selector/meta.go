@@ -9,8 +9,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// The header that the store keeps beside each object (store.Value.Meta), so
-// that selectors need not look at the object itself:
+// The header that the store keeps with each object (store.Value.Meta), so that selectors
+// need not read the object itself:
 //
 //	uvarint  metaVersion
 //	4 bytes  size of the labels that follow, little endian, so that who asks
@@ -19,14 +19,13 @@ import (
 //	uvarint  number of fields
 //	         per field, in the order of slots: uvarint length, value
 //
-// A field that the object does not have is written with its default, so the
-// reader needs no schema. New selectable fields are added at the end of
-// api.Resource.Selectable: headers written before have fewer fields, and the
-// reader takes the default for the ones that are missing.
+// A field that the object does not have is written with its default, so the reader needs
+// no schema. New selectable fields are added at the end of api.Resource.Selectable:
+// headers written before have fewer fields, and the reader takes the default for the
+// missing ones.
 const metaVersion = 1
 
-// slots calls visit for every selectable field whose value is kept in the
-// header, in order.
+// slots calls visit for every selectable field with a value in the header, in order.
 func slots(fields []api.Selectable, visit func(slot int, f *api.Selectable)) {
 	n := 0
 	for i := range fields {
@@ -71,7 +70,7 @@ func appendLabels(dst []byte, labels document.Value) []byte {
 	return dst
 }
 
-// appendSorted is appendLabels for labels that are in another order.
+// appendSorted is appendLabels for labels in another order.
 func appendSorted(dst []byte, labels document.Value) []byte {
 	list := make([][2]string, 0, labels.Len())
 	for key, value := range labels.Members() {
@@ -84,8 +83,8 @@ func appendSorted(dst []byte, labels document.Value) []byte {
 	return dst
 }
 
-// appendField appends the text that selectors compare: strings as they are,
-// booleans and numbers as in JSON, everything else is the default.
+// appendField appends the text that selectors compare: strings as they are, booleans and
+// numbers as in JSON, the default for everything else.
 func appendField(dst []byte, v document.Value, absent string) []byte {
 	switch v.Kind() {
 	case document.String:
@@ -104,8 +103,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// reader walks a header. After a length that points outside of the header bad
-// is set and everything reads as empty.
+// reader walks a header. After a length that points outside of the header bad is set and
+// everything reads as empty.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -126,7 +125,7 @@ func (r *reader) number() uint64 {
 	return n
 }
 
-// block reads the size of the labels and steps over them.
+// block reads the size of the labels and moves past them.
 func (r *reader) block() []byte {
 	if len(r.rest) >= 4 {
 		if n := uint64(binary.LittleEndian.Uint32(r.rest)); n <= uint64(len(r.rest)-4) {

@@ -1,7 +1,6 @@
-// Package selector decides which objects a list or a watch is about. A
-// Selector is made once per request from the texts of labelSelector and
-// fieldSelector; it looks only at an object's key and the header stored beside
-// the object (AppendMeta), never at the object.
+// Package selector decides which objects a list or a watch returns. A Selector is made
+// once per request from the texts of labelSelector and fieldSelector; it reads only an
+// object's key and the header stored with the object (AppendMeta), never the object.
 package selector
 
 import (
@@ -13,29 +12,29 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Selector chooses objects of one resource. It does not change after New and
-// is safe for concurrent use.
+// Selector chooses objects of one resource. It does not change after New and is safe for
+// concurrent use.
 //
-// Invariants: labels is sorted by key and fields by slot, which is the order of
-// labels and fields in a header, so one walk over the header answers. needle is
-// in the header of every object that is chosen; looking for it settles most of
-// those that are not, several times faster than the walk.
+// Invariants: labels is sorted by key and fields by slot, which is the order of labels
+// and fields in a header, so one walk over the header answers. needle is in the header of
+// every chosen object; searching for it excludes most of the others, several times faster
+// than the walk.
 type Selector struct {
 	labels     []labelRule
 	fields     []fieldRule
 	namespaced bool
-	needle     []byte // nil when the rules do not demand any bytes
+	needle     []byte // nil when the rules require no bytes
 }
 
-// Query is what the two selectors of a request say, before it is known whether the
-// resource has the fields that they name.
+// Query holds the two selectors of a request before their fields are resolved in a
+// resource.
 type Query struct {
 	labels []labelRule
 	fields fields.Selector // nil for none
 }
 
-// Parse reads the two selectors of a request; empty texts choose everything. The
-// error is an *api.Error, 400: the text cannot be parsed or is over MaxText.
+// Parse reads the two selectors of a request; empty texts choose everything. The error is
+// an *api.Error, 400: the text cannot be parsed or is over MaxText.
 func Parse(labelText, fieldText string) (q Query, err error) {
 	if labelText != "" {
 		if q.labels, err = parseLabels(labelText); err != nil {
@@ -62,10 +61,9 @@ func (q Query) For(r *api.Resource) (*Selector, error) {
 	return s, nil
 }
 
-// demanded returns the longest piece of a header that the rules demand: the
-// label or the value that some rule wants to be equal, as AppendMeta writes it.
-// A field whose default is wanted demands nothing, because old headers leave it
-// out.
+// demanded returns the longest piece of a header that the rules require: a label or a
+// value that some rule wants to be equal, as AppendMeta writes it. A rule that accepts a
+// field's default requires nothing, because old headers leave it out.
 func (s *Selector) demanded() []byte {
 	var longest []byte
 	consider := func(texts ...string) {
@@ -93,8 +91,8 @@ func (s *Selector) demanded() []byte {
 // Everything reports whether the selector chooses every object.
 func (s *Selector) Everything() bool { return len(s.labels) == 0 && len(s.fields) == 0 }
 
-// Name returns the only name that can match, when the fields require one. The
-// caller then reads one object and still asks Matches.
+// Name returns the only name that can match, when the fields require one. The caller then
+// reads one object and still calls Matches.
 func (s *Selector) Name() (string, bool) {
 	for i := range s.fields {
 		if f := &s.fields[i]; f.slot == inName && !f.negate {
@@ -145,7 +143,7 @@ func (s *Selector) matchLabels(r *reader) bool {
 			return false
 		}
 		if string(key) < s.labels[rule].key {
-			continue // a label that no rule is about
+			continue // a label without a rule
 		}
 		for ; rule < len(s.labels) && s.labels[rule].key < string(key); rule++ {
 			if !s.labels[rule].acceptsAbsent() {
@@ -192,8 +190,8 @@ func (s *Selector) matchFields(r *reader, rules []fieldRule) bool {
 	return !r.bad
 }
 
-// matchesAbsent is the answer for an object without a header: no labels, and
-// the defaults of all fields.
+// matchesAbsent is the answer for an object without a header: no labels, and the defaults
+// of all fields.
 func (s *Selector) matchesAbsent(firstField int) bool {
 	for i := range s.labels {
 		if !s.labels[i].acceptsAbsent() {

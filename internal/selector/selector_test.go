@@ -14,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// pods has every flavour of selectable field.
+// pods has every sort of selectable field.
 func pods() *api.Resource {
 	return &api.Resource{
 		GV: &api.GroupVersion{Version: "v1"}, Plural: "pods", Kind: "Pod", Namespaced: true,
@@ -52,7 +52,7 @@ func header(t testing.TB, object string, r *api.Resource) []byte {
 	return meta
 }
 
-// matches is s.Matches; a header that is chosen must have all bits of s.
+// matches is s.Matches; a chosen header must have all bits of s.
 func matches(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -67,7 +67,7 @@ func matches(t interface {
 
 func lacks(bits, need [2]uint64) bool { return need[0]&^bits[0]|need[1]&^bits[1] != 0 }
 
-// TestBits: what a selector demands is seen in the bits, and headers without it
+// TestBits: the requirements of a selector show in its bits, and headers without them
 // mostly lack some.
 func TestBits(t *testing.T) {
 	r := pods()
@@ -277,8 +277,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestOldHeader: a header written before fields were added reads as if the
-// fields had their defaults.
+// TestOldHeader: a header written before fields were added reads as if the fields had
+// their defaults.
 func TestOldHeader(t *testing.T) {
 	now := pods()
 	old := pods()
