@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -28,7 +30,7 @@ func Load(root string) (*model.Model, error) {
 
 func newDocuments(root string) *documents {
 	return &documents{
-		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{}},
+		reader: reader{root: root, places: map[*schema.Schema]map[string]schema.Position{}, inner: map[*schema.Schema][]innerMessage{}, files: map[*yaml.Node]string{}},
 		model:  &model.Model{}, groups: map[string]*model.GroupVersion{}, types: map[string]*model.Type{},
 	}
 }

@@ -24,6 +24,7 @@ type reader struct {
 	names  *strings.Replacer // of the profile: <groupSuffix> and so on
 	places map[*schema.Schema]map[string]schema.Position
 	inner  map[*schema.Schema][]innerMessage
+	files  map[*yaml.Node]string // of what was merged into another document
 	errs   []*schema.Error
 }
 
@@ -58,12 +59,20 @@ func (r *reader) at(s *schema.Schema, key string) schema.Position {
 // node is a place in a YAML document.
 type node struct {
 	*yaml.Node
-	file string
+	file  string
+	files map[*yaml.Node]string // those of the reader
 }
 
 func (n node) pos() schema.Position { return schema.Position{File: n.file, Line: n.Line} }
 
-func (n node) with(y *yaml.Node) node { return node{y, n.file} }
+// with is another place of the document: in the same file, unless it was merged into it.
+func (n node) with(y *yaml.Node) node {
+	file, merged := n.files[y]
+	if !merged {
+		file = n.file
+	}
+	return node{y, file, n.files}
+}
 
 // file parses one document, named relative to the project's root. The names of
 // the profile are filled in before.
@@ -98,7 +107,7 @@ func (r *reader) parse(name string, text []byte) (node, bool) {
 	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
 		r.fail(schema.Position{File: name, Line: max(more.Line, 1)}, "write one document per file", "the file holds more than one document")
 	}
-	return node{doc.Content[0], name}, true
+	return node{doc.Content[0], name, r.files}, true
 }
 
 // entry is one key of a mapping with its value.

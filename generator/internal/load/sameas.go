@@ -2,39 +2,140 @@ package load
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// sameAs gives the schema document that a document is: itself, or the one that it names in
-// x-cluster-same-as, whose types are declared here too then. Mistakes in these are reported
-// at their place in the other document.
+const sameAsKey = "x-cluster-same-as"
+
+// sameAs gives the schema document that a document stands for: itself, or the one that it
+// names in x-cluster-same-as with what else it says merged into it; the same of its types.
 func (d *documents) sameAs(n node) node {
-	if !slices.ContainsFunc(n.Content, func(y *yaml.Node) bool { return y.Value == "x-cluster-same-as" }) {
+	if at, ok := valueOf(n, sameAsKey); ok {
+		n = d.merged(n, at, d.otherDocument)
+	}
+	defs, ok := valueOf(n, "$defs")
+	if !ok {
 		return n
 	}
-	var to string
-	at := n
-	d.object(n, "a document that is the same as another", map[string]func(node){
-		"x-cluster-same-as": func(n node) {
-			at = n
-			d.text(&to)(n)
-		},
-	})
-	named := []*yaml.Node{}
-	if name := "schemas" + to + ".yaml"; !slices.Contains(d.list("schemas", "schemas/examples"), name) {
-		d.fail(at.pos(), "write /<group>/<version>/<Kind>", "no schema document for %s", to)
-	} else if other, _, ok := d.file(name); ok { // else it is reported where it is read for itself
-		for k := 0; k+1 < len(other.Content); k += 2 {
-			switch key := other.Content[k]; key.Value {
-			case "$id":
-			case "x-cluster-same-as":
-				d.fail(at.pos(), "name the document that has the types", "%s is the same as another itself", to)
-			default:
-				named = append(named, key, other.Content[k+1])
-			}
+	types := slices.Clone(defs.Content)
+	for i := 1; defs.Kind == yaml.MappingNode && i < len(types); i += 2 {
+		t := defs.with(types[i])
+		if at, ok := valueOf(t, sameAsKey); ok {
+			t = d.merged(t, at, func(at node) (node, bool) { return d.otherType(at, n) })
+			types[i] = t.Node
+			d.files[t.Node] = t.file
 		}
-		return other.with(&yaml.Node{Kind: yaml.MappingNode, Line: other.Line, Content: named})
 	}
-	return n.with(&yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Content: named})
+	defs.Content = types
+	return n
+}
+
+// merged gives what x-cluster-same-as names at a place, with what n says beside it merged
+// into it. If it names nothing, n is empty.
+func (d *documents) merged(n, at node, find func(node) (node, bool)) node {
+	other, ok := find(at)
+	if !ok {
+		return n.with(&yaml.Node{Kind: yaml.MappingNode, Line: n.Line})
+	}
+	if _, again := valueOf(other, sameAsKey); again {
+		d.fail(at.pos(), "name the one that has the rest", "%s is the same as another itself", at.Value)
+		other = without(other, sameAsKey)
+	}
+	return d.merge(other, without(n, sameAsKey))
+}
+
+// otherDocument finds the document that is named at a place.
+func (d *documents) otherDocument(at node) (node, bool) {
+	name := "schemas" + at.Value + ".yaml"
+	if !slices.Contains(d.list("schemas", "schemas/examples"), name) {
+		d.fail(at.pos(), "write /<group>/<version>/<Kind>", "no schema document for %s", at.Value)
+		return node{}, false
+	}
+	other, _, ok := d.file(name) // a mistake is reported where the document is read for itself
+	if !ok {
+		return node{}, false
+	}
+	return without(other, "$id"), true
+}
+
+// otherType finds the type that is named at a place: the root of a document or one of its
+// $defs, or one of those of the own document.
+func (d *documents) otherType(at, own node) (node, bool) {
+	document, name, inDefs := strings.Cut(at.Value, "#/$defs/")
+	other := own
+	if document != "" {
+		ok := false
+		if other, ok = d.otherDocument(at.with(&yaml.Node{Value: document, Line: at.Line})); !ok {
+			return other, false
+		}
+	}
+	if !inDefs {
+		return without(other, "$defs"), true
+	}
+	defs, _ := valueOf(other, "$defs")
+	t, ok := valueOf(defs, name)
+	if !ok {
+		d.fail(at.pos(), `write "/<group>/<version>/<Kind>#/$defs/<Type>"`, "no type for %s", at.Value)
+	}
+	return t, ok
+}
+
+// merge changes a mapping as a JSON merge patch does: null takes a key away, mappings are
+// merged, anything else takes the place of what was there. The places of both stay known.
+func (d *documents) merge(base, patch node) node {
+	said := map[string]entry{}
+	for _, e := range d.entries(patch) {
+		said[e.key] = e
+	}
+	m := base.with(&yaml.Node{Kind: yaml.MappingNode, Line: base.Line})
+	add := func(key, value node) {
+		d.files[key.Node], d.files[value.Node] = key.file, value.file
+		m.Content = append(m.Content, key.Node, value.Node)
+	}
+	for _, e := range d.entries(base) {
+		p, ok := said[e.key]
+		switch delete(said, e.key); {
+		case !ok:
+			add(e.at, e.value)
+		case p.value.Tag == "!!null":
+		case p.value.Kind == yaml.MappingNode && e.value.Kind == yaml.MappingNode:
+			add(e.at, d.merge(e.value, p.value))
+		default:
+			add(p.at, p.value)
+		}
+	}
+	for _, e := range d.entries(patch) {
+		if _, left := said[e.key]; !left {
+			continue
+		}
+		if e.value.Tag == "!!null" {
+			d.fail(e.at.pos(), "drop it", "there is no %s to take away", e.key)
+			continue
+		}
+		add(e.at, e.value)
+	}
+	return m
+}
+
+// valueOf finds the value of a key of a mapping.
+func valueOf(n node, key string) (node, bool) {
+	for i := 0; n.Node != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.with(n.Content[i+1]), true
+		}
+	}
+	return node{}, false
+}
+
+// without is a mapping that lacks a key.
+func without(n node, key string) node {
+	m := n.with(&yaml.Node{Kind: yaml.MappingNode, Line: n.Line})
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value != key {
+			m.Content = append(m.Content, n.Content[i], n.Content[i+1])
+		}
+	}
+	return m
 }
