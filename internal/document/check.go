@@ -17,6 +17,28 @@ type Hooks struct {
 	Skips []func(Value) []string
 }
 
+// Wrong reports whether the last validation found something wrong in an object. A
+// validation hook may ask this of what is below its value.
+func (v Value) Wrong() bool { return v.Kind() == Object && v.d.nodes[v.n].flags&wrong != 0 }
+
+// Chosen is the member that counts of those of which an object may have only one, with
+// its name; it is absent when none is set.
+func (v Value) Chosen() (name string, member Value) {
+	table, typ := v.Type()
+	if typ == schema.None || table.Types[typ].OneOf == nil {
+		return "", Value{}
+	}
+	t := &table.Types[typ]
+	at := len(t.OneOf.Fields)
+	for m := v.d.children(v.n); m != 0; m = v.d.nodes[m].next {
+		nd := &v.d.nodes[m]
+		if i := slices.Index(t.OneOf.Fields[:at], nd.field); i >= 0 && nd.kind != Null {
+			at, name, member = i, t.Fields[nd.field].Name, Value{v.d, m}
+		}
+	}
+	return name, member
+}
+
 // check merges the causes of a validation hook with those found in the members of its
 // value since mark, each in its position.
 func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, mark int) {

@@ -40,6 +40,8 @@ const (
 	stored                       // container: its text comes from the store, where it was validated
 	emptied                      // null: an empty list was sent
 	assumed                      // container: its value was assumed, not sent
+
+	wrong = escaped // container: something was wrong in it when it was last validated
 )
 
 // noField is the field of elements, and of members that are not fields of a schema.Object

@@ -13,7 +13,8 @@ import (
 func Formats() []string {
 	return []string{
 		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain",
-		"env-var-name", "ip", "label-value", "path-segment", "port-name", "port-number", "qualified-name",
+		"env-var-name", "file-path", "ip", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
+		"qualified-name", "relative-path",
 	}
 }
 
@@ -56,12 +57,29 @@ func checkFormat(name, value string) []string {
 		if !strings.HasPrefix(value, "/") {
 			return []string{"must be an absolute path"}
 		}
+	case "file-path", "no-backsteps", "relative-path":
+		return badSteps(name, value)
 	case "ip":
 		return details(validation.IsValidIPForLegacyField(nil, value, false, nil))
 	case "cidr":
 		return details(validation.IsValidCIDRForLegacyField(nil, value, false, nil))
 	}
 	return nil
+}
+
+// badSteps says where a path leads that should stay below another. The path of a file
+// in a volume may not look like what the node's agent makes there, either.
+func badSteps(name, path string) (problems []string) {
+	if name != "no-backsteps" && strings.HasPrefix(path, "/") {
+		problems = append(problems, "must be a relative path")
+	}
+	if strings.Contains("/"+path+"/", "/../") {
+		problems = append(problems, "must not contain '..'")
+	}
+	if name == "file-path" && strings.HasPrefix(path, "..") && !strings.HasPrefix(path, "../") {
+		problems = append(problems, "must not start with '..'")
+	}
+	return problems
 }
 
 func details(errs field.ErrorList) []string {

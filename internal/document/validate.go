@@ -90,6 +90,11 @@ func (c *checker) value(n int32, old Value) {
 		if i := int(t.Check) - 1; i >= 0 && c.hooks != nil && i < len(c.hooks.Checks) {
 			c.check(n, c.hooks.Checks[i], old, mark)
 		}
+		if nd = &c.d.nodes[n]; len(c.causes) > mark {
+			nd.flags |= wrong
+		} else {
+			nd.flags &^= wrong
+		}
 	case schema.Map, schema.List:
 		if elem := t.Elem; elem >= 0 && !c.free(&c.table.Types[elem]) {
 			c.children(n, t, old)

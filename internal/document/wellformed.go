@@ -50,6 +50,8 @@ func wellFormed(name, s string) bool {
 		return len(s) <= 253 && s[0] != '.' && of(s, alnum|hyphen|dot|underscore)
 	case "env-var-name":
 		return classes[s[0]]&(lower|upper|underscore) != 0 && of(s, alnum|hyphen|dot|underscore)
+	case "file-path", "no-backsteps", "relative-path":
+		return (s[0] != '/' || name == "no-backsteps") && !strings.Contains(s, "..")
 	case "port-name":
 		return len(s) <= 15 && label(s) && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") && !strings.Contains(s, "--")
 	}

@@ -15,19 +15,13 @@ func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 	if !isSet(from) {
 		return nil
 	}
-	sources := 0
-	for _, name := range [...]string{"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"} {
-		if isSet(from.Get(name)) {
-			sources++
-		}
-	}
 	if ref := from.Get("fieldRef"); isSet(ref) {
-		c.fieldRef(ref.Path(), ref, envFields)
+		c.fieldRef(ref, envFields)
 	}
 	if ref := from.Get("resourceFieldRef"); isSet(ref) {
-		c.resourceFieldRef(ref.Path(), ref, false)
+		c.resourceFieldRef(ref, false)
 	}
-	switch {
+	switch sources := setOf(from, "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"); {
 	case sources == 0:
 		c.invalidText(from.Path(), "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
 	case env.Get("value").Text() != "":
@@ -49,37 +43,31 @@ var (
 		"status.hostIP", "status.phase", "status.podIP", "status.podIPs"}
 )
 
-// fieldRef checks a reference to a field of the pod itself. field is where the
-// reference is reported, allowed what may be referred to.
-func (c *causes) fieldRef(field string, ref document.Value, allowed []string) {
-	if version := ref.Get("apiVersion"); !version.Equals("v1") {
-		if isEmpty(version) {
-			c.required(field+".apiVersion", "")
-		} else {
-			c.invalidAt(field+".fieldPath", ref.Get("fieldPath"), "error converting fieldPath: unsupported pod version: "+version.Text())
-		}
+// fieldRef checks a reference to a field of the pod itself, of those that are allowed.
+func (c *causes) fieldRef(ref document.Value, allowed []string) {
+	field := ref.Get("fieldPath")
+	if version := ref.Get("apiVersion"); isEmpty(version) {
+		c.required(member(ref, "apiVersion"), "")
+		return
+	} else if !version.Equals("v1") {
+		c.invalidAt(member(ref, "fieldPath"), field, "error converting fieldPath: unsupported pod version: "+version.Text())
 		return
 	}
-	path := ref.Get("fieldPath").Text()
-	if path == "" {
-		return // required by the schema
-	}
-	name, subscript, subscripted := cutSubscript(path)
+	name, subscript, subscripted := cutSubscript(field.Text())
 	switch {
+	case name == "": // required by the schema
 	case subscripted && name == "metadata.annotations":
-		c.subscript(field, strings.ToLower(subscript))
+		c.formatText(ref.Path(), strings.ToLower(subscript), "qualified-name")
 	case subscripted && name == "metadata.labels":
-		c.subscript(field, subscript)
+		c.formatText(ref.Path(), subscript, "qualified-name")
 	case subscripted && slices.Contains(podFields, name):
-		c.invalidText(field, name, "does not support subscript")
+		c.invalidText(ref.Path(), name, "does not support subscript")
 	case subscripted || !slices.Contains(podFields, name):
-		c.invalidText(field+".fieldPath", path, "error converting fieldPath: field label not supported: "+path)
+		c.invalid(field, "error converting fieldPath: field label not supported: "+field.Text())
 	case !slices.Contains(allowed, name):
-		c.notSupportedAt(field+".fieldPath", ref.Get("fieldPath"), allowed...)
+		c.notSupported(field, allowed...)
 	}
 }
-
-func (c *causes) subscript(field, name string) { c.formatText(field, name, "qualified-name") }
 
 // cutSubscript splits "metadata.labels['app']".
 func cutSubscript(path string) (name, subscript string, ok bool) {
@@ -104,18 +92,19 @@ var (
 	sizeUnits = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 )
 
-// resourceFieldRef checks a reference to a container's resources, at field. In
-// files it has to say which container is meant.
-func (c *causes) resourceFieldRef(field string, ref document.Value, inFile bool) {
-	name := ref.Get("resource").Text()
+// resourceFieldRef checks a reference to a container's resources. In files it has to
+// say which container is meant.
+func (c *causes) resourceFieldRef(ref document.Value, inFile bool) {
+	resource := ref.Get("resource")
+	name := resource.Text()
 	huge := strings.HasPrefix(name, "limits.hugepages-") || strings.HasPrefix(name, "requests.hugepages-")
 	switch {
 	case inFile && isEmpty(ref.Get("containerName")):
-		c.required(field+".containerName", "")
+		c.required(member(ref, "containerName"), "")
 	case name == "":
-		c.required(field+".resource", "")
+		c.required(member(ref, "resource"), "")
 	case !huge && !slices.Contains(shownResources, name):
-		c.notSupportedAt(field+".resource", ref.Get("resource"), shownResources...)
+		c.notSupported(resource, shownResources...)
 	}
 	units := sizeUnits
 	switch {
@@ -125,6 +114,6 @@ func (c *causes) resourceFieldRef(field string, ref document.Value, inFile bool)
 		return
 	}
 	if divisor := ref.Get("divisor"); !isZero(divisor) && !slices.Contains(units, divisor.Text()) {
-		c.invalidText(field+".divisor", name, "only the divisors "+strings.Join(units, ", ")+" are supported for this resource")
+		c.invalidText(member(ref, "divisor"), name, "only the divisors "+strings.Join(units, ", ")+" are supported for this resource")
 	}
 }

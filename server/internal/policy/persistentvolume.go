@@ -69,8 +69,8 @@ func (c *causes) fixed(field string, now, before document.Value) {
 
 // volumeSpec checks the source of a volume, and the nodes that reach it.
 func (c *causes) volumeSpec(name string, spec document.Value) {
-	source := first(spec, persistentSources...)
-	c.sharedSource(source, spec.Get(source))
+	source, v := spec.Chosen()
+	c.sharedSource(source, v)
 	c.persistentSource(name, spec, source)
 }
 
@@ -95,7 +95,6 @@ func (c *causes) persistentSource(volume string, spec document.Value, name strin
 			c.forbidden(policy.Path(), "may not be 'recycle' for a hostPath mount of '/'")
 		}
 	case "local":
-		c.noBacksteps(v.Get("path"))
 		if !isSet(spec.Get("nodeAffinity")) {
 			c.required(member(spec, "nodeAffinity"), "Local volume requires node affinity")
 		}

@@ -52,7 +52,7 @@ func (c *causes) seccompProfile(field, profile string) {
 	local, isLocal := strings.CutPrefix(profile, "localhost/")
 	switch {
 	case isLocal:
-		c.descendingText(field, local)
+		c.formatText(field, local, "relative-path")
 	case profile != "runtime/default" && profile != "docker/default" && profile != "unconfined":
 		c.invalidText(field, profile, "must be a valid seccomp profile")
 	}

@@ -69,18 +69,14 @@ func isEmpty(v document.Value) bool {
 	return false
 }
 
-// first is the first of the members that is set, "" when none is.
-func first(of document.Value, members ...string) string {
-	at := len(members)
-	for name, v := range of.Members() {
-		if i := slices.Index(members[:at], name); i >= 0 && isSet(v) {
-			at = i
+// setOf counts the members that are set.
+func setOf(of document.Value, members ...string) (count int) {
+	for _, name := range members {
+		if isSet(of.Get(name)) {
+			count++
 		}
 	}
-	if at == len(members) {
-		return ""
-	}
-	return members[at]
+	return count
 }
 
 // isSet reports whether a member was sent with a value, be it empty.

@@ -28,8 +28,8 @@ func (c *causes) probes(container document.Value) {
 
 // handler checks the port of a way to look.
 func (c *causes) handler(of document.Value) {
-	if name := first(of, "exec", "httpGet", "tcpSocket"); name == "httpGet" || name == "tcpSocket" {
-		c.portOrName(of.Get(name), "port")
+	if name, v := of.Chosen(); name == "httpGet" || name == "tcpSocket" {
+		c.portOrName(v, "port")
 	}
 }
 

@@ -59,7 +59,7 @@ func (Policy) ValidateSeccompProfile(profile document.Value) []schema.Cause {
 	case !isSet(local):
 		c.required(member(profile, "localhostProfile"), "must be set when seccomp type is Localhost")
 	default:
-		c.descending(local)
+		c.format(local, "relative-path")
 	}
 	return c
 }

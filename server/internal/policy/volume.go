@@ -2,17 +2,10 @@ package policy
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
-
-// volumeSources are the kinds of sources of a pod's volume, in the order in
-// which they are checked.
-var volumeSources = []string{"emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs",
-	"iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc",
-	"flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk",
-	"storageos", "projected", "scaleIO", "csi", "ephemeral"}
 
 // DefaultVolume makes a volume without a source an empty directory.
 func (Policy) DefaultVolume(volume document.Value) {
@@ -24,46 +17,34 @@ func (Policy) DefaultVolume(volume document.Value) {
 	volume.SetObject("emptyDir")
 }
 
-// volumes checks the volumes of a pod and returns those by name that are right:
-// only they can be mounted.
+// volumes checks the names of the volumes of a pod and returns the volumes that are
+// right: only they can be mounted.
 func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 	var byName map[string]document.Value
 	for _, volume := range volumes.Elements() {
 		if byName == nil {
 			byName = map[string]document.Value{}
 		}
-		before, name := len(*c), volume.Get("name")
+		name := volume.Get("name")
 		if _, taken := byName[name.Text()]; taken {
 			c.duplicate(name)
-		}
-		source := first(volume, volumeSources...)
-		c.sharedSource(source, volume.Get(source))
-		c.podSource(volume, source)
-		if len(*c) == before && len(document.Validate(volume, nil)) == 0 {
+		} else if !volume.Wrong() {
 			byName[name.Text()] = volume
 		}
 	}
 	return byName
 }
 
-// podSource checks sources that only volumes of pods have.
-func (c *causes) podSource(volume document.Value, name string) {
-	v := volume.Get(name)
-	switch name {
-	case "gitRepo":
-		c.descending(v.Get("directory"))
+// ValidateVolume checks what volumes of pods need of their sources.
+func (Policy) ValidateVolume(volume document.Value) []schema.Cause {
+	var c causes
+	source, v := volume.Chosen()
+	c.sharedSource(source, v)
+	switch source {
 	case "emptyDir":
-		if limit := v.Get("sizeLimit"); isSet(limit) && strings.HasPrefix(limit.Text(), "-") {
+		if limit := v.Get("sizeLimit"); isNegative(limit) {
 			c.forbidden(limit.Path(), "SizeLimit field must be a valid resource quantity")
 		}
-	case "secret", "configMap":
-		c.items(v.Get("items"))
-	case "downwardAPI":
-		for _, file := range v.Get("items").Elements() {
-			c.downwardFile(v.Path(), file)
-		}
-	case "projected":
-		c.projected(v)
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume.Get("name").Text())+1+len(v.Get("targetPortal").Text()) > maxPortal {
 			c.invalid(volume.Get("name"), "<name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
@@ -86,6 +67,7 @@ func (c *causes) podSource(volume document.Value, name string) {
 			c.claimSpec(template.Get("spec"))
 		}
 	}
+	return c
 }
 
 // isBlock reports whether a volume may be used as a block device.
@@ -120,10 +102,10 @@ func (c *causes) mounts(container document.Value, volumes map[string]document.Va
 		}
 		sub, expr := mount.Get("subPath"), mount.Get("subPathExpr")
 		if sub.Text() != "" {
-			c.descendingAt(member(mounts, "subPath"), sub)
+			c.formatText(member(mounts, "subPath"), sub.Text(), "relative-path")
 		}
 		if expr.Text() != "" {
-			c.descendingAt(member(mounts, "subPathExpr"), expr)
+			c.formatText(member(mounts, "subPathExpr"), expr.Text(), "relative-path")
 		}
 		if sub.Text() != "" && expr.Text() != "" {
 			c.invalid(expr, "subPathExpr and subPath are mutually exclusive")
@@ -161,7 +143,7 @@ func (c *causes) devices(devices document.Value, volumes map[string]document.Val
 			if !paths.add(text) {
 				c.invalid(path, "must be unique")
 			}
-			if hasBackstep(text) {
+			if len(document.CheckFormat("no-backsteps", text)) > 0 {
 				c.invalid(path, "can not contain backsteps ('..')")
 			}
 			if mountPaths.has(text) {

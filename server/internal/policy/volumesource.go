@@ -21,8 +21,6 @@ var (
 // have.
 func (c *causes) sharedSource(name string, v document.Value) {
 	switch name {
-	case "hostPath":
-		c.noBacksteps(v.Get("path"))
 	case "nfs":
 		if isEmpty(v.Get("path")) { // and required, as the schema says
 			c.invalidText(member(v, "path"), "", "must be an absolute path")

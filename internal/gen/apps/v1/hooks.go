@@ -79,6 +79,8 @@ type Hooks interface {
 	ValidateDaemonSet(obj, old document.Value) []api.FieldError
 	// ValidateDeployment finds what the schema cannot say; old is absent on create.
 	ValidateDeployment(obj, old document.Value) []api.FieldError
+	// ValidateDownwardAPIVolumeFile finds what the schema cannot say of a DownwardAPIVolumeFile, wherever it is.
+	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
@@ -91,6 +93,8 @@ type Hooks interface {
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
+	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
+	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
 	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
@@ -99,6 +103,8 @@ type Hooks interface {
 	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
 	ValidateStatefulSet(obj, old document.Value) []api.FieldError
+	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
+	ValidateVolume(v document.Value) []api.FieldError
 	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
 	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnDaemonSet says what its author should know of a valid DaemonSet; old is absent on create.
@@ -115,13 +121,16 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
 			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
+			h.ValidateProjectedVolumeSource,
 			h.ValidateSeccompProfile,
 			h.ValidateSecurityContext,
+			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,
 			h.ValidateLabelSelector,
 		},

@@ -49,6 +49,8 @@ type Hooks interface {
 	StatusJob(obj, old document.Value)
 	// ValidateCronJob finds what the schema cannot say; old is absent on create.
 	ValidateCronJob(obj, old document.Value) []api.FieldError
+	// ValidateDownwardAPIVolumeFile finds what the schema cannot say of a DownwardAPIVolumeFile, wherever it is.
+	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
@@ -63,10 +65,14 @@ type Hooks interface {
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
+	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
+	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
 	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
 	ValidateSeccompProfile(v document.Value) []api.FieldError
 	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
 	ValidateSecurityContext(v document.Value) []api.FieldError
+	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
+	ValidateVolume(v document.Value) []api.FieldError
 	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
 	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnCronJob says what its author should know of a valid CronJob; old is absent on create.
@@ -79,13 +85,16 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
 			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
+			h.ValidateProjectedVolumeSource,
 			h.ValidateSeccompProfile,
 			h.ValidateSecurityContext,
+			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,
 			h.ValidateLabelSelector,
 		},

@@ -173,6 +173,8 @@ type Hooks interface {
 	UpdateServiceAccount(obj, old document.Value)
 	// ValidateConfigMap finds what the schema cannot say; old is absent on create.
 	ValidateConfigMap(obj, old document.Value) []api.FieldError
+	// ValidateDownwardAPIVolumeFile finds what the schema cannot say of a DownwardAPIVolumeFile, wherever it is.
+	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEndpoints finds what the schema cannot say; old is absent on create.
 	ValidateEndpoints(obj, old document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
@@ -201,6 +203,8 @@ type Hooks interface {
 	ValidatePodSpec(v document.Value) []api.FieldError
 	// ValidatePodTemplateSpec finds what the schema cannot say of a PodTemplateSpec, wherever it is.
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
+	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
+	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicationController finds what the schema cannot say; old is absent on create.
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
 	// ValidateResourceQuota finds what the schema cannot say; old is absent on create.
@@ -213,6 +217,8 @@ type Hooks interface {
 	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateService finds what the schema cannot say; old is absent on create.
 	ValidateService(obj, old document.Value) []api.FieldError
+	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
+	ValidateVolume(v document.Value) []api.FieldError
 	// ValidateWindowsSecurityContextOptions finds what the schema cannot say of a WindowsSecurityContextOptions, wherever it is.
 	ValidateWindowsSecurityContextOptions(v document.Value) []api.FieldError
 	// WarnPersistentVolume says what its author should know of a valid PersistentVolume; old is absent on create.
@@ -229,13 +235,16 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
 			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
+			h.ValidateProjectedVolumeSource,
 			h.ValidateSeccompProfile,
 			h.ValidateSecurityContext,
+			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,
 			h.ValidateLabelSelector,
 		},

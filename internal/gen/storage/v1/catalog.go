@@ -69,7 +69,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 44,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "3950a8d58efe1b4c", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "061ca3739f364a49", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,
