@@ -32,11 +32,10 @@ type widgets = Resource[widget, *widget, widgetList]
 
 var row = Row{Prefix: "/apis/example.com/v1", Plural: "widgets", Namespaced: true}
 
-// exchange is one request that the server saw.
+// exchange is one request that the test's server received.
 type exchange struct{ line, contentType, body string }
 
-// serve answers every request with the same code and body, and tells what it
-// saw.
+// serve answers every request with the same code and body, and returns the request.
 func serve(t *testing.T, code int, body string) (*REST, *exchange) {
 	t.Helper()
 	seen := &exchange{}
@@ -276,7 +275,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// FuzzWatch: whatever a server sends, Next gives events or an error and ends.
+// FuzzWatch: on any bytes from a server, Next returns events or an error and ends.
 func FuzzWatch(f *testing.F) {
 	f.Add(`{"type":"ADDED","object":{"size":1}}`)
 	f.Add(`{"type":"ERROR","object":{"code":410}}{"type":`)

@@ -1,5 +1,5 @@
-// Package client talks to an API server. It is generic: the typed client of
-// gen/client is rows over it, and a custom kind needs nothing but its struct.
+// Package client talks to an API server. It is generic: the typed client of gen/client is
+// rows over it, and a custom kind needs only its struct.
 package client
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Config says how to reach a server.
+// Config describes the connection to a server.
 type Config struct {
 	// Host is the server's base URL, "https://127.0.0.1:6443".
 	Host string
@@ -22,11 +22,11 @@ type Config struct {
 	TLS *tls.Config
 	// Transport sends requests; nil for one that the client makes.
 	Transport http.RoundTripper
-	// UserAgent is how the client calls itself; "" for "capstan-client".
+	// UserAgent is the client's name in requests; "" for "capstan-client".
 	UserAgent string
 }
 
-// Validate reports what is wrong with the configuration.
+// Validate reports mistakes in the configuration.
 func (c Config) Validate() error {
 	u, err := url.Parse(c.Host)
 	if err != nil {
@@ -57,8 +57,8 @@ type REST struct {
 	http      *http.Client
 }
 
-// NewREST returns a REST for the server, or what is wrong with the
-// configuration. It does not connect.
+// NewREST returns a REST for the server, or the mistakes in the configuration. It does
+// not connect.
 func NewREST(c Config) (*REST, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

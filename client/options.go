@@ -16,8 +16,8 @@ func (o GetOptions) query() url.Values {
 	return q
 }
 
-// ListOptions select what List, Watch and DeleteCollection work on. The zero
-// value selects everything.
+// ListOptions select the objects of List, Watch and DeleteCollection. The zero value
+// selects everything.
 type ListOptions struct {
 	LabelSelector        string
 	FieldSelector        string
@@ -61,8 +61,8 @@ func (o WriteOptions) query() url.Values {
 	return q
 }
 
-// DeleteOptions are the options of Delete and DeleteCollection. The zero value
-// leaves all to the server.
+// DeleteOptions are the options of Delete and DeleteCollection. The zero value uses the
+// server's defaults.
 type DeleteOptions struct {
 	GracePeriodSeconds *int64         `json:"gracePeriodSeconds,omitempty"`
 	PropagationPolicy  string         `json:"propagationPolicy,omitempty"` // Orphan, Background or Foreground
@@ -76,7 +76,7 @@ type Preconditions struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 }
 
-// deleteBody is DeleteOptions as it is sent.
+// deleteBody is the body of a delete.
 type deleteBody struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`

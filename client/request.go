@@ -13,7 +13,7 @@ import (
 
 const jsonType = "application/json"
 
-// Row says where a resource is served.
+// Row is the path of a resource.
 type Row struct {
 	Prefix     string // "/api/v1", "/apis/apps/v1"
 	Plural     string
@@ -56,8 +56,7 @@ type request struct {
 	body         []byte // nil for none
 }
 
-// send sends a request. The answer is a success, and its body is the caller's
-// to close.
+// send sends a request. The answer is a success, and the caller closes its body.
 func (c *REST) send(ctx context.Context, r request) (*http.Response, error) {
 	target := c.base.String() + r.path
 	if len(r.query) > 0 {
@@ -110,7 +109,7 @@ func (c *REST) do(ctx context.Context, r request, out any) error {
 	return nil
 }
 
-// write sends an object and reads the one that the server answers with.
+// write sends an object and reads the answered one.
 func (c *REST) write(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// Object is what the client needs of an object: generated kinds have it.
+// Object is the interface of objects; generated kinds have it.
 type Object interface {
 	GetName() string
 	SetKind() // fills in kind and apiVersion
@@ -80,8 +80,8 @@ func NewCreator[T any, P Pointer[T]](rest *REST, row Row, namespace string) Crea
 	return Creator[T, P]{rest, row, namespace}
 }
 
-// Create stores a new object and returns what the server made of it. The
-// object itself gets its kind and apiVersion, nothing else.
+// Create stores a new object and returns it as stored. obj itself gets its kind and
+// apiVersion, nothing else.
 func (c Creator[T, P]) Create(ctx context.Context, obj *T, o WriteOptions) (*T, error) {
 	if c.row.Namespaced && c.namespace == "" {
 		return nil, fmt.Errorf("%s: namespace is missing: objects of this resource live in one", c.row.Plural)
@@ -158,7 +158,7 @@ func (r Resource[T, P, L]) Patch(ctx context.Context, name string, t PatchType, 
 	return out, nil
 }
 
-// Delete deletes an object. With finalizers or a grace period it goes later.
+// Delete deletes an object. With finalizers or a grace period it disappears later.
 func (r Resource[T, P, L]) Delete(ctx context.Context, name string, o DeleteOptions) error {
 	reader := r.Reader
 	path, err := reader.row.object(reader.namespace, name)

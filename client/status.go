@@ -8,8 +8,7 @@ import (
 	"net/http"
 )
 
-// Status is the server's answer when a request fails, and to some that
-// succeed.
+// Status is the server's answer to failed requests, and to some successful ones.
 type Status struct {
 	Status  string         `json:"status,omitempty"`
 	Message string         `json:"message,omitempty"`
@@ -18,7 +17,7 @@ type Status struct {
 	Details *StatusDetails `json:"details,omitempty"`
 }
 
-// StatusDetails says what a Status is about.
+// StatusDetails identifies the object of a Status.
 type StatusDetails struct {
 	Name              string        `json:"name,omitempty"`
 	Group             string        `json:"group,omitempty"`
@@ -28,15 +27,15 @@ type StatusDetails struct {
 	RetryAfterSeconds int           `json:"retryAfterSeconds,omitempty"`
 }
 
-// StatusCause is one thing that is wrong with an object.
+// StatusCause is one mistake in an object.
 type StatusCause struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	Field   string `json:"field,omitempty"`
 }
 
-// Error is a request that the server refused. Tell the cases apart with the
-// functions below, or by Reason.
+// Error is a request that the server refused. Distinguish the cases with the functions
+// below, or by Reason.
 type Error struct{ Status }
 
 func (e *Error) Error() string {
@@ -62,7 +61,7 @@ func IsInvalid(err error) bool { return hasReason(err, "Invalid") }
 // IsForbidden reports that the user may not do that.
 func IsForbidden(err error) bool { return hasCode(err, http.StatusForbidden) }
 
-// IsExpired reports that the server no longer has the version asked for: list
+// IsExpired reports that the server does not have the requested version any more: list
 // again and watch from there.
 func IsExpired(err error) bool { return hasCode(err, http.StatusGone) }
 
@@ -76,10 +75,10 @@ func hasReason(err error, reason string) bool {
 	return errors.As(err, &e) && e.Reason == reason
 }
 
-// mostError bounds what is read of an answer that says that a request failed.
+// mostError bounds the bytes read of a failed answer.
 const mostError = 1 << 20
 
-// readError makes an error of an answer that is no success.
+// readError makes an error of a failed answer.
 func readError(response *http.Response) error {
 	data, err := io.ReadAll(io.LimitReader(response.Body, mostError))
 	e := &Error{}

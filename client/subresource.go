@@ -5,9 +5,8 @@ import (
 	"net/http"
 )
 
-// Subresource reads and writes a subresource that has a kind of its own (scale,
-// eviction, token, …). What a subresource does not support is answered with
-// 405.
+// Subresource reads and writes a subresource that has a kind of its own (scale, eviction,
+// token, …). Verbs that a subresource does not support are answered with 405.
 type Subresource[T any, P Pointer[T]] struct {
 	rest      *REST
 	row       Row

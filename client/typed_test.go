@@ -72,8 +72,8 @@ func TestTypedClient(t *testing.T) {
 		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c","creationTimestamp":null},"data":{"k":"v"}}`, err)
 }
 
-// TestTypesHoldExamples reads the examples of the schemas into the Go types,
-// where every field must be known, and writes them without losing a value.
+// TestTypesHoldExamples reads the examples of the schemas into the Go types, where every
+// field must be known, and writes them without losing a value.
 func TestTypesHoldExamples(t *testing.T) {
 	examples, err := filepath.Glob("../schemas/examples/valid/*/*/*.yaml")
 	if err != nil || len(examples) == 0 {

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// EventType says what happened to an object.
+// EventType is the kind of a change.
 type EventType string
 
 // The event types. A server's ERROR event is the error of Next instead.
@@ -35,10 +35,10 @@ func newWatcher[T any](body io.ReadCloser) *Watcher[T] {
 	return &Watcher[T]{body: body, decoder: json.NewDecoder(body)}
 }
 
-// Next waits for the next event. It returns io.EOF when the server ended the
-// watch: watch again from the last resource version. An *Error is what the
-// server could not do; when IsExpired, list and watch again. Any other error is
-// of the connection. After an error the watcher is of no further use.
+// Next waits for the next event. It returns io.EOF when the server ended the watch: watch
+// again from the last resource version. An *Error is a failure of the server; when
+// IsExpired, list and watch again. Any other error is of the connection. After an error
+// the watcher is of no further use.
 func (w *Watcher[T]) Next() (Event[T], error) {
 	var frame struct {
 		Type   EventType       `json:"type"`

@@ -38,8 +38,8 @@ func (s Verbs) Names() []string {
 	return names
 }
 
-// GroupVersion is one served group version: static data, written by the
-// generator (or made at run time from a custom resource definition).
+// GroupVersion is one served group version: static data, written by the generator (or
+// made at run time from a custom resource definition).
 type GroupVersion struct {
 	Group, Version  string
 	GroupPriority   int  // order of groups in /apis, higher first (apiregistration's groupPriorityMinimum)
@@ -47,7 +47,7 @@ type GroupVersion struct {
 	Preferred       bool // the group's preferred version
 	Table           *schema.Table
 	Defaults        []func(document.Value) // by schema.Type.Hook - 1
-	Validation      document.Hooks         // hooks of types that take part in the validation
+	Validation      document.Hooks         // hooks of types that take part in validation
 	Resources       []Resource             // by plural name
 }
 
@@ -67,12 +67,10 @@ func (g *GroupVersion) Prefix() string {
 	return "/apis/" + g.Group + "/" + g.Version
 }
 
-// Resource is one row of the catalog: all that the server needs to know to
-// serve a resource type in one version.
+// Resource is one row of the catalog: the description of a resource type in one version.
 //
-// Invariants: GV.Table.Types[Type] is the kind's Object type; Stored is false
-// for virtual resources, which then support no verb but create (and what their
-// subresources say).
+// Invariants: GV.Table.Types[Type] is the kind's Object type; Stored is false for virtual
+// resources, which then support no verb but create (and those of their subresources).
 type Resource struct {
 	GV                  *GroupVersion
 	Plural              string
@@ -86,38 +84,38 @@ type Resource struct {
 	ShortNames          []string
 	Categories          []string
 	StorageVersion      string     // the version whose JSON is stored: "v1"
-	Form                string     // of stored objects, see schema.Table.Form: changes when they may have to be read in another way
+	Form                string     // fingerprint of stored objects, see schema.Table.Form: changes when older ones have to be read differently
 	StorageVersionHash  string     // opaque, changes with the storage encoding
 	NameFormat          string     // rule for metadata.name, e.g. "dns1123-subdomain"; see document.Formats
 	HasStatus           bool       // spec and status are written by different endpoints
 	HasGeneration       bool       // metadata.generation counts changes outside metadata and status
 	Endpoint            Endpoint   // of an operation, which keeps no objects; "" for others
 	Role                Role       // "" for nearly all
-	ConditionalUpdate   bool       // an update must say the version that it replaces
+	ConditionalUpdate   bool       // an update must name the resourceVersion that it replaces
 	Dependents          Dependents // "": they are deleted in the background
-	OrphanWarning       string     // for authors of a delete that orphans dependents without saying so; "" for none
-	ProtectedNames      []string   // of objects that may not be deleted
-	Graceful            *Grace     // nil: a delete gives no time
-	Completes           bool       // status.phase says Succeeded or Failed when the object is done, and so do tables (pods)
-	Expires             bool       // objects vanish some time after their last write (events)
-	StatusOnCreate      bool       // a new object keeps the status it was sent with (nodes)
+	OrphanWarning       string     // for authors of a delete that orphans dependents by default; "" for none
+	ProtectedNames      []string   // names of objects that may not be deleted
+	Graceful            *Grace     // nil: a delete has no grace period
+	Completes           bool       // status.phase Succeeded or Failed marks a finished object, also in tables (pods)
+	Expires             bool       // objects are deleted some time after their last write (events)
+	StatusOnCreate      bool       // a new object keeps the status that was sent (nodes)
 	DeleteReturnsObject bool       // delete answers with the object, not with a Status
-	Keeps               [][]string // what an update leaves as it is, whatever it says, and nobody owns
-	ErrorGroup          string     // the group that answers to invalid objects name; "" for GV.Group
+	Keeps               [][]string // paths that an update does not change and that have no owner
+	ErrorGroup          string     // the group in answers to invalid objects; "" for GV.Group
 	Columns             []Column
 	Selectable          []Selectable // fields a fieldSelector may name, in the order of their values in the store's Meta
 	Subresources        []Subresource
 	Hooks               *Hooks   // nil when the kind has none
 	Checks              []Check  // nil: UsualChecks
-	ChecksOnCreate      int      // how often a create tells what is wrong; 0 is once
+	ChecksOnCreate      int      // how often a create validates; 0 is once
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
-	CheckedWhenMissing  bool     // an update that may not create the object tells what is wrong with it first
-	MetadataLast        bool     // what is wrong with the metadata of a new object is told last, of one written in this version only when nothing else is wrong
+	CheckedWhenMissing  bool     // an update that may not create the object validates it first
+	MetadataLast        bool     // causes in the metadata of a new object come last, and of one written in this version only when there are no others
 	AnyFinalizer        bool     // finalizers without a domain need not be known
 	Deprecated          *Deprecation
 	Off                 bool            // not served; set by the server at its start
-	Gated               *document.Gated // fields of features that are off; set by the server at its start
-	Conversion          *Conversion     // nil when objects are stored in this version; columns and lifecycle then are those of Storage
+	Gated               *document.Gated // fields of disabled features; set by the server at its start
+	Conversion          *Conversion     // nil in the storage version; columns and lifecycle then are those of Storage
 }
 
 // GroupResource names the resource type in messages.
@@ -131,7 +129,7 @@ func (r *Resource) Invalid(name string, causes []Cause) *Error {
 	return Invalid(r.GroupOfErrors(), r.Kind, name, causes)
 }
 
-// GroupOfErrors is the group that errors name beside the kind.
+// GroupOfErrors is the group in errors about the kind.
 func (r *Resource) GroupOfErrors() string {
 	if r.ErrorGroup != "" {
 		return r.ErrorGroup
@@ -163,40 +161,39 @@ type CellFunc func(obj document.Value) any
 // Selectable is a field that a fieldSelector may name.
 type Selectable struct {
 	Name    string   // "spec.nodeName"
-	Path    []string // where the value is; nil for metadata.name and metadata.namespace, which the key holds
-	Else    []string // where the value is when there is none at Path, or an empty one
+	Path    []string // path of the value; nil for metadata.name and metadata.namespace, which the key holds
+	Else    []string // path of the value when there is none at Path, or an empty one
 	Default string   // the value when the field is absent
-	AliasOf string   // another Name whose value it stands for
+	AliasOf string   // another Name with the same value
 	Never   bool     // accepted, but never equal to anything
 }
 
 // Subresource is an endpoint below one object.
 type Subresource struct {
 	Name                 string   // "status", "scale", "binding", …
-	Endpoint             Endpoint // what it does
+	Endpoint             Endpoint // its implementation
 	Verbs                Verbs
 	Group, Version, Kind string // of the body, where it differs from the resource
 	Table                *schema.Table
 	Type                 schema.Ref
-	AlsoAccepts          []string      // further versions ("policy/v1beta1") that bodies may say they have
+	AlsoAccepts          []string      // further versions ("policy/v1beta1") of bodies
 	Scale                *ScalePaths   // of the scale subresource
 	Checks               []Check       // nil: UsualChecks, of the status UsualStatusChecks
-	Keeps                [][]string    // what a write through it leaves as it is, besides the rest of the object, and does not own
-	Unowned              [][]string    // what a write through it does not own either
-	MissingAs            GroupResource // what a read calls an object that is not there; zero for the resource
+	Keeps                [][]string    // paths that a write through it does not change, besides the rest of the object, and does not own
+	Unowned              [][]string    // further paths that a write through it does not own
+	MissingAs            GroupResource // the resource in a read's error for a missing object; zero for the resource itself
 }
 
-// ScalePaths says where the scale subresource finds its values, as dotted
-// paths ("spec.replicas").
+// ScalePaths are the dotted paths ("spec.replicas") of the scale subresource's values.
 type ScalePaths struct{ SpecReplicas, StatusReplicas, Selector []string }
 
-// Deprecation is what a deprecated resource tells its users.
+// Deprecation describes the deprecation of a resource.
 type Deprecation struct {
 	Since, RemovedIn string // releases, "1.24"
 	Replacement      string // "autoscaling/v2.HorizontalPodAutoscaler"; "" for none
 }
 
-// Warning is the text that users of a deprecated kind ("v1 ComponentStatus") get.
+// Warning is the warning for users of a deprecated kind ("v1 ComponentStatus").
 func (d *Deprecation) Warning(kind string) string {
 	text := kind + " is deprecated in v" + d.Since + "+"
 	if d.RemovedIn != "" {
@@ -208,21 +205,20 @@ func (d *Deprecation) Warning(kind string) string {
 	return text
 }
 
-// Hooks are the hand-written rules of one kind, where a schema cannot say
-// them. Each may be nil. They run on objects in the row's version, after
-// decoding and schema defaults.
+// Hooks are the hand-written rules of one kind, which a schema cannot express. Each may
+// be nil. They run on objects in the row's version, after decoding and schema defaults.
 type Hooks struct {
-	// Create sets what the server owns on a new object (status, …).
+	// Create sets the server's fields of a new object (status, …).
 	Create func(obj document.Value)
-	// Update makes obj, about to replace old, follow the rules that are not
-	// errors (fields that only the server may change keep their old value).
+	// Update applies the rules that are not errors to obj, which replaces old (fields
+	// that only the server may change keep their old value).
 	Update func(obj, old document.Value)
-	// Status is Update for what the status endpoint writes: obj has the status and
-	// the metadata that were sent, and everything else of old.
+	// Status is Update for the status endpoint: obj has the status and the metadata that
+	// were sent, and everything else of old.
 	Status func(obj, old document.Value)
-	// Validate returns all that is wrong. old is the zero Value on create.
+	// Validate returns all mistakes. old is the zero Value on create.
 	Validate func(obj, old document.Value) []FieldError
-	// Warn returns what the author of a valid object should know: what of it is
-	// deprecated, or has no effect. old is the zero Value on create.
+	// Warn returns warnings for the author of a valid object: deprecated fields, and
+	// those without effect. old is the zero Value on create.
 	Warn func(obj, old document.Value) []string
 }

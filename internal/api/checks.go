@@ -1,20 +1,20 @@
 package api
 
-// Check is one look of an update at a part of an object. What is wrong with it is
-// told as often as there are looks, in their order. All updates look at the
-// metadata and at what has changed of it first; the rest is up to the kind.
+// Check is one validation in an update. A mistake is reported once per check that finds
+// it, in their order. All updates first check the metadata and its changes; the rest
+// depends on the kind.
 type Check uint8
 
-// The looks that there are.
+// The checks.
 const (
 	CheckMetadata       Check = iota // the metadata
-	CheckMetadataChange              // what has changed of the metadata
-	CheckCreated                     // the object, as if it was new
-	CheckObject                      // the object; without CheckChange, what has changed of it too at the last one
-	CheckChange                      // what has changed of the object; at the end where there is neither this nor CheckObject
+	CheckMetadataChange              // the changes of the metadata
+	CheckCreated                     // the object, like a new one
+	CheckObject                      // the object; without CheckChange its changes too, at the last such check
+	CheckChange                      // the changes of the object; at the end if the list has neither this nor CheckObject
 )
 
-// What kinds do that say nothing else.
+// The checks of kinds that declare none.
 var (
 	UsualChecks       = []Check{CheckMetadataChange, CheckMetadata, CheckObject}
 	UsualStatusChecks = []Check{CheckMetadataChange, CheckObject}

@@ -5,9 +5,9 @@ import "github.com/capstan-dev/capstan/internal/document"
 // Condition is an entry of the conditions in a status.
 type Condition struct{ Type, Status, Reason, Message string }
 
-// Set puts the condition into a list, in place of the one of its type, and returns it.
-// Its time of transition is the last change of the status. An empty reason or message
-// is removed.
+// Set sets the condition in a list, replacing the one of its type, and returns it. Its
+// transition time is the last change of the status. An empty reason or message is
+// removed.
 func (c Condition) Set(list document.Value, now string) document.Value {
 	entry := list.ElementBy("type", c.Type)
 	if !entry.Exists() {

@@ -2,20 +2,20 @@ package api
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// Conversion is how the objects of a resource that are stored in another version
-// get into that version and back.
+// Conversion is how a resource that is stored in another version is converted to and from
+// that version.
 //
 // Invariant: the row that it names is stored in its own version.
 type Conversion struct {
-	Group, Version, Plural string    // of the row that objects are stored as
+	Group, Version, Plural string    // of the row of the storage version
 	Storage                *Resource // that row; set by LinkConversions
-	Fills                  bool      // the stored version has defaults that this one may lack; set by LinkConversions
-	Same                   bool      // the types differ in nothing: only apiVersion changes, and no plan is needed
+	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkConversions
+	Same                   bool      // the types are the same: only apiVersion changes, without a plan
 	ToStorage, FromStorage Plan
 }
 
-// Plan is one direction of a conversion: fields are copied, then Hook does what
-// copying does not, if there is anything.
+// Plan is one direction of a conversion: fields are copied, then Hook does the rest, if
+// any.
 type Plan struct {
 	Copy []Copy
 	Hook func(from, to document.Value) // nil for none
@@ -28,7 +28,7 @@ type Copy struct {
 	Below []Copy
 }
 
-// Storage is the row in whose version the objects of r are stored: usually r.
+// Storage is the row of the storage version: usually r.
 func (r *Resource) Storage() *Resource {
 	if r.Conversion == nil {
 		return r
@@ -36,7 +36,7 @@ func (r *Resource) Storage() *Resource {
 	return r.Conversion.Storage
 }
 
-// LinkConversions finds the rows that others are stored as. groups are all group
+// LinkConversions links rows to those of their storage versions. groups are all group
 // versions, served or not.
 func LinkConversions(groups []*GroupVersion) {
 	rows := map[[3]string]*Resource{}

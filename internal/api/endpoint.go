@@ -1,39 +1,39 @@
 package api
 
-// Endpoint names what the server does at a subresource, or at a resource that keeps
-// no objects. Documents choose one of these; the functions are in server/endpoints.go.
+// Endpoint names the implementation of a subresource, or of a resource that stores no
+// objects. Documents choose one of these; the functions are in server/endpoints.go.
 type Endpoint string
 
 // The endpoints.
 const (
-	EndpointApproval            Endpoint = "approval"             // writes the decision in the status of a request for a certificate
+	EndpointApproval            Endpoint = "approval"             // writes the decision in the status of a certificate signing request
 	EndpointBind                Endpoint = "bind"                 // gives a pod its node
-	EndpointEphemeralContainers Endpoint = "ephemeral-containers" // adds containers to a pod that runs
-	EndpointEvict               Endpoint = "evict"                // deletes a pod, where its disruption budget allows it
+	EndpointEphemeralContainers Endpoint = "ephemeral-containers" // adds containers to a running pod
+	EndpointEvict               Endpoint = "evict"                // deletes a pod, if its disruption budget allows it
 	EndpointFinalize            Endpoint = "finalize"             // writes spec.finalizers
-	EndpointLog                 Endpoint = "log"                  // text that a container wrote
-	EndpointPortForward         Endpoint = "port-forward"         // leads to ports of a pod
-	EndpointProxyNode           Endpoint = "proxy-node"           // leads to a node
-	EndpointProxyPod            Endpoint = "proxy-pod"            // leads to a pod
-	EndpointProxyService        Endpoint = "proxy-service"        // leads to a pod behind a service
+	EndpointLog                 Endpoint = "log"                  // the output of a container
+	EndpointPortForward         Endpoint = "port-forward"         // connects to ports of a pod
+	EndpointProxyNode           Endpoint = "proxy-node"           // connects to a node
+	EndpointProxyPod            Endpoint = "proxy-pod"            // connects to a pod
+	EndpointProxyService        Endpoint = "proxy-service"        // connects to a pod behind a service
 	EndpointRequestToken        Endpoint = "request-token"        // issues a token for an account
-	EndpointReviewAccess        Endpoint = "review-access"        // says whether somebody may do something
-	EndpointReviewOwnAccess     Endpoint = "review-own-access"    // says whether the asking user may
-	EndpointReviewOwnRules      Endpoint = "review-own-rules"     // lists what the asking user may
-	EndpointReviewToken         Endpoint = "review-token"         // says whose token it is
-	EndpointRun                 Endpoint = "run"                  // leads to a process in a container
+	EndpointReviewAccess        Endpoint = "review-access"        // reports whether a user may do something
+	EndpointReviewOwnAccess     Endpoint = "review-own-access"    // reports whether the requesting user may
+	EndpointReviewOwnRules      Endpoint = "review-own-rules"     // lists the rights of the requesting user
+	EndpointReviewToken         Endpoint = "review-token"         // reports the user of a token
+	EndpointRun                 Endpoint = "run"                  // connects to a process in a container
 	EndpointScale               Endpoint = "scale"                // reads and writes replicas
 	EndpointStatus              Endpoint = "status"               // writes the status
 )
 
-// Endpoints are all that documents may name, in order.
+// Endpoints are all endpoints for documents, in order.
 func Endpoints() []Endpoint {
 	return []Endpoint{EndpointApproval, EndpointBind, EndpointEphemeralContainers, EndpointEvict, EndpointFinalize, EndpointLog, EndpointPortForward,
 		EndpointProxyNode, EndpointProxyPod, EndpointProxyService, EndpointRequestToken, EndpointReviewAccess, EndpointReviewOwnAccess,
 		EndpointReviewOwnRules, EndpointReviewToken, EndpointRun, EndpointScale, EndpointStatus}
 }
 
-// Operates reports whether the endpoint can be a resource of its own, which keeps no
+// Operates reports whether the endpoint can be a resource of its own, which stores no
 // objects. All others, and bind, are subresources.
 func (e Endpoint) Operates() bool {
 	switch e {
@@ -43,12 +43,11 @@ func (e Endpoint) Operates() bool {
 	return false
 }
 
-// WritesStatus reports whether the endpoint writes an object's status and nothing
-// else of it.
+// WritesStatus reports whether the endpoint writes only an object's status.
 func (e Endpoint) WritesStatus() bool { return e == EndpointStatus || e == EndpointApproval }
 
-// AnswersObject reports whether the endpoint answers with an object that is kept, or
-// its scale, which tables can show.
+// AnswersObject reports whether the endpoint answers with a stored object, or its scale,
+// which tables can show.
 func (e Endpoint) AnswersObject() bool {
 	switch e {
 	case EndpointApproval, EndpointEphemeralContainers, EndpointFinalize, EndpointScale, EndpointStatus:
@@ -57,11 +56,11 @@ func (e Endpoint) AnswersObject() bool {
 	return false
 }
 
-// AnswersStatus reports whether success is told by a Status: that of an order such
-// as the binding of a pod.
+// AnswersStatus reports whether the endpoint answers success with a Status, like the
+// binding of a pod.
 func (e Endpoint) AnswersStatus() bool { return e == EndpointBind || e == EndpointEvict }
 
-// Connects reports whether the endpoint leads out of the server, to what runs.
+// Connects reports whether the endpoint connects to a process outside of the server.
 func (e Endpoint) Connects() bool { return e.Proxies() || e == EndpointRun || e == EndpointPortForward }
 
 // Proxies reports whether any path below the endpoint belongs to it.

@@ -1,5 +1,5 @@
-// Package api has what engines and the server say to each other: errors, catalog
-// rows, conditions. It imports trees of objects and the tables of their types.
+// Package api holds the vocabulary of engines and server: errors, catalog rows,
+// conditions. It imports documents and schemas only.
 package api
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Reason is the machine-readable word of a failure, as clients check it.
+// Reason is the machine-readable reason of a failure, as clients check it.
 type Reason string
 
-// The reasons of the Kubernetes 1.25 Status object that this server gives.
+// The reasons of the Kubernetes 1.25 Status object that this server uses.
 const (
 	ReasonUnknown               Reason = ""
 	ReasonBadRequest            Reason = "BadRequest"
@@ -46,12 +46,11 @@ const (
 // Cause is one detail of a failure.
 type Cause = schema.Cause
 
-// FieldError is the cause that validation reports; the same thing under the
-// name its users think of.
+// FieldError is a Cause under its name in validation.
 type FieldError = Cause
 
-// Error is the one error type that leaves a request. Everything that is not an
-// *Error becomes a 500 whose text is logged and not sent.
+// Error is the one error type of requests. Any other error becomes a 500 whose text is
+// logged and not sent.
 //
 // Invariant: Code is the HTTP status, Reason belongs to it.
 type Error struct {
@@ -105,13 +104,13 @@ func AlreadyExists(r GroupResource, name string) *Error {
 		Message: fmt.Sprintf("%s %q already exists", r, name), Name: name, Group: r.Group, Kind: r.Resource}
 }
 
-// Conflict is the 409 of a write whose precondition no longer holds.
+// Conflict is the 409 of a write whose precondition does not hold any more.
 func Conflict(r GroupResource, name, why string) *Error {
 	return &Error{Code: http.StatusConflict, Reason: ReasonConflict, HasDetails: true,
 		Message: fmt.Sprintf("Operation cannot be fulfilled on %s %q: %s", r, name, why), Name: name, Group: r.Group, Kind: r.Resource}
 }
 
-// MaxCauses is how many causes one answer tells.
+// MaxCauses bounds the causes of one answer.
 const MaxCauses = 256
 
 // Invalid is the 422 that carries all field errors at once, up to MaxCauses.
@@ -201,7 +200,7 @@ func TooManyRequests(retryAfter int) *Error {
 		Message: "the server has received too many requests and has asked us to try again later"}
 }
 
-// Internal is a 500; cause is for the log, the client reads the message.
+// Internal is a 500; the client reads the message.
 func Internal(message string) *Error {
 	return &Error{Code: http.StatusInternalServerError, Reason: ReasonInternalError, HasDetails: true,
 		Message: "Internal error occurred: " + message, Causes: []Cause{{Message: message}}}

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// maxUpdaters is how many entries of operation Update an object keeps, and
-// ancient the manager that gets what the oldest of more own.
+// maxUpdaters is the number of entries of operation Update that an object keeps; the
+// fields of older entries go to the manager ancient.
 const (
 	maxUpdaters = 10
 	ancient     = "ancient-changes"
 )
 
-// limit puts the oldest entries of operation Update together until there are no
-// more of them than maxUpdaters.
+// limit merges the oldest entries of operation Update until at most maxUpdaters are left.
 func (l ledger) limit() ledger {
 	var updaters ledger
 	for _, e := range l {

@@ -8,12 +8,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// beforeFirstApply owns what an object had that nobody tracked when the first
-// apply came.
+// beforeFirstApply owns the fields that an object had without an owner before its first
+// apply.
 const beforeFirstApply = "before-first-apply"
 
-// CheckStated refuses a configuration that is not of a version, or says no kind.
-// Other bodies need not say either, a configuration owns the fields of a version.
+// CheckStated refuses a configuration without a kind or of another version. Other bodies
+// may leave both out; a configuration owns the fields of a version.
 func CheckStated(applied document.Value, apiVersion string) error {
 	if got := applied.Get("apiVersion").Text(); got != apiVersion {
 		return api.BadRequest("Incorrect version specified in apply patch. Specified patch version: %s, expected: %s", got, apiVersion)
@@ -24,16 +24,15 @@ func CheckStated(applied document.Value, apiVersion string) error {
 	return nil
 }
 
-// Apply merges an applied configuration into an object. It returns the JSON of
-// the merged object, with its managedFields and without defaults: the caller
-// decodes it like the result of a patch. live is the object, absent if there is
-// none. applied is an untyped document (document.DecodeAny): what was sent and
-// nothing else; that its values have the right types is for the caller to check
-// before. Fields that the kind does not have are left out.
+// Apply merges an applied configuration into an object. It returns the JSON of the merged
+// object, with its managedFields and without defaults: the caller decodes it like the
+// result of a patch. live is the object, absent for a new one. applied is an untyped
+// document (document.DecodeAny) with exactly the fields that were sent; the caller has
+// checked their types. Fields that the kind does not have are left out.
 //
-// Errors are *api.Error: 409 with a cause for each field that another manager
-// owns, unless force is set; 400 and 422 for a configuration that cannot be
-// applied; or those of Versions.
+// Errors are *api.Error: 409 with a cause for each field that another manager owns,
+// unless force is set; 400 and 422 for a configuration that cannot be applied; or those
+// of Versions.
 func (k *Kind) Apply(live, applied document.Value, w Write, force bool) ([]byte, error) {
 	if err := CheckStated(applied, k.APIVersion); err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 		me.ownFields(fields)
 		me.version = k.APIVersion
 		if !last.Empty() && live.Exists() && (lastVersion != k.APIVersion || !me.owned().Holds(last)) {
-			// What this manager owns while its fields go includes what nobody owns.
+			// The manager's set includes fields without an owner.
 			me.own(g.collect(k.Type, applied).Without(w.Reset))
 			pruned, err := k.prune(merged.Root(), managers, last, lastVersion)
 			if err != nil {
@@ -124,7 +123,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 	return managers.applied(merged.Root(), applied, w), nil
 }
 
-// applied writes the entries into a merged object, and gives its JSON.
+// applied writes the entries into a merged object, and returns its JSON.
 func (l ledger) applied(merged, config document.Value, w Write) []byte {
 	if w.Manager == kubectl {
 		setLastApplied(merged, config)
@@ -133,9 +132,8 @@ func (l ledger) applied(merged, config document.Value, w Write) []byte {
 	return merged.AppendJSON(nil)
 }
 
-// ledgerToApply reads the entries of an object. Fields of an
-// object that was not tracked go to a manager of their own, so that nobody takes
-// them without noticing.
+// ledgerToApply reads the entries of an object. Fields of an object without entries go to
+// a manager of their own, so that taking them over is a conflict.
 func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
 	managers, err := readLedger(live.At("metadata", "managedFields"), false)
 	if err != nil {
@@ -170,7 +168,7 @@ func (k *Kind) ledgerToApply(live document.Value, w Write) (ledger, error) {
 	return kept, nil
 }
 
-// decoded makes an untyped document of JSON that this package wrote.
+// decoded makes an untyped document from JSON that this package wrote.
 func decoded(text []byte) (*document.Document, error) {
 	if len(text) == 0 {
 		text = []byte("{}")

@@ -73,7 +73,7 @@ func TestConfigurationsThatCannotBeApplied(t *testing.T) {
 	}
 }
 
-// A key that the object always has is "" when a configuration leaves it out.
+// A key that is always written is "" when a configuration leaves it out.
 func TestKeysThatAreAlwaysWritten(t *testing.T) {
 	body, err := appsKind("Deployment").Apply(document.Value{}, untyped(t, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"template":{"spec":{"containers":[{"image":"i"}]}}}}`), Write{Manager: "m"}, false)
 	if err != nil || !strings.Contains(string(body), `"f:containers":{"k:{\"name\":\"\"}":{".":{},"f:image":{}}}`) {
@@ -154,7 +154,8 @@ func TestEntriesOfOtherVersions(t *testing.T) {
 	if text := string(got.At("metadata", "managedFields").AppendJSON(nil)); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
-	// What nobody else owns goes, though it was applied in another version.
+	// Fields without another owner are removed, though they were applied in another
+	// version.
 	live = untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":1,"b":2,"c":3},"metadata":{"name":"x","managedFields":[`+entry("m", "v1", "data")+`]}}`)
 	if body, err = k.Apply(live, untyped(t, `{"apiVersion":"v2","kind":"Thing","items":{"a":1}}`), w, false); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func benchLive(b *testing.B, k *Kind) []byte {
 	return doc.Root().AppendJSON(nil)
 }
 
-// BenchmarkCreate is decoding and writing a new pod, with and without managers.
+// BenchmarkCreate measures decoding and writing a new pod, with and without managers.
 func BenchmarkCreate(b *testing.B) {
 	k := coreKind("Pod")
 	text := benchPod()
@@ -82,7 +82,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate is a change of one field of a pod with four managers: reading
+// BenchmarkUpdate measures a change of one field of a pod with four managers: reading
 // both objects and writing one.
 func BenchmarkUpdate(b *testing.B) {
 	k := coreKind("Pod")

@@ -5,7 +5,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// collect is the set of what a value sets: its leaves, the elements of its
+// collect is the set of the paths that a value sets: its leaves, the elements of its
 // lists, and the keys of its maps.
 func (g grammar) collect(typ schema.Ref, v document.Value) Set {
 	below, _ := g.collectValue(typ, v)
@@ -42,8 +42,8 @@ func (g grammar) collectValue(typ schema.Ref, v document.Value) (below Set, self
 	return sortNodes(nodes), false
 }
 
-// collectItems owns each element and what is in it. Of elements with the same
-// keys nobody can say more than that they are there.
+// collectItems owns each element and its fields. Of elements with the same keys only the
+// element itself is owned.
 func (g grammar) collectItems(typ schema.Ref, v document.Value) Set {
 	items := g.items(typ, v)
 	by, elem := indexItems(items), g.elem(typ)
@@ -62,8 +62,8 @@ func (g grammar) collectItems(typ schema.Ref, v document.Value) Set {
 	return sortNodes(nodes)
 }
 
-// withFields adds the fields on the way to the members: not keys of maps and not
-// elements of lists, which may stand without an owner.
+// withFields adds the fields on the way to the members: not keys of maps and not elements
+// of lists, which may have no owner.
 func (g grammar) withFields(typ schema.Ref, s Set) Set {
 	nodes := make([]node, len(s.nodes))
 	for i, n := range s.nodes {
@@ -78,8 +78,8 @@ func (g grammar) withFields(typ schema.Ref, s Set) Set {
 	return Set{nodes}
 }
 
-// reconcile makes a set that was written under an older schema fit this one:
-// where things were owned one by one that are atomic now, the whole is owned.
+// reconcile fits a set that was written under an older schema to this one: where single
+// parts of a now atomic value were owned, the whole is owned.
 func (g grammar) reconcile(typ schema.Ref, s Set) Set {
 	changed := false
 	nodes := make([]node, len(s.nodes))

@@ -13,14 +13,14 @@ const (
 	kinds
 )
 
-// change is what makes a second value of a first one.
+// change is the difference of two values as sets.
 type change struct {
 	self  [kinds]bool
 	below [kinds][]node
 	vague bool // see difference
 }
 
-// add puts the change of a child into that of its parent.
+// add adds the change of a child to that of its parent.
 func (c *change) add(step Step, child *change) {
 	c.vague = c.vague || child.vague
 	for i := range kinds {
@@ -30,35 +30,35 @@ func (c *change) add(step Step, child *change) {
 	}
 }
 
-// difference is what a write changed. A vague one has a list whose elements cannot
-// be told apart: of two the keys are the same, or one lacks a key.
+// difference is the change of a write. A vague one has a list whose elements cannot be
+// told apart: two have the same keys, or one lacks a key.
 type difference struct {
 	added, modified, removed Set
 	vague                    bool
 }
 
-// changed is what the writer set.
+// changed is the set of modified and added fields.
 func (d difference) changed() Set { return d.modified.Union(d.added) }
 
 func (d difference) empty() bool {
 	return d.added.Empty() && d.modified.Empty() && d.removed.Empty()
 }
 
-// without leaves out what a write through this endpoint does not change.
+// without leaves out the fields that this endpoint does not write.
 func (d difference) without(reset Set) difference {
 	return difference{d.added.Without(reset), d.modified.Without(reset), d.removed.Without(reset), d.vague}
 }
 
-// compare finds what makes r of l. An absent l stands for a new object: one that
-// has the fields that are always written, with their zero values.
+// compare finds the difference from l to r. An absent l stands for a new object: one with
+// only the fields that are always written, with their zero values.
 func (g grammar) compare(typ schema.Ref, l, r document.Value) difference {
 	var c change
 	g.compareValues(typ, l, r, !l.Exists(), &c)
 	return difference{sortNodes(c.below[added]), sortNodes(c.below[modified]), sortNodes(c.below[removed]), c.vague}
 }
 
-// compareValues compares two values of which one may be absent. With zero, l is
-// the zero value of its type.
+// compareValues compares two values, one of which may be absent. With zero, l is the zero
+// value of its type.
 func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c *change) {
 	noLeft, noRight := !l.Exists() && !zero, !r.Exists()
 	if noLeft && noRight || document.Same(l, r) {
@@ -96,7 +96,7 @@ func (g grammar) compareValues(typ schema.Ref, l, r document.Value, zero bool, c
 	c.self[removed] = c.self[removed] || noRight
 }
 
-// filled reports whether a value is an object or array with something in it.
+// filled reports whether a value is a non-empty object or array.
 func filled(v document.Value) bool {
 	return !v.IsEmpty()
 }
@@ -133,18 +133,18 @@ func (g grammar) compareMembers(typ schema.Ref, l, r document.Value, zero bool, 
 	})
 }
 
-// manyFields is more than the fields of any type that people write.
+// manyFields is above the number of fields of any usual type.
 const manyFields = 64
 
-// readAs reports whether a value is of a type by its own document, too, so that
-// the indices of its members are those of the type's fields.
+// readAs reports whether the value's own document has it as a value of that type too, so
+// that the indices of its members are those of the type's fields.
 func readAs(typ schema.Ref, v document.Value) bool {
 	_, own := v.Type()
 	return own == typ || !v.Exists()
 }
 
-// compareFields is compareMembers for objects whose members are known by their
-// index, so that none has to be searched for.
+// compareFields is compareMembers for objects whose members are known by their index, so
+// that none has to be searched.
 func (g grammar) compareFields(t *schema.Type, l, r document.Value, zero bool, c *change) {
 	var left, right [manyFields]document.Value
 	for _, m := range l.Members() {
@@ -163,7 +163,7 @@ func (g grammar) compareFields(t *schema.Type, l, r document.Value, zero bool, c
 		}
 		f := &t.Fields[i]
 		if zero && f.Null && right[i].IsNull() {
-			continue // the empty object has that too
+			continue // in the empty object too
 		}
 		var child change
 		g.compareValues(f.Type, left[i], right[i], zero && f.Presence == schema.Always, &child)
@@ -206,7 +206,7 @@ func (g grammar) compareItems(typ schema.Ref, l, r document.Value, c *change) {
 	}
 }
 
-// first is the first of some elements, absent if there is none.
+// first is the first of some elements, or absent.
 func (x *index) first(places []int) document.Value {
 	if len(places) == 0 {
 		return document.Value{}
@@ -231,7 +231,7 @@ func equalItems(l, r *index, ls, rs []int) bool {
 	return true
 }
 
-// zeroFilled reports whether the zero value of a type has fields in it.
+// zeroFilled reports whether the zero value of a type has fields.
 func (g grammar) zeroFilled(typ schema.Ref) bool {
 	if t := g.typeOf(typ); t != nil && t.Kind == schema.Object {
 		for i := range t.Fields {
@@ -243,8 +243,8 @@ func (g grammar) zeroFilled(typ schema.Ref) bool {
 	return false
 }
 
-// isZero reports whether a value is what a field that is always written has when
-// nothing was sent.
+// isZero reports whether a value is the zero value that a field that is always written
+// has when it was not sent.
 func (g grammar) isZero(typ schema.Ref, v document.Value) bool {
 	t := g.typeOf(typ)
 	switch v.Kind() {

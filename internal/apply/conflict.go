@@ -17,16 +17,16 @@ type conflict struct {
 	path []Step
 }
 
-// conflictError ends an apply that changes what others own.
+// conflictError ends an apply that changes fields of other managers.
 type conflictError struct{ conflicts []conflict }
 
 func (e *conflictError) Error() string { return "the applied configuration conflicts" }
 
-// conflicts finds what managers other than me own of what changes, ordered by
-// manager and then by path.
+// conflicts finds the changed fields that managers other than me own, ordered by manager
+// and then by path.
 func (k *Kind) conflicts(managers ledger, me *entry, live, obj document.Value, d difference, w Write) ([]conflict, error) {
 	diffs := map[string]*difference{k.APIVersion: &d}
-	var found [][]conflict // of each manager
+	var found [][]conflict // by manager
 	for _, e := range managers {
 		if e == me {
 			continue
@@ -54,7 +54,8 @@ func (k *Kind) conflicts(managers ledger, me *entry, live, obj document.Value, d
 	return slices.Concat(found...), nil
 }
 
-// maxTold is how many conflicts an answer names; of the others it says how many.
+// maxTold is the number of conflicts that an answer names; of the others it has the
+// number.
 const maxTold = 256
 
 // conflictsError is the 409 of an apply.
@@ -83,7 +84,7 @@ func conflictsError(conflicts []conflict) *api.Error {
 	return e
 }
 
-// problem is something in an applied configuration that nobody can own.
+// problem is a part of an applied configuration that cannot be owned.
 type problem struct{ path, message string }
 
 // checkApplied refuses elements with the same keys, and elements that cannot
@@ -118,18 +119,18 @@ func (k *Kind) checkApplied(applied document.Value) error {
 	return e
 }
 
-// maxProblems bounds what is said of one configuration.
+// maxProblems bounds the problems reported for one configuration.
 const maxProblems = 100
 
-// place is the way to a value, for a message.
-type place struct {
-	above *place
+// fieldPath is the path of a value, for messages.
+type fieldPath struct {
+	above *fieldPath
 	name  string // of a member
 	step  Step   // of an element, if name is empty
 	index int    // of an element of an atomic list, if step is zero too
 }
 
-func (p *place) String() string {
+func (p *fieldPath) String() string {
 	if p == nil {
 		return ""
 	}
@@ -142,7 +143,7 @@ func (p *place) String() string {
 	return p.above.String() + "[" + itoa(p.index) + "]"
 }
 
-func (g grammar) check(typ schema.Ref, v document.Value, at *place, found *[]problem) {
+func (g grammar) check(typ schema.Ref, v document.Value, at *fieldPath, found *[]problem) {
 	t := g.typeOf(typ)
 	if t == nil || len(*found) >= maxProblems {
 		return
@@ -154,12 +155,12 @@ func (g grammar) check(typ schema.Ref, v document.Value, at *place, found *[]pro
 				continue
 			}
 			if below, _, ok := g.member(typ, name); ok {
-				g.check(below, m, &place{above: at, name: name}, found)
+				g.check(below, m, &fieldPath{above: at, name: name}, found)
 			}
 		}
 	case v.Kind() == document.Array && g.shapeOf(typ, v) == atomic:
 		for i, m := range v.Elements() {
-			g.check(t.Elem, m, &place{above: at, index: i}, found)
+			g.check(t.Elem, m, &fieldPath{above: at, index: i}, found)
 		}
 	case v.Kind() == document.Array && g.shapeOf(typ, v) == keyed:
 		for i, m := range v.Elements() {
@@ -186,7 +187,7 @@ func (g grammar) check(typ schema.Ref, v document.Value, at *place, found *[]pro
 				*found = append(*found, problem{at.String(), "duplicate entries for key " + it.step.String()})
 			}
 			if !it.value.IsEmpty() {
-				g.check(t.Elem, it.value, &place{above: at, step: it.step}, found)
+				g.check(t.Elem, it.value, &fieldPath{above: at, step: it.step}, found)
 			}
 		}
 	}

@@ -106,8 +106,7 @@ func entriesOf(t *testing.T, obj document.Value) []string {
 	return out
 }
 
-// withEmpty puts the empty lists that were sent, and are null when they are stored,
-// back into an object.
+// withEmpty restores empty lists that were sent, and are null when stored, in an object.
 func withEmpty(v document.Value, in any) any {
 	if v.SentEmpty() {
 		return []any{}
@@ -127,14 +126,14 @@ func withEmpty(v document.Value, in any) any {
 	return in
 }
 
-// run writes an object many times and compares what is owned with the reference.
+// run writes an object many times and compares the owned fields with the reference.
 func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, 1)), table: k.Table, fields: map[schema.Ref][]int{}}
 	ref := newReference(k)
 	zero := zeroJSON(k.Table, k.Type)
 	reset := NewSet([]string{"status"})
 	var live *document.Document
-	before := map[string][]byte{} // what managers applied last
+	before := map[string][]byte{} // last applied configuration by manager
 	for step := range steps {
 		w := Write{Manager: "m" + m.word(), Time: fmt.Sprintf("2022-01-01T00:%02d:00Z", step), Reset: reset}
 		var log string
@@ -215,8 +214,8 @@ func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
 				continue
 			}
 			if live == nil {
-				// The reference merges into what is always written, which reading
-				// adds to ours.
+				// The reference merges into the fields that are always written, which
+				// decoding adds to ours.
 				if body, want, err = k.completed(body, want); err != nil {
 					return conflicts
 				}
@@ -226,7 +225,7 @@ func run(t *testing.T, k *Kind, seed uint64, steps int) (conflicts int) {
 			}
 			next, err := k.read(body)
 			if err != nil {
-				return conflicts // a null where there can be none
+				return conflicts // a null where none is allowed
 			}
 			live = next
 		}

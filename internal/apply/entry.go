@@ -18,7 +18,7 @@ const (
 	opUpdate = "Update"
 )
 
-// identity tells entries of metadata.managedFields apart. Entries of operation
+// identity distinguishes the entries of metadata.managedFields. Entries of operation
 // Apply with the same manager and subresource are one, whatever their version.
 type identity struct {
 	Manager     string `json:"manager,omitempty"`
@@ -27,7 +27,7 @@ type identity struct {
 	Subresource string `json:"subresource,omitempty"`
 }
 
-// String is the order in which conflicts are told.
+// String is the sort key of conflicts.
 func (id identity) String() string {
 	text, err := json.Marshal(id)
 	if err != nil {
@@ -36,7 +36,7 @@ func (id identity) String() string {
 	return string(text)
 }
 
-// shown is the manager as messages have it.
+// shown is the manager in messages.
 func (id identity) shown() string {
 	text := strconv.Quote(id.Manager)
 	if id.Subresource != "" {
@@ -48,19 +48,19 @@ func (id identity) shown() string {
 	return text
 }
 
-// entry is one record of metadata.managedFields. Most writes concern few of
-// them, so that the set is read only when it is asked for.
+// entry is one record of metadata.managedFields. Most writes concern few of them, so the
+// set is read on demand.
 //
-// Invariant: if known, set holds what is owned, otherwise fresh does if it is not
-// nil, otherwise stored; without changed, stored has what is to be written.
+// Invariant: the owned fields are set if known, otherwise fresh if that is not nil,
+// otherwise those in stored; without changed, stored is the text to write.
 type entry struct {
 	id      identity
 	version string         // of the fields
 	time    string         // RFC 3339; "" for none
 	stored  document.Value // the entry as it was read, absent for a new one
-	fresh   []byte         // a fieldsV1 object that is owned instead of the stored one
+	fresh   []byte         // a fieldsV1 object that replaces the stored one
 	set     Set
-	known   bool // set is what is owned
+	known   bool // set holds the owned fields
 	changed bool // the entry has to be written anew
 	owns    bool // the set has to be written anew
 }
@@ -68,8 +68,8 @@ type entry struct {
 // fields is the fieldsV1 object as it was read.
 func (e *entry) fields() document.Value { return e.stored.Get("fieldsV1") }
 
-// owned reads the set. What cannot be read owns nothing; entries of clients are
-// checked before they get here.
+// owned reads the set. An unreadable set owns nothing; entries of clients are checked
+// before.
 func (e *entry) owned() Set {
 	if e.known {
 		return e.set
@@ -128,8 +128,8 @@ var (
 	errFieldsType = errors.New("the fieldsType of an entry in managedFields is not FieldsV1")
 )
 
-// readLedger reads entries without their sets. check says to read those too, and
-// gives an error for an entry that no server can have written.
+// readLedger reads entries without their sets. With check it reads those too, and returns
+// an error for an entry that no server can have written.
 func readLedger(list document.Value, check bool) (ledger, error) {
 	if list.Len() == 0 {
 		return nil, nil
@@ -179,7 +179,7 @@ func readLedger(list document.Value, check bool) (ledger, error) {
 	return out, nil
 }
 
-// find is the entry of that identity, nil for none.
+// find returns the entry with an identity, or nil.
 func (l ledger) find(id identity) *entry {
 	for _, e := range l {
 		if e.id == id {
@@ -194,8 +194,7 @@ func (l ledger) withoutEmpty() ledger {
 	return slices.DeleteFunc(l, (*entry).empty)
 }
 
-// sort puts the entries into the order in which they are written: appliers
-// first, then by time and by name.
+// sort sorts the entries as they are written: appliers first, then by time and by name.
 func (l ledger) sort() {
 	slices.SortStableFunc(l, func(a, b *entry) int {
 		return cmp.Or(strings.Compare(a.id.Operation, b.id.Operation), strings.Compare(a.time, b.time),
@@ -233,7 +232,7 @@ func (e *entry) appendHead(dst []byte) []byte {
 	return append(dst, `,"fieldsType":"FieldsV1","fieldsV1":`...)
 }
 
-// appendTail writes what comes after the fields of an entry.
+// appendTail writes the rest of an entry after its fields.
 func (e *entry) appendTail(dst []byte) []byte {
 	if e.id.Subresource != "" {
 		dst = appendQuoted(append(dst, `,"subresource":`...), e.id.Subresource)

@@ -27,8 +27,7 @@ func ReadSet(fields document.Value) (Set, error) {
 	return s, err
 }
 
-// readSet also reports whether the value itself is a member: it has a dot or
-// nothing in it.
+// readSet also reports whether the value itself is a member: it has a dot or is empty.
 func readSet(v document.Value, depth int, left *int) (Set, bool, error) {
 	switch v.Kind() {
 	case document.Object:
@@ -90,8 +89,8 @@ func (s Set) appendFields(dst []byte, self bool) []byte {
 	return append(dst, '}')
 }
 
-// touches reports whether a fieldsV1 object has a member of the set. It does not
-// read the object as a whole.
+// touches reports whether a fieldsV1 object has a member of the set, without reading all
+// of the object.
 func touches(fields document.Value, s Set) bool {
 	if len(s.nodes) > few && fields.Len() < len(s.nodes) {
 		return touchedBy(fields, s)

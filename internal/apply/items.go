@@ -12,7 +12,7 @@ type item struct {
 	keyless bool // a key is missing and has no default
 }
 
-// items gives the elements of a keyed list with their steps; none for null.
+// items returns the elements of a keyed list with their steps; none for null.
 func (g grammar) items(typ schema.Ref, v document.Value) []item {
 	if v.Kind() != document.Array || v.Len() == 0 {
 		return nil
@@ -44,9 +44,9 @@ func (g grammar) items(typ schema.Ref, v document.Value) []item {
 	return out
 }
 
-// appendItemKeys writes the keys of an element, in order, and reports whether one
-// is missing. A key that was not sent has its default; one that is always written
-// has at least its zero value.
+// appendItemKeys writes the keys of an element, in order, and reports whether one is
+// missing. A key that was not sent has its default; one that is always written has at
+// least its zero value.
 func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v document.Value) (_ []byte, keyless bool) {
 	elem := g.typeOf(t.Elem)
 	dst = append(dst, '{')
@@ -76,7 +76,7 @@ func (g grammar) appendItemKeys(dst []byte, t *schema.Type, keys []string, v doc
 	return append(dst, '}'), keyless
 }
 
-// keyDefault is the JSON of a key that was not sent, empty if there is none.
+// keyDefault is the JSON of a key that was not sent, or empty.
 func (g grammar) keyDefault(f *schema.Field) string {
 	if f.Default != "" || f.Presence != schema.Always {
 		return f.Default
@@ -87,7 +87,7 @@ func (g grammar) keyDefault(f *schema.Field) string {
 	return `""`
 }
 
-// few is the length up to which lists and objects are searched one by one.
+// few is the length up to which lists and objects are searched linearly.
 const few = 16
 
 // index finds elements by their step.
@@ -107,7 +107,7 @@ func indexItems(items []item) index {
 	return x
 }
 
-// all gives the places of the elements with that step.
+// all returns the positions of the elements with that step.
 func (x *index) all(step Step, space []int) []int {
 	if x.by != nil {
 		return x.by[step]

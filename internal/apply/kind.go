@@ -10,9 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Kind is a kind of object in one version: what is needed to know who owns the
-// fields of its objects. Its methods do not change it; many goroutines may use
-// it.
+// Kind is a kind of object in one version, as ownership needs it. It does not change and
+// is safe for concurrent use.
 type Kind struct {
 	Table      *schema.Table // from Merging
 	Type       schema.Ref
@@ -24,26 +23,26 @@ type Kind struct {
 // Versions converts between the versions of a kind. A Kind without one has only
 // its own version: entries of others are dropped.
 type Versions interface {
-	// Convert gives obj, which is in version from, in version to, with the type
-	// it has there. ok is false if the kind has no version to (any more).
-	// Documents that it makes are released by the caller; obj itself is not.
+	// Convert converts obj from version from to version to, with the type it has there.
+	// ok is false if the kind does not have version to (any more). The caller releases
+	// documents that it makes; obj itself is not one.
 	Convert(obj document.Value, from, to string) (doc *document.Document, ok bool, err error)
 	// Type is the type of the kind in a version that Convert knows, in a table
 	// from Merging.
 	Type(version string) (*schema.Table, schema.Ref)
 }
 
-// Write says who writes, and where.
+// Write describes a write: its manager and endpoint.
 type Write struct {
 	Manager     string // see ManagerName
 	Subresource string // "status"; "" for the object itself
 	Time        string // now: RFC 3339, UTC, whole seconds
-	// Reset holds the fields that this endpoint does not write whatever is sent:
+	// Reset holds the fields that this endpoint does not write, even if they are sent:
 	// status on the object itself, everything else on its status.
 	Reset Set
 }
 
-// gvk is the kind as messages have it.
+// gvk is the kind in messages.
 func (k *Kind) gvk() string {
 	if strings.Contains(k.APIVersion, "/") {
 		return k.APIVersion + ", Kind=" + k.Name
@@ -75,7 +74,8 @@ func (v *view) release() {
 	}
 }
 
-// view gives objects in another version. It is nil if there is no such version.
+// view converts objects to another version. It is nil if the kind does not have that
+// version.
 func (k *Kind) view(version string, objs ...document.Value) (*view, error) {
 	v := &view{grammar: k.grammar(), typ: k.Type}
 	out := make([]document.Value, len(objs))
@@ -111,7 +111,7 @@ func (k *Kind) view(version string, objs ...document.Value) (*view, error) {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// quoteShort quotes what a client sent, without repeating very much of it.
+// quoteShort quotes a client's text, shortened.
 func quoteShort(s string) string {
 	if len(s) > 256 {
 		s = s[:256] + "…"
@@ -119,8 +119,8 @@ func quoteShort(s string) string {
 	return strconv.Quote(s)
 }
 
-// MainReset is what a write of the object itself leaves alone: the status, if
-// the kind has an endpoint for that.
+// MainReset are the fields that a write of the object itself does not change: the status,
+// if the kind has an endpoint for it.
 func MainReset(hasStatus bool) Set {
 	if !hasStatus {
 		return Set{}
@@ -128,8 +128,8 @@ func MainReset(hasStatus bool) Set {
 	return NewSet([]string{"status"})
 }
 
-// StatusReset is what a write of the status leaves alone: everything else but
-// metadata, and of that the given paths. Make it once for each kind.
+// StatusReset are the fields that a write of the status does not change: everything but
+// metadata, and the given paths of metadata. Make it once for each kind.
 func (k *Kind) StatusReset(metadata [][]string) Set {
 	paths := slices.Clone(metadata)
 	t := k.grammar().typeOf(k.Type)

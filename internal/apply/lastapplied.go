@@ -5,17 +5,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// kubectl is the manager for whom client-side apply and this one are one thing:
-// it may take over what it applied before from the client's side, and the
-// annotation that client-side apply keeps follows what it applies here.
+// kubectl is the manager for which client-side and server-side apply are the same: it may
+// take over the fields that it applied before from the client's side, and the annotation
+// of client-side apply follows its configurations here.
 const (
 	kubectl               = "kubectl"
 	lastAppliedAnnotation = "kubectl." + profile.LabelDomain + "/last-applied-configuration"
 	maxAnnotations        = 256 << 10 // bytes of all annotations of an object
 )
 
-// withoutLastApplied leaves out the conflicts about fields that still are as
-// client-side apply left them. ok is false if it never was used.
+// withoutLastApplied leaves out the conflicts about fields that are unchanged since
+// client-side apply. ok is false if that was never used.
 func (k *Kind) withoutLastApplied(live document.Value, conflicts []conflict) (left []conflict, ok bool) {
 	text := live.At("metadata", "annotations", lastAppliedAnnotation).Text()
 	if text == "" {
@@ -40,8 +40,8 @@ func (k *Kind) withoutLastApplied(live document.Value, conflicts []conflict) (le
 	return left, true
 }
 
-// setLastApplied makes the annotation say what was applied, if the object has it.
-// An object whose annotations are too large with it loses it.
+// setLastApplied updates the annotation to the applied configuration, if the object has
+// it. An object whose annotations would be too large with it loses it.
 func setLastApplied(obj, applied document.Value) {
 	annotations := obj.At("metadata", "annotations")
 	if annotations.Get(lastAppliedAnnotation).Text() == "" {

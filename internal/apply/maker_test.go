@@ -8,13 +8,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maker makes objects of a few fields, so that managers meet often.
+// maker makes objects with few fields, so that managers often conflict.
 type maker struct {
 	*rand.Rand
 	table  *schema.Table
 	fields map[schema.Ref][]int
-	// distinct keeps lists of objects that nobody may send otherwise free of
-	// elements with the same keys.
+	// distinct keeps the keys of list elements distinct, where other objects would be
+	// refused.
 	distinct bool
 }
 
@@ -30,7 +30,7 @@ func (m *maker) some(r schema.Ref) []int {
 
 func (m *maker) word() string { return string(rune('a' + m.IntN(3))) }
 
-// value makes a value; raw ones may have nulls and empty things in them.
+// value makes a value; raw ones may have nulls and empty values in them.
 func (m *maker) value(r schema.Ref, depth int, raw bool) any {
 	if raw && m.IntN(30) == 0 {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// maxManager is the most bytes of a manager's name.
+// maxManager bounds the bytes of a manager's name.
 const maxManager = 128
 
-// ManagerName is the name under which a write is recorded: the fieldManager
-// parameter, or what stands before the first slash of the user agent, without
-// what cannot be printed and cut to 128 bytes.
+// ManagerName is the name under which a write is recorded: the fieldManager parameter, or
+// the part of the user agent before the first slash, its printable characters only, cut
+// to 128 bytes.
 func ManagerName(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager
@@ -32,8 +32,8 @@ func ManagerName(fieldManager, userAgent string) string {
 	return string(name)
 }
 
-// CheckManager gives the causes for which a fieldManager parameter is refused;
-// applied says that the request is an apply, which must have one.
+// CheckManager returns the causes for which a fieldManager parameter is refused; applied
+// marks an apply, which must have one.
 func CheckManager(name string, applied bool) []api.Cause {
 	if name == "" && applied {
 		return []api.Cause{{Reason: "FieldValueRequired", Field: "fieldManager", Message: "Required value: is required for apply patch"}}

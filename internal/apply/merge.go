@@ -5,8 +5,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// merge appends the JSON of l with what r says put over it. Nothing that l has
-// goes; what is left out of r is for prune to remove.
+// merge appends the JSON of l with r merged over it. Nothing of l is removed; prune
+// removes the fields that r leaves out.
 func (g grammar) merge(dst []byte, typ schema.Ref, l, r document.Value) []byte {
 	dst, _ = g.mergeValues(dst, typ, l, r)
 	return dst
@@ -56,7 +56,7 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 		if g.typeOf(typ) == nil {
 			members(l, r, visit)
 		} else {
-			// In the order of l, so that what r says again gives the text of l.
+			// In the order of l, so that values that r repeats give the text of l.
 			members(r, l, func(name string, y, x document.Value) { visit(name, x, y) })
 		}
 	}
@@ -66,7 +66,7 @@ func (g grammar) mergeValues(dst []byte, typ schema.Ref, l, r document.Value) ([
 	return append(dst, end), true
 }
 
-// separate appends a comma unless nothing stands before it.
+// separate appends a comma unless dst ends with an opening bracket.
 func separate(dst []byte) []byte {
 	if c := dst[len(dst)-1]; c == '{' || c == '[' {
 		return dst
@@ -74,9 +74,8 @@ func separate(dst []byte) []byte {
 	return append(dst, ',')
 }
 
-// mergeItems merges two lists. The elements of r come in its order; those that
-// only l has stay behind the element that they stood behind, as far as that
-// can be.
+// mergeItems merges two lists. The elements of r come in its order; those that only l has
+// stay after the element that they followed, as far as possible.
 func (g grammar) mergeItems(dst []byte, typ schema.Ref, l, r document.Value) []byte {
 	left, right := indexItems(g.items(typ, l)), indexItems(g.items(typ, r))
 	elem := g.elem(typ)
@@ -103,7 +102,7 @@ func (g grammar) mergeItems(dst []byte, typ schema.Ref, l, r document.Value) []b
 		done[s] = true
 		var x document.Value
 		if same := left.all(s, space[:0]); len(same) == 1 {
-			x = left.items[same[0]].value // elements that are there twice do not merge
+			x = left.items[same[0]].value // elements with repeated keys do not merge
 		}
 		emit(x, right.items[i].value)
 	}
@@ -120,7 +119,7 @@ func (g grammar) mergeItems(dst []byte, typ schema.Ref, l, r document.Value) []b
 					continue
 				}
 				if len(shared) > 0 && shared[0] != s && inRight(s) {
-					li++ // its turn comes with the element of r
+					li++ // it follows with the element of r
 					continue
 				}
 			}
@@ -144,8 +143,8 @@ func (g grammar) mergeItems(dst []byte, typ schema.Ref, l, r document.Value) []b
 	return dst
 }
 
-// remove appends the JSON of a value without the paths of a set. What is empty
-// then becomes null.
+// remove appends the JSON of a value without the paths of a set. A value that becomes
+// empty is null.
 func (g grammar) remove(dst []byte, typ schema.Ref, v document.Value, s Set) []byte {
 	here := g.shapeOf(typ, v)
 	if here == scalar {
@@ -158,7 +157,7 @@ func (g grammar) remove(dst []byte, typ schema.Ref, v document.Value, s Set) []b
 	part := func(step Step, below schema.Ref, m document.Value) {
 		switch n := s.child(step); {
 		case n.member:
-			// It goes.
+			// The member is removed.
 		case n.below.Empty():
 			dst = m.AppendJSON(dst)
 		default:

@@ -6,11 +6,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Merging gives the table by which fields are owned: lists that a strategic
-// patch merges by a key are lists of type map with that key, those of scalars
-// that it merges are sets, unless they say otherwise. Refs of t are good in it
-// too. A table without such lists is returned as it is. Make it once for each
-// group version; it is as large as t.
+// Merging returns the table for the ownership of fields: lists that a strategic patch
+// merges by a key are lists of type map with that key, those of scalars that it merges
+// are sets, unless they have another type. Refs of t are valid in it too. A table without
+// such lists is returned as it is. Make it once for each group version; it is as large as
+// t.
 func Merging(t *schema.Table) *schema.Table {
 	out := *t
 	out.Types = slices.Clone(t.Types)
@@ -35,8 +35,8 @@ func Merging(t *schema.Table) *schema.Table {
 	return &out
 }
 
-// mergedList is the type of a field's list when its patch strategy says what the
-// list itself does not.
+// mergedList is the type of a field's list where its patch strategy decides rather than
+// the list itself.
 func mergedList(t *schema.Table, f *schema.Field) (schema.Type, bool) {
 	if f.Patch&(schema.PatchMerge|schema.PatchAtomic) != schema.PatchMerge || f.Type < 0 {
 		return schema.Type{}, false

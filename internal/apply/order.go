@@ -55,8 +55,8 @@ func nextPair(text string) (p keyPair, rest string, ok bool) {
 	return keyPair{unquoted(name), value[:end]}, value[end:], true
 }
 
-// scalarEnd is where a value in a step ends. Steps hold scalars; of anything
-// else that a client sent the end may be taken too early, but always the same.
+// scalarEnd is the end of a value in a step. Steps hold scalars; of other values from
+// clients the end may be found too early, but always the same.
 func scalarEnd(text string) int {
 	if text == "" || text[0] != '"' {
 		if i := strings.IndexAny(text, ",}"); i >= 0 {
@@ -75,8 +75,7 @@ func scalarEnd(text string) int {
 	return len(text)
 }
 
-// unquoted is what a JSON string says; it does not allocate for one without
-// escapes.
+// unquoted is the text of a JSON string; it does not allocate for one without escapes.
 func unquoted(text string) string {
 	if len(text) >= 2 && strings.IndexByte(text, '\\') < 0 {
 		return text[1 : len(text)-1]

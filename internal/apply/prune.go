@@ -4,10 +4,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// prune removes from a merged object what its manager applied before (last, in
-// version) and does not apply any more, unless somebody else owns it. Things
-// that are left inside of what goes stay with what is around them. The result
-// is nil if that version does not exist any more.
+// prune removes from a merged object the fields that its manager applied before (last, in
+// version) and does not apply any more, unless another manager owns them. Parts inside of
+// a removed value that have an owner keep the values around them. The result is nil if
+// that version does not exist any more.
 func (k *Kind) prune(merged document.Value, managers ledger, last Set, version string) (*document.Document, error) {
 	v, err := k.view(version, merged)
 	if err != nil || v == nil {
@@ -20,7 +20,7 @@ func (k *Kind) prune(merged document.Value, managers ledger, last Set, version s
 		return nil, err
 	}
 	owned := map[string]Set{}
-	versions := []string{version} // first, as conversion may need what was removed
+	versions := []string{version} // first, as conversion may need the removed fields
 	for _, e := range managers {
 		if _, seen := owned[e.version]; !seen && e.version != version {
 			versions = append(versions, e.version)
@@ -39,7 +39,7 @@ func (k *Kind) prune(merged document.Value, managers ledger, last Set, version s
 		}
 	}
 	defer pruned.Release()
-	// What is gone although it was not the manager's own stays.
+	// A removed path that the manager did not own itself stays.
 	mergedSet := v.withFields(v.typ, v.collect(v.typ, v.old))
 	prunedSet := v.withFields(v.typ, v.collect(v.typ, pruned.Root()))
 	result, err := decoded(v.remove(nil, v.typ, v.old, mergedSet.Difference(prunedSet).Intersection(last)))
@@ -49,8 +49,8 @@ func (k *Kind) prune(merged document.Value, managers ledger, last Set, version s
 	return k.convert(result, version, k.APIVersion)
 }
 
-// addBack gives the merged object without what the pruned one lacks and nobody
-// owns in a version; nil if that version does not exist any more.
+// addBack returns the merged object without the fields that the pruned one lacks and that
+// have no owner in a version; nil if that version does not exist any more.
 func (k *Kind) addBack(v *view, pruned *document.Document, version, in string, owned Set) (*document.Document, error) {
 	merged, less := v.old, pruned.Root()
 	g, typ := v.grammar, v.typ
@@ -80,7 +80,7 @@ func (k *Kind) addBack(v *view, pruned *document.Document, version, in string, o
 	return k.convert(out, in, version)
 }
 
-// convert converts a document and releases it; nil if there is no such version.
+// convert converts a document and releases it; nil if the kind does not have the version.
 func (k *Kind) convert(doc *document.Document, from, to string) (*document.Document, error) {
 	defer doc.Release()
 	return k.convertValue(doc.Root(), from, to)

@@ -17,7 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// reference does with structured-merge-diff what Kind does.
+// reference implements Kind with structured-merge-diff.
 type reference struct {
 	kind     *Kind
 	schema   *smd.Schema
@@ -137,7 +137,7 @@ func (r *reference) update(live, obj any, w Write, track bool, opts ...typed.Val
 	l, err1 := r.typed(live, opts...)
 	o, err2 := r.typed(obj, opts...)
 	if err1 != nil || err2 != nil {
-		r.managers = fieldpath.ManagedFields{} // nobody can say who owns what of it
+		r.managers = fieldpath.ManagedFields{} // ownership was reset
 		return nil
 	}
 	const self = "current-operation"
@@ -160,7 +160,7 @@ func (r *reference) update(live, obj any, w Write, track bool, opts ...typed.Val
 	return nil
 }
 
-// apply gives the merged object, or the conflicts: manager and path.
+// apply returns the merged object, or the conflicts: manager and path.
 func (r *reference) apply(live, zero, config any, w Write, force bool) (any, []string, error) {
 	kept, times := maps.Clone(r.managers), maps.Clone(r.times)
 	if len(r.managers) == 0 && live != nil {
@@ -201,7 +201,7 @@ func (r *reference) apply(live, zero, config any, w Write, force bool) (any, []s
 		return live, nil, nil
 	}
 	if d, err := l.Compare(out); err != nil || d.ExcludeFields(toReference(w.Reset)).IsSame() {
-		return live, nil, err // 1.25 leaves an object alone in which nothing changes but the order of lists
+		return live, nil, err // 1.25 does not change an object in which only the order of lists differs
 	}
 	r.times[id] = w.Time
 	return out.AsValue().Unstructured(), nil, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/patch"
 )
 
-// step is one write in a script of testdata, and what is there after it. Times
-// of entries are told by being there.
+// step is one write in a script of testdata, and the state after it. The times of entries
+// show only as being set.
 type step struct {
 	Name, Do, Object, Manager, Subresource string
 	Force                                  bool
@@ -37,7 +37,7 @@ func scriptKind(name string) *Kind {
 	return coreKind(name)
 }
 
-// write does one step to an object, nil where there is none.
+// write does one step to an object, nil for a new one.
 func (s *step) write(k *Kind, live *document.Document, time string) (*document.Document, error) {
 	w := Write{Manager: ManagerName(s.Manager, "test-agent/1.0 (linux)"), Subresource: s.Subresource, Time: time, Reset: MainReset(true)}
 	if s.Subresource == "status" {

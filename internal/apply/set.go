@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Set is a set of paths: a tree of steps. The empty path is never a member.
-// Sets share parts; nothing changes one that exists.
+// Set is a set of paths: a tree of steps. The empty path is never a member. Sets share
+// parts and are never changed.
 //
-// Invariants: nodes are ordered by compareSteps, without repetition; each is a
-// member or has something below it.
+// Invariants: nodes are ordered by compareSteps, without repetition; each is a member or
+// has something below it.
 type Set struct{ nodes []node }
 
 type node struct {
@@ -40,18 +40,18 @@ func single(path []Step) Set {
 	return s
 }
 
-// Empty reports whether nothing is in the set.
+// Empty reports whether the set has no members.
 func (s Set) Empty() bool { return len(s.nodes) == 0 }
 
-// find returns the place of a step and whether it is there.
+// find returns the index of a step and whether it is present.
 func (s Set) find(step Step) (int, bool) {
 	return slices.BinarySearchFunc(s.nodes, step, func(n node, step Step) int { return compareSteps(n.step, step) })
 }
 
-// child is the node of a step; the zero node if there is none.
+// child is the node of a step, or the zero node.
 func (s Set) child(step Step) node { return *s.at(step) }
 
-// nothing is the node of steps that are not in a set. Nobody changes it.
+// nothing is the node of steps that are not in a set. It is never changed.
 var nothing node
 
 // at is child without a copy.
@@ -75,8 +75,8 @@ func (s Set) Has(path ...Step) bool {
 	return n.member
 }
 
-// both walks two sets in order. A node that only one of them has is given with
-// the zero node. What join returns is kept if anything is in it.
+// both walks two sets in order. A node that only one of them has is passed with the zero
+// node. The result holds the non-empty nodes that join returns.
 func both(a, b Set, join func(x, y node) node) Set {
 	out := make([]node, 0, max(len(a.nodes), len(b.nodes)))
 	i, j := 0, 0
@@ -113,7 +113,7 @@ func both(a, b Set, join func(x, y node) node) Set {
 	return Set{out}
 }
 
-// Union holds what either has.
+// Union holds the paths of either set.
 func (s Set) Union(t Set) Set {
 	switch {
 	case s.Empty():
@@ -126,7 +126,7 @@ func (s Set) Union(t Set) Set {
 	})
 }
 
-// Intersection holds what both have.
+// Intersection holds the paths of both sets.
 func (s Set) Intersection(t Set) Set {
 	if s.Empty() || t.Empty() {
 		return Set{}
@@ -136,7 +136,7 @@ func (s Set) Intersection(t Set) Set {
 	})
 }
 
-// Difference holds what s has and t has not.
+// Difference holds the paths of s that t does not have.
 func (s Set) Difference(t Set) Set {
 	if s.Empty() || t.Empty() {
 		return s
@@ -146,7 +146,7 @@ func (s Set) Difference(t Set) Set {
 	})
 }
 
-// Without holds what s has that is neither in t nor below something in t.
+// Without holds the paths of s that are neither in t nor below a path of t.
 func (s Set) Without(t Set) Set {
 	if s.Empty() || t.Empty() {
 		return s
@@ -159,14 +159,14 @@ func (s Set) Without(t Set) Set {
 	})
 }
 
-// Equal reports whether both hold the same.
+// Equal reports whether both hold the same paths.
 func (s Set) Equal(t Set) bool {
 	return slices.EqualFunc(s.nodes, t.nodes, func(x, y node) bool {
 		return x.step == y.step && x.member == y.member && x.below.Equal(y.below)
 	})
 }
 
-// Holds reports whether s has all of t.
+// Holds reports whether s has all paths of t.
 func (s Set) Holds(t Set) bool {
 	for _, y := range t.nodes {
 		x := s.child(y.step)
@@ -177,8 +177,8 @@ func (s Set) Holds(t Set) bool {
 	return true
 }
 
-// Each visits the paths: the members of a level, then what is below them. The
-// path is good until the visit returns.
+// Each visits the paths: the members of a level, then those below. The path is valid
+// until the visit returns.
 func (s Set) Each(visit func(path []Step)) { s.each(nil, visit) }
 
 func (s Set) each(path []Step, visit func(path []Step)) {
@@ -207,8 +207,7 @@ func pathText(path []Step) string {
 	return b.String()
 }
 
-// sortNodes puts nodes that came in another order into the order of a Set.
-// Nodes of the same step become one.
+// sortNodes sorts nodes into the order of a Set. Nodes of the same step become one.
 func sortNodes(nodes []node) Set {
 	byStep := func(x, y node) int { return compareSteps(x.step, y.step) }
 	if !slices.IsSortedFunc(nodes, byStep) {

@@ -5,18 +5,18 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// grammar says how values of the types of a table are owned.
+// grammar defines how values of a table's types are owned.
 //
-// Values are read by the type that the walk is at, not by the type that their
-// document gave them: an applied configuration is an untyped document.
+// Values are read by the type of the walk, not by the type in their document: an applied
+// configuration is an untyped document.
 type grammar struct{ table *schema.Table }
 
-// shape is how a value is owned.
+// shape is the way in which a value is owned.
 type shape uint8
 
 const (
 	scalar    shape = iota // as a whole
-	atomic                 // as a whole, though things are in it
+	atomic                 // as a whole, though it has members
 	structure              // by its fields
 	mapping                // by its keys
 	keyed                  // by its elements, which have keys or are unique
@@ -30,8 +30,8 @@ func (g grammar) typeOf(typ schema.Ref) *schema.Type {
 	return &g.table.Types[typ]
 }
 
-// opaque reports whether values of a type are any JSON that is bytes in the binary
-// form: nobody looks into it.
+// opaque reports whether values of a type are any JSON that is bytes in the binary form:
+// they are owned as a whole.
 func (g grammar) opaque(typ schema.Ref) bool {
 	return typ >= 0 && g.table != nil && int(typ) < len(g.table.Types) && g.table.Types[typ].Binary == schema.BinaryRaw
 }
@@ -42,8 +42,8 @@ func (g grammar) isScalar(typ schema.Ref) bool {
 	return t != nil && t.Kind != schema.Object && t.Kind != schema.Map && t.Kind != schema.List
 }
 
-// shapeOf is the shape of a value. Without a type objects are maps, and arrays
-// are owned as a whole.
+// shapeOf is the shape of a value. Without a type objects are maps, and arrays are owned
+// as a whole.
 func (g grammar) shapeOf(typ schema.Ref, v document.Value) shape {
 	t := g.typeOf(typ)
 	if t == nil {
@@ -78,8 +78,8 @@ func (g grammar) shapeOf(typ schema.Ref, v document.Value) shape {
 	return scalar
 }
 
-// member gives the type of a member and whether it is a field of its own type
-// rather than a key. ok is false for a member that the type does not know.
+// member returns the type of a member and whether it is a field of its own type rather
+// than a key. ok is false for a member that the type does not have.
 func (g grammar) member(typ schema.Ref, name string) (member schema.Ref, field, ok bool) {
 	t := g.typeOf(typ)
 	if t == nil {
@@ -96,7 +96,7 @@ func (g grammar) member(typ schema.Ref, name string) (member schema.Ref, field, 
 	return schema.None, false, false
 }
 
-// below gives the type behind a step.
+// below returns the type that a step leads to.
 func (g grammar) below(typ schema.Ref, step Step) schema.Ref {
 	switch step.Kind {
 	case StepField:
@@ -108,7 +108,7 @@ func (g grammar) below(typ schema.Ref, step Step) schema.Ref {
 	return schema.None
 }
 
-// elem gives the type of a list's elements.
+// elem returns the type of a list's elements.
 func (g grammar) elem(typ schema.Ref) schema.Ref {
 	if t := g.typeOf(typ); t != nil && t.Kind == schema.List {
 		return t.Elem
@@ -116,8 +116,8 @@ func (g grammar) elem(typ schema.Ref) schema.Ref {
 	return schema.None
 }
 
-// members visits the members of two objects: those of r in its order, then those
-// that only l has.
+// members visits the members of two objects: those of r in its order, then those that
+// only l has.
 func members(l, r document.Value, visit func(name string, x, y document.Value)) {
 	if r.Kind() == document.Object {
 		find := finder(l, r.Len())
@@ -135,7 +135,7 @@ func members(l, r document.Value, visit func(name string, x, y document.Value)) 
 	}
 }
 
-// finder finds members by name. calls is how often it will be used.
+// finder finds members by name. calls is the expected number of calls.
 func finder(v document.Value, calls int) func(string) document.Value {
 	if calls <= few || v.Len() <= few {
 		return v.Get
@@ -147,8 +147,8 @@ func finder(v document.Value, calls int) func(string) document.Value {
 	return func(name string) document.Value { return by[name] }
 }
 
-// equal compares what two values say. Unlike their canonical texts, objects may
-// have their members in another order.
+// equal compares two values. Unlike in their canonical texts, objects may have their
+// members in another order.
 func equal(a, b document.Value) bool {
 	if a.Kind() != b.Kind() {
 		return false

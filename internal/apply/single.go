@@ -14,11 +14,10 @@ type keyedBy struct {
 	value document.Value
 }
 
-// singleKeys puts the elements of a list, ordered by their one key, on the stack
-// of keys, with the texts of the keys as they are. It is false for other lists,
-// for elements without the key, with the same one, or with one that is written in
-// another way than it is read. Most lists are such that it is true: containers,
-// variables, volumes, conditions.
+// singleKeys pushes the elements of a list, ordered by their one key, on the stack of
+// keys, with the texts of the keys as they are. It is false for other lists, and for
+// elements without the key, with the same one, or with one whose spelling changes in a
+// step. It is true for most lists: containers, variables, volumes, conditions.
 func (g *fieldsWriter) singleKeys(typ schema.Ref, v document.Value) (key string, ok bool) {
 	t := g.typeOf(typ)
 	if t == nil || v.Kind() != document.Array || t.ListType != schema.ListMap || len(t.ListKeys) != 1 {
@@ -54,8 +53,8 @@ func (g *fieldsWriter) singleKeys(typ schema.Ref, v document.Value) (key string,
 	return key, true
 }
 
-// plainKey reports whether a text is the same in a step of a set and inside of
-// it in a fieldsV1 object: nothing in it has an escape.
+// plainKey reports whether a text has the same spelling in a step of a set and in a
+// fieldsV1 object: no character has an escape.
 func plainKey(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// StepKind says how a Step selects what is below a value.
+// StepKind is the way in which a Step selects a part of a value.
 type StepKind byte
 
 // The kinds of steps, as they are written before the colon.
@@ -21,15 +21,15 @@ const (
 
 // Step is one step of a path: `f:name`, `k:{"name":"x"}`, `v:"x"`, `i:0`.
 //
-// Invariant: Text is what follows the colon in canonical form: keys ordered by
-// name, JSON without white space, strings with the escapes that Kubernetes
-// writes. Steps are the same if and only if they are equal as Go values.
+// Invariant: Text is the part after the colon in canonical form: keys ordered by name,
+// JSON without white space, strings with the escapes that Kubernetes writes. Steps are
+// the same if and only if they are equal as Go values.
 type Step struct {
 	Kind StepKind
 	Text string
 }
 
-// String is the step as messages have it: `.name`, `[name="x"]`, `[="x"]`, `[0]`.
+// String is the step in messages: `.name`, `[name="x"]`, `[="x"]`, `[0]`.
 func (s Step) String() string {
 	switch s.Kind {
 	case StepField:
@@ -59,8 +59,8 @@ func shownScalar(text string) string {
 	return text
 }
 
-// parseStep reads a member's name in a fieldsV1 object. ok is false for kinds of
-// steps that do not exist, which readers skip; bad for text that is wrong.
+// parseStep reads a member's name in a fieldsV1 object. ok is false for unknown kinds of
+// steps, which readers skip; bad for wrong text.
 func parseStep(name string) (s Step, ok, bad bool) {
 	if len(name) < 2 || name[1] != ':' {
 		return Step{}, false, true
@@ -105,7 +105,7 @@ func appendStepObject(dst []byte, v document.Value) []byte {
 	return appendStepKeys(dst, sortedNames(names), v.Get)
 }
 
-// appendStepKeys writes the keys, which are ordered, that exist.
+// appendStepKeys writes the ordered keys that are present.
 func appendStepKeys(dst []byte, names []string, get func(string) document.Value) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -124,7 +124,7 @@ func appendStepKeys(dst []byte, names []string, get func(string) document.Value)
 	return append(dst, '}')
 }
 
-// appendStepValue writes a value as a step has it.
+// appendStepValue writes a value in the spelling of steps.
 func appendStepValue(dst []byte, v document.Value) []byte {
 	switch v.Kind() {
 	case document.String:

@@ -12,12 +12,11 @@ func (l ledger) store(meta document.Value) {
 	}
 }
 
-// manyEntries is from where on moving entries one by one does not pay.
+// manyEntries is the number of entries from which moving them one by one does not pay.
 const manyEntries = 100
 
-// edit is store for entries that were read from the same metadata. Those that
-// have not changed stay where they are, unless one comes before them that was
-// not there before.
+// edit is store for entries that were read from the same metadata. Unchanged entries stay
+// in place, unless a new one comes before them.
 func (l ledger) edit(meta document.Value) {
 	if len(l) > manyEntries {
 		l.store(meta)
@@ -28,7 +27,7 @@ func (l ledger) edit(meta document.Value) {
 	kept, at := 0, 0
 	for _, v := range list.Elements() {
 		if kept == len(l) || l[kept].stored != v {
-			list.RemoveIndex(at) // goes, or moves to the end
+			list.RemoveIndex(at) // removed, or moved to the end
 			continue
 		}
 		if l[kept].changed {
@@ -50,8 +49,8 @@ func (l ledger) edit(meta document.Value) {
 	}
 }
 
-// moved prepares an entry for being copied: it writes what changed into the place
-// that it leaves. It is false for an entry that was not there.
+// moved prepares an entry for being copied: it writes its changes in place first. It is
+// false for a new entry.
 func (e *entry) moved() bool {
 	if !e.stored.Exists() {
 		return false
@@ -60,7 +59,7 @@ func (e *entry) moved() bool {
 	return true
 }
 
-// write makes v, an entry in a document, what e says.
+// write makes v, an entry in a document, equal to e.
 func (e *entry) write(v document.Value) {
 	if !e.stored.Exists() {
 		v.SetString("manager", e.id.Manager)
@@ -75,7 +74,7 @@ func (e *entry) write(v document.Value) {
 		v.SetString("time", e.time)
 	}
 	if e.owns {
-		// What a set writes is canonical.
+		// The text of a set is canonical.
 		_ = v.SetStored("fieldsV1", e.appendFields(make([]byte, 0, 1024)))
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Update records a write that is no apply in obj's metadata.managedFields. live
-// is the object that obj replaces, absent if obj is new. obj is as the client
-// sent it (or as a patch made it), with defaults; its managedFields may be the
-// client's, who may change or reset them.
+// Update records a write other than an apply in obj's metadata.managedFields. live is the
+// object that obj replaces, absent if obj is new. obj is as the client sent it (or as a
+// patch made it), with defaults; its managedFields may be those of the client, which may
+// change or reset them.
 //
-// Nothing that is wrong with managedFields fails a write: what cannot be read is
-// ignored. Errors are those of Versions.
+// Mistakes in managedFields do not fail a write: unreadable entries are ignored. Errors
+// are those of Versions.
 func (k *Kind) Update(live, obj document.Value, w Write) error {
 	meta, liveList := obj.SetObject("metadata"), live.At("metadata", "managedFields")
 	managers := clientLedger(meta.Get("managedFields"), liveList, w)
@@ -29,11 +29,11 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 		if !live.Exists() {
 			k.create(obj, meta, w)
 		}
-		return nil // ownership of an object without entries is not tracked until somebody applies
+		return nil // ownership of an object without entries is not tracked before the first apply
 	}
 	d := k.grammar().compare(k.Type, live, obj)
 	if d.vague {
-		meta.Remove("managedFields") // as in 1.25, nobody can say who owns what of it
+		meta.Remove("managedFields") // ownership is reset, as in 1.25
 		return nil
 	}
 	managers, err := k.update(live, obj, managers, d.without(w.Reset), w)
@@ -48,7 +48,7 @@ func (k *Kind) Update(live, obj document.Value, w Write) error {
 	return nil
 }
 
-// create records who made a new object.
+// create records the creator of a new object.
 func (k *Kind) create(obj, meta document.Value, w Write) {
 	e := &entry{id: k.updater(w), version: k.APIVersion, time: w.Time, changed: true, known: true}
 	g := k.grammar().fieldsWriter()
@@ -64,9 +64,8 @@ func (k *Kind) create(obj, meta document.Value, w Write) {
 	}
 }
 
-// clientLedger is the list of entries that a client sent; nil if it sent none
-// that counts and those of the live object are to be kept. A list with one empty
-// entry resets them.
+// clientLedger is the list of entries that a client sent; nil if it sent none that count
+// and those of the live object are kept. A list with one empty entry resets them.
 func clientLedger(sent, live document.Value, w Write) ledger {
 	if w.Subresource != "" || sent.Len() == 0 || document.Equal(sent, live) {
 		return nil
@@ -84,14 +83,14 @@ func clientLedger(sent, live document.Value, w Write) ledger {
 // scale is the subresource whose entries have no time, as in 1.25.
 const scale = "scale"
 
-// update gives what the write changed to its manager and takes it from others.
+// update adds the changes of a write to its manager's entry and removes them from others.
 func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w Write) (ledger, error) {
 	managers, err := k.take(managers, live, obj, d, nil, w)
 	if err != nil {
 		return nil, err
 	}
 	mine := d.changed().Difference(never)
-	if w.Subresource == scale && isZero(obj, mine) { // a Scale says nothing of 0 replicas
+	if w.Subresource == scale && isZero(obj, mine) { // a Scale leaves out 0 replicas
 		if me := managers.find(k.updater(w)); me != nil {
 			me.own(me.owned().Difference(mine))
 		}
@@ -122,7 +121,7 @@ func isZero(v document.Value, s Set) bool {
 	return ok && n == 0
 }
 
-// updater is the identity of the entry of a write that is no apply.
+// updater is the identity of the entry of a write other than an apply.
 func (k *Kind) updater(w Write) identity {
 	return identity{named(w.Manager), opUpdate, k.APIVersion, w.Subresource}
 }
@@ -134,7 +133,7 @@ func named(manager string) string {
 	return manager
 }
 
-// take removes what was changed or removed from the entries of all but one.
+// take removes the changed or removed fields from the entries of all but one manager.
 func (k *Kind) take(managers ledger, live, obj document.Value, d difference, except *entry, w Write) (ledger, error) {
 	diffs := map[string]*difference{k.APIVersion: &d}
 	mine := k.updater(w)
@@ -153,7 +152,7 @@ func (k *Kind) take(managers ledger, live, obj document.Value, d difference, exc
 		}
 		gone := diff.changed().Union(diff.removed)
 		if except == nil && e.id == mine {
-			gone = diff.removed // what it changed stays with it
+			gone = diff.removed // it keeps the fields that it changed
 		}
 		if e.known || touches(e.fields(), gone) {
 			e.own(e.owned().Difference(gone))
@@ -163,7 +162,7 @@ func (k *Kind) take(managers ledger, live, obj document.Value, d difference, exc
 	return kept, nil
 }
 
-// diffIn is the difference in a version, nil for a version that does not exist.
+// diffIn is the difference in a version, nil if the kind does not have that version.
 func (k *Kind) diffIn(diffs map[string]*difference, version string, live, obj document.Value, w Write) (*difference, error) {
 	if d, ok := diffs[version]; ok {
 		return d, nil
@@ -179,9 +178,9 @@ func (k *Kind) diffIn(diffs map[string]*difference, version string, live, obj do
 	return &d, nil
 }
 
-// KeepTimes gives obj, which is to replace old, the managedFields of old if
-// nothing differs but their times, so that a write without effect stays one.
-// Call it when obj is complete but for its resourceVersion.
+// KeepTimes gives obj, which replaces old, the managedFields of old if only their times
+// differ, so that a write without effect stays one. Call it when obj is complete but for
+// its resourceVersion.
 func KeepTimes(obj, old document.Value) {
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
 	list, oldList := meta.Get("managedFields"), oldMeta.Get("managedFields")
@@ -194,7 +193,7 @@ func KeepTimes(obj, old document.Value) {
 	meta.Put("managedFields", oldList)
 }
 
-// equalButTimes compares entries, in whatever order.
+// equalButTimes compares entries in any order.
 func equalButTimes(a, b document.Value) bool {
 	x, err1 := readLedger(a, false)
 	y, err2 := readLedger(b, false)

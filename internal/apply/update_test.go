@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// object reads an object of JSON; the test ends if it cannot be read.
+// object reads an object of JSON and fails the test on an error.
 func object(t *testing.T, k *Kind, text string) document.Value {
 	t.Helper()
 	doc, err := k.read([]byte(text))
@@ -145,7 +145,7 @@ func TestUpdateWithoutEffectKeepsTimes(t *testing.T) {
 	if got := record(t, k, live, obj, Write{Manager: "other", Time: "2022-01-02T00:00:00Z"}); got != before {
 		t.Errorf("an update without effect wrote %s", got)
 	}
-	// The server takes back what the writer changed.
+	// The server takes back the writer's change.
 	obj.Get("data").SetString("k", "new")
 	record(t, k, live, obj, Write{Manager: "m", Time: "2022-01-02T00:00:00Z"})
 	changed := string(obj.AppendJSON(nil))

@@ -9,14 +9,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// fieldsWriter writes a fieldsV1 object straight from a walk over the values, in
-// the order of a Set but without making one: what the writer of a new object
-// owns, and what a configuration applies.
+// fieldsWriter writes a fieldsV1 object directly from a walk over the values, in the
+// order of a Set but without making one: the fields that the creator of an object owns,
+// and those of an applied configuration.
 type fieldsWriter struct {
 	grammar
 	applied bool
 	vague   bool // a new object has a list whose elements cannot be told apart
-	// Space for the members and lists that the walk is in, used as stacks.
+	// Buffers for the members and lists that the walk is in, used as stacks.
 	sent []sent
 	keys []keyedBy
 	text []byte
@@ -31,7 +31,7 @@ func (g grammar) fieldsWriter() *fieldsWriter {
 	return w
 }
 
-// maxKept is the size of a writer's space, in bytes, up to which it is kept.
+// maxKept is the size of a writer's buffers, in bytes, up to which it is reused.
 const maxKept = 64 << 10
 
 func (g *fieldsWriter) release() {
@@ -42,24 +42,24 @@ func (g *fieldsWriter) release() {
 	}
 }
 
-// created appends the fields of a new object: what compare finds against nothing,
-// without reset and never.
+// created appends the fields of a new object: the result of compare with an absent
+// object, without reset and never.
 func (g *fieldsWriter) created(dst []byte, typ schema.Ref, obj document.Value, reset Set) []byte {
 	g.applied, g.vague = false, false
 	return append(g.members(append(dst, '{'), typ, obj, true, reset, never), '}')
 }
 
-// configured appends the fields of an applied configuration: what collect finds,
+// configured appends the fields of an applied configuration: the result of collect,
 // without reset and never.
 func (g *fieldsWriter) configured(dst []byte, typ schema.Ref, config document.Value, reset Set) []byte {
 	g.applied = true
 	return append(g.members(append(dst, '{'), typ, config, true, reset, never), '}')
 }
 
-// node closes the name that dst ends with and appends what is owned of the member
-// or element of that name, or cuts dst back to start. Something weak is owned by
-// what is in it only: a field of a configuration, and in a new object what the
-// empty object has too.
+// node closes the name at the end of dst and appends the fieldsV1 object of the member or
+// element of that name, or cuts dst back to start. A weak value is owned only through its
+// parts: a field of a configuration, and in a new object a value that the empty object
+// has too.
 func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Value, weak bool, reset, without *node) []byte {
 	if reset.member {
 		g.vague = g.vague || !g.applied && filled(v) && g.compare(typ, document.Value{}, v).vague
@@ -133,7 +133,7 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 	for i := from; i < len(g.sent); i++ {
 		f := g.sent[i].field
 		if weak && !g.applied && f.Null && g.sent[i].value.IsNull() {
-			continue // the empty object has that too
+			continue // in the empty object too
 		}
 		if everything && (g.applied || !weak || f.Presence != schema.Always) && g.isScalar(f.Type) {
 			dst = append(append(append(separate(dst), `"f:`...), f.Name...), `":{}`...)
@@ -207,7 +207,7 @@ func (g *fieldsWriter) elements(dst []byte, typ schema.Ref, v document.Value, re
 		dst = append(separate(dst), '"', byte(it.step.Kind), ':')
 		dst = appendEscaped(dst, it.step.Text)
 		if i+1 < len(items) && items[i+1].step == it.step {
-			// Elements with the same keys are owned together by who applies them.
+			// Elements with the same keys are owned together by their applier.
 			g.vague = true
 			dst = append(dst, `":{}`...)
 			continue

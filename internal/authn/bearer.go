@@ -14,8 +14,8 @@ type TokenAuthenticator interface {
 	AuthenticateToken(ctx context.Context, token string) (*User, error)
 }
 
-// Bearer authenticates requests by the token in their Authorization header: the
-// first of the list that knows it decides. A token that none knows is invalid.
+// Bearer authenticates requests by the token in their Authorization header: the first
+// authenticator that knows it decides. A token that none knows is invalid.
 func Bearer(list ...TokenAuthenticator) Authenticator { return bearer(list) }
 
 type bearer []TokenAuthenticator
@@ -47,8 +47,8 @@ func (b bearer) find(r *http.Request, token string) (*User, error) {
 	return nil, errUnknownToken
 }
 
-// Warning returns what the client should be told about the credentials it sent,
-// as the text of a Warning header; "" for nothing.
+// Warning returns the text of a Warning header about the credentials that a client sent;
+// "" for none.
 func Warning(r *http.Request) string {
 	if _, spaced := bearerToken(r.Header.Get("Authorization")); spaced {
 		return "the Authorization header has extra space before the bearer token and was ignored"
@@ -56,10 +56,9 @@ func Warning(r *http.Request) string {
 	return ""
 }
 
-// bearerToken takes the token from the value of an Authorization header: the
-// word after the scheme "Bearer" (in any case) and exactly one space. It is ""
-// when there is none. spaced reports a token that was ignored because more than
-// one space came before it.
+// bearerToken returns the token in the value of an Authorization header: the word after
+// the scheme "Bearer" (in any case) and exactly one space, or "". spaced reports a token
+// that was ignored because more than one space came before it.
 func bearerToken(header string) (token string, spaced bool) {
 	header = strings.Trim(header, " \t")
 	scheme, rest, found := strings.Cut(header, " ")

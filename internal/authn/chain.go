@@ -9,15 +9,13 @@ import (
 
 // Authenticator knows the user of some requests.
 type Authenticator interface {
-	// Authenticate returns the user, or nil for a request whose credentials are
-	// none of this authenticator's business. An error means that there are
-	// credentials of its kind and that they are not valid; its text is for the
-	// server's log, never for the client, and holds no secret.
+	// Authenticate returns the user, or nil for a request without credentials for this
+	// authenticator. An error means that credentials of its kind are not valid; its text
+	// is for the server's log, never for the client, and holds no secret.
 	Authenticate(r *http.Request) (*User, error)
 }
 
-// Chain asks authenticators in order and lets the first that knows the user
-// decide.
+// Chain asks authenticators in order; the first that knows the user decides.
 //
 // Invariants:
 //
@@ -25,16 +23,16 @@ type Authenticator interface {
 //	    in system:unauthenticated.
 //	C2. A request with invalid credentials is refused unless other credentials
 //	    of the same request are valid; it never becomes anonymous.
-//	C3. The error is an *api.Error that says nothing about the cause.
+//	C3. The error is an *api.Error that does not reveal the cause.
 type Chain struct {
 	log       *slog.Logger
 	list      []Authenticator
 	anonymous *User // nil: requests without credentials are refused
 }
 
-// NewChain returns the chain of a list of authenticators. anonymous says whether
-// requests without any credentials are let in, as system:anonymous. Why a
-// request was refused goes to log, at info.
+// NewChain returns the chain of a list of authenticators. anonymous permits requests
+// without any credentials, as system:anonymous. The reason of a refusal is logged at
+// info.
 func NewChain(log *slog.Logger, anonymous bool, list ...Authenticator) *Chain {
 	c := &Chain{log: log, list: list}
 	if anonymous {

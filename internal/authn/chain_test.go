@@ -24,7 +24,7 @@ func sampleBearer(t testing.TB) Authenticator {
 	return Bearer(tokens)
 }
 
-// fixed answers every request in the same way.
+// fixed gives every request the same answer.
 type fixed struct {
 	user *User
 	err  error

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxVerified bounds the certificates whose verification is remembered. It is
-// far above the clients of one server, and a full cache is simply forgotten.
+// maxVerified bounds the certificates whose verification is cached. It is far above the
+// clients of one server; a full cache is cleared.
 const maxVerified = 1024
 
 // ClientCerts authenticates requests by the client certificate of their
@@ -20,10 +20,9 @@ const maxVerified = 1024
 //
 // Invariants:
 //
-//	V1. Only chains that were verified are remembered, under the certificate as
-//	    the connection holds it (crypto/tls gives all requests of a connection
-//	    the same pointer). The entry keeps the certificate alive, so another one
-//	    can never come to have its address.
+//	V1. Only verified chains are remembered, under the certificate as the connection
+//	    holds it (crypto/tls gives all requests of a connection the same pointer). The
+//	    entry keeps the certificate alive, so another one can never get its address.
 //	V2. No entry is used after the first certificate of its chain has expired.
 type ClientCerts struct {
 	roots *x509.CertPool
@@ -34,12 +33,12 @@ type ClientCerts struct {
 }
 
 type verified struct {
-	user  *User // nil: valid, but names nobody
+	user  *User // nil: valid, but without a user
 	until time.Time
 }
 
-// ClientCert returns the authenticator of certificates that lead to roots (nil
-// for none) and may be used by clients. now is asked for the time of day.
+// ClientCert returns the authenticator of certificates that lead to roots (nil for none)
+// and may be used by clients. now is the time of day.
 func ClientCert(roots *x509.CertPool, now func() time.Time) *ClientCerts {
 	if roots == nil {
 		roots = x509.NewCertPool() // a nil pool would mean the machine's roots
@@ -47,9 +46,9 @@ func ClientCert(roots *x509.CertPool, now func() time.Time) *ClientCerts {
 	return &ClientCerts{roots: roots, now: now, verified: map[*x509.Certificate]verified{}}
 }
 
-// Authenticate returns the user that the request's certificate names, nil for a
-// request without one or a certificate without common name, and an error for a
-// certificate that is not valid.
+// Authenticate returns the user that the request's certificate names, nil for a request
+// without one or a certificate without common name, and an error for an invalid
+// certificate.
 func (c *ClientCerts) Authenticate(r *http.Request) (*User, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return nil, nil

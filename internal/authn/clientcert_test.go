@@ -23,7 +23,7 @@ type issuer struct {
 	key  *ecdsa.PrivateKey
 }
 
-// issue signs a template; a nil issuer makes it sign itself.
+// issue signs a template; a nil issuer makes it self-signed.
 func (i *issuer) issue(t testing.TB, template x509.Certificate) *issuer {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -124,8 +124,8 @@ func TestClientCertWithoutRoots(t *testing.T) {
 	}
 }
 
-// TestClientCertExpires shows that a remembered verification ends with the
-// certificate of the chain that ends first.
+// TestClientCertExpires: a cached verification ends with the certificate of the chain
+// that ends first.
 func TestClientCertExpires(t *testing.T) {
 	var self *issuer
 	root := self.issue(t, authority("root", 24*time.Hour))
@@ -150,8 +150,8 @@ func TestClientCertExpires(t *testing.T) {
 	}
 }
 
-// TestClientCertBound shows that the cache is bounded and that users do not get
-// mixed up when many certificates are in use at once.
+// TestClientCertBound: the cache is bounded and users do not get mixed up when many
+// certificates are in use at once.
 func TestClientCertBound(t *testing.T) {
 	var self *issuer
 	root := self.issue(t, authority("root", 24*time.Hour))

@@ -8,16 +8,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// The headers by which a client asks to act as somebody else.
+// The headers of impersonation.
 const (
 	impersonationHeaders = "Impersonate-"
 	impersonateUser      = impersonationHeaders + "User"
 )
 
-// RefuseImpersonation returns an error for a request that asks to act as somebody
-// else, and nil for all others. This server does not impersonate: to answer with
-// the rights of the client itself would be a lie, so the request is a 403, and a
-// 400 when it names no user to act as.
+// RefuseImpersonation returns an error for a request that impersonates another user, and
+// nil for all others. This server does not impersonate: an answer with the rights of the
+// client itself would be wrong, so the request is a 403, and a 400 when it names no user.
 //
 // Header names are in the canonical form of net/http.
 func RefuseImpersonation(h http.Header) error {

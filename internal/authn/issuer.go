@@ -18,17 +18,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// Reference names an object that a token speaks of.
+// Reference names the object that a token is bound to.
 type Reference struct {
 	Name string `json:"name"`
 	UID  string `json:"uid"`
 }
 
-// AccountToken is what a token of a service account says.
+// AccountToken is the content of a service account's token.
 type AccountToken struct {
 	Namespace string
 	Account   Reference
-	Pod       *Reference // the token ends with it; nil for none
+	Pod       *Reference // the token is invalid without it; nil for none
 	Secret    *Reference
 	Audiences []string
 	From, To  time.Time
@@ -40,8 +40,8 @@ type TokenIssuer struct {
 	signer jose.Signer
 }
 
-// NewTokenIssuer returns an issuer that calls itself name and signs with an RSA
-// or ECDSA key, PEM.
+// NewTokenIssuer returns an issuer of that name which signs with an RSA or ECDSA key,
+// PEM.
 func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
 	key, err := parseSigningKey(keyPEM)
 	if err != nil {
@@ -72,7 +72,7 @@ func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
 	return &TokenIssuer{name, signer}, nil
 }
 
-// accountClaims are the claims of 1.25 beside those of RFC 7519, under the label
+// accountClaims are the claims of 1.25 in addition to those of RFC 7519, under the label
 // domain.
 type accountClaims struct {
 	Namespace string     `json:"namespace"`
@@ -121,7 +121,7 @@ func parseSigningKey(text []byte) (crypto.Signer, error) {
 	return nil, fmt.Errorf("a key of type %T cannot sign tokens; use RSA or ECDSA", key)
 }
 
-// keyID tells keys apart: a hash of the public one.
+// keyID identifies a key: a hash of its public part.
 func keyID(public crypto.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {

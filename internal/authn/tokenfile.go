@@ -13,8 +13,8 @@ import (
 
 // Tokens is a fixed set of bearer tokens and their users.
 //
-// Only hashes of the tokens are kept: how long a lookup takes tells nothing
-// about them, and neither a memory dump nor a log can show one.
+// Only hashes of the tokens are kept: the time of a look-up reveals nothing about them,
+// and neither a memory dump nor a log can show one.
 type Tokens struct {
 	users map[[sha256.Size]byte]*User
 }
@@ -33,10 +33,9 @@ func TokenFile(path string) (*Tokens, error) {
 	return t, nil
 }
 
-// ParseTokens reads CSV records of the form token,user,uid[,group...]. A group
-// column may hold several groups with commas between them when it is quoted:
-// "dev,ops". Space around values does not count. The error names the line and
-// never quotes it.
+// ParseTokens reads CSV records of the form token,user,uid[,group...]. A group column may
+// hold several groups with commas between them when it is quoted: "dev,ops". Space around
+// values is ignored. The error names the line and never quotes it.
 func ParseTokens(r io.Reader) (*Tokens, error) {
 	t := &Tokens{users: map[[sha256.Size]byte]*User{}}
 	lines := map[[sha256.Size]byte]int{}

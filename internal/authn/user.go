@@ -1,12 +1,12 @@
-// Package authn finds out who sends a request.
+// Package authn authenticates requests: it finds their user.
 package authn
 
 import "slices"
 
-// User is who a request comes from. The values are opaque to this package.
+// User is the user of a request. The values are opaque to this package.
 //
-// Invariant: a User that was handed out is never changed; it may be shared by
-// requests and kept.
+// Invariant: a User is never changed after it was returned; it may be shared by requests
+// and kept.
 type User struct {
 	Name   string
 	UID    string
@@ -19,7 +19,7 @@ const (
 	UserAnonymous        = "system:anonymous"
 	GroupUnauthenticated = "system:unauthenticated"
 	GroupAuthenticated   = "system:authenticated"
-	GroupMasters         = "system:masters" // may do everything, whatever the policies say
+	GroupMasters         = "system:masters" // may do everything, whatever the policies
 )
 
 // Anonymous is the user of requests without credentials.
@@ -27,8 +27,8 @@ func Anonymous() *User {
 	return &User{Name: UserAnonymous, Groups: []string{GroupUnauthenticated}}
 }
 
-// authenticated returns the user with the group that every authenticated user
-// is in; the user itself when it has the group already or is the anonymous one.
+// authenticated returns the user with the group of all authenticated users; the user
+// itself when it has the group already or is the anonymous one.
 func authenticated(u *User) *User {
 	if u.Name == UserAnonymous || slices.Contains(u.Groups, GroupAuthenticated) || slices.Contains(u.Groups, GroupUnauthenticated) {
 		return u

@@ -10,13 +10,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// protocolPrefix begins the WebSocket protocol that carries a bearer token: a
-// browser can name protocols when it opens a WebSocket, and set no headers.
+// protocolPrefix begins the WebSocket protocol that carries a bearer token: a browser can
+// name protocols when it opens a WebSocket, and set no headers.
 const protocolPrefix = "base64url.bearer.authorization." + profile.GroupSuffix + "."
 
-// WebSocketBearer authenticates requests by a token among the WebSocket
-// protocols they name. Another protocol has to be named beside it, because a
-// browser expects one to be chosen and the token must not be sent back.
+// WebSocketBearer authenticates requests by a token among their WebSocket protocols. The
+// request has to name another protocol too, because a browser expects that one is chosen
+// and the token must not be sent back.
 func WebSocketBearer(list ...TokenAuthenticator) Authenticator { return webSocketBearer(list) }
 
 type webSocketBearer []TokenAuthenticator
@@ -34,8 +34,8 @@ func (b webSocketBearer) Authenticate(r *http.Request) (*User, error) {
 	return bearer(b).find(r, token)
 }
 
-// ProtocolToken is the token among the WebSocket protocols of a request, "" when
-// there is none that can be read.
+// ProtocolToken is the token among the WebSocket protocols of a request, "" when none is
+// readable.
 func ProtocolToken(r *http.Request) string {
 	for p := range protocols(r) {
 		if text, ok := strings.CutPrefix(p, protocolPrefix); ok {
@@ -48,8 +48,7 @@ func ProtocolToken(r *http.Request) string {
 	return ""
 }
 
-// OtherProtocol is the first WebSocket protocol of a request that is not a
-// token, "" when there is none.
+// OtherProtocol is the first WebSocket protocol of a request that is not a token, or "".
 func OtherProtocol(r *http.Request) string {
 	for p := range protocols(r) {
 		if !strings.HasPrefix(p, protocolPrefix) {

@@ -1,4 +1,4 @@
-// Package authz decides whether a user may do what a request asks for.
+// Package authz authorizes requests: it decides whether their user may do them.
 package authz
 
 import (
@@ -7,11 +7,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// Attributes are what a decision may depend on.
+// Attributes are the inputs of a decision.
 //
-// Invariant: with ResourceRequest the fields from Group to Name describe the
-// resource and Verb is an API verb ("list"); without it they are empty, Path is
-// what counts and Verb is the HTTP method in lower case ("get").
+// Invariant: with ResourceRequest the fields from Group to Name describe the resource and
+// Verb is an API verb ("list"); without it they are empty, Path counts and Verb is the
+// HTTP method in lower case ("get").
 type Attributes struct {
 	User            *authn.User
 	Verb            string
@@ -29,12 +29,12 @@ type Attributes struct {
 type Decision uint8
 
 const (
-	// NoOpinion leaves the decision to the next authorizer; if nobody has one
-	// the request is denied.
+	// NoOpinion leaves the decision to the next authorizer; if none has an opinion the
+	// request is denied.
 	NoOpinion Decision = iota
-	// Allow lets the request through.
+	// Allow accepts the request.
 	Allow
-	// Deny refuses it, whatever the authorizers that follow would say.
+	// Deny refuses the request, whatever later authorizers would decide.
 	Deny
 )
 
@@ -51,10 +51,10 @@ func (d Decision) String() string {
 // Authorizer decides. It is safe for concurrent use and does not keep or change
 // the attributes.
 type Authorizer interface {
-	// Authorize returns the decision and, unless it is Allow, a reason for the
-	// user to read (which may be empty). An error means that the authorizer
-	// could not find out; the decision is then NoOpinion, or Deny when a
-	// request must not pass without this authorizer's word.
+	// Authorize returns the decision and, unless it is Allow, a reason for the user
+	// (which may be empty). An error means that the authorizer could not decide; the
+	// decision is then NoOpinion, or Deny when a request must not pass without this
+	// authorizer.
 	Authorize(ctx context.Context, a *Attributes) (Decision, string, error)
 }
 

@@ -16,7 +16,7 @@ var (
 	anon  = authn.Anonymous()
 )
 
-// path is a request for something that is not a resource.
+// path is a request for a path that is not a resource.
 func path(u *authn.User, verb, path string) *Attributes {
 	return &Attributes{User: u, Verb: verb, Path: path}
 }

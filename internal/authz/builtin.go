@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// AlwaysAllow lets everything through.
+// AlwaysAllow allows everything.
 func AlwaysAllow() Authorizer {
 	return listed{
 		func(context.Context, *Attributes) (Decision, string, error) { return Allow, "", nil },
@@ -17,7 +17,7 @@ func AlwaysAllow() Authorizer {
 	}
 }
 
-// AlwaysDeny lets nothing through that no authorizer before it allowed.
+// AlwaysDeny denies everything that no authorizer before it allowed.
 func AlwaysDeny() Authorizer {
 	return listed{
 		func(context.Context, *Attributes) (Decision, string, error) {
@@ -49,11 +49,10 @@ func isIn(user *authn.User, group string) bool {
 	return user != nil && slices.Contains(user.Groups, group)
 }
 
-// Public allows what every cluster shows: to everybody the three health
-// endpoints and the version, to the authenticated also discovery, the published
-// documents, and to ask what they may do. These are the rights that the default
-// roles system:public-info-viewer, system:discovery and system:basic-user of
-// Kubernetes 1.25 give.
+// Public allows the public parts of every cluster: to everybody the three health
+// endpoints and the version, to authenticated users also discovery, the published
+// documents, and reviews of their own rights. These are the rights of the default roles
+// system:public-info-viewer, system:discovery and system:basic-user of Kubernetes 1.25.
 func Public() Authorizer {
 	return listed{
 		func(_ context.Context, a *Attributes) (Decision, string, error) {
@@ -91,7 +90,7 @@ func Public() Authorizer {
 	}
 }
 
-// What Public speaks of; never changed.
+// The paths and rules of Public; never changed.
 var (
 	publicPaths    = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 	discoveryRoots = []string{"/api", "/apis", "/openapi"}

@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Forbidden is the 403 of a request that was not allowed: who may not do what to
-// what, and the authorizer's reason where it gave one.
+// Forbidden is the 403 of a request that was not allowed, with its user, verb and
+// resource or path, and the authorizer's reason if it has one.
 func Forbidden(a *Attributes, reason string) *api.Error {
 	user := ""
 	if a.User != nil {

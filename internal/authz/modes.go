@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The authorization modes that a server can be configured with.
+// The authorization modes of a server's configuration.
 const (
 	ModeAlwaysAllow = "AlwaysAllow"
 	ModeAlwaysDeny  = "AlwaysDeny"
@@ -17,11 +17,11 @@ const (
 )
 
 // ForModes returns the authorizer of a list of modes, asked in that order, after
-// system:masters, who may do all in every mode. Partial lists the modes that
-// grant no more than what is Public: this server does not evaluate the policies
-// of RBAC, Node and ABAC, which is safe (nobody gains a right) but worth a
-// warning. An unknown, repeated or missing mode is an error; so is Webhook, which
-// might deny what a later mode allows.
+// system:masters, which may do everything in every mode. Partial lists the modes that
+// grant only the rights of Public: this server does not evaluate the policies of RBAC,
+// Node and ABAC, which is safe (it grants no right) but worth a warning. An unknown,
+// repeated or missing mode is an error; so is Webhook, which might deny requests that a
+// later mode allows.
 func ForModes(modes []string) (a Authorizer, partial []string, err error) {
 	if len(modes) == 0 {
 		return nil, nil, fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)

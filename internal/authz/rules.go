@@ -7,29 +7,29 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// Rules are a list of what somebody may do: what any of them allows is allowed.
-// Their order means nothing.
+// Rules list the rights of a user: a request is allowed if any of them allows it. Their
+// order means nothing.
 type Rules struct {
 	Resources  []ResourceRule
 	Paths      []PathRule
-	Incomplete bool // more may be allowed than the list says
+	Incomplete bool // more may be allowed than is listed
 }
 
 // ResourceRule allows verbs on resources; "*" stands for all of them.
 type ResourceRule struct{ Verbs, Groups, Resources, Names []string }
 
-// PathRule allows methods, in lower case, on paths of URLs; a "*" at the end of a
-// path stands for all that begins so.
+// PathRule allows methods, in lower case, on paths of URLs; a "*" at the end of a path
+// stands for all paths with that beginning.
 type PathRule struct{ Verbs, Paths []string }
 
-// RuleLister is an Authorizer that can list what it allows.
+// RuleLister is an Authorizer that can list the rights of a user.
 type RuleLister interface {
-	// Rules returns what the user may do in a namespace and with paths. An error
-	// says why the rules are not complete.
+	// Rules returns the rights of a user in a namespace and on paths. An error is the
+	// reason why they are incomplete.
 	Rules(ctx context.Context, user *authn.User, namespace string) (Rules, error)
 }
 
-// RulesFor lists what an authorizer allows, as far as it can.
+// RulesFor lists the rights that an authorizer grants, as far as it can.
 func RulesFor(ctx context.Context, a Authorizer, user *authn.User, namespace string) (Rules, error) {
 	if l, ok := a.(RuleLister); ok {
 		return l.Rules(ctx, user, namespace)
@@ -37,7 +37,7 @@ func RulesFor(ctx context.Context, a Authorizer, user *authn.User, namespace str
 	return Rules{Incomplete: true}, nil
 }
 
-// Rules lists what any of the authorizers allows.
+// Rules lists the rights that any of the authorizers grants.
 func (u union) Rules(ctx context.Context, user *authn.User, namespace string) (all Rules, err error) {
 	for _, authorizer := range u {
 		rules, failed := RulesFor(ctx, authorizer, user, namespace)
@@ -49,7 +49,7 @@ func (u union) Rules(ctx context.Context, user *authn.User, namespace string) (a
 	return all, err
 }
 
-// listed is a function that decides and, beside it, the list of what it allows.
+// listed is an authorizer with the list of its rights.
 type listed struct {
 	Func
 	list func(user *authn.User) Rules

@@ -9,8 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// What is listed is what is allowed: each path and resource of the list is asked
-// for.
+// The listed rights are the allowed ones: each listed path and resource is authorized.
 func TestRulesAreWhatIsAllowed(t *testing.T) {
 	for _, modes := range []string{"RBAC", "AlwaysDeny", "AlwaysAllow", "Node,RBAC"} {
 		a, _, err := ForModes(strings.Split(modes, ","))

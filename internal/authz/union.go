@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Union asks authorizers in order: the first that allows or denies decides. When
-// none does, the reasons and the errors of all are joined.
+// Union asks authorizers in order: the first that allows or denies decides. When none
+// does, the reasons and the errors of all are joined.
 func Union(list ...Authorizer) Authorizer { return union(list) }
 
 type union []Authorizer

@@ -1,4 +1,4 @@
-// Package buildinfo says what a binary was built of.
+// Package buildinfo describes the origin of a binary: version, commit, toolchain.
 package buildinfo
 
 import (
@@ -6,22 +6,22 @@ import (
 	"runtime/debug"
 )
 
-// What the build gives with -ldflags "-X …buildinfo.version=…" (see the Makefile),
-// because the Go tool records it only when it may ask git. Empty otherwise, and
-// never changed.
+// The values of -ldflags "-X …buildinfo.version=…" (see the Makefile), because the Go
+// tool records them only when it may call git. Empty otherwise, and never changed.
 var version, commit, commitTime string
 
-// Info is what a binary was built of and by.
+// Info is the origin of a binary.
 type Info struct {
-	Version    string // a tag, "v0.3.0-5-g1a2b3c4", or "(devel)" when nothing is known
-	Commit     string // "" when it is not known
+	Version    string // a tag, "v0.3.0-5-g1a2b3c4", or "(devel)" when unknown
+	Commit     string // "" when unknown
 	CommitTime string // RFC 3339
-	Modified   bool   // of files that are not in the commit
+	Modified   bool   // the build had files that are not in the commit
 	Go         string // "go1.26.8"
 	Platform   string // "linux/amd64"
 }
 
-// Read collects what the build gave and what the Go tool recorded in the binary.
+// Read collects the values of the build and those that the Go tool recorded in the
+// binary.
 func Read() Info {
 	i := Info{Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if recorded, ok := debug.ReadBuildInfo(); ok {
@@ -40,11 +40,10 @@ func Read() Info {
 	return i.given(version, commit, commitTime)
 }
 
-// dirty ends the version of a build of files that are not in the commit, as git
-// describe writes it.
+// dirty ends the version of a build with uncommitted changes, as in git describe.
 const dirty = "-dirty"
 
-// given replaces what the Go tool recorded by what the build gave.
+// given replaces values of the Go tool by those of the build.
 func (i Info) given(version, commit, commitTime string) Info {
 	if version != "" {
 		n := len(version) - len(dirty)

@@ -31,8 +31,8 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// TestMakefileSetsWhatExists: the linker says nothing of a variable that is not
-// there.
+// TestMakefileSetsWhatExists: the variables in the Makefile exist, since the linker
+// ignores unknown ones.
 func TestMakefileSetsWhatExists(t *testing.T) {
 	flags, err := exec.Command("make", "-s", "-C", filepath.Join("..", ".."), "ldflags").Output()
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// aggregation is the controller that gives cluster roles with an aggregation rule
-// the rules of all roles that the rule selects, in the order of the selectors and of
-// the names, each once.
+// aggregation is the controller of aggregated cluster roles: it gives a role with an
+// aggregation rule the rules of all roles that the rule selects, in the order of the
+// selectors and of the names, each once.
 //
 // There are few cluster roles, and one may depend on any other, so a change of any
-// has all looked at. A role that another aggregates may aggregate itself: then the
-// write of the one is a change for the other.
+// re-evaluates all. A role that another aggregates may aggregate itself: then the write
+// of the one is a change for the other.
 type aggregation struct {
 	*cluster
 	typ   *Type
@@ -44,7 +44,8 @@ func (a *aggregation) observe(_ context.Context, o *observation) {
 	}
 }
 
-// clusterRole is what counts of a cluster role. The texts of rules are canonical.
+// clusterRole is the part of a cluster role that aggregation reads. The texts of rules
+// are canonical.
 type clusterRole struct {
 	name      string
 	labels    labels.Set
@@ -55,7 +56,7 @@ type clusterRole struct {
 func readClusterRole(name string, body []byte) clusterRole {
 	r := clusterRole{name: strings.Clone(name)}
 	if text, ok := document.Find(body, "metadata", "labels"); ok {
-		_ = json.Unmarshal(text, &r.labels) // a map of strings, as it is stored
+		_ = json.Unmarshal(text, &r.labels) // a stored map of strings
 	}
 	rules, _ := document.Find(body, "rules")
 	document.EachElement(rules, func(rule []byte) bool {
@@ -75,7 +76,7 @@ func readClusterRole(name string, body []byte) clusterRole {
 	return r
 }
 
-// aggregate is what the rules of a role are to be, of all roles ordered by name.
+// aggregate returns the wanted rules of a role, from all roles ordered by name.
 func (r *clusterRole) aggregate(all []clusterRole) []string {
 	var rules []string
 	seen := map[string]bool{}
@@ -95,7 +96,7 @@ func (r *clusterRole) aggregate(all []clusterRole) []string {
 	return rules
 }
 
-// sync looks at all roles.
+// sync evaluates all roles.
 func (a *aggregation) sync(ctx context.Context) error {
 	view, err := a.Store.At(ctx, 0)
 	if err != nil {
@@ -123,11 +124,11 @@ func (a *aggregation) sync(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// setRules is the edit that gives a role its rules, if it still aggregates.
+// setRules is the edit that sets the rules of a role, if it still aggregates.
 func setRules(rules []string) func(document.Value) {
 	return func(obj document.Value) {
 		if obj.At("aggregationRule", "clusterRoleSelectors").Len() > 0 {
-			_ = obj.SetRaw("rules", []byte("["+strings.Join(rules, ",")+"]")) // it was stored as rules before
+			_ = obj.SetRaw("rules", []byte("["+strings.Join(rules, ",")+"]")) // the rules were stored before
 		}
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// cluster is what controllers know of the server.
+// cluster is the server as controllers see it.
 type cluster struct {
 	Config
-	Cluster    Cluster          // as whom the controller acts
+	Cluster    Cluster          // acts as the controller's account
 	types      map[string]*Type // by prefix
 	namespaces *Type
 }
@@ -35,8 +35,8 @@ func (c *cluster) as(account string) *cluster {
 	return &own
 }
 
-// parallel is how many writes a piece of work has in flight: those that are
-// there at the same time share the disk's sync.
+// parallel bounds the writes in flight of a piece of work: concurrent writes share the
+// disk's sync.
 const parallel = 16
 
 // key is the store's key of an object.
@@ -47,7 +47,7 @@ func (t *Type) key(namespace, name string) string {
 	return t.Prefix + name
 }
 
-// split takes the names out of a key.
+// split returns the names in a key.
 func (t *Type) split(key string) (namespace, name string) {
 	rest := key[len(t.Prefix):]
 	if t.Namespaced {
@@ -57,8 +57,7 @@ func (t *Type) split(key string) (namespace, name string) {
 	return "", rest
 }
 
-// typeOf finds the type of the object that a key names; nil for what is no
-// object.
+// typeOf returns the type of the object with a key, or nil.
 func (c *cluster) typeOf(key string) *Type {
 	if i := strings.IndexByte(key, '/'); i >= 0 {
 		if j := strings.IndexByte(key[i+1:], '/'); j >= 0 {
@@ -68,7 +67,7 @@ func (c *cluster) typeOf(key string) *Type {
 	return nil
 }
 
-// find returns the type with a group and plural name; nil for none.
+// find returns the type with a group and plural name, or nil.
 func (c *cluster) find(group, plural string) *Type {
 	for _, t := range c.types {
 		if t.GV.Group == group && t.Plural == plural {
@@ -78,7 +77,7 @@ func (c *cluster) find(group, plural string) *Type {
 	return nil
 }
 
-// active reports whether a namespace exists and takes new content.
+// active reports whether a namespace exists and accepts new content.
 func (c *cluster) active(ctx context.Context, name string) (bool, error) {
 	e, err := c.Store.Get(ctx, c.namespaces.key("", name))
 	if errors.Is(err, store.ErrNotFound) {
@@ -102,8 +101,7 @@ func is(err error, reason api.Reason) bool {
 	return errors.As(err, &e) && e.Reason == reason
 }
 
-// gone turns the error of working on an object that is not there any more into
-// success.
+// gone turns the error for a missing object into success.
 func gone(err error) error {
 	if is(err, api.ReasonNotFound) {
 		return nil
@@ -111,8 +109,8 @@ func gone(err error) error {
 	return err
 }
 
-// order lists the types as they are scanned: namespaces first, because the rest
-// is in them.
+// order lists the types in the order of the scan: namespaces first, because the others
+// are in them.
 func (c *cluster) order() []*Type {
 	var types []*Type
 	for _, t := range c.types {

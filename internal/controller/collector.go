@@ -8,15 +8,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// collector is the garbage collector: it deletes objects whose owners are all
-// gone, and does what the finalizers orphan and foregroundDeletion ask for.
+// collector is the garbage collector: it deletes objects whose owners are all gone, and
+// performs the finalizers orphan and foregroundDeletion.
 //
-// The graph says where to look; whether something is done decides the newest
-// state in the store. An object is looked at when
+// The graph finds the objects to process; the newest state in the store decides. An
+// object is processed when
 //
-//   - an owner that it names is absent, or goes, or waits for its dependents;
+//   - an owner that it names is absent, is being deleted, or waits for its dependents;
 //   - it is being deleted and has one of the two finalizers;
-//   - the last dependent goes for which it has waited.
+//   - the last dependent that it has waited for is gone.
 type collector struct {
 	*cluster
 	graph *graph
@@ -32,14 +32,14 @@ func newCollector(ctx context.Context, c *cluster) handler {
 func (gc *collector) wants(*Type) bool { return true }
 func (gc *collector) close()           { gc.queue.close() }
 
-// reset keeps the queue: what is there is looked at in the store anyway.
+// reset keeps the queue: its keys are compared with the store anyway.
 func (gc *collector) reset() {
 	gc.graph.mu.Lock()
 	defer gc.graph.mu.Unlock()
 	gc.graph.nodes, gc.graph.seen = make(map[uid]*node), 0
 }
 
-// observe keeps the graph and fills the queue.
+// observe updates the graph and fills the queue.
 func (gc *collector) observe(ctx context.Context, o *observation) {
 	m := readMetadata(o.body)
 	id := parseUID([]byte(m.uid))
@@ -81,7 +81,7 @@ func (gc *collector) update(n *node, m *metadata, owners []reference) {
 	gc.release(gc.graph.setOwners(n, owners))
 }
 
-// removed takes an object out of the graph that is gone.
+// removed removes a deleted object from the graph.
 func (gc *collector) removed(id uid, revision uint64) {
 	g := gc.graph
 	g.mu.Lock()
@@ -94,7 +94,7 @@ func (gc *collector) removed(id uid, revision uint64) {
 	gc.release(free)
 }
 
-// release looks at owners that have waited for their dependents.
+// release queues owners that have waited for their dependents.
 func (gc *collector) release(free []*node) {
 	for _, owner := range free {
 		if owner.waits {
@@ -103,17 +103,17 @@ func (gc *collector) release(free []*node) {
 	}
 }
 
-// verified is an owner that was seen to be where a reference says.
+// verified is an owner that was found under its key.
 type verified struct {
 	id     uid
 	key    string
 	blocks bool
 	waits  bool
-	known  bool // by the graph, whose word on waits is newer
+	known  bool // by the graph, whose waits are newer
 }
 
-// verify looks for the owners of an object: in the graph, otherwise in the
-// store. doubtful says that one was not found.
+// verify looks for the owners of an object: in the graph, otherwise in the store.
+// doubtful means that one was not found.
 func (gc *collector) verify(ctx context.Context, o *observation, m *metadata) (owners []verified, doubtful bool) {
 	namespace, _ := o.typ.split(o.key)
 	for i := range m.owners {
@@ -149,7 +149,7 @@ func (gc *collector) known(v *verified) bool {
 	return v.known
 }
 
-// owners turns what was verified into references. The graph's lock is held.
+// owners turns verified owners into references. The graph's lock is held.
 func (gc *collector) owners(found []verified) []reference {
 	if len(found) == 0 {
 		return nil
@@ -165,7 +165,7 @@ func (gc *collector) owners(found []verified) []reference {
 	return list
 }
 
-// read returns the metadata of an object as it is now; nil when there is none.
+// read returns the present metadata of an object, or nil.
 func (gc *collector) read(ctx context.Context, key string) (*metadata, error) {
 	e, err := gc.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -178,13 +178,13 @@ func (gc *collector) read(ctx context.Context, key string) (*metadata, error) {
 	return &m, nil
 }
 
-// Reasons why a reference names nothing that could be looked for.
+// Reasons why a reference cannot be followed.
 var (
 	errUnknownKind = errors.New("no such kind is served")
 	errNamespaced  = errors.New("the owner is in a namespace and the dependent is in none")
 )
 
-// ownerKey is where the owner of an object in a namespace would be.
+// ownerKey is the key of the owner of an object in a namespace.
 func (gc *collector) ownerKey(namespace string, r *ownerReference) (string, error) {
 	t := gc.types[gc.Kinds[r.kind]]
 	switch {

@@ -11,16 +11,16 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// elsewhere reports whether the object of a reference exists, but not where the
-// reference says, as far as the graph knows.
+// elsewhere reports whether the graph has the object of a reference under another key
+// than the reference's.
 func (gc *collector) elsewhere(r *ownerReference) bool {
 	gc.graph.mu.Lock()
 	defer gc.graph.mu.Unlock()
 	return gc.graph.nodes[parseUID([]byte(r.uid))] != nil
 }
 
-// reportOwner tells people by an event that an object names an owner which it
-// cannot have: one in another namespace. There is one event for each reference.
+// reportOwner records an event for an object whose owner is in another namespace, which
+// is not allowed. There is one event for each reference.
 func (gc *collector) reportOwner(ctx context.Context, o *subject, r *ownerReference) {
 	events := gc.find("", "events")
 	if events == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// process looks at one object and does what is due.
+// process brings one object to its due state.
 func (gc *collector) process(ctx context.Context, key string) error {
 	e, err := gc.Store.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -35,7 +35,7 @@ func (gc *collector) process(ctx context.Context, key string) error {
 	return gc.judge(ctx, &o)
 }
 
-// subject is the object that is looked at.
+// subject is the processed object.
 type subject struct {
 	metadata
 	typ             *Type
@@ -44,7 +44,7 @@ type subject struct {
 	revision        uint64
 }
 
-// edit changes an object, unless it is gone or another by now.
+// edit changes an object, unless it is gone or replaced by now.
 func (gc *collector) edit(ctx context.Context, t *Type, namespace, name, uid string, edit func(meta document.Value)) error {
 	return gone(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
 		if meta := obj.Get("metadata"); meta.Get("uid").Equals(uid) {
@@ -53,12 +53,12 @@ func (gc *collector) edit(ctx context.Context, t *Type, namespace, name, uid str
 	}))
 }
 
-// orphan takes an object out of the references of its dependents, and lets it go
+// orphan removes an object from the references of its dependents, and its own finalizer
 // then.
 func (gc *collector) orphan(ctx context.Context, o *subject) error {
 	keys, ok := gc.graph.dependentsOf(parseUID([]byte(o.uid)), o.revision)
 	if !ok {
-		return nil // the change that brought the object to this state will be shown
+		return nil // a change that brought the object to this state will be observed
 	}
 	errs := each(ctx, parallel, keys, func(ctx context.Context, key string) error {
 		t := gc.typeOf(key)
@@ -73,12 +73,12 @@ func (gc *collector) orphan(ctx context.Context, o *subject) error {
 	return gc.removeFinalizer(ctx, o, finalizerOrphan)
 }
 
-// foreground lets an object go when no dependent blocks that any more. The
-// dependents are looked at on their own.
+// foreground removes the finalizer of an object that no dependent blocks any more. The
+// dependents are processed on their own.
 func (gc *collector) foreground(ctx context.Context, o *subject) error {
 	blocked, ok := gc.graph.blocked(parseUID([]byte(o.uid)), o.revision)
 	if blocked || !ok {
-		return nil // a change that is still to come ends the wait
+		return nil // a later change ends the wait
 	}
 	return gc.removeFinalizer(ctx, o, finalizerForeground)
 }
@@ -89,7 +89,7 @@ func (gc *collector) removeFinalizer(ctx context.Context, o *subject, finalizer 
 	})
 }
 
-// owners of an object, by what they mean for it.
+// verdict is the owners of an object by their state.
 type verdict struct {
 	solid    int                 // they exist
 	dangling map[string]struct{} // uids of those that are absent
@@ -120,13 +120,13 @@ func (gc *collector) judge(ctx context.Context, o *subject) error {
 	} else if o.metadata.orphan {
 		propagation = finalizerPolicies[finalizerOrphan]
 	}
-	// The references must not change between the look and the deed.
+	// The references must not change between the decision and the delete.
 	options := DeleteOptions{UID: o.uid, Revision: strconv.FormatUint(o.revision, 10)}
 	dependents, circle := gc.graph.circle(parseUID([]byte(o.uid)))
 	if len(v.waiting) > 0 && dependents {
 		propagation = finalizerPolicies[finalizerForeground]
 		if circle {
-			// Each would wait for the other: this one blocks nobody any more.
+			// Each would wait for the other: this one stops blocking its owners.
 			if err := gc.unblock(ctx, o); err != nil {
 				return err
 			}
@@ -137,10 +137,10 @@ func (gc *collector) judge(ctx context.Context, o *subject) error {
 	return gone(gc.Cluster.Delete(ctx, o.typ.Resource, o.namespace, o.name, options))
 }
 
-// finalizerPolicies are the propagation policies that the finalizers stand for.
+// finalizerPolicies are the propagation policies of the finalizers.
 var finalizerPolicies = map[string]string{finalizerForeground: "Foreground", finalizerOrphan: "Orphan"}
 
-// unblock takes the blocking out of all of an object's references.
+// unblock removes the blocking flag from all references of an object.
 func (gc *collector) unblock(ctx context.Context, o *subject) error {
 	return gc.edit(ctx, o.typ, o.namespace, o.name, o.uid, func(meta document.Value) {
 		for _, owner := range meta.Get("ownerReferences").Elements() {
@@ -151,9 +151,9 @@ func (gc *collector) unblock(ctx context.Context, o *subject) error {
 	})
 }
 
-// classify looks at the owners as they are now. Owners of a kind that is not
-// served, and those that a cluster-scoped object cannot have, count as existing:
-// nothing is deleted on the word of a reference that cannot be checked.
+// classify reads the present state of the owners. Owners of a kind that is not served,
+// and those that a cluster-scoped object cannot have, count as existing: nothing is
+// deleted for a reference that cannot be checked.
 func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err error) {
 	v.dangling, v.waiting = make(map[string]struct{}), make(map[string]struct{})
 	for i := range o.owners {
@@ -184,7 +184,7 @@ func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err e
 	return v, nil
 }
 
-// removeOwners takes references out of an object's metadata.
+// removeOwners removes references from an object's metadata.
 func removeOwners(meta document.Value, which func(owner document.Value) bool) {
 	list := meta.Get("ownerReferences")
 	list.RemoveFunc(which)
@@ -193,7 +193,7 @@ func removeOwners(meta document.Value, which func(owner document.Value) bool) {
 	}
 }
 
-// removeText takes a string out of a list.
+// removeText removes a string from a list.
 func removeText(obj document.Value, field, text string) {
 	list := obj.Get(field)
 	list.RemoveFunc(func(v document.Value) bool { return v.Equals(text) })

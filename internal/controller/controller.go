@@ -1,12 +1,11 @@
-// Package controller holds the controllers that run inside the server: they
-// bring the cluster from what is into what the objects say.
+// Package controller holds the controllers that run inside the server: they bring the
+// cluster from its present state to the one that the objects describe.
 //
-// All of them live on one feed, which shows every object and then every change
-// in revision order. A controller looks at a change for as short as it can and
-// puts what is to be done into its queue; the work itself reads the newest state
-// from the store and writes through the server's own operations, so it may be
-// repeated at any time. Without changes there is no goroutine but the feed's,
-// which sleeps.
+// All of them follow one feed, which shows every object and then every change in revision
+// order. A controller observes a change as quickly as it can and adds the resulting work
+// to its queue; the work itself reads the newest state from the store and writes through
+// the server's own operations, so it may be repeated at any time. Without changes only
+// the feed's goroutine exists, and it sleeps.
 package controller
 
 import (
@@ -20,21 +19,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// Cluster is the writing side of the server. The operations do all that a
-// request would, short of authorization; their errors are those of requests
-// (*api.Error) and the store's.
+// Cluster is the writing side of the server. The operations have all effects of a request
+// without its authorization; their errors are those of requests (*api.Error) and of the
+// store.
 type Cluster interface {
 	// Create stores a new object, given as JSON.
 	Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error
-	// Edit changes an object by one of its endpoints: "" is the main one,
-	// otherwise the name of a subresource. An edit that changes nothing is not
-	// a write. edit runs once, on the newest state.
+	// Edit changes an object through one of its endpoints: "" is the main one, otherwise
+	// the name of a subresource. An edit that changes nothing is not a write. edit runs
+	// once, on the newest state.
 	Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error
 	// Delete is the DELETE of a request.
 	Delete(ctx context.Context, res *api.Resource, namespace, name string, o DeleteOptions) error
 }
 
-// DeleteOptions are those of a DELETE. Empty fields ask for nothing.
+// DeleteOptions are the options of a DELETE. Empty fields have no effect.
 type DeleteOptions struct {
 	Propagation   string // Orphan, Background, Foreground
 	UID, Revision string // preconditions
@@ -48,17 +47,17 @@ type Type struct {
 	Prefix string // "core/pods/"
 }
 
-// Config says what a manager works on, and which controllers it runs.
+// Config describes the manager's cluster, and the controllers that it runs.
 type Config struct {
 	Controllers []string // a selection, see Enabled
-	// Acting gives the cluster as a service account of kube-system, by whose name
-	// the writes are known.
+	// Acting returns the cluster as a service account of kube-system, the user of the
+	// writes.
 	Acting func(account string) Cluster
 	Store  store.Store
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds  map[Kind]string
-	RootCA func() []byte // PEM: whom the clients in the cluster trust the server by
+	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -69,12 +68,12 @@ type Kind struct{ APIVersion, Kind string }
 // handler is a controller as the feed sees it. All methods but close are called
 // by the feed's goroutine.
 type handler interface {
-	// wants reports whether the controller is shown the objects of a type that
-	// are there at the start. Changes are shown of all types.
+	// wants reports whether the controller observes the objects of a type that exist at
+	// the start. It observes changes of all types.
 	wants(t *Type) bool
 	// observe shows an object, or a change of one.
 	observe(ctx context.Context, o *observation)
-	// reset forgets everything, because all objects will be shown anew.
+	// reset drops all observations, because all objects will be shown anew.
 	reset()
 	// close ends the controller's work and returns when it has ended.
 	close()
@@ -87,8 +86,8 @@ type Manager struct {
 	wg   sync.WaitGroup
 }
 
-// Start begins to run the selected controllers and returns at once. Stop must be
-// called before the store is closed.
+// Start starts the selected controllers and returns at once. Stop must be called before
+// the store is closed.
 func Start(cfg Config) *Manager {
 	ctx, stop := context.WithCancel(context.Background())
 	c := newCluster(cfg)
@@ -115,7 +114,7 @@ func Start(cfg Config) *Manager {
 	return m
 }
 
-// RootCAChanged has every namespace told of another authority, beside the caller.
+// RootCAChanged starts publishing a changed authority in every namespace.
 func (m *Manager) RootCAChanged() {
 	for _, h := range m.feed.handlers {
 		if p, ok := h.(*provisioner); ok {
@@ -124,8 +123,8 @@ func (m *Manager) RootCAChanged() {
 	}
 }
 
-// Stop ends the controllers' work and returns when it has ended. What is not
-// done yet will be found by the next start.
+// Stop ends the controllers' work and returns when it has ended. The next start finds
+// unfinished work.
 func (m *Manager) Stop() {
 	if m == nil {
 		return

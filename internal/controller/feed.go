@@ -11,28 +11,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// Bounds of the changes that wait for the handlers. More are read from the
-// store's log.
+// Bounds of the changes buffered for the handlers. Later ones are read from the store's
+// log.
 const (
 	bufferChanges = 4096
 	bufferBytes   = 8 << 20
 )
 
-// The scan of a large store must not be in the way of the start, and of the first
-// requests: it pauses after its first chunk, and shortly after each of the
-// others.
+// The scan of a large store must not delay the start and the first requests: it pauses
+// after its first chunk, and shortly after each of the others.
 const (
 	scanChunk = 1000
 	scanPause = 250 * time.Millisecond
 	scanRest  = 2 * time.Millisecond
 )
 
-// feedRetry is how long the feed waits after the store failed to be read.
+// feedRetry is the pause after a failed read of the store.
 const feedRetry = time.Second
 
-// observation is an object that was there at the start (op is 0), or a change of
-// one. What it holds is valid until observe returns; key may be kept when it is
-// cloned.
+// observation is an object that existed at the start (op is 0), or a change of one. Its
+// fields are valid until observe returns; clone key to keep it.
 type observation struct {
 	op       store.Op
 	typ      *Type
@@ -41,8 +39,8 @@ type observation struct {
 	body     []byte // for a deletion the last state
 }
 
-// feed shows handlers every object of the types they want, as at one revision,
-// and then every change after it, in revision order.
+// feed shows handlers every object of the types they want, as of one revision, and then
+// every change after it, in revision order.
 //
 // Invariants:
 //
@@ -50,7 +48,7 @@ type observation struct {
 //	    bounded: when it would be longer it is dropped, floor rises, and the
 //	    store's log is read.
 //	F2. Every change up to done, and none above it, was shown.
-//	F3. Announcing never waits for a handler.
+//	F3. Announcements never wait for a handler.
 type feed struct {
 	cluster  *cluster
 	handlers []handler
@@ -60,7 +58,7 @@ type feed struct {
 	buffer []*store.Change
 	bytes  int
 	floor  uint64
-	wake   chan struct{} // holds a token when there may be something new
+	wake   chan struct{} // holds a token when there may be changes
 
 	done uint64 // used by run only
 }
@@ -233,7 +231,7 @@ func (f *feed) change(ctx context.Context, c *store.Change) {
 	}
 }
 
-// show calls a handler. A panic of one must not end the others, nor the server.
+// show calls a handler. A panic in one must not end the others, nor the server.
 func (f *feed) show(ctx context.Context, h handler, o *observation) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// recorder is a handler that keeps what it is shown, and can be stopped.
+// recorder is a handler that records its observations, and can be blocked.
 type recorder struct {
 	mu        sync.Mutex
 	shown     []uint64 // revisions of changes
-	initial   []string // keys of what was there
+	initial   []string // keys of objects at the start
 	resets    int
-	hold      chan struct{} // not nil: observe waits for it to be closed
+	hold      chan struct{} // not nil: observe waits until it is closed
 	cond      *sync.Cond
 	panicOnce bool
 }
@@ -63,7 +63,7 @@ func (r *recorder) observe(ctx context.Context, o *observation) {
 	}
 }
 
-// until waits until the recorder is as wanted.
+// until waits until the recorder has the wanted state.
 func (r *recorder) until(t *testing.T, wanted func() bool) {
 	t.Helper()
 	stop := time.AfterFunc(20*time.Second, func() { t.Error("not as wanted after 20 s"); r.cond.Broadcast() })
@@ -124,7 +124,7 @@ func TestFeedShowsWhatIsThereAndThenChanges(t *testing.T) {
 	s, r := newTestStore(t, 0), newRecorder()
 	s.put("core/configmaps/a/x")
 	s.put("core/namespaces/a")
-	s.put("capstan/secret") // no object
+	s.put("capstan/secret") // not an object
 	s.put("apps/unknown/x") // of no type
 	r.panicOnce = true
 	defer s.run(r)()
@@ -143,8 +143,8 @@ func TestFeedShowsWhatIsThereAndThenChanges(t *testing.T) {
 	}
 }
 
-// A handler that is slow does not slow writers: the changes that the buffer
-// cannot hold come from the log.
+// A slow handler does not slow writers: changes that the buffer cannot hold come from the
+// log.
 func TestFeedReadsTheLogWhenItIsBehind(t *testing.T) {
 	s, r := newTestStore(t, time.Hour), newRecorder()
 	defer s.run(r)()
@@ -210,7 +210,7 @@ func TestFeedBeginsAnewWhenTheLogIsTrimmed(t *testing.T) {
 	for i := range 3 {
 		s.put(fmt.Sprint("core/namespaces/", i))
 	}
-	// As after an overflow: what is between done and floor must come from the log.
+	// As after an overflow: the changes between done and floor must come from the log.
 	f.done, f.floor = 1, 3
 	var gone *store.TrimmedError
 	if err := f.follow(t.Context()); !errors.As(err, &gone) {

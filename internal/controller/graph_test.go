@@ -9,7 +9,7 @@ import (
 
 func id(n int) uid { return uid{byte(n >> 16), byte(n >> 8), byte(n)} }
 
-// check holds a graph to its invariants.
+// check checks the invariants of a graph.
 func (g *graph) check(t *testing.T) {
 	t.Helper()
 	for key, n := range g.nodes {

@@ -7,14 +7,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Finalizers by which a delete asks the garbage collector for something.
+// Finalizers by which a delete requests work of the garbage collector.
 const (
 	finalizerOrphan     = "orphan"
 	finalizerForeground = "foregroundDeletion"
 )
 
-// uid identifies an object: the sixteen bytes of a UUID, for other text a part
-// of its hash.
+// uid identifies an object: the sixteen bytes of a UUID, for other text a part of its
+// hash.
 type uid [16]byte
 
 // parseUID reads a uid as objects spell it.
@@ -35,8 +35,7 @@ func parseUID(text []byte) (u uid) {
 	return u
 }
 
-// lowerHex reports whether text has no upper-case digits, which are those of
-// another uid.
+// lowerHex reports whether text has no upper-case digits, which would make another uid.
 func lowerHex(text []byte) bool {
 	for _, c := range text {
 		if 'A' <= c && c <= 'F' {
@@ -46,7 +45,7 @@ func lowerHex(text []byte) bool {
 	return true
 }
 
-// metadata is what the garbage collector reads of an object.
+// metadata is the part of an object that the garbage collector reads.
 type metadata struct {
 	uid        string
 	deleting   bool
@@ -63,10 +62,10 @@ type ownerReference struct {
 	blocks bool // blockOwnerDeletion
 }
 
-// waits reports whether the object is to go when its dependents are gone.
+// waits reports whether the object's deletion waits for its dependents.
 func (m *metadata) waits() bool { return m.deleting && m.foreground }
 
-// orphans reports whether the object is to go when its dependents have lost it.
+// orphans reports whether the object's deletion waits until its dependents are orphaned.
 func (m *metadata) orphans() bool { return m.deleting && m.orphan }
 
 // readMetadata reads the stored form of an object.

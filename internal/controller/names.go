@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Names of the controllers, as kube-controller-manager has them.
+// Names of the controllers, as in kube-controller-manager.
 const (
 	Namespace        = "namespace"
 	GarbageCollector = "garbagecollector"
@@ -22,15 +22,15 @@ func Names() []string {
 	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
 }
 
-// elsewhere are the other controllers of kube-controller-manager 1.25. Selections
-// that were written for it may name them, which has no effect.
+// elsewhere are the other controllers of kube-controller-manager 1.25. Selections that
+// were written for it may name them, without effect.
 var elsewhere = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob csrapproving csrcleaner
 	csrsigning daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
 	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
 	replicaset replicationcontroller resourcequota route service serviceaccount-token statefulset tokencleaner ttl
 	ttl-after-finished`)
 
-// Check reports the first word of a selection (see Enabled) that names no
+// Check reports the first word of a selection (see Enabled) that is not the name of a
 // controller, here or in kube-controller-manager.
 func Check(selection []string) error {
 	for _, word := range selection {
@@ -42,9 +42,9 @@ func Check(selection []string) error {
 	return nil
 }
 
-// Enabled reports whether a selection has a controller: the first word that is
-// its name ("name") or that with a minus ("-name") decides; without one, "*"
-// selects it, unless there is "-*".
+// Enabled reports whether a selection has a controller: the first word that is its name
+// ("name") or that with a minus ("-name") decides; without one, "*" selects it, unless
+// there is "-*".
 func Enabled(selection []string, name string) bool {
 	for _, word := range selection {
 		switch word {

@@ -12,28 +12,26 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// namespaces is the controller that empties a namespace that is being deleted,
-// and lets it go then.
+// namespaces is the controller that empties a namespace that is being deleted, and
+// removes its finalizer then.
 //
-// What cannot go at once (objects with finalizers, pods with a grace period) is
-// waited for: every change of an object in the namespace has it looked at again.
-// Objects in a namespace that is gone are deleted too: a create that was late
-// by an instant can leave one.
+// Objects that stay for a while (with finalizers, pods with a grace period) are waited
+// for: every change of an object in the namespace queues it again. Objects in a deleted
+// namespace are deleted too: a create that was late by an instant can leave one.
 type namespaces struct {
 	*cluster
-	content []*Type        // in the order in which it is deleted
+	content []*Type        // in the order of deletion
 	queue   *queue[string] // by name
 
 	// used by the feed's goroutine only
-	ending map[string]bool // of all namespaces, whether they are being deleted
+	ending map[string]bool // by name of all namespaces, whether they are being deleted
 }
 
-// settleTime is how long changes in a namespace are gathered before it is looked
-// at again.
+// settleTime is the time during which changes in a namespace are gathered before it is
+// processed again.
 const settleTime = 20 * time.Millisecond
 
-// namespaceFinalizer is the word in spec.finalizers that stands for this
-// controller.
+// namespaceFinalizer is this controller's entry in spec.finalizers.
 const namespaceFinalizer = profile.MediaTypeWord
 
 func newNamespaces(ctx context.Context, c *cluster) handler {
@@ -69,7 +67,7 @@ func (n *namespaces) observe(_ context.Context, o *observation) {
 	}
 }
 
-// sync does what is due for one namespace.
+// sync processes one namespace.
 func (n *namespaces) sync(ctx context.Context, name string) error {
 	view, err := n.Store.At(ctx, 0)
 	if err != nil {
@@ -78,7 +76,7 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 	defer func() { _ = view.Close() }()
 	e, err := view.Get(n.cluster.namespaces.key("", name))
 	if errors.Is(err, store.ErrNotFound) {
-		// Only what this view has: the name may be used again by now.
+		// Only the objects of this view: the name may be used again by now.
 		return errors.Join(n.empty(ctx, view, name)...)
 	}
 	if err != nil || !terminating(e.Body) {
@@ -102,12 +100,12 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 		return errors.Join(errs...)
 	}
 	if len(left.objects) > 0 {
-		return nil // the changes that are waited for will be seen
+		return nil // the awaited changes will be observed
 	}
 	return n.finalize(ctx, name)
 }
 
-// finalize says that the content is gone.
+// finalize removes the finalizer of an empty namespace.
 func (n *namespaces) finalize(ctx context.Context, name string) error {
 	err := n.Cluster.Edit(ctx, n.cluster.namespaces.Resource, "", name, "finalize", func(obj document.Value) {
 		if terminatingValue(obj) {
@@ -121,9 +119,9 @@ func terminatingValue(obj document.Value) bool {
 	return obj.At("metadata", "deletionTimestamp").Text() != ""
 }
 
-// contentOrder lists the types whose objects are deleted with their namespace:
-// first those that are given time (pods), so that what runs can stop before it
-// loses what it uses.
+// contentOrder lists the types whose objects are deleted with their namespace: first
+// those with a grace period (pods), so that processes can stop before they lose the
+// objects that they use.
 func contentOrder(c *cluster) []*Type {
 	var graceful, others []*Type
 	for _, t := range c.order() {

@@ -12,8 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// conditions says how far the deletion of a namespace is, in the words that
-// clients of 1.25 know. There are always all five.
+// conditions describe the progress of a namespace's deletion, in the words that clients
+// of 1.25 know. There are always all five.
 func conditions(errs []error, left remains) []api.Condition {
 	list := []api.Condition{
 		{Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered", Message: "All resources successfully discovered"},
@@ -42,7 +42,7 @@ func conditions(errs []error, left remains) []api.Condition {
 	return list
 }
 
-// counts writes numbers by name, in the order of the names.
+// counts formats numbers by name, in the order of the names.
 func counts(numbers map[string]int, format string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {

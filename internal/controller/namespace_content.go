@@ -9,13 +9,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// chunk is how many objects are held in memory to be deleted.
+// chunk bounds the objects held in memory for deletion.
 const chunk = 1000
 
-// doomed is an object that is to be deleted.
+// doomed is an object to delete.
 type doomed struct{ name, uid string }
 
-// empty deletes everything that a view has in a namespace.
+// empty deletes all objects that a view has in a namespace.
 func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace string) []error {
 	var errs []error
 	for _, t := range n.content {
@@ -39,7 +39,7 @@ func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace str
 			errs = append(errs, each(ctx, parallel, objects, func(ctx context.Context, d doomed) error {
 				err := n.Cluster.Delete(ctx, t.Resource, namespace, d.name, DeleteOptions{Propagation: "Background", UID: d.uid})
 				if err == nil || is(err, api.ReasonNotFound) || is(err, api.ReasonConflict) {
-					return nil // in a conflict it is another object by now, which the next look finds
+					return nil // after a conflict it is another object, which the next sync finds
 				}
 				return fmt.Errorf("%s %s: %w", t.Plural, d.name, err)
 			})...)
@@ -49,13 +49,13 @@ func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace str
 	return errs
 }
 
-// remains is what is left in a namespace.
+// remains is the rest of a namespace's content.
 type remains struct {
 	objects    map[string]int // by "plural.group"
 	finalizers map[string]int // by finalizer
 }
 
-// count looks at what is in a namespace now.
+// count counts the present objects of a namespace.
 func (n *namespaces) count(ctx context.Context, namespace string) (remains, error) {
 	left := remains{objects: make(map[string]int), finalizers: make(map[string]int)}
 	view, err := n.Store.At(ctx, 0)

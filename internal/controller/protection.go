@@ -10,16 +10,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// The finalizers that keep what is in use. New objects have them from the
-// admission plug-in StorageObjectInUseProtection.
+// The finalizers that protect objects in use. New objects have them from the admission
+// plug-in StorageObjectInUseProtection.
 const (
 	finalizerClaim  = profile.LabelDomain + "/pvc-protection"
 	finalizerVolume = profile.LabelDomain + "/pv-protection"
 )
 
-// protection reads from the stored form of an object whether its finalizer is to
-// be given (it is not being deleted and has none) or looked at (it is being
-// deleted and has it).
+// protection reads from the stored form of an object whether its finalizer is to be added
+// (it is not being deleted and has none) or checked (it is being deleted and has it).
 func protection(body []byte, finalizer string) (give, look bool) {
 	list, _ := document.Find(body, "metadata", "finalizers")
 	has := false
@@ -48,7 +47,7 @@ func giveFinalizer(finalizer string) func(document.Value) {
 	}
 }
 
-// takeFinalizer is the edit that takes a finalizer from an object that is being
+// takeFinalizer is the edit that removes a finalizer from an object that is being
 // deleted.
 func takeFinalizer(finalizer string) func(document.Value) {
 	return func(obj document.Value) {
@@ -58,8 +57,8 @@ func takeFinalizer(finalizer string) func(document.Value) {
 	}
 }
 
-// volumes is the controller that lets a volume that is being deleted go when no
-// claim is bound to it.
+// volumes is the controller that removes the finalizer of a volume that is being deleted
+// when no claim is bound to it.
 type volumes struct {
 	*cluster
 	typ   *Type

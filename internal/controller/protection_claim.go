@@ -10,13 +10,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// claims is the controller that lets a claim that is being deleted go when no
-// pod that has a node uses it. A pod without a node does not count: no node agent
-// starts one whose claim is being deleted. A pod that has finished counts until
-// it is deleted.
+// claims is the controller that removes the finalizer of a claim that is being deleted
+// when no pod that has a node uses it. A pod without a node does not count: no node agent
+// starts one whose claim is being deleted. A finished pod counts until it is deleted.
 //
-// The claims of a namespace are looked at together, so that its pods are read
-// once for all of them.
+// The claims of a namespace are processed together, so that its pods are read once for
+// all of them.
 type claims struct {
 	*cluster
 	typ, pods *Type
@@ -42,8 +41,8 @@ func (p *claims) observe(_ context.Context, o *observation) {
 	case p.typ:
 		p.observeClaim(o)
 	case p.pods:
-		// The volumes of a pod do not change: its end frees claims, or that it has no
-		// time left.
+		// The volumes of a pod do not change: claims are freed by its end, or by the end
+		// of its grace period.
 		namespace, _ := o.typ.split(o.key)
 		if len(p.ending[namespace]) > 0 && (o.op == store.OpDelete || stopped(o.body)) {
 			p.queue.addAfter(strings.Clone(namespace), settleTime)
@@ -73,13 +72,13 @@ func (p *claims) observeClaim(o *observation) {
 	p.queue.addAfter(namespace, settleTime)
 }
 
-// change is what a claim needs.
+// change is the due change of a claim.
 type change struct {
 	name string
 	edit func(document.Value)
 }
 
-// sync looks at all claims of a namespace.
+// sync processes all claims of a namespace.
 func (p *claims) sync(ctx context.Context, namespace string) error {
 	view, err := p.Store.At(ctx, 0)
 	if err != nil {
@@ -115,7 +114,7 @@ func (p *claims) sync(ctx context.Context, namespace string) error {
 	})...)
 }
 
-// usesIn reads which claims the pods of a namespace use.
+// usesIn returns the claims that the pods of a namespace use.
 func (p *claims) usesIn(ctx context.Context, view store.Reader, namespace string) (uses, error) {
 	u := make(uses)
 	prefix := p.pods.key(namespace, "")
@@ -128,13 +127,12 @@ func (p *claims) usesIn(ctx context.Context, view store.Reader, namespace string
 	return u, err
 }
 
-// uses are the claims that pods use. The value has the uids of the pods that must
-// own the claim for it to be theirs; "" stands for a claim that is used whoever
-// owns it.
+// uses are the claims that pods use. The value has the uids of the pods that must own the
+// claim for it to be theirs; "" stands for a claim that is used whatever its owner.
 type uses map[string][]string
 
-// add takes up what a pod uses: claims that it names, and those of its ephemeral
-// volumes until its node agent is done with it.
+// add adds the claims that a pod uses: those that it names, and those of its ephemeral
+// volumes until its node agent has finished with it.
 func (u uses) add(pod string, body []byte) {
 	list, _ := document.Find(body, "spec", "volumes")
 	document.EachElement(list, func(volume []byte) bool {
@@ -150,7 +148,7 @@ func (u uses) add(pod string, body []byte) {
 	})
 }
 
-// stopped reports whether a pod is being deleted and has no time left.
+// stopped reports whether a pod is being deleted and has no grace period left.
 func stopped(body []byte) bool {
 	grace, _ := document.Find(body, "metadata", "deletionGracePeriodSeconds")
 	return terminating(body) && string(grace) == "0"

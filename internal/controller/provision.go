@@ -18,15 +18,15 @@ type provisioner struct {
 	typ    *Type
 	name   string
 	object func() []byte // the object, JSON
-	// right reports whether the stored object is as it is to be, mend makes it
-	// so. nil when its existence is all.
-	right func(body []byte) bool
-	mend  func(obj document.Value)
-	queue *queue[string] // by namespace
+	// right reports whether the stored object is as wanted, repair makes it so. nil if
+	// only its existence matters.
+	right  func(body []byte) bool
+	repair func(obj document.Value)
+	queue  *queue[string] // by namespace
 }
 
-// newServiceAccounts is the controller that gives every namespace the service
-// account that pods use when they name none.
+// newServiceAccounts is the controller that provides the default service account of every
+// namespace.
 func newServiceAccounts(ctx context.Context, c *cluster) handler {
 	p := &provisioner{cluster: c, typ: c.find("", "serviceaccounts"), name: "default",
 		object: func() []byte {
@@ -36,14 +36,14 @@ func newServiceAccounts(ctx context.Context, c *cluster) handler {
 	return p
 }
 
-// newRootCA is the controller that publishes the authority of the server's
-// certificate in every namespace, for the clients in pods.
+// newRootCA is the controller that publishes the authority of the server's certificate in
+// every namespace, for clients in pods.
 func newRootCA(ctx context.Context, c *cluster) handler {
 	annotation := profile.LabelDomain + "/description"
 	const description = "The authorities by which clients in the cluster trust the API server at its internal addresses. Other certificates need not be signed by them."
 	p := &provisioner{cluster: c, typ: c.find("", "configmaps"), name: "kube-root-ca.crt"}
 	p.object = func() []byte {
-		text, _ := json.Marshal(map[string]any{ // strings in maps can always be written
+		text, _ := json.Marshal(map[string]any{ // maps of strings can always be encoded
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"name": p.name, "annotations": map[string]string{annotation: description}},
 			"data":     map[string]string{"ca.crt": string(c.RootCA())},
@@ -56,7 +56,7 @@ func newRootCA(ctx context.Context, c *cluster) handler {
 		text, _ := document.Find(body, "metadata", "annotations", annotation)
 		return json.Unmarshal(have, &got) == nil && len(got) == 1 && got["ca.crt"] == string(c.RootCA()) && document.Unquote(text) != ""
 	}
-	p.mend = func(obj document.Value) {
+	p.repair = func(obj document.Value) {
 		obj.Remove("data")
 		obj.SetObject("data").SetString("ca.crt", string(c.RootCA()))
 		if annotations := obj.SetObject("metadata").SetObject("annotations"); annotations.Get(annotation).Text() == "" {
@@ -74,7 +74,7 @@ func (p *provisioner) close()             { p.queue.close() }
 func (p *provisioner) observe(_ context.Context, o *observation) {
 	switch o.typ {
 	case p.namespaces:
-		// Other changes of a namespace are of no matter: the object is watched itself.
+		// Other changes of a namespace do not matter: the object is watched itself.
 		if (o.op == 0 || o.op == store.OpCreate) && !terminating(o.body) {
 			_, name := o.typ.split(o.key)
 			p.queue.add(strings.Clone(name))
@@ -87,16 +87,16 @@ func (p *provisioner) observe(_ context.Context, o *observation) {
 	}
 }
 
-// again looks at the object of every namespace, because it is to be another one. It
+// again queues the object of every namespace after a change of its wanted content. It
 // returns at once.
 func (p *provisioner) again() {
 	p.queue.add(everyNamespace)
 }
 
-// everyNamespace stands for all namespaces in the queue; it is no name of one.
+// everyNamespace stands for all namespaces in the queue; it is not a valid name.
 const everyNamespace = ""
 
-// provideAll has the work of every namespace done.
+// provideAll queues every namespace.
 func (p *provisioner) provideAll(ctx context.Context) error {
 	view, err := p.Store.At(ctx, p.Store.Current())
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *provisioner) provideAll(ctx context.Context) error {
 	})
 }
 
-// provide creates or mends the object of one namespace.
+// provide creates or repairs the object of one namespace.
 func (p *provisioner) provide(ctx context.Context, namespace string) error {
 	if p.typ == nil {
 		return nil
@@ -123,7 +123,7 @@ func (p *provisioner) provide(ctx context.Context, namespace string) error {
 	case err == nil && (p.right == nil || terminating(e.Body) || p.right(e.Body)):
 		return nil
 	case err == nil:
-		return gone(p.Cluster.Edit(ctx, p.typ.Resource, namespace, p.name, "", p.mend))
+		return gone(p.Cluster.Edit(ctx, p.typ.Resource, namespace, p.name, "", p.repair))
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
@@ -135,5 +135,5 @@ func (p *provisioner) provide(ctx context.Context, namespace string) error {
 	if is(err, api.ReasonAlreadyExists) {
 		return nil
 	}
-	return err // a namespace that goes meanwhile is found not to be active the next time
+	return err // a namespace deleted meanwhile is found inactive the next time
 }

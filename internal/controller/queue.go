@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Delays before the repetition of work that failed: the first, and the longest.
+// Delays before failed work is repeated: the first, and the longest.
 const (
 	firstDelay   = 5 * time.Millisecond
 	longestDelay = time.Minute
 )
 
-// queue does the work of a controller, one piece per key.
+// queue runs the work of a controller, one piece per key.
 //
 // Invariants:
 //
 //	Q1. A key is worked on by one goroutine at a time.
-//	Q2. After add(key) the work of that key begins once more, however often it
-//	    was added before: what was added while it waits is one piece of work,
-//	    what is added while it runs is done when that has ended.
+//	Q2. After add(key) the work of that key begins once more, however often it was
+//	    added before: additions while it waits are one piece of work, those while it runs
+//	    are done when that has ended.
 //	Q3. Work that failed is repeated, after a delay that doubles each time.
 //	Q4. There are at most limit goroutines, and none without work.
 type queue[K comparable] struct {
@@ -41,7 +41,7 @@ type queue[K comparable] struct {
 	workers int
 }
 
-// item is a key that has work, and what is to come of it.
+// item is a key with work.
 type item struct {
 	ready    bool // it is in queue.ready
 	running  bool
@@ -71,15 +71,14 @@ func (q *queue[K]) close() {
 	q.wg.Wait()
 }
 
-// add has the work of a key done as soon as there is a goroutine for it.
+// add queues the work of a key.
 func (q *queue[K]) add(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.push(key)
 }
 
-// addAfter has the work of a key done after a delay, or earlier when it is added
-// again meanwhile.
+// addAfter queues the work of a key after a delay, or earlier if it is added meanwhile.
 func (q *queue[K]) addAfter(key K, delay time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -160,7 +159,7 @@ func (q *queue[K]) run() {
 	q.workers--
 }
 
-// settle decides what comes after a piece of work. The lock is held.
+// settle queues or drops a key after its work. The lock is held.
 func (q *queue[K]) settle(key K, it *item, err error) {
 	if err == nil {
 		it.failures = 0
@@ -184,7 +183,7 @@ func (q *queue[K]) settle(key K, it *item, err error) {
 	}
 }
 
-// do is one piece of work. A panic is its failure.
+// do runs one piece of work. A panic is a failure.
 func (q *queue[K]) do(key K) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -101,7 +101,7 @@ func TestQueueAddAfter(t *testing.T) {
 	defer q.close()
 	begin := time.Now()
 	q.addAfter(1, 30*time.Millisecond)
-	q.addAfter(1, time.Hour) // the earlier one holds
+	q.addAfter(1, time.Hour) // the earlier time holds
 	if at := receive(t, did); at.Sub(begin) < 30*time.Millisecond {
 		t.Errorf("done after %v", at.Sub(begin))
 	}
@@ -120,7 +120,7 @@ func TestQueueEnds(t *testing.T) {
 	q.add(1)
 	receive(t, started)
 	q.addAfter(2, time.Hour)
-	q.close() // returns, although 1 runs and 2 is to come
+	q.close() // returns, although 1 runs and 2 is queued
 	q.add(3)
 	select {
 	case <-started:

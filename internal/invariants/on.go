@@ -2,5 +2,5 @@
 
 package invariants
 
-// Enabled says whether this build checks.
+// Enabled reports whether this build checks invariants.
 const Enabled = true

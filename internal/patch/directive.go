@@ -27,7 +27,7 @@ const (
 	otherWord
 )
 
-// directiveOf reads $patch of an object, if v is one that has it.
+// directiveOf reads $patch of an object, if v has it.
 func directiveOf(v document.Value) (word, bool) {
 	d := v.Get(patchDirective)
 	switch {
@@ -43,12 +43,12 @@ func directiveOf(v document.Value) (word, bool) {
 	return otherWord, true
 }
 
-// isList reports whether directives say that the member is a list.
+// isList reports whether directives imply that the member is a list.
 func (c *change) isList() bool { return c.order.Exists() || c.remove.Exists() }
 
-// checkList refuses list directives that do not hold lists or belong to
-// something that is none.
-func (c *change) checkList(cur document.Value, at *place) error {
+// checkList refuses list directives that do not hold lists or belong to something that is
+// not a list.
+func (c *change) checkList(cur document.Value, at *fieldPath) error {
 	switch {
 	case c.order.Exists() && c.order.Kind() != document.Array:
 		return api.BadRequest("%s: $setElementOrder/%s must be a list", at, c.name)
@@ -69,7 +69,7 @@ type changes struct {
 	retain    map[string]bool // nil without $retainKeys
 }
 
-func changesOf(v document.Value, at *place) (*changes, error) {
+func changesOf(v document.Value, at *fieldPath) (*changes, error) {
 	p := &changes{members: newMembers(v.Len())}
 	for name, value := range v.Members() {
 		if !strings.HasPrefix(name, "$") {
@@ -97,7 +97,7 @@ func changesOf(v document.Value, at *place) (*changes, error) {
 	return p, p.checkRetain(at)
 }
 
-func (p *changes) readRetain(list document.Value, at *place) error {
+func (p *changes) readRetain(list document.Value, at *fieldPath) error {
 	p.retain = make(map[string]bool, list.Len())
 	if list.Kind() != document.Array {
 		return api.BadRequest("%s: $retainKeys must be a list of field names", at)
@@ -112,7 +112,7 @@ func (p *changes) readRetain(list document.Value, at *place) error {
 }
 
 // checkRetain refuses a patch that sets members it does not want to retain.
-func (p *changes) checkRetain(at *place) error {
+func (p *changes) checkRetain(at *fieldPath) error {
 	if p.retain == nil || p.directive == replaceWord || p.directive == deleteWord {
 		return nil
 	}

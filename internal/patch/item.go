@@ -17,12 +17,12 @@ import (
 //	{cur: c, server: 1, rank: 1, first: c'}
 //	{server: -1, rank: 0, first: b}
 //
-// which sort makes [b, c+c'] of those with a rank and [a] of the others; a
-// stood before c, so it is put before c, but after b, to which it has no
-// relation: [b, a, c+c'].
+// which sort orders as [b, c+c'] of those with a rank and [a] of the others; a came
+// before c, so it is put before c, but after b, to which it has no relation: [b, a,
+// c+c'].
 type item struct {
 	cur    document.Value   // in the current list; absent for a new element
-	first  document.Value   // what the patch says about it; may be absent
+	first  document.Value   // of the patch; may be absent
 	more   []document.Value // further elements of the patch with the same key
 	server int              // position of the first element with its key in the current list, -1 for none
 	rank   int              // position of its key in the wanted order, -1 for none
@@ -34,8 +34,8 @@ type list struct {
 	*merger
 	key   string
 	elem  schema.Ref
-	at    *place
-	order map[string]int // wanted position by key; nil for that of the patch
+	at    *fieldPath
+	order map[string]int // wanted position by key; nil for the order of the patch
 	items []item
 }
 
@@ -62,7 +62,7 @@ func (l *list) merge(cur, patch document.Value) error {
 	}
 	l.items = make([]item, 0, cur.Len()+len(set))
 	first := make(map[string]int, cur.Len()+len(set)) // index in items
-	vacant := 0                                       // places of the current list that deletions left
+	vacant := 0                                       // positions of the current list that deletions left
 	for i, v := range cur.Elements() {
 		key, ok := l.keyOf(v)
 		if replace || ok && deleted[key] {
@@ -92,9 +92,8 @@ func (l *list) merge(cur, patch document.Value) error {
 			}
 			it := item{first: s.value, server: -1, rank: rankOf(s.key), index: s.index}
 			if l.order != nil && vacant > 0 && !replace {
-				// As in the reference: as many new elements as were deleted
-				// stand at the end of the current order, and so come after
-				// the elements that stay.
+				// As in the reference: as many new elements as were deleted are added at
+				// the end of the current order, and so come after the elements that stay.
 				it.server = cur.Len() + s.index
 				vacant--
 			}
@@ -102,7 +101,7 @@ func (l *list) merge(cur, patch document.Value) error {
 			continue
 		}
 		switch it := &l.items[known]; {
-		case l.key == "": // it is there
+		case l.key == "": // it is present
 		case !it.first.Exists():
 			it.first, it.index = s.value, s.index
 		default:
@@ -113,7 +112,7 @@ func (l *list) merge(cur, patch document.Value) error {
 	return nil
 }
 
-// sort puts the items into their final order; see item and Strategic.
+// sort sorts the items into their final order; see item and Strategic.
 func (l *list) sort() {
 	ranked := make([]item, 0, len(l.items))
 	others := make([]item, 0, len(l.items))
@@ -137,7 +136,7 @@ func (l *list) sort() {
 	l.items = append(append(sorted, ranked...), others...)
 }
 
-// drop takes out the plain values that are in remove.
+// drop removes the plain values that are in remove.
 func (l *list) drop(remove document.Value) {
 	if remove.Len() == 0 {
 		return
@@ -162,14 +161,14 @@ func (l *list) write(dst []byte) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = l.appendItem(dst, &l.items[i], &place{up: l.at, index: l.items[i].index}); err != nil {
+		if dst, err = l.appendItem(dst, &l.items[i], &fieldPath{up: l.at, index: l.items[i].index}); err != nil {
 			return nil, err
 		}
 	}
 	return append(dst, ']'), nil
 }
 
-func (l *list) appendItem(dst []byte, it *item, at *place) (_ []byte, err error) {
+func (l *list) appendItem(dst []byte, it *item, at *fieldPath) (_ []byte, err error) {
 	start := len(dst)
 	switch {
 	case !it.first.Exists():
@@ -188,9 +187,9 @@ func (l *list) appendItem(dst []byte, it *item, at *place) (_ []byte, err error)
 	return dst, err
 }
 
-// mergeAgain merges one more object of the patch into the one that was just
-// written from dst[start] on.
-func (l *list) mergeAgain(dst []byte, start int, pat document.Value, at *place) ([]byte, error) {
+// mergeAgain merges one more object of the patch into the one just written from
+// dst[start] on.
+func (l *list) mergeAgain(dst []byte, start int, pat document.Value, at *fieldPath) ([]byte, error) {
 	if l.repeats -= len(dst) - start; l.repeats < 0 {
 		return nil, api.BadRequest("%s: the patch has too many elements with the same merge key %q; write each element once", at, l.key)
 	}

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// MaxOperations is the largest number of operations in a JSON patch.
+	// MaxOperations bounds the operations of a JSON patch.
 	MaxOperations = 10_000
-	// maxSteps bounds the work: an operation that changes a list moves what stands
-	// behind. It is the number of operations that change something times the
-	// elements of the largest list; a step takes a few ns.
+	// maxSteps bounds the work: an operation that changes a list moves the elements after
+	// the change. It is the number of operations that change something times the elements
+	// of the largest list; a step takes a few ns.
 	maxSteps = 200_000_000
-	// maxCopied is the number of bytes that the copy operations of one JSON
-	// patch may add: a few dozen of them could double the object each.
+	// maxCopied bounds the bytes that the copy operations of one JSON patch add: a few
+	// dozen of them could double the object each.
 	maxCopied = 3 << 20
 )
 
-// JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a member that does not
-// exist can be replaced, and is null where it is copied or tested; negative indices
-// count from the end of a list, and a value that is missing is null, but for a test; the
-// whole object can be replaced, not added, and not by a plain value, which changes nothing.
+// JSON applies a JSON patch (RFC 6902). As in Kubernetes 1.25, a missing member can be
+// replaced, and is null where it is copied or tested; negative indices count from the end
+// of a list, and a missing value is null, except in a test; the whole object can be
+// replaced, not added; replacing it by a plain value has no effect.
 func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	operations, widest, err := readOperations(patch, limits)
 	if err != nil {
 		return nil, err
 	}
-	// A list grows by an element with every operation, and begins with at most one
-	// for every two bytes: most objects need no look.
+	// A list grows by an element with every operation, and begins with at most one for
+	// every two bytes: most objects need no check.
 	changes := countChanges(operations)
 	if changes*(len(current)/2+widest+changes) > maxSteps {
 		doc, err := document.DecodeAny(current, limits)
@@ -58,7 +58,7 @@ func JSON(current, patch []byte, limits document.Limits) ([]byte, error) {
 	return t.root.appendTo(make([]byte, 0, len(current)+len(patch))), nil
 }
 
-// target is the object that a patch is applied to.
+// target is the object that a patch changes.
 type target struct {
 	root   *node
 	copied int // bytes, by the operations so far
@@ -66,7 +66,7 @@ type target struct {
 
 var errNoPath = errors.New("nothing is there that it could be in")
 
-// apply changes the target as one operation says.
+// apply applies one operation to the target.
 func (t *target) apply(o operation) error {
 	if o.path == "" {
 		return t.applyWhole(o)
@@ -103,7 +103,7 @@ var errOther = errors.New("the value is another")
 func (t *target) applyWhole(o operation) error {
 	switch o.op {
 	case "replace":
-		if value := newNode(o.value); value.open() {
+		if value := newNode(o.value); value.parse() {
 			t.root = value
 		}
 		return nil
@@ -116,7 +116,7 @@ func (t *target) applyWhole(o operation) error {
 	return errors.New("the whole object can only be replaced and tested")
 }
 
-// take gives the value that an operation copies or moves.
+// take returns the value that an operation copies or moves.
 func (t *target) take(o operation) (*node, error) {
 	in, token := t.root.find(o.from)
 	if in == nil {
@@ -136,7 +136,7 @@ func (t *target) take(o operation) (*node, error) {
 	return newNode(text), nil
 }
 
-// orNull is null for a value that is missing.
+// orNull is null for a missing value.
 func orNull(n *node) *node {
 	if n == nil {
 		return newNode([]byte("null"))
@@ -144,10 +144,10 @@ func orNull(n *node) *node {
 	return n
 }
 
-// operation is one of a JSON patch, checked.
+// operation is a checked operation of a JSON patch.
 type operation struct {
 	op, path, from string
-	value          []byte // without space between its tokens
+	value          []byte // without white space between its tokens
 }
 
 // readOperations decodes and checks a patch. widest is the size of the largest

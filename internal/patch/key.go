@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// keyOf returns the identity of an element: the value of its merge key, or the
-// element itself in a list of plain values.
+// keyOf returns the identity of an element: the value of its merge key, or the element
+// itself in a list of plain values.
 func (l *list) keyOf(v document.Value) (key string, ok bool) {
 	if l.key != "" {
 		v = v.Get(l.key)
@@ -20,7 +20,7 @@ func (l *list) keyOf(v document.Value) (key string, ok bool) {
 	return "", false
 }
 
-// scalarKey keeps apart strings and other values with the same text.
+// scalarKey distinguishes strings from other values with the same text.
 func scalarKey(v document.Value) string {
 	if v.Kind() == document.String {
 		return v.Text()
@@ -80,7 +80,7 @@ type sets struct {
 	index int
 }
 
-// split takes the elements with directives out of a list of a patch.
+// split separates the elements with directives from a list of a patch.
 func (l *list) split(patch document.Value) (set []sets, deleted map[string]bool, replace bool, err error) {
 	set = make([]sets, 0, patch.Len())
 	for i, v := range patch.Elements() {
@@ -90,7 +90,7 @@ func (l *list) split(patch document.Value) (set []sets, deleted map[string]bool,
 			replace = true
 			continue
 		case mergeWord, otherWord:
-			return nil, nil, false, unknownDirective(v, &place{up: l.at, index: i})
+			return nil, nil, false, unknownDirective(v, &fieldPath{up: l.at, index: i})
 		}
 		key, err := l.needKey(v, "", i)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // mergeList appends the merge of a list. c.value is absent when there are only
 // directives; cur may be absent.
-func (m *merger) mergeList(dst []byte, cur document.Value, c *change, r rule, at *place) ([]byte, error) {
+func (m *merger) mergeList(dst []byte, cur document.Value, c *change, r rule, at *fieldPath) ([]byte, error) {
 	elem := m.element(r.typ)
 	objects, err := holdsObjects(cur, c, r.strategy&schema.PatchMerge != 0, at)
 	if err != nil {
@@ -42,11 +42,10 @@ func (m *merger) mergeList(dst []byte, cur document.Value, c *change, r rule, at
 	return l.write(dst)
 }
 
-// replaceList appends a list that does not merge: the patch's, or else the
-// current one, without what is to be deleted. There are no directives in it: an
-// element with $patch is one with a field that its type does not know, which whoever
-// decodes it says, as in 1.25.
-func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem schema.Ref, at *place) ([]byte, error) {
+// replaceList appends a list that does not merge: the patch's, or else the current one,
+// without the elements to delete. It has no directives: an element with $patch is one
+// with a field that its type does not know, which decoding reports, as in 1.25.
+func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem schema.Ref, at *fieldPath) ([]byte, error) {
 	from := c.value
 	if !from.Exists() {
 		from = cur
@@ -62,10 +61,9 @@ func (m *merger) replaceList(dst []byte, cur document.Value, c *change, elem sch
 	return l.write(dst)
 }
 
-// holdsObjects reports whether a list is one of objects, by the elements of
-// all lists concerned. Lists that merge must not mix objects, plain values,
-// nulls and lists.
-func holdsObjects(cur document.Value, c *change, merging bool, at *place) (bool, error) {
+// holdsObjects reports whether a list is one of objects, by the elements of all lists
+// concerned. Lists that merge must not mix objects, plain values, nulls and lists.
+func holdsObjects(cur document.Value, c *change, merging bool, at *fieldPath) (bool, error) {
 	objects, plain, other := false, false, false
 	for _, list := range [...]document.Value{cur, c.value, c.order, c.remove} {
 		for _, v := range list.Elements() {

@@ -2,7 +2,7 @@ package patch
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// change is all that a patch says about one member.
+// change is the part of a patch about one member.
 type change struct {
 	name   string
 	value  document.Value // absent when only directives name the member
@@ -11,17 +11,17 @@ type change struct {
 	used   bool           // the current object has the member
 }
 
-// members holds the changes of an object of a patch, with quick access by
-// name. Of members with the same name the last counts.
+// members holds the changes of an object of a patch, with quick access by name. Of
+// members with the same name the last counts.
 //
-// Invariant: names are unique in list; byName, where it is not nil, has the
-// index of each.
+// Invariant: names are unique in list; byName, where it is not nil, has the index of
+// each.
 type members struct {
 	list   []change
 	byName map[string]int
 }
 
-// newMembers makes room for so many members. It uses a map only for many.
+// newMembers allocates for so many members. It uses a map only for many.
 func newMembers(n int) members {
 	m := members{list: make([]change, 0, n)}
 	if n > manyMembers {
@@ -30,8 +30,7 @@ func newMembers(n int) members {
 	return m
 }
 
-// find returns the change of a member, or nil. The pointer is good until the
-// next add.
+// find returns the change of a member, or nil. The pointer is valid until the next add.
 func (m *members) find(name string) *change {
 	if m.byName != nil {
 		if i, ok := m.byName[name]; ok {

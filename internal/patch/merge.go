@@ -2,10 +2,10 @@ package patch
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// Merge applies a JSON merge patch (RFC 7386): objects merge member by member,
-// null removes a member, everything else replaces.
+// Merge applies a JSON merge patch (RFC 7386): objects merge member by member, null
+// removes a member, everything else replaces.
 func Merge(current, patch []byte, limits document.Limits) ([]byte, error) {
-	cur, pat, err := open(current, patch, limits)
+	cur, pat, err := decodeObjects(current, patch, limits)
 	if err != nil {
 		return nil, err
 	}

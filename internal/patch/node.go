@@ -11,12 +11,12 @@ import (
 )
 
 // node is a value that the operations of a JSON patch change. It stays text until an
-// operation looks into it.
+// operation needs its members.
 //
 // Invariant: either text is set, or the node is a list or an object. byName has the
-// members that are there; those that were removed have no value and stay in members.
+// present members; removed ones have no value and stay in members.
 type node struct {
-	text    []byte // without space between its tokens
+	text    []byte // without white space between its tokens
 	isList  bool
 	list    []*node
 	members []*member
@@ -30,8 +30,9 @@ type member struct {
 
 func newNode(text []byte) *node { return &node{text: text} }
 
-// open looks into the node. It reports whether there is something to look at.
-func (n *node) open() bool {
+// parse reads the members or elements of the node from its text. It reports false for a
+// scalar.
+func (n *node) parse() bool {
 	if n.text == nil {
 		return true
 	}
@@ -62,7 +63,7 @@ func unescape(name []byte) string {
 	return document.Unquote(slices.Concat([]byte{'"'}, name, []byte{'"'}))
 }
 
-// set gives an object a member.
+// set sets a member of an object.
 func (n *node) set(name string, value *node) {
 	if m := n.byName[name]; m != nil {
 		m.value = value
@@ -76,11 +77,11 @@ func (n *node) set(name string, value *node) {
 // unescapePointer turns ~1 and ~0 in a token of a JSON pointer into / and ~.
 var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find is the list or object that a JSON pointer leads into, and its last token; nil
+// find returns the list or object that a JSON pointer leads into, and its last token; nil
 // when there is none.
 func (n *node) find(pointer string) (in *node, token string) {
 	in = n
-	for rest, more := pointer[1:], true; in != nil && in.open(); {
+	for rest, more := pointer[1:], true; in != nil && in.parse(); {
 		if token, rest, more = strings.Cut(rest, "/"); !more {
 			return in, unescapePointer.Replace(token)
 		}
@@ -89,7 +90,7 @@ func (n *node) find(pointer string) (in *node, token string) {
 	return nil, ""
 }
 
-// get is an element of a list, or a member of an object, nil for one that is missing.
+// get returns an element of a list, or a member of an object, nil for a missing one.
 func (n *node) get(token string) (*node, error) {
 	if !n.isList {
 		if m := n.byName[token]; m != nil {
@@ -104,8 +105,8 @@ func (n *node) get(token string) (*node, error) {
 	return n.list[i], nil
 }
 
-// index is the place of an element in a list of so many, from the end for a negative
-// one.
+// index is the position of an element in a list of that length, from the end for a
+// negative token.
 func index(token string, count int) (int, error) {
 	i, err := strconv.Atoi(token)
 	if err != nil {
@@ -134,7 +135,7 @@ func (n *node) add(token string, value *node) error {
 	return nil
 }
 
-// replace sets an element of a list, which must be there, or the member of an object.
+// replace sets an element of a list, which must exist, or the member of an object.
 func (n *node) replace(token string, value *node) error {
 	if !n.isList {
 		n.set(token, value)
@@ -147,7 +148,7 @@ func (n *node) replace(token string, value *node) error {
 	return err
 }
 
-// remove takes out an element or a member, which must be there.
+// remove removes an element or a member, which must exist.
 func (n *node) remove(token string) error {
 	if !n.isList {
 		m := n.byName[token]
@@ -165,8 +166,8 @@ func (n *node) remove(token string) error {
 	return err
 }
 
-// appendTo appends the JSON of the node. What was looked into has its members in the
-// order of their names, as in 1.25, which shows in the order of warnings.
+// appendTo appends the JSON of the node. Parsed nodes have their members in the order of
+// their names, as in 1.25, which shows in the order of warnings.
 func (n *node) appendTo(dst []byte) []byte {
 	switch {
 	case n.text != nil:
@@ -192,11 +193,10 @@ func (n *node) appendTo(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// equal reports whether two values are the same. Numbers are when they are spelled
-// the same.
+// equal reports whether two values are the same. Numbers are equal if their spelling is.
 func (n *node) equal(o *node) bool {
 	switch {
-	case !n.open() || !o.open():
+	case !n.parse() || !o.parse():
 		return n.text != nil && o.text != nil &&
 			(bytes.Equal(n.text, o.text) || n.text[0] == '"' && o.text[0] == '"' && document.Unquote(n.text) == document.Unquote(o.text))
 	case n.isList || o.isList:

@@ -1,15 +1,14 @@
-// Package patch applies the three patch documents of the API to an object:
-// JSON merge patch (RFC 7386), JSON patch (RFC 6902) and strategic merge patch.
+// Package patch applies the three patch documents of the API to an object: JSON merge
+// patch (RFC 7386), JSON patch (RFC 6902) and strategic merge patch.
 //
-// Every function takes the current object's canonical JSON, as the store has it,
-// and the bytes of the patch, and
-// returns the bytes of the patched object. The result is JSON, but neither
-// canonical nor checked: the caller decodes it as it decodes a request's body.
-// Nothing is changed in place, and a patch applies as a whole or not at all.
+// Every function takes the current object's canonical JSON, as stored, and the bytes of
+// the patch, and returns the bytes of the patched object. The result is JSON, but neither
+// canonical nor checked: the caller decodes it like a request's body. Nothing is changed
+// in place, and a patch applies as a whole or not at all.
 //
-// Errors are *api.Error: 400 for a patch that cannot be understood, 422 for
-// JSON patch operations that cannot be applied, 413 for too many of them, 500
-// when the current object itself cannot be read.
+// Errors are *api.Error: 400 for a patch that cannot be understood, 422 for JSON patch
+// operations that cannot be applied, 413 for too many of them, 500 when the current
+// object itself cannot be read.
 package patch
 
 import (
@@ -23,9 +22,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// open decodes the current object and a patch that must be an object as well.
+// decodeObjects decodes the current object and a patch that must be an object as well.
 // The caller releases both.
-func open(current, patch []byte, limits document.Limits) (cur, pat *document.Document, err error) {
+func decodeObjects(current, patch []byte, limits document.Limits) (cur, pat *document.Document, err error) {
 	pat, err = document.DecodeAny(patch, limits)
 	if err != nil {
 		return nil, nil, api.BadRequest("the patch cannot be read: %v", err)
@@ -47,32 +46,32 @@ func open(current, patch []byte, limits document.Limits) (cur, pat *document.Doc
 	return cur, pat, nil
 }
 
-// manyMembers is the number of names or elements from which a lookup uses a
-// map; below it a scan is quicker.
+// manyMembers is the number of names or elements from which a look-up uses a map; below
+// it a scan is quicker.
 const manyMembers = 8
 
-// appendName begins a member of the object that started at dst[start-1], with
-// a comma where it is not the first.
+// appendName appends the name of a member of the object that started at dst[start-1],
+// with a comma unless it is the first.
 func appendName(dst []byte, start int, name string) []byte {
 	if len(dst) > start {
 		dst = append(dst, ',')
 	}
-	// The error is about invalid UTF-8, which is replaced in the output.
+	// An error reports invalid UTF-8, which is replaced in the output.
 	dst, _ = jsontext.AppendQuote(dst, name)
 	return append(dst, ':')
 }
 
-// place is where in a patch the merge is, for messages. It is a list from the
+// fieldPath is the position of the merge in a patch, for messages. It is a list from the
 // innermost member outwards; nil is the whole patch.
-type place struct {
-	up    *place
+type fieldPath struct {
+	up    *fieldPath
 	name  string // of a member; "" for an element
 	index int    // of an element
 }
 
-// String renders the place as field paths are written everywhere:
-// "spec.containers[1].ports". The whole patch is "the patch".
-func (p *place) String() string {
+// String is the position as a field path: "spec.containers[1].ports". The whole patch is
+// "the patch".
+func (p *fieldPath) String() string {
 	if p == nil {
 		return "the patch"
 	}

@@ -73,7 +73,7 @@ func sortedJSON(t testing.TB, text []byte) []byte {
 	return out
 }
 
-// TestWrongDocuments: what is no patch at all.
+// TestWrongDocuments: bodies that are not a patch.
 func TestWrongDocuments(t *testing.T) {
 	table := testTable()
 	for what, apply := range map[string]func(current, patch string) error{
@@ -206,7 +206,7 @@ func TestJSONLimits(t *testing.T) {
 	_, err := JSON([]byte(`{}`), []byte(all+","+operation+"]"), document.Limits{})
 	refusal(t, "one more", err, http.StatusRequestEntityTooLarge, "10001 operations")
 
-	// What takes long is refused; what is large and takes no time is not.
+	// Slow patches are refused; large ones that are quick are not.
 	wide := func(n int, open, entry, closing string) string {
 		return open + strings.TrimSuffix(strings.Repeat(entry+",", n), ",") + closing
 	}
@@ -246,7 +246,7 @@ func TestJSONLimits(t *testing.T) {
 	refusal(t, "copies", err, 422, "cannot be applied")
 }
 
-// reference is RFC 7386 in its own words.
+// reference is RFC 7386 as it is written there.
 func reference(target, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
@@ -294,7 +294,7 @@ func FuzzMerge(f *testing.F) {
 		c, err1 := decode(current)
 		p, err2 := decode(patch)
 		if err1 != nil || err2 != nil {
-			return // the decoders may differ about strange documents
+			return // the decoders may differ on unusual documents
 		}
 		want, err := json.Marshal(reference(c, p))
 		if err != nil {

@@ -47,11 +47,10 @@ func (l lookup) LookupPatchMetadataForSlice(key string) (strategicpatch.LookupPa
 	return lookup{l.table, m.element(sub.(lookup).typ)}, meta, err
 }
 
-// TestAgainstReference compares Strategic with the reference implementation on
-// random objects and patches. The generator leaves out where the two differ on
-// purpose (see Strategic) and where the reference depends on the order of a Go
-// map; nulls that the reference leaves in new parts are ignored, decoding
-// drops them.
+// TestAgainstReference compares Strategic with the reference implementation on random
+// objects and patches. The generator leaves out cases in which the two differ on purpose
+// (see Strategic) and in which the reference depends on the order of a Go map; nulls that
+// the reference leaves in new parts are ignored, decoding drops them.
 func TestAgainstReference(t *testing.T) {
 	table := testTable()
 	merged := 0
@@ -65,15 +64,15 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
-// FuzzStrategicAgainstReference goes on where the test ends.
+// FuzzStrategicAgainstReference continues the test with other seeds.
 func FuzzStrategicAgainstReference(f *testing.F) {
 	table := testTable()
 	f.Add(uint64(1000))
 	f.Fuzz(func(t *testing.T, seed uint64) { againstReference(t, table, seed) })
 }
 
-// againstReference compares the results for one random object and patch, and
-// says whether the patch changed the object.
+// againstReference compares the results for one random object and patch, and reports
+// whether the patch changed the object.
 func againstReference(t *testing.T, table *schema.Table, seed uint64) (changed bool) {
 	g := generator{rand.New(rand.NewPCG(seed, 0)), table}
 	object := g.object(rootType, 0, false)
@@ -150,8 +149,7 @@ func (g generator) distinct(n int) []int {
 	return g.random.Perm(6)[:g.pick(n+1)]
 }
 
-// value is a random value of a type. nulls puts some where a patch may have
-// them.
+// value is a random value of a type. nulls adds some where a patch may have them.
 func (g generator) value(typ schema.Ref, depth int, nulls bool) any {
 	if typ == schema.None {
 		return g.anything(depth)
@@ -206,7 +204,7 @@ func (g generator) object(typ schema.Ref, depth int, nulls bool) map[string]any 
 	return m
 }
 
-// list makes a list whose elements differ in their keys; ports may be twice.
+// list makes a list whose elements differ in their keys; twice permits repeated ports.
 func (g generator) list(elem schema.Ref, depth int, nulls, twice bool) []any {
 	list := []any{}
 	for _, n := range g.distinct(4) {
@@ -234,7 +232,7 @@ func (g generator) element(elem schema.Ref, key, depth int, nulls bool) any {
 	return o
 }
 
-// patch makes a patch for an object that exists.
+// patch makes a patch for an existing object.
 func (g generator) patch(typ schema.Ref, cur map[string]any, depth int) map[string]any {
 	p := map[string]any{}
 	t := &g.table.Types[typ]
@@ -297,7 +295,7 @@ func (g generator) change(r rule, cur any, depth int) any {
 	return g.value(r.typ, depth+1, !isMap)
 }
 
-// listChange puts what a patch says about a list that merges into p.
+// listChange adds to p the patch of a list that merges.
 func (g generator) listChange(p map[string]any, name string, r rule, cur any, depth int) {
 	if g.rare(8) {
 		p[name] = nil
@@ -351,8 +349,8 @@ func (g generator) listChange(p map[string]any, name string, r rule, cur any, de
 	}
 }
 
-// listElement is an element of a patch with that key: a change of the element
-// in the current list, its deletion, or a new element.
+// listElement is an element of a patch with that key: a change of the element in the
+// current list, its deletion, or a new element.
 func (g generator) listElement(elem schema.Ref, key string, n int, old []any, depth int) any {
 	if key == "" {
 		return keyElement(elem, n)

@@ -27,14 +27,13 @@ import (
 // of the patch; the other elements keep theirs; an element of the latter comes
 // before one of the former when it did so in the current list.
 //
-// Where Kubernetes 1.25 does something that nobody can want, this does what
-// the author of the patch meant: directives in a part of the patch that the
-// object does not have yet take effect and are not stored, but for maps, where they
-// are keys; null list fields of
-// the object count as absent, and mistakes in a patch are a 400 with the field
-// (some are a 500 there). Elements of the object without a merge key stay.
+// Where the behaviour of Kubernetes 1.25 serves nobody, this follows the intent of the
+// patch's author: directives in a part of the patch that the object does not have yet
+// take effect and are not stored, but for maps, where they are keys; null list fields of
+// the object count as absent, and mistakes in a patch are a 400 with the field (some are
+// a 500 there). Elements of the object without a merge key stay.
 func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits document.Limits) ([]byte, error) {
-	cur, pat, err := open(current, patch, limits)
+	cur, pat, err := decodeObjects(current, patch, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +43,8 @@ func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits do
 	return m.mergeObject(make([]byte, 0, len(current)+len(patch)), cur.Root(), pat.Root(), typ, nil)
 }
 
-// maxRepeated bounds the work for elements that a patch names more than once:
-// the bytes of merged elements that are decoded again, summed up.
+// maxRepeated bounds the work for elements that a patch names more than once: the sum of
+// the bytes of merged elements that are decoded again.
 const maxRepeated = 16 << 20
 
 // merger writes the merge of one patch. Its methods append the JSON of the
@@ -53,10 +52,10 @@ const maxRepeated = 16 << 20
 type merger struct {
 	table   *schema.Table
 	limits  document.Limits
-	repeats int // what is left of maxRepeated
+	repeats int // remaining bytes of maxRepeated
 }
 
-// rule is how a field merges. The zero rule, with typ None, is plain JSON.
+// rule is the way in which a field merges. The zero rule, with typ None, is plain JSON.
 type rule struct {
 	typ      schema.Ref
 	strategy schema.PatchStrategy
@@ -88,7 +87,7 @@ func (m *merger) element(typ schema.Ref) schema.Ref {
 }
 
 // mergeObject merges an object of the patch into an object.
-func (m *merger) mergeObject(dst []byte, cur, pat document.Value, typ schema.Ref, at *place) ([]byte, error) {
+func (m *merger) mergeObject(dst []byte, cur, pat document.Value, typ schema.Ref, at *fieldPath) ([]byte, error) {
 	p, err := changesOf(pat, at)
 	if err != nil {
 		return nil, err
@@ -131,10 +130,10 @@ func (m *merger) mergeObject(dst []byte, cur, pat document.Value, typ schema.Ref
 	return append(dst, '}'), nil
 }
 
-// mergeMember appends name and value of the member that a change leads to, or
-// nothing when it removes the member.
-func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *change, typ schema.Ref, up *place) ([]byte, error) {
-	at := &place{up: up, name: c.name}
+// mergeMember appends the name and merged value of a member, or nothing when the change
+// removes it.
+func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *change, typ schema.Ref, up *fieldPath) ([]byte, error) {
+	at := &fieldPath{up: up, name: c.name}
 	r := m.field(typ, c.name)
 	if c.isList() {
 		if err := c.checkList(cur, at); err != nil {
@@ -158,7 +157,7 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 		return m.mergeList(dst, cur, c, r, at)
 	case kind == document.Object && cur.Kind() == document.Object:
 		if r.strategy&schema.PatchReplace != 0 {
-			return c.value.AppendJSON(dst), nil // as it is, as in 1.25
+			return c.value.AppendJSON(dst), nil // unchanged, as in 1.25
 		}
 		return m.mergeObject(dst, cur, c.value, r.typ, at)
 	}
@@ -172,11 +171,11 @@ func (m *merger) mergeMember(dst []byte, start int, cur document.Value, c *chang
 	return dst, nil
 }
 
-// appendValue appends a value of the patch that meets nothing to merge with:
-// without nulls, and with its directives followed. keep is false when they
-// say that there is no value. A list that does not merge has no directives, and in what
-// is no object of fields they are keys, which validation judges, as in 1.25.
-func (m *merger) appendValue(dst []byte, v document.Value, r rule, at *place) (_ []byte, keep bool, err error) {
+// appendValue appends a value of the patch that has no counterpart to merge with: without
+// nulls, and with its directives applied. keep is false when they remove the value. A
+// list that does not merge has no directives, and in values that are not objects with
+// fields they are keys, which validation checks, as in 1.25.
+func (m *merger) appendValue(dst []byte, v document.Value, r rule, at *fieldPath) (_ []byte, keep bool, err error) {
 	switch v.Kind() {
 	case document.Object:
 		if r.typ == schema.None || m.table.Types[r.typ].Kind != schema.Object {
@@ -205,7 +204,7 @@ func (m *merger) appendValue(dst []byte, v document.Value, r rule, at *place) (_
 }
 
 // appendNew appends an object of the patch that replaces or adds an object.
-func (m *merger) appendNew(dst []byte, p *changes, typ schema.Ref, up *place) ([]byte, error) {
+func (m *merger) appendNew(dst []byte, p *changes, typ schema.Ref, up *fieldPath) ([]byte, error) {
 	dst = append(dst, '{')
 	start := len(dst)
 	for i := range p.list {
@@ -215,7 +214,7 @@ func (m *merger) appendNew(dst []byte, p *changes, typ schema.Ref, up *place) ([
 		}
 		before, keep := len(dst), true
 		var err error
-		dst, keep, err = m.appendValue(appendName(dst, start, c.name), c.value, m.field(typ, c.name), &place{up: up, name: c.name})
+		dst, keep, err = m.appendValue(appendName(dst, start, c.name), c.value, m.field(typ, c.name), &fieldPath{up: up, name: c.name})
 		if err != nil {
 			return nil, err
 		}
@@ -226,13 +225,13 @@ func (m *merger) appendNew(dst []byte, p *changes, typ schema.Ref, up *place) ([
 	return append(dst, '}'), nil
 }
 
-// appendNewList is appendNew for a list. Elements with a directive are about
-// elements that the list does not have, except for $patch: merge.
-func (m *merger) appendNewList(dst []byte, list document.Value, elem schema.Ref, up *place) ([]byte, error) {
+// appendNewList is appendNew for a list. Elements with a directive concern elements that
+// the list does not have, except for $patch: merge.
+func (m *merger) appendNewList(dst []byte, list document.Value, elem schema.Ref, up *fieldPath) ([]byte, error) {
 	dst = append(dst, '[')
 	start := len(dst)
 	for i, v := range list.Elements() {
-		at := &place{up: up, index: i}
+		at := &fieldPath{up: up, index: i}
 		word, _ := directiveOf(v)
 		if word == replaceWord || word == deleteWord {
 			continue
@@ -248,7 +247,7 @@ func (m *merger) appendNewList(dst []byte, list document.Value, elem schema.Ref,
 	return append(dst, ']'), nil
 }
 
-// unknownDirective is the 400 of a $patch that is none of the known words.
-func unknownDirective(v document.Value, at *place) error {
+// unknownDirective is the 400 of an unknown word in $patch.
+func unknownDirective(v document.Value, at *fieldPath) error {
 	return api.BadRequest("%s: $patch is %s, use replace or delete", at, v.Get(patchDirective).AppendJSON(nil))
 }

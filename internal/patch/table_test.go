@@ -22,8 +22,7 @@ const (
 	itemMapType
 )
 
-// testTable has every flavour of field that a strategic merge patch
-// distinguishes.
+// testTable has every sort of field that a strategic merge patch distinguishes.
 func testTable() *schema.Table {
 	object := func(name string, fields ...schema.Field) schema.Type {
 		return schema.Type{Name: name, Kind: schema.Object, Elem: schema.None, Fields: fields}

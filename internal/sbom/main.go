@@ -1,6 +1,6 @@
-// Command sbom prints what a Go binary was built of, as the Go tool recorded it in
-// the binary, in the form of CycloneDX 1.5 (https://cyclonedx.org). It asks nobody, and
-// says the same of the same binary every time.
+// Command sbom prints the modules of a Go binary, as the Go tool recorded them in the
+// binary, in the form of CycloneDX 1.5 (https://cyclonedx.org). It uses no network, and
+// prints the same for the same binary every time.
 //
 //	go run ./internal/sbom bin/capstan v0.3.0 > capstan.cdx.json
 package main
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// bill is a document of CycloneDX, as much of it as there is to say.
+// bill is a document of CycloneDX, with the fields used here.
 type bill struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
@@ -98,7 +98,7 @@ func billOf(info *buildinfo.BuildInfo, name, version string, sum []byte) bill {
 	return b
 }
 
-// serial is the number of the bill: a UUID (RFC 9562, version 8) that follows from the
+// serial is the serial number of the bill: a UUID (RFC 9562, version 8) derived from the
 // binary's sum.
 func serial(sum []byte) string {
 	var id [16]byte
@@ -107,14 +107,14 @@ func serial(sum []byte) string {
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// library is a module; one that was replaced is what it was replaced by.
+// library is the component of a module, or of its replacement.
 func library(m *debug.Module) component {
 	if m.Replace != nil {
 		m = m.Replace
 	}
 	purl := "pkg:golang/" + m.Path + "@" + m.Version
 	c := component{Type: "library", Ref: purl, Name: m.Path, Version: m.Version, PURL: purl}
-	// The sum of go.sum: the SHA-256 of a list of the module's files and their sums.
+	// The sum in go.sum: the SHA-256 of a list of the module's files and their sums.
 	if raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(raw) == sha256.Size {
 		c.Hashes = []hash{{"SHA-256", hex.EncodeToString(raw)}}
 	}

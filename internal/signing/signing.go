@@ -1,4 +1,4 @@
-// Package signing reads what requests for certificates hold.
+// Package signing reads certificate signing requests.
 package signing
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// ClientSigner is the signer whose certificates this server takes for those of
-// its clients.
+// ClientSigner is the signer of the certificates that this server accepts from its
+// clients.
 const ClientSigner = profile.LabelDomain + "/kube-apiserver-client"
 
-// ParseRequest reads a PKCS#10 request in PEM form. What follows the first block
-// is not looked at.
+// ParseRequest reads a PKCS#10 request in PEM form. Text after the first block is
+// ignored.
 func ParseRequest(data []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
@@ -25,8 +25,8 @@ func ParseRequest(data []byte) (*x509.CertificateRequest, error) {
 	return x509.ParseCertificateRequest(block.Bytes)
 }
 
-// CheckCertificates says what is wrong with a chain of certificates in PEM form.
-// Nothing at all is right.
+// CheckCertificates reports mistakes in a chain of certificates in PEM form. An empty
+// text is correct.
 func CheckCertificates(data []byte) error {
 	if len(data) == 0 {
 		return nil

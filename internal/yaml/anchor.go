@@ -1,13 +1,13 @@
 package yaml
 
-// anchored is what an anchor stands for.
+// anchored is the value of an anchor.
 type anchored struct {
-	json    []byte // nil as long as its end has not come
+	json    []byte // nil until the value has ended
 	meaning meaning
 	keys    keys // of an object
 }
 
-// begin notes that what an anchor stands for has begun.
+// begin notes the begin of an anchor's value.
 func (c *converter) begin(name string) error {
 	if c.anchors == nil {
 		c.anchors = make(map[string]anchored)
@@ -18,7 +18,7 @@ func (c *converter) begin(name string) error {
 	return nil
 }
 
-// keep notes what an anchor stands for.
+// keep notes the value of an anchor.
 func (c *converter) keep(name string, json []byte, m meaning) error {
 	if err := c.begin(name); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (c *converter) keep(name string, json []byte, m meaning) error {
 	return c.room(0)
 }
 
-// alias writes what an alias stands for.
+// alias writes the value of an alias.
 func (c *converter) alias(t *token) error {
 	a, err := c.find(t)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *converter) alias(t *token) error {
 	return nil
 }
 
-// find is what an alias stands for, if there is room to write it.
+// find returns the value of an alias, if there is room to write it.
 func (c *converter) find(t *token) (anchored, error) {
 	a, ok := c.anchors[string(t.text)]
 	switch {

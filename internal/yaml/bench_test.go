@@ -12,8 +12,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// hostile are texts that cost a parser that makes a tree many times their size,
-// or that stand for long documents.
+// hostile are texts that cost a parser with a tree many times their size, or that stand
+// for long documents.
 func hostile(size int) map[string]string {
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	var laughs, chain, keys, anchors, handles strings.Builder
@@ -88,8 +88,8 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// TestHostile: whatever the text, it costs memory in proportion to its length: what
-// the JSON may have, and what growing to that leaves behind.
+// TestHostile: any text costs memory in proportion to its length: that of the JSON, and
+// of growing to it.
 func TestHostile(t *testing.T) {
 	for name, text := range hostile(1 << 19) {
 		t.Run(name, func(t *testing.T) {
@@ -112,13 +112,13 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// bombs are those that are refused since they would be too large.
+// bombs are the texts refused because their JSON would be too large.
 var bombs = map[string]bool{
 	"anchors": true, "other handles": true, "deep": true, "deep blocks": true, "deep pairs": true, "flow keys": false, "billion laughs": true,
 	"deep chain": true, "long string": true, "merged": true, "deep merges": true, "nested anchors": true,
 }
 
-// objects are what people send.
+// objects are usual bodies.
 var objects = map[string]string{
 	"config map": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","labels":{"applied":"yes"}},"data":{"applied":"value"}}`,
 }
@@ -149,7 +149,7 @@ func BenchmarkToJSON(b *testing.B) {
 			}
 		})
 	}
-	b.Run("jsontext", func(b *testing.B) { // what tokens of JSON cost at least
+	b.Run("jsontext", func(b *testing.B) { // a lower bound: tokens of JSON
 		b.SetBytes(int64(len(json)))
 		for b.Loop() {
 			dec := jsontext.NewDecoder(bytes.NewReader(json))

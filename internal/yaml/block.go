@@ -1,6 +1,6 @@
 package yaml
 
-// blockScalar reads text behind | or >.
+// blockScalar reads the text after | or >.
 func (s *scanner) blockScalar() (token, error) {
 	literal := s.at(s.pos) == '|'
 	s.pos++
@@ -13,8 +13,8 @@ func (s *scanner) blockScalar() (token, error) {
 		indent = max(s.indent, 0) + increment
 	}
 	built := s.space[len(s.space):]
-	// The line break behind the last line, and the empty lines behind that: which
-	// of them count is seen at the next line.
+	// The line break after the last line, and the empty lines after that: the next line
+	// decides which of them count.
 	var last, empty []byte
 	wasBlank := false
 	if empty, err = s.emptyLines(empty, &indent); err != nil {
@@ -53,8 +53,8 @@ func (s *scanner) blockScalar() (token, error) {
 	return token{kind: scalar, text: built}, nil
 }
 
-// blockHeader reads what stands between | and the text: how much it is indented
-// and what becomes of the line breaks at its end.
+// blockHeader reads the characters between | and the text: its indentation and the
+// treatment of line breaks at its end.
 func (s *scanner) blockHeader() (chomp byte, increment int, err error) {
 	for range 2 {
 		switch c := s.at(s.pos); {
@@ -82,9 +82,8 @@ func (s *scanner) blockHeader() (chomp byte, increment int, err error) {
 	return chomp, increment, nil
 }
 
-// emptyLines appends the line breaks of empty lines and moves to the text of the
-// next line, or as far as its indentation goes. Where the indentation is not known,
-// 0, these lines tell it.
+// emptyLines appends the line breaks of empty lines and moves to the text of the next
+// line, at most by its indentation. An unknown indentation, 0, is taken from these lines.
 func (s *scanner) emptyLines(dst []byte, indent *int) ([]byte, error) {
 	widest := 0
 	for {

@@ -1,19 +1,18 @@
 // Package yaml turns YAML text into JSON text while it reads it: one pass, no
 // tree, memory in proportion to the text.
 //
-// The text is YAML 1.1 as the clients of Kubernetes write it: what the second
-// version of the Go YAML library reads, this package reads, in the same meaning
-// (yes is true, 0777 is octal, a later key replaces an earlier one, << merges
-// where it stands). The library is the oracle of the tests. It cannot be used
-// itself, since it makes a tree of everything before anybody can look at its
-// size: a body costs it 250 times its length.
+// The text is YAML 1.1 as the clients of Kubernetes write it: this package reads the
+// texts that the second version of the Go YAML library reads, in the same meaning (yes is
+// true, 0777 is octal, a later key replaces an earlier one, << merges in its position).
+// The library is the oracle of the tests. It cannot be used itself, since it makes a tree
+// before its size can be checked: a body costs it 250 times its length.
 //
-// The scanner cuts the text into tokens, among them the beginnings and ends of
-// blocks that only the indentation tells. The converter is a recursive descent
-// over the tokens that writes JSON as it goes.
+// The scanner cuts the text into tokens, among them the beginnings and ends of blocks,
+// which follow from the indentation alone. The converter is a recursive descent over the
+// tokens that writes JSON as it goes.
 //
-// The other way needs little: AppendString and AppendKey spell strings, the rest of
-// JSON is written by whoever has the values (codec.ToYAML).
+// The other direction needs little: AppendString and AppendKey spell strings, the caller
+// that has the values writes the rest (codec.ToYAML).
 package yaml
 
 import (
@@ -21,7 +20,7 @@ import (
 	"fmt"
 )
 
-// Error says what is wrong with a text, and where.
+// Error is a mistake in a text, with its position.
 type Error struct {
 	Line int // from 1
 	What string
@@ -29,7 +28,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("yaml: line %d: %s", e.Line, e.What) }
 
-// LimitError says that a document is larger than is allowed.
+// LimitError means that a document exceeds a limit.
 type LimitError struct {
 	What  string // "levels of nesting", …
 	Limit int

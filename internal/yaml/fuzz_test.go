@@ -14,7 +14,7 @@ var seeds = []string{
 	"&a\nb: &c\n- d\n", "- &a\n- *a\n", "- !!str\n- !!str\n", "a: &x\n  <<: &y {b: 1}\nc: *y\nd: *x\n", "{<<: }", "<<: x", "<<: [*a]", "\xef\xbb\xbfa: b\n", "a: \"\n", "a: 'b\n---\n'", "key: value\n\n\n# end\n  # more\n",
 }
 
-// FuzzToJSON: what ToJSON says is what the library says.
+// FuzzToJSON: ToJSON agrees with the library.
 func FuzzToJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

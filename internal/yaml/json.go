@@ -10,18 +10,17 @@ const (
 	maxDepth   = 512
 	maxAnchors = 10_000
 	maxHandles = 64
-	// The JSON of a document, and what its anchors stand for, have this many bytes
-	// for each byte of the YAML, and space besides. Without aliases and keys like
-	// {n, n, n} it has less.
+	// The JSON of a document and the values of its anchors have at most this many bytes
+	// for each byte of the YAML, plus a constant. Without aliases and keys like {n, n, n}
+	// it has fewer.
 	maxGrowth = 3
 	minSpace  = 4 << 20
 )
 
-// ToJSON converts the first document of YAML text to JSON text, null when there is
-// none. A key that a mapping has more than once is there as often in the JSON, in
-// the same order; so the last one counts where the last one counts in JSON. Text
-// behind the first document is not looked at. The result may be the text itself.
-// Errors are *Error and *LimitError.
+// ToJSON converts the first document of YAML text to JSON text, null when there is none.
+// A key that a mapping repeats is repeated in the JSON, in the same order; so the last
+// one counts where it does in JSON. Text after the first document is not read. The result
+// may be the text itself. Errors are *Error and *LimitError.
 func ToJSON(text []byte) ([]byte, error) {
 	if plainJSON(text) {
 		return text, nil
@@ -41,8 +40,8 @@ func ToJSON(text []byte) ([]byte, error) {
 	return c.out, nil
 }
 
-// printable is the length of the character at the beginning of b, 0 if it is none
-// that may be in YAML.
+// printable is the length of the character at the beginning of b, 0 for a character that
+// YAML forbids.
 func printable(b []byte) int {
 	r, size := utf8.DecodeRune(b)
 	if r == utf8.RuneError && size <= 1 || r < 0xa0 && r != 0x85 || r == 0xfffe || r == 0xffff {
@@ -55,21 +54,21 @@ func printable(b []byte) int {
 type converter struct {
 	s       *scanner
 	out     []byte
-	limit   int // of out and of what anchors stand for
+	limit   int // of out and of the values of anchors
 	depth   int
 	anchors map[string]anchored
-	kept    int // bytes in anchors, also in those that were replaced
+	kept    int // bytes in anchors, also in replaced ones
 	handles []handle
 	scratch []byte
-	lists   int      // behind << that the converter is in
-	repeats *repeats // nil where nobody asks for them
+	lists   int      // nesting of lists after <<
+	repeats *repeats // nil unless repeated keys are reported
 }
 
 func (c *converter) fail(t *token, what string, args ...any) error {
 	return errorAt(c.s.in, t.pos, what, args...)
 }
 
-// take moves behind the token that was looked at last and returns the next one.
+// take moves past the current token and returns the next one.
 func (c *converter) take() (*token, error) {
 	c.s.queue.take()
 	return c.s.peek()
@@ -99,11 +98,11 @@ func (c *converter) document() error {
 	if err := c.node(true, false); err != nil {
 		return err
 	}
-	_, err = c.s.peek() // what ends the document must be a token at least
+	_, err = c.s.peek() // the document must end with a valid token
 	return err
 }
 
-// directives reads what stands in front of ---, and that.
+// directives reads the directives before ---, and that.
 func (c *converter) directives(t *token) (*token, error) {
 	version := false
 	for t.kind != documentStart {
@@ -134,8 +133,8 @@ func (c *converter) directives(t *token) (*token, error) {
 
 func (c *converter) write(text string) { c.out = append(c.out, text...) }
 
-// node writes the node that begins with the next token. block says that it may be a
-// block, indentless that it may be a list that is no further in than the key.
+// node writes the node that begins with the next token. block permits a block, indentless
+// a list in the column of its key.
 func (c *converter) node(block, indentless bool) error {
 	if err := c.room(0); err != nil {
 		return err
@@ -182,7 +181,7 @@ func (c *converter) node(block, indentless bool) error {
 	return err
 }
 
-// nested calls a function that writes a collection one level further in.
+// nested calls a function that writes a collection one level deeper.
 func (c *converter) nested(write func() error) error {
 	if c.depth++; c.depth > maxDepth {
 		return &LimitError{"levels of nesting", maxDepth}
@@ -210,7 +209,7 @@ func (c *converter) unfit(t *token, p properties) error {
 	return c.fail(t, "the value is not what its tag says, %s", p.tag)
 }
 
-// empty writes a node that has properties only; t is what stands behind them.
+// empty writes a node with properties only; t is the token after them.
 func (c *converter) empty(t *token, p properties) (m meaning, err error) {
 	var ok bool
 	if c.out, m, ok = appendScalar(c.out, nil, !p.hasTag, p.tag); !ok {
@@ -219,8 +218,7 @@ func (c *converter) empty(t *token, p properties) (m meaning, err error) {
 	return m, nil
 }
 
-// room refuses a document that has become too large, or does with so many bytes
-// more.
+// room refuses a document that has become too large, or does with so many more bytes.
 func (c *converter) room(more int) error {
 	if len(c.out)+c.kept+more > c.limit {
 		return &LimitError{"bytes of JSON, aliases written out", c.limit}

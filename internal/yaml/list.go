@@ -38,8 +38,8 @@ func (c *converter) indentlessSequence() error {
 	return nil
 }
 
-// entry writes an entry of a block, null if behind its mark is another one or what
-// ends it. It returns the next token.
+// entry writes an entry of a block, null if its mark is followed by another one or by the
+// end. It returns the next token.
 func (c *converter) entry(end1, end2, end3 kind) (*token, error) {
 	t, err := c.take()
 	if err != nil {

@@ -10,8 +10,8 @@ func (c *converter) mapping(t *token) error {
 	return c.nested(c.blockMapping)
 }
 
-// members are those of an object: where they begin in the output, and their keys
-// if somebody asks for those that are there twice.
+// members are those of an object: their position in the output, and their keys if
+// repeated ones are reported.
 type members struct {
 	start int
 	keys  keys
@@ -22,7 +22,7 @@ func (c *converter) beginMembers() members {
 	return members{start: len(c.out), keys: c.repeats.begin()}
 }
 
-// separate writes a comma if there is a member already.
+// separate writes a comma unless the next member is the first.
 func (c *converter) separate(m *members) {
 	if len(c.out) > m.start {
 		c.write(",")
@@ -90,7 +90,7 @@ func (c *converter) flowMapping() error {
 	return nil
 }
 
-// lonelyKey writes a member that has no value: {a, b}.
+// lonelyKey writes a member without a value: {a, b}.
 func (c *converter) lonelyKey(m *members) error {
 	t, err := c.s.peek()
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *converter) lonelyKey(m *members) error {
 	return nil
 }
 
-// member writes a key and its value, null if there is none. end is the token that
-// ends the collection.
+// member writes a key and its value, null if it has none. end is the token that ends the
+// collection.
 func (c *converter) member(m *members, end kind) error {
 	before := len(c.out)
 	c.separate(m)
@@ -143,7 +143,7 @@ func (c *converter) member(m *members, end kind) error {
 		from := len(c.out)
 		c.repeats.into(m.keys)
 		if err = c.merge(block); err == nil && len(c.out) == from {
-			c.out = c.out[:before] // nothing but a comma
+			c.out = c.out[:before] // removes a comma
 		}
 		c.repeats.into(nil)
 		return err
@@ -160,7 +160,7 @@ func (c *converter) member(m *members, end kind) error {
 
 const wrongKey = "a key must be a string, a number or a bool"
 
-// key writes the name of a member, or says that the key is <<.
+// key writes the name of a member, or reports that the key is <<.
 func (c *converter) key() (merge bool, err error) {
 	if err := c.room(0); err != nil {
 		return false, err
@@ -181,7 +181,7 @@ func (c *converter) key() (merge bool, err error) {
 	case scalar:
 	case blockMapping, blockSequence, blockEntry, flowMapping, flowSequence:
 		return false, c.fail(t, wrongKey)
-	default: // nothing but properties
+	default: // properties only
 		text, plain = nil, !p.hasTag
 	}
 	merge = string(text) == "<<" && (plain || p.tag == "!" || p.tag == coreTags+"merge")

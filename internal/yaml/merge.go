@@ -2,8 +2,8 @@ package yaml
 
 import "slices"
 
-// merge writes the members of the mapping, the alias or the list of these behind
-// <<. Of a list the first counts most, so it comes last.
+// merge writes the members of the mapping, the alias or the list of these after <<. The
+// first of a list takes precedence, so it is written last.
 func (c *converter) merge(block bool) error {
 	t, err := c.s.peek()
 	if err != nil {
@@ -37,8 +37,7 @@ func (c *converter) merge(block bool) error {
 	return err
 }
 
-// maxMergeLists is how deep lists behind << may be in each other, since each moves
-// what is in it.
+// maxMergeLists bounds the nesting of lists after <<, since each moves its content.
 const maxMergeLists = 4
 
 // mergeList writes the members of the mappings in a list that begins with t.
@@ -58,13 +57,13 @@ func (c *converter) mergeList(t *token, start int) error {
 	return err
 }
 
-// keepMembers notes that an anchor stands for the object whose members were written
-// from start on.
+// keepMembers notes the object whose members were written from start on as the value of
+// an anchor.
 func (c *converter) keepMembers(name string, start int) error {
 	return c.keep(name, slices.Concat([]byte("{"), c.out[start:], []byte("}")), isCollection)
 }
 
-// mergeAlias writes the members of the mapping that an alias stands for.
+// mergeAlias writes the members of an alias for a mapping.
 func (c *converter) mergeAlias(t *token) error {
 	a, err := c.find(t)
 	if err != nil {
@@ -120,8 +119,8 @@ func (c *converter) mergeFlow(start int) error {
 	return nil
 }
 
-// mergeBlock is mergeFlow for a list of lines; ended says that a token of its own ends
-// it.
+// mergeBlock is mergeFlow for a list of lines; ended means that it has an end token of
+// its own.
 func (c *converter) mergeBlock(start int, ended bool) error {
 	t, err := c.s.peek()
 	if ended {
@@ -151,7 +150,7 @@ func (c *converter) mergeBlock(start int, ended bool) error {
 	return nil
 }
 
-// mergeOne writes the members of a mapping in a list behind <<.
+// mergeOne writes the members of a mapping in a list after <<.
 func (c *converter) mergeOne(block bool) error {
 	t, err := c.s.peek()
 	if err != nil {
@@ -180,8 +179,7 @@ func (c *converter) mergeOne(block bool) error {
 	return c.keepMembers(p.anchor, start)
 }
 
-// reverse puts the members that end at these places into the opposite order, with
-// commas between them.
+// reverse reverses the members that end at these positions, with commas between them.
 func (c *converter) reverse(start int, ends []int) {
 	if len(ends) < 2 {
 		return

@@ -2,15 +2,15 @@ package yaml
 
 import "unicode/utf8"
 
-// What JSON may have so that a YAML parser surely reads it as it is.
+// Bounds of JSON that YAML certainly reads in the same meaning.
 const (
 	maxPlainKey    = 512
 	maxPlainDepth  = 100
 	maxPlainDigits = 18
 )
 
-// plainJSON reports whether text is a JSON object that means the same in YAML and
-// needs no rewriting, as most of what clients send as YAML.
+// plainJSON reports whether text is a JSON object that means the same in YAML and needs
+// no rewriting, as most bodies sent as YAML.
 func plainJSON(text []byte) bool {
 	if len(text) == 0 || text[0] != '{' {
 		return false
@@ -19,7 +19,7 @@ func plainJSON(text []byte) bool {
 	return i >= 0 && plainSpace(text, i) == len(text)
 }
 
-// plainSpace is the position behind spaces and line feeds.
+// plainSpace is the position after spaces and line feeds.
 func plainSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n') {
 		i++
@@ -27,8 +27,8 @@ func plainSpace(b []byte, i int) int {
 	return i
 }
 
-// plainValue is the position behind the value at i, -1 for one that is no JSON or
-// not as plain.
+// plainValue is the position after the value at i, -1 for one that is not JSON or not
+// plain.
 func plainValue(b []byte, i, depth int) int {
 	if i >= len(b) {
 		return -1
@@ -64,7 +64,7 @@ func plainCollection(b []byte, i, depth int) int {
 			if b[i] != '"' {
 				return -1
 			}
-			// In YAML the name and the colon of a key belong together.
+			// YAML permits no white space between a key's name and its colon.
 			if i = plainString(b, i+1); i < 0 || i-start > maxPlainKey || i >= len(b) || b[i] != ':' {
 				return -1
 			}
@@ -86,7 +86,7 @@ func plainCollection(b []byte, i, depth int) int {
 	return -1
 }
 
-// plainInt is the position behind an integer of few digits.
+// plainInt is the position after an integer of few digits.
 func plainInt(b []byte, i int) int {
 	start := i
 	if b[i] == '-' {
@@ -102,7 +102,7 @@ func plainInt(b []byte, i int) int {
 	return i
 }
 
-// plainString is the position behind the string whose inside begins at i.
+// plainString is the position after the string whose inside begins at i.
 func plainString(b []byte, i int) int {
 	for i < len(b) {
 		c := b[i]

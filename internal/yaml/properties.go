@@ -3,7 +3,7 @@ package yaml
 // handle is an abbreviation of tags.
 type handle struct{ name, prefix string }
 
-// properties are what may stand in front of a node.
+// properties are the anchor and the tag of a node.
 type properties struct {
 	anchor    string
 	hasAnchor bool
@@ -11,8 +11,7 @@ type properties struct {
 	hasTag    bool
 }
 
-// properties reads an anchor and a tag in any order and returns the token behind
-// them.
+// properties reads an anchor and a tag in any order and returns the token after them.
 func (c *converter) properties(t *token) (p properties, next *token, err error) {
 	for {
 		switch {
@@ -32,10 +31,10 @@ func (c *converter) properties(t *token) (p properties, next *token, err error) 
 	}
 }
 
-// longestTag is more than any tag has that means something.
+// longestTag is above the length of any known tag.
 const longestTag = 64
 
-// tag is the whole of a tag. A long one is shortened: it means nothing.
+// tag is the whole of a tag. A long one is shortened, since it is unknown.
 func (c *converter) tag(t *token) (string, error) {
 	if t.text == nil {
 		return string(t.more[:min(len(t.more), longestTag)]), nil

@@ -8,19 +8,18 @@ import (
 	"strconv"
 )
 
-// Repeat is a key that its mapping has already, with the line of its value.
+// Repeat is a repeated key of a mapping, with the line of its value.
 type Repeat struct {
 	Line int    // from 1
 	Key  string // as Go spells it: "a", 1, true
 }
 
-// maxRepeats bounds how many repeated keys of a text are told.
+// maxRepeats bounds the reported repeated keys of a text.
 const maxRepeats = 256
 
-// Repeated tells the keys that mappings of the first document have more than once,
-// those that << merges among them, from the inside to the outside. It reads the
-// text again, so it is for the texts that are known to have some. Nothing is told
-// of a text that ToJSON refuses.
+// Repeated returns the repeated keys of mappings in the first document, including those
+// that << merges, from the inside to the outside. It reads the text again, so call it
+// only for texts known to have some. For a text that ToJSON refuses it returns nothing.
 func Repeated(text []byte) []Repeat {
 	text = trimBOM(text)
 	c := converter{s: newScanner(text), limit: maxGrowth*len(text) + minSpace, repeats: &repeats{}}
@@ -39,14 +38,14 @@ func Repeated(text []byte) []Repeat {
 	return found
 }
 
-// keys are the keys of a mapping, in JSON, each with the place of its value.
+// keys are the keys of a mapping, in JSON, each with the position of its value.
 type keys map[string]int
 
-// repeats finds keys that are there twice while the converter reads. On nil its
-// methods do nothing.
+// repeats finds repeated keys while the converter reads. On nil its methods have no
+// effect.
 type repeats struct {
 	found []keyAt
-	merge keys // of the mapping that the one behind << goes into
+	merge keys // of the mapping that << merges into
 	last  keys // of the mapping that ended last
 }
 
@@ -55,8 +54,8 @@ type keyAt struct {
 	pos int
 }
 
-// begin gives the keys of a mapping that begins: none, or those of the one that it
-// is merged into.
+// begin returns the keys of a mapping that begins: none, or those of the one that it is
+// merged into.
 func (r *repeats) begin() keys {
 	if r == nil {
 		return nil
@@ -74,7 +73,7 @@ func (r *repeats) end(k keys) {
 	}
 }
 
-// ended gives the keys of the value that has ended, if it is an object.
+// ended returns the keys of the value that has ended, if it is an object.
 func (r *repeats) ended(json []byte) keys {
 	if r == nil || len(json) == 0 || json[0] != '{' {
 		return nil
@@ -82,15 +81,15 @@ func (r *repeats) ended(json []byte) keys {
 	return r.last
 }
 
-// into says that what follows << is merged into the mapping with these keys; nil
-// ends that. Of a list behind << all aliases and the first other mapping count.
+// into notes that the value after << is merged into the mapping with these keys; nil ends
+// that. Of a list after << all aliases and the first other mapping count.
 func (r *repeats) into(k keys) {
 	if r != nil {
 		r.merge = k
 	}
 }
 
-// name is the name of a key, which its value may not change.
+// name is a copy of a key's name, which its value may not change.
 func (r *repeats) name(key []byte) string {
 	if r == nil {
 		return ""
@@ -110,7 +109,7 @@ func (r *repeats) note(k keys, name string, pos int) {
 	}
 }
 
-// noteAll adds the keys of a mapping that is merged.
+// noteAll adds the keys of a merged mapping.
 func (r *repeats) noteAll(from keys) {
 	if r == nil || r.merge == nil {
 		return

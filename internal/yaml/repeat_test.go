@@ -8,7 +8,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// TestRepeated compares the keys that are there twice with those of the library.
+// TestRepeated compares the repeated keys with those of the library.
 func TestRepeated(t *testing.T) {
 	for _, in := range []string{
 		"a: 1\nb: 2\n",

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// meaning is what a scalar is.
+// meaning is the type of a scalar.
 type meaning uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	isCollection
 )
 
-// words are the scalars that mean something else than their letters.
+// words are the scalars with a meaning other than their text.
 var words = map[string]meaning{
 	"": isNull, "~": isNull, "null": isNull, "Null": isNull, "NULL": isNull,
 	"y": isTrue, "Y": isTrue, "yes": isTrue, "Yes": isTrue, "YES": isTrue, "on": isTrue, "On": isTrue, "ON": isTrue,
@@ -35,7 +35,7 @@ var words = map[string]meaning{
 	"false": isFalse, "False": isFalse, "FALSE": isFalse,
 }
 
-// longestWord and longestNumber bound what is looked at as such.
+// longestWord and longestNumber bound the texts that are resolved as such.
 const (
 	longestWord   = 5
 	longestNumber = 1 << 10
@@ -49,8 +49,8 @@ type value struct {
 	float   float64
 }
 
-// resolve says what a plain scalar means. like is the meaning that its tag
-// demands, isString when it has none.
+// resolve returns the meaning of a plain scalar. like is the meaning that its tag
+// requires, isString when it has none.
 func resolve(text []byte, like meaning) value {
 	if len(text) <= longestWord {
 		if m, ok := words[string(text)]; ok {
@@ -94,7 +94,7 @@ func infinite(s string) (float64, bool) {
 	return 0, false
 }
 
-// number reads what begins with a digit or a sign.
+// number reads a text that begins with a digit or a sign.
 func number(text []byte) value {
 	digits := bytes.TrimLeft(text, "+-")
 	switch {
@@ -102,7 +102,7 @@ func number(text []byte) value {
 		if v, ok := integer(text, 0); ok {
 			return v
 		}
-		if binary, ok := bytes.CutPrefix(text, []byte("0b")); ok && len(binary) > 0 { // with a sign behind 0b
+		if binary, ok := bytes.CutPrefix(text, []byte("0b")); ok && len(binary) > 0 { // with a sign after 0b
 			v, _ := integer(binary, 2)
 			return v
 		}
@@ -120,7 +120,7 @@ func number(text []byte) value {
 	return value{}
 }
 
-// integer reads digits to a base; 0 is the one that their prefix says.
+// integer reads digits to a base; 0 means the base of their prefix.
 func integer(text []byte, base int) (value, bool) {
 	if i, err := strconv.ParseInt(string(text), base, 64); err == nil {
 		return value{meaning: isInt, int: i}, true
@@ -131,8 +131,7 @@ func integer(text []byte, base int) (value, bool) {
 	return value{}, false
 }
 
-// decimal reports whether text is digits, perhaps with a sign, a dot and an
-// exponent.
+// decimal reports whether text is digits, perhaps with a sign, a dot and an exponent.
 func decimal(text []byte) bool {
 	digits := func() (n int) {
 		for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -165,8 +164,8 @@ func decimal(text []byte) bool {
 	return len(text) == 0
 }
 
-// timestamps are the forms of times. A time stays the text it is, so only a tag that
-// demands one makes a difference.
+// timestamps are the forms of times. A time keeps its text, so only a tag that requires
+// one makes a difference.
 var timestamps = []string{"2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999", "2006-1-2"}
 
 func isTimestamp(text string) bool {
@@ -190,13 +189,13 @@ func isDigits(text []byte) bool {
 	return true
 }
 
-// The tags that mean something, without "tag:yaml.org,2002:".
+// The known tags, without "tag:yaml.org,2002:".
 var demands = map[string]meaning{"bool": isTrue, "int": isInt, "float": isFloat, "null": isNull, "timestamp": isTime}
 
 const coreTags = "tag:yaml.org,2002:"
 
-// appendScalar appends the JSON of a scalar. tag is its whole tag, "" for none.
-// ok is false when the text is not what the tag says, or not a number that JSON has.
+// appendScalar appends the JSON of a scalar. tag is its whole tag, "" for none. ok is
+// false when the text does not fit the tag, or is a number that JSON does not have.
 func appendScalar(dst, text []byte, plain bool, tag string) (out []byte, m meaning, ok bool) {
 	core, isCore := strings.CutPrefix(tag, coreTags)
 	like, demanded := demands[core]
@@ -227,7 +226,7 @@ func appendScalar(dst, text []byte, plain bool, tag string) (out []byte, m meani
 	return value{}.append(dst, text)
 }
 
-// isCanonicalInt reports whether text is a number as JSON has it: most are.
+// isCanonicalInt reports whether text is a number as in JSON: most are.
 func isCanonicalInt(text []byte) bool {
 	if len(text) == 0 || len(text) > 18 || text[0] == '0' && len(text) > 1 {
 		return false
@@ -235,7 +234,7 @@ func isCanonicalInt(text []byte) bool {
 	return isDigits(text)
 }
 
-// meets reports whether a value is of the kind that a tag demands.
+// meets reports whether a value has the type that a tag requires.
 func (v value) meets(like meaning) bool {
 	switch v.meaning {
 	case isFalse:
@@ -284,12 +283,12 @@ func appendFloat(dst []byte, f float64) []byte {
 
 // appendString appends a JSON string.
 func appendString(dst, text []byte) []byte {
-	dst, _ = jsontext.AppendQuote(dst, text) // an error tells of bytes that are no UTF-8, which it replaces
+	dst, _ = jsontext.AppendQuote(dst, text) // an error reports invalid UTF-8, which is replaced
 	return dst
 }
 
-// appendKey makes the JSON of a scalar the name of a member: what is no string
-// gets quotes. ok is false for what cannot be a name.
+// appendKey makes the JSON of a scalar the name of a member: values other than strings
+// get quotes. ok is false for a value that cannot be a name.
 func appendKey(dst, json []byte, m meaning) (out []byte, ok bool) {
 	switch m {
 	case isString:
@@ -301,7 +300,7 @@ func appendKey(dst, json []byte, m meaning) (out []byte, ok bool) {
 		if err != nil {
 			return dst, false
 		}
-		// As a number of 32 bits: so it has always been.
+		// As a number of 32 bits, like the library.
 		switch text := strconv.FormatFloat(f, 'g', -1, 32); text {
 		case "+Inf":
 			return append(dst, `".inf"`...), true
@@ -314,8 +313,8 @@ func appendKey(dst, json []byte, m meaning) (out []byte, ok bool) {
 	return dst, false
 }
 
-// isText reports whether text is UTF-8 without the control characters that YAML
-// forbids, and returns the place where it is not.
+// isText reports whether text is UTF-8 without the control characters that YAML forbids,
+// and returns the position of the first mistake.
 func isText(text []byte) (at int, ok bool) {
 	for i := 0; i < len(text); {
 		c := text[i]

@@ -9,7 +9,7 @@ const (
 	endsQuoted
 	alphanumeric
 	ofTag
-	quotedJSON // means something in a JSON string, or must not be in it
+	quotedJSON // special or forbidden in a JSON string
 )
 
 var classes = func() (t [256]uint8) {
@@ -33,8 +33,8 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
-// folding is the white space between two words of a scalar. It is good until the
-// next one.
+// folding is the white space between two words of a scalar. It is valid until the next
+// one.
 type folding struct {
 	from, to int    // blanks on one line
 	broken   bool   // there was a line break, or an escaped one
@@ -43,8 +43,8 @@ type folding struct {
 	breaks   []byte // all of them
 }
 
-// fold reads white space. escaped says that an escaped break was in front of it.
-// Left of the column indent there must be no tabs.
+// fold reads white space. escaped means that an escaped break came before it. Left of the
+// column indent there must be no tabs.
 func (s *scanner) fold(escaped bool, indent int) (f folding, err error) {
 	f.from, f.broken, f.breaks = s.pos, escaped, s.breaks[:0]
 	for {
@@ -80,8 +80,8 @@ func (s *scanner) fold(escaped bool, indent int) (f folding, err error) {
 	}
 }
 
-// appendBreak appends the line break at pos as YAML reads it: those that separate
-// lines are one line feed.
+// appendBreak appends the line break at pos as YAML reads it: most kinds become one line
+// feed.
 func (s *scanner) appendBreak(dst []byte, n int) []byte {
 	if n == 3 {
 		return append(dst, s.in[s.pos:s.pos+n]...)
@@ -89,7 +89,7 @@ func (s *scanner) appendBreak(dst []byte, n int) []byte {
 	return append(dst, '\n')
 }
 
-// appendFolded appends what white space between two words means.
+// appendFolded appends the meaning of white space between two words.
 func (s *scanner) appendFolded(dst []byte, f folding) []byte {
 	switch {
 	case !f.broken:
@@ -102,8 +102,8 @@ func (s *scanner) appendFolded(dst []byte, f folding) []byte {
 	return append(dst, f.breaks[f.first:]...)
 }
 
-// plainScalar reads text without quotes. It is a part of the input unless it goes
-// over several lines.
+// plainScalar reads text without quotes. It is a part of the input unless it spans
+// several lines.
 func (s *scanner) plainScalar() (token, error) {
 	start, stop := s.pos, uint8(endsWord)
 	if s.flow() {
@@ -111,7 +111,7 @@ func (s *scanner) plainScalar() (token, error) {
 	}
 	indent := s.indent + 1
 	end := start
-	var built []byte // the text, when it is not in[start:end]
+	var built []byte // the text, if it is not s.text[start:end]
 	var f folding
 	for {
 		if s.column() == 0 && s.documentMark() || s.at(s.pos) == '#' {
@@ -150,17 +150,17 @@ func (s *scanner) plainScalar() (token, error) {
 	return token{kind: scalar, plain: true, text: built}, nil
 }
 
-// keep says that text, which was appended behind space, stays there.
+// keep keeps text that was appended to space.
 func (s *scanner) keep(built []byte) {
 	if need := len(s.space) + len(built); need <= cap(s.space) {
 		s.space = s.space[:need]
 	} else {
-		s.space = built // larger than what was there, and where the next one goes
+		s.space = built // the next text is appended to it
 	}
 }
 
-// wordEnd is where a word of a plain scalar ends: at a blank, a colon in front of
-// a blank, or what has a meaning in a flow collection.
+// wordEnd is the end of a word of a plain scalar: a blank, a colon before a blank, or a
+// special character in a flow collection.
 func (s *scanner) wordEnd(stop uint8) int {
 	i := s.pos
 	for i < len(s.in) {
@@ -219,8 +219,8 @@ func (s *scanner) quoted(quote byte) (token, error) {
 	}
 }
 
-// simpleEnd is the position of the quote that ends a text on one line without
-// escapes; -1 when there is something else.
+// simpleEnd is the position of the quote that ends a text on one line without escapes; -1
+// for any other text.
 func (s *scanner) simpleEnd(quote byte) int {
 	for i := s.pos; i < len(s.in); i++ {
 		switch c := s.in[i]; {
@@ -241,8 +241,8 @@ func (s *scanner) simpleEnd(quote byte) int {
 	return -1
 }
 
-// quotedWord appends text up to white space or the quote that ends it. broken says
-// that it ended with an escaped line break.
+// quotedWord appends text up to white space or the closing quote. broken means that it
+// ended with an escaped line break.
 func (s *scanner) quotedWord(dst []byte, quote byte) (out []byte, broken bool, err error) {
 	for {
 		from := s.pos
@@ -274,13 +274,13 @@ func (s *scanner) quotedWord(dst []byte, quote byte) (out []byte, broken bool, e
 	}
 }
 
-// escapes are the characters that a letter behind a backslash stands for.
+// escapes are the characters for the letters after a backslash.
 var escapes = map[byte]rune{
 	'0': 0, 'a': 7, 'b': 8, 't': 9, '\t': 9, 'n': 10, 'v': 11, 'f': 12, 'r': 13, 'e': 0x1b, ' ': ' ', '"': '"', '\'': '\'',
 	'\\': '\\', 'N': 0x85, '_': 0xa0, 'L': 0x2028, 'P': 0x2029,
 }
 
-// escape appends what the escape at pos stands for.
+// escape appends the character of the escape at pos.
 func (s *scanner) escape(dst []byte) ([]byte, error) {
 	c := s.at(s.pos + 1)
 	digits := 0

@@ -1,14 +1,13 @@
 package yaml
 
-// longestKey is the most bytes between the beginning of a key that no ? announces
-// and its colon.
+// longestKey bounds the bytes between the beginning of a key without ? and its colon.
 const longestKey = 1024
 
-// candidate is a token that may turn out to begin a key, when a colon follows.
-// Each flow level has one at most.
+// candidate is a token that may turn out to begin a key, when a colon follows. Each flow
+// level has at most one.
 type candidate struct {
 	possible   bool
-	required   bool // it stands where only a key can
+	required   bool // only a key is allowed in its position
 	collection bool // it begins with a bracket, so it would be a wrong key
 	number     int  // of the token
 	pos, line  int
@@ -19,7 +18,7 @@ type scanner struct {
 	queue
 	in   []byte
 	pos  int
-	line int // where the line of pos begins: column and line in one
+	line int // beginning of the current line: column and line in one
 	// indent is the column of the innermost block, -1 for none; indents are those
 	// around it.
 	indent  int
@@ -28,9 +27,9 @@ type scanner struct {
 	candidates []candidate
 	mayBeKey   bool // a key may begin at pos
 	ended      bool
-	space      []byte // text of queued scalars that is not in the input as it is
+	space      []byte // text of queued scalars that differs from the input
 	breaks     []byte // of the last folding
-	// Where the tokens and candidates of most texts are.
+	// Memory for the tokens and candidates of most texts.
 	few     [8]token
 	shallow [8]candidate
 }
@@ -72,7 +71,7 @@ func (s *scanner) column() int { return s.pos - s.line }
 
 func (s *scanner) fail(what string, args ...any) error { return errorAt(s.in, s.pos, what, args...) }
 
-// at is the byte at i, 0 behind the end.
+// at is the byte at i, 0 after the end.
 func (s *scanner) at(i int) byte {
 	if i < len(s.in) {
 		return s.in[i]
@@ -102,16 +101,16 @@ func (s *scanner) breakAt(i int) int {
 	return 0
 }
 
-// blankAt reports whether at i is a space, a tab, a line break or the end.
+// blankAt reports whether a space, a tab, a line break or the end is at i.
 func (s *scanner) blankAt(i int) bool {
 	c := s.at(i)
 	return c == ' ' || c == '\t' || c == 0 || s.breakAt(i) > 0
 }
 
-// endOfLineAt reports whether at i is a line break or the end.
+// endOfLineAt reports whether a line break or the end is at i.
 func (s *scanner) endOfLineAt(i int) bool { return s.at(i) == 0 || s.breakAt(i) > 0 }
 
-// skipBreak moves behind the line break of length n.
+// skipBreak moves past the line break of length n.
 func (s *scanner) skipBreak(n int) {
 	s.pos += n
 	s.line = s.pos
@@ -124,14 +123,14 @@ func (s *scanner) skipLine() {
 	}
 }
 
-// skipBlanks moves behind spaces and tabs.
+// skipBlanks moves past spaces and tabs.
 func (s *scanner) skipBlanks() {
 	for s.at(s.pos) == ' ' || s.at(s.pos) == '\t' {
 		s.pos++
 	}
 }
 
-// skipToToken moves behind white space and comments.
+// skipToToken moves past white space and comments.
 func (s *scanner) skipToToken() {
 	for {
 		for s.at(s.pos) == ' ' || s.at(s.pos) == '\t' && (s.flow() || !s.mayBeKey) {
@@ -151,7 +150,7 @@ func (s *scanner) skipToToken() {
 	}
 }
 
-// fetch puts the next token into the queue, and those that it implies.
+// fetch adds the next token to the queue, and those that it implies.
 func (s *scanner) fetch() error {
 	s.skipToToken()
 	s.unroll(s.column())
@@ -214,15 +213,15 @@ func (s *scanner) fetch() error {
 	return s.fail("no value can begin with %q, put quotes around it", c)
 }
 
-// documentMark reports whether a line begins at pos that is --- or ..., or begins
-// with one and a blank.
+// documentMark reports whether the line at pos is --- or ..., or begins with one and a
+// blank.
 func (s *scanner) documentMark() bool {
 	c := s.at(s.pos)
 	return (c == '-' || c == '.') && s.at(s.pos+1) == c && s.at(s.pos+2) == c && s.blankAt(s.pos+3)
 }
 
-// roll begins a block of that kind at a column that is further in than the block
-// around it. Its token gets the number.
+// roll begins a block of that kind if its column is further in than the current block.
+// Its token gets the number.
 func (s *scanner) roll(column, number int, k kind, pos int) {
 	if s.flow() || s.indent >= column {
 		return
@@ -254,8 +253,7 @@ func (s *scanner) noteCandidate() (level int, err error) {
 	return len(s.candidates), nil
 }
 
-// dropCandidate forgets the candidate of this level: what began with it was no
-// key.
+// dropCandidate removes the candidate of this level: it did not begin a key.
 func (s *scanner) dropCandidate() error {
 	c := &s.candidates[len(s.candidates)-1]
 	if c.possible && c.required {
@@ -351,8 +349,7 @@ func (s *scanner) fetchKey() error {
 	return s.fetchIndicator(keyMark, !s.flow())
 }
 
-// fetchValue is called at a colon. What is a key because of it gets its token
-// now.
+// fetchValue handles a colon. A candidate that it makes a key gets its token now.
 func (s *scanner) fetchValue() error {
 	c := &s.candidates[len(s.candidates)-1]
 	if c.possible && s.alive(c) {
@@ -380,8 +377,7 @@ func (s *scanner) fetchValue() error {
 	return nil
 }
 
-// fetchScalar makes a token that may begin a key by a function that moves behind
-// it.
+// fetchScalar makes a token that may begin a key by a function that moves past it.
 func (s *scanner) fetchScalar(scan func() (token, error)) error {
 	level, err := s.noteCandidate()
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *scanner) tag() (token, error) {
 				err = s.fail("a name follows the tag's handle %.64s", t.text)
 			}
 		} else {
-			s.pos -= len(t.text) - 1 // what follows the first ! is no handle
+			s.pos -= len(t.text) - 1 // the text after the first ! is not a handle
 			t.text = t.text[:1]
 			if t.more, err = s.tagText(); len(t.more) == 0 {
 				t.text, t.more = nil, t.text
@@ -72,7 +72,7 @@ func (s *scanner) tagHandle() []byte {
 	return s.in[start:s.pos]
 }
 
-// tagText reads the part of a tag that names something. %41 in it is A.
+// tagText reads the name in a tag. %41 in it is A.
 func (s *scanner) tagText() ([]byte, error) {
 	start, escaped := s.pos, false
 	for classes[s.at(s.pos)]&ofTag != 0 {

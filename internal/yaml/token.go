@@ -18,7 +18,7 @@ const (
 	flowMappingEnd
 	flowEntry  // ,
 	blockEntry // -
-	keyMark    // in front of a key, also where the text has no ?
+	keyMark    // before a key, also where the text has no ?
 	valueMark  // :
 	alias
 	anchor
@@ -26,35 +26,34 @@ const (
 	scalar
 )
 
-// token is a piece of the text. Its texts are good until the next one is asked
-// for.
+// token is a piece of the text. Its texts are valid until the next one is read.
 type token struct {
 	kind  kind
-	plain bool   // scalar: without quotes, and no block
-	text  []byte // scalar, alias, anchor: what it says; tag: its handle
-	more  []byte // tag: what follows the handle; tagDirective: the prefix
-	pos   int    // where it begins
-	// level is the flow level, from 1, at which this token may turn out to begin
-	// a key; 0 for no such token.
+	plain bool   // scalar: without quotes, and not a block
+	text  []byte // scalar, alias, anchor: its text; tag: its handle
+	more  []byte // tag: the part after the handle; tagDirective: the prefix
+	pos   int    // of its beginning
+	// level is the flow level, from 1, at which this token may turn out to begin a key; 0
+	// for other tokens.
 	level int
 }
 
-// queue holds the tokens that were scanned and not taken. There are few: no more
-// than fit between the beginning of a key and its colon.
+// queue holds the scanned tokens that were not taken. They are few: no more than fit
+// between the beginning of a key and its colon.
 type queue struct {
 	tokens []token
 	head   int
-	taken  int // how many were taken since the beginning
+	taken  int // number taken since the beginning
 }
 
 func (q *queue) empty() bool { return q.head == len(q.tokens) }
 
-// next is the number that the next token will have, counted from the beginning.
+// next is the number of the next token, counted from the beginning.
 func (q *queue) next() int { return q.taken + len(q.tokens) - q.head }
 
 func (q *queue) push(t token) { q.tokens = append(q.tokens, t) }
 
-// insert puts a token before the one with that number.
+// insert inserts a token before the one with that number.
 func (q *queue) insert(number int, t token) {
 	at := q.head + number - q.taken
 	q.tokens = append(q.tokens, token{})

@@ -16,12 +16,12 @@ func AppendKey(dst []byte, name string, indent int) []byte {
 	return append(AppendString(dst, text, -1), ':')
 }
 
-// maxSimpleKey is the most bytes of a key that needs no mark.
+// maxSimpleKey bounds the bytes of a key without a mark.
 const maxSimpleKey = 128
 
-// AppendString appends a string in the simplest form that is read as one. Text of
-// several lines is a block with so many spaces in front of each line; with indent -1
-// it is in quotes.
+// AppendString appends a string in the simplest form that is read as one. Text of several
+// lines is a block with indent spaces at the beginning of each line; with indent -1 it is
+// in quotes.
 func AppendString(dst, text []byte, indent int) []byte {
 	switch {
 	case bytes.IndexByte(text, '\n') >= 0:
@@ -39,7 +39,7 @@ func AppendString(dst, text []byte, indent int) []byte {
 	return append(append(append(dst, '\''), bytes.ReplaceAll(text, []byte("'"), []byte("''"))...), '\'')
 }
 
-// isOneLine reports whether there is nothing in a text that needs an escape.
+// isOneLine reports whether a text needs no escapes.
 func isOneLine(text []byte) bool {
 	for i := 0; i < len(text); {
 		size := shownAs(text[i:])
@@ -51,8 +51,8 @@ func isOneLine(text []byte) bool {
 	return true
 }
 
-// shownAs is the length of the character at the beginning of b if it can stand as it
-// is, else 0.
+// shownAs is the length of the character at the beginning of b if it needs no escape,
+// else 0.
 func shownAs(b []byte) int {
 	if c := b[0]; c < utf8.RuneSelf {
 		if c < ' ' || c == 0x7f {
@@ -79,8 +79,8 @@ func isPlain(text []byte) bool {
 	return !bytes.Contains(text, []byte(": ")) && !bytes.HasSuffix(text, []byte(":")) && !bytes.Contains(text, []byte(" #"))
 }
 
-// isMinutes reports whether old readers take text for a number to the base 60, such
-// as 1:30.
+// isMinutes reports whether old readers take text for a number to the base 60, such as
+// 1:30.
 func isMinutes(text []byte) bool {
 	if n := len(text); n > 0 && (text[0] == '+' || text[0] == '-') {
 		text = text[1:]
@@ -101,8 +101,8 @@ func isMinutes(text []byte) bool {
 	return true
 }
 
-// isBlock reports whether text of several lines can be a block as it is: what would
-// tell its indentation wrong, and spaces that nobody sees, need quotes.
+// isBlock reports whether text of several lines can be a block as it is: leading spaces,
+// which would change its indentation, and invisible spaces need quotes.
 func isBlock(text []byte) bool {
 	if text[0] == ' ' || text[0] == '\n' || text[len(text)-1] == ' ' || bytes.Contains(text, []byte(" \n")) {
 		return false
@@ -121,7 +121,7 @@ func isBlock(text []byte) bool {
 	return true
 }
 
-// appendBlock appends text behind |, without the line break behind its last line.
+// appendBlock appends text after |, without the line break of its last line.
 func appendBlock(dst, text []byte, indent int) []byte {
 	dst = append(dst, '|')
 	body := bytes.TrimRight(text, "\n")

@@ -13,8 +13,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// normal is JSON with the members sorted and only the last of those with the same
-// name, numbers as they are.
+// normal is JSON with the members sorted and only the last of those with the same name,
+// numbers as they are.
 func normal(t testing.TB, text []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -42,14 +42,14 @@ func check(t testing.TB, in []byte) {
 	case err == nil && wantErr != nil && !laxer(wantErr):
 		t.Errorf("%q: %s, want an error: %v", in, got, wantErr)
 	case err == nil && wantErr == nil:
-		// Of keys like 1 and "1" the library keeps any.
+		// Of keys like 1 and "1" the library keeps either.
 		if g, w := normal(t, got), normal(t, want); g != w && jsontext.Value(got).IsValid() {
 			t.Errorf("%q: got %s, want %s", in, g, w)
 		}
 	}
 }
 
-// library is what sigs.k8s.io/yaml makes of a text. It panics on some.
+// library is the result of sigs.k8s.io/yaml for a text. It panics on some.
 func library(in []byte) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -61,7 +61,7 @@ func library(in []byte) (out []byte, err error) {
 
 // stricter reports whether a text may be refused that the library accepts.
 func stricter(in []byte) bool {
-	_, ok := isText(in) // also behind the first document
+	_, ok := isText(in) // after the first document too
 	return !ok || bytes.Contains(in, bom)
 }
 
@@ -117,8 +117,8 @@ func TestToJSON(t *testing.T) {
 	}
 }
 
-// TestPlainJSON: JSON with odd texts in odd places means what it means to the
-// library, and what clients usually send is taken as it is.
+// TestPlainJSON: JSON with unusual texts means the same as to the library, and usual
+// bodies are taken as they are.
 func TestPlainJSON(t *testing.T) {
 	atoms := []string{"a", "name", "<<", "=", "~", "yes", "0x1", "1e3", "2022-01-01", "#", " #", ": ", "- ", "\\n", "\\t", "\\u003c", "\\u001b", "\\u2028", "\\u0085", "\\u007f", "\\ud83d\\ude00", "\\/", "\\\\", "\\\"",
 		"é", "\u2028", "\u0085", "\u007f", "\ufeff", "😀", "<", ">", "&", "'", "|", "%", "@", "`", "!", "*x", "&x", "{", "]", " "}
