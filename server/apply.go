@@ -55,7 +55,7 @@ func (s *Server) checkApplied(r *request, a *applied, text []byte, want bodyKind
 	typed.Release()
 	if err != nil {
 		var wrong *document.TypeError
-		if !errors.As(err, &wrong) || wrong.Mistake != document.NotInteger && wrong.Mistake != document.Malformed {
+		if !errors.As(err, &wrong) || wrong.Mistake != document.NotInteger && wrong.Mistake != document.OutOfRange && wrong.Mistake != document.Malformed {
 			return want.refused(err)
 		}
 		a.wrong = want.refused(err)

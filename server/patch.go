@@ -116,7 +116,7 @@ func (p *patchBody) report(r *request, problems []document.Problem, want bodyKin
 func (p *patchBody) refuse(err error, want bodyKind) error {
 	refused := want.refused(err)
 	var wrong *document.TypeError
-	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.NotInteger && p.media == strategicPatch) {
+	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.OutOfRange && p.media == strategicPatch) {
 		return refused
 	}
 	return api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + refused.Error()}})

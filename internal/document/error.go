@@ -60,7 +60,8 @@ type Mistake uint8
 const (
 	WrongType   Mistake = iota // a string for a number, an unknown name of an enum
 	NullElement                // null as an element of a list
-	NotInteger                 // a number with a fraction, or out of the range of its type
+	NotInteger                 // a number with a fraction
+	OutOfRange                 // a whole number that its type cannot hold
 	Malformed                  // not a quantity, time or other spelling that the type requires
 )
 

@@ -134,7 +134,10 @@ func (p *parser) integer(n int32, t *schema.Type, bits uint8) error {
 	value, ok := parseInt(text, bits)
 	if !ok {
 		err := p.wrong(n, t, "number "+string(text[:min(len(text), 64)]), "want a whole number in its range, without fraction or exponent")
-		err.Mistake = NotInteger
+		err.Mistake = OutOfRange
+		if value, _ := strconv.ParseFloat(string(text), 64); value != math.Trunc(value) {
+			err.Mistake = NotInteger
+		}
 		return err
 	}
 	if value == 0 && len(text) > 1 {

@@ -27,13 +27,15 @@ import (
 // of the patch; the other elements keep theirs; an element of the latter comes
 // before one of the former when it did so in the current list.
 //
+// Numbers of the patch are floats: 1e2 is 100.
+//
 // Where the behaviour of Kubernetes 1.25 serves nobody, this follows the intent of the
 // patch's author: directives in a part of the patch that the object does not have yet
 // take effect and are not stored, but for maps, where they are keys; null list fields of
 // the object count as absent, and mistakes in a patch are a 400 with the field (some are
 // a 500 there). Elements of the object without a merge key stay.
 func Strategic(current, patch []byte, t *schema.Table, typ schema.Ref, limits document.Limits) ([]byte, error) {
-	cur, pat, err := decodeObjects(current, patch, limits)
+	cur, pat, err := decodeObjects(current, document.SpellNumbers(patch), limits)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,27 @@
+package server_test
+
+import "testing"
+
+// TestStrategicNumbers: a number of a strategic patch may have a fraction of nothing and an
+// exponent. One that is not whole is unprocessable; one that its field cannot hold is not
+// stored as another.
+func TestStrategicNumbers(t *testing.T) {
+	h := startServer(t, nil)
+	const budgets, strategic = "/apis/policy/v1/namespaces/default/poddisruptionbudgets", "application/strategic-merge-patch+json"
+	h.create(budgets, `{"metadata":{"name":"a"}}`)
+	var steps []step
+	for _, c := range []struct {
+		number string
+		code   int
+		has    string
+	}{
+		{"1.0", 200, `"expectedPods":1`},
+		{"1e2", 200, `"expectedPods":100`},
+		{"-0.5", 422, `"field":"patch"`},
+		{"1e30", 400, "status.expectedPods"},
+		{"4294967297", 400, "status.expectedPods"},
+	} {
+		steps = append(steps, step{c.number, "PATCH", budgets + "/a/status", strategic, `{"status":{"expectedPods":` + c.number + `}}`, c.code, c.has})
+	}
+	h.run(t, steps)
+}
