@@ -289,6 +289,13 @@ func TestDryRun(t *testing.T) {
 	if bytes.Contains(dry.body, []byte("resourceVersion")) {
 		t.Errorf("what does not exist has no revision: %s", dry.body)
 	}
+	for _, version := range []string{"5", "abc"} { // it is refused, or dropped, when it is stored
+		said := h.post(configMaps+"?dryRun=All", `{"metadata":{"name":"a","resourceVersion":"`+version+`"}}`)
+		said.expect(t, 201, "")
+		if got := said.field(t, "metadata.resourceVersion"); got != version {
+			t.Errorf("a dry run answers with version %v, expected %s", got, version)
+		}
+	}
 	h.get(configMaps+"/a").expect(t, 404, "NotFound")
 	created := h.post(configMaps, configMap("a", "{}"))
 	created.expect(t, 201, "")

@@ -40,7 +40,7 @@ func (e *evaluation) beNew(obj document.Value) (document.Value, error) {
 	if err := e.s.namespaceAccepts(e.ctx, e.resource, e.namespace, name); err != nil {
 		return obj, err
 	}
-	e.version, _ = strconv.ParseUint(meta.Get("resourceVersion").Text(), 10, 64) // other text names no version, and says nothing
+	e.version = meta.Get("resourceVersion").Text()
 	if e.generated = name == "" && prefix != ""; e.generated {
 		meta.SetString("name", generateName(prefix))
 	}
@@ -158,10 +158,11 @@ func (e *evaluation) validate() error {
 	return e.stored.resource.Invalid(name, causes)
 }
 
-// refuseVersion refuses a new object that says which version it is of.
+// refuseVersion refuses a new object that says which version it is of: when it is
+// stored, so not in a dry run, as in 1.25. Text that is no number names no version.
 func (e *evaluation) refuseVersion() error {
-	if e.version != 0 {
-		return api.BadRequest("resourceVersion should not be set on objects to be created, found \"%d\"", e.version)
+	if version, _ := strconv.ParseUint(e.version, 10, 64); version != 0 && !e.opts.dryRun {
+		return api.BadRequest("resourceVersion should not be set on objects to be created, found \"%d\"", version)
 	}
 	return nil
 }

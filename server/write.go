@@ -92,7 +92,7 @@ type evaluation struct {
 	was       document.Value // old in the version of the write
 	obj       document.Value // from convert on in the version that is stored
 	via       *via
-	version   uint64 // that a new object came with; none may be said
+	version   string // that a new object came with
 	generated bool
 	causes    []schema.Cause // what is wrong with the object in the version of the write
 	claim     *allocate.Claim
@@ -280,7 +280,7 @@ func (e *evaluation) commit() (store.Write, error) {
 		}
 	}
 	if e.opts.dryRun || e.made.Op == store.OpDelete && e.answersObject() {
-		e.answer = notStored(e.current, e.obj)
+		e.answer = notStored(e.current, e.obj, e.version)
 	}
 	if e.opts.dryRun {
 		return store.Write{}, errDryRun
@@ -346,15 +346,17 @@ var errDryRun = errors.New("dry run")
 
 // notStored is an object as an answer that is not what the store holds: that of a dry
 // run, or of an update that ended in a deletion. It is at the revision of the object that
-// it replaces (nil where there is none).
-func notStored(current *store.Entry, obj document.Value) *store.Entry {
+// it replaces; where there is none (nil), it has the version that it came with.
+func notStored(current *store.Entry, obj document.Value, version string) *store.Entry {
 	entry := &store.Entry{}
-	meta := obj.Get("metadata")
-	if current == nil {
-		meta.Remove("resourceVersion")
-	} else {
+	if current != nil {
 		entry.Revision = current.Revision
-		meta.SetString("resourceVersion", strconv.FormatUint(current.Revision, 10))
+		version = strconv.FormatUint(current.Revision, 10)
+	}
+	if meta := obj.Get("metadata"); version != "" {
+		meta.SetString("resourceVersion", version)
+	} else {
+		meta.Remove("resourceVersion")
 	}
 	entry.Value = store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}
 	return entry
