@@ -42,6 +42,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"attachment", "POST", "/apis/storage.k8s.io/v1/volumeattachments", "", `{"metadata":{"name":"v"},"spec":{"attacher":"a","nodeName":"n","source":{"inlineVolumeSpec":{"accessModes":["ReadWriteOnce"],"csi":{"driver":"d","volumeHandle":"h","nodeExpandSecretRef":{}}}}}}`,
 			422, `"field":"spec.source.inlineVolumeSpec.csi.nodeExpandSecretRef.name"`},
 
+		{"a zone without a name", "POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", "", `{"metadata":{"name":"z"},"addressType":"IPv4","endpoints":[{"addresses":["10.1.2.3"],"hints":{"forZones":[{}]}}]}`, 201, `"forZones":[{"name":""}]`},
 		{"any finalizer of a group version", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","finalizers":["foo"]},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 201, "foo"},
 		{"it has one name", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","generateName":"foo"},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 422, `"field":"metadata.generateName"`},
 		{"scale of none", "GET", "/apis/apps/v1/namespaces/default/deployments/q/scale", "", "", 404, `deployments/scale.apps \"q\"`},

@@ -43,14 +43,16 @@ func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schem
 	}
 	status, before := obj.Get("status"), old.Get("status")
 	c.signingConditions(status.Get("conditions"), before.Get("conditions"))
-	c.keptDecisions(status.Get("conditions"), before.Get("conditions"))
-	if certificate, was := status.Get("certificate"), before.Get("certificate"); !same(certificate, was) {
-		if !isEmpty(was) {
-			c.forbidden(member(status, "certificate"), "updates may not modify existing certificate content")
-		}
+	certificate, was := status.Get("certificate"), before.Get("certificate")
+	replaced := !same(certificate, was)
+	if replaced {
 		if err := signing.CheckCertificates(bytesOf(certificate)); err != nil {
 			c.invalidText(member(status, "certificate"), "<certificate data>", err.Error())
 		}
+	}
+	c.keptDecisions(status.Get("conditions"), before.Get("conditions"))
+	if replaced && !isEmpty(was) {
+		c.forbidden(member(status, "certificate"), "updates may not modify existing certificate content")
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -49,20 +50,39 @@ func (c *causes) driverName(field, name string) {
 	}
 }
 
-// ValidateCSIDriver checks the name, and that no audience gets two tokens.
-func (Policy) ValidateCSIDriver(obj, _ document.Value) []schema.Cause {
+// ValidateCSIDriver checks the name, and what tokens the driver asks for: once more with
+// what may not change.
+func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	var c causes
 	if name := obj.At("metadata", "name"); len(name.Text()) > maxDriverName {
 		c.tooLong(name.Path(), maxDriverName)
 	}
-	var audiences names
-	for _, request := range obj.At("spec", "tokenRequests").Elements() {
-		audience := request.Get("audience")
-		if !audiences.add(audience.Text()) {
-			c.duplicate(audience)
+	c.tokenRequests(obj.At("spec", "tokenRequests"))
+	if first := len(c); first > 0 && old.Exists() && !same(obj, old) {
+		c.tokenRequests(obj.At("spec", "tokenRequests"))
+		for i := range c[first:] {
+			c[first+i].Place = "spec"
 		}
 	}
 	return c
+}
+
+// tokenRequests checks that no audience gets two tokens, and how long each lives.
+func (c *causes) tokenRequests(list document.Value) {
+	var audiences names
+	for _, request := range list.Elements() {
+		if audience := request.Get("audience"); !audiences.add(audience.Text()) {
+			c.add(schema.CauseDuplicate, member(request, "audience"), "Duplicate value: "+strconv.Quote(audience.Text()))
+			continue
+		}
+		switch seconds := request.Get("expirationSeconds"); {
+		case !isSet(seconds):
+		case number(seconds) < leastExpiration:
+			c.invalid(seconds, "may not specify a duration less than 10 minutes")
+		case number(seconds) > 1<<32:
+			c.invalid(seconds, "may not specify a duration larger than 2^32 seconds")
+		}
+	}
 }
 
 // CellCSIDriverTokenRequests lists the audiences.

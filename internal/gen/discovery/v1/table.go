@@ -50,7 +50,7 @@ var Table = schema.Table{Group: "discovery.k8s.io", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
 		10: {Kind: schema.List, Elem: 11, Rules: &schema.Rules{MaxItems: 8}},
 		11: {Name: "discovery/v1.ForZone", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
-			{Name: "name", Type: 12, Number: 1, Presence: schema.Always, Required: true},
+			{Name: "name", Type: 12, Number: 1, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		12: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "label-value"}},
 		13: {Name: "discovery/v1.EndpointPort", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
