@@ -22,6 +22,13 @@ func (c *causes) add(reason, field, message string) {
 	}
 }
 
+// tellAt lets the causes from the i-th on be told at the turn of a place.
+func (c *causes) tellAt(i int, place string) {
+	for ; i < len(*c); i++ {
+		(*c)[i].Place = place
+	}
+}
+
 func (c *causes) full() bool { return len(*c) >= document.MaxCauses }
 
 // required says that a field has to be set; why may be empty.

@@ -60,9 +60,7 @@ func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	c.tokenRequests(obj.At("spec", "tokenRequests"))
 	if first := len(c); first > 0 && old.Exists() && !same(obj, old) {
 		c.tokenRequests(obj.At("spec", "tokenRequests"))
-		for i := range c[first:] {
-			c[first+i].Place = "spec"
-		}
+		c.tellAt(first, "spec")
 	}
 	return c
 }

@@ -152,7 +152,9 @@ func (c *causes) generatedSelector(obj document.Value) {
 		}
 	}
 	if parsed, err := parseSelector(selector); err == nil && !parsed.Matches(expected) {
+		before := len(*c)
 		c.invalid(selector, "`selector` not auto-generated")
+		c.tellAt(before, field+"["+jobName+"]")
 	}
 }
 

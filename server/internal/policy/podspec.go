@@ -119,12 +119,13 @@ func (c *causes) hostPorts(spec document.Value) {
 
 // sharedPorts checks ports in the host's network, at the turn of the security context.
 func (c *causes) sharedPorts(ports document.Value, turn string) {
+	before := len(*c)
 	for _, port := range ports.Elements() {
-		if own := port.Get("containerPort"); number(own) != number(port.Get("hostPort")) && !c.full() {
+		if own := port.Get("containerPort"); number(own) != number(port.Get("hostPort")) {
 			c.invalidAt(member(port, "containerPort"), own, "must match `hostPort` when `hostNetwork` is true")
-			(*c)[len(*c)-1].Place = turn
 		}
 	}
+	c.tellAt(before, turn)
 }
 
 func (c *causes) takePorts(ports document.Value, taken *names) {

@@ -63,9 +63,7 @@ func (c *causes) newAttachment(spec document.Value) {
 	if name := spec.At("source", "persistentVolumeName"); isSet(name) {
 		c.formatText(name.Path(), name.Text(), "dns1123-subdomain")
 	}
-	for i := range (*c)[before:] {
-		(*c)[before+i].Place = spec.Path()
-	}
+	c.tellAt(before, spec.Path())
 }
 
 // inlineVolume checks a volume that has no object of its own, and so none of
@@ -77,8 +75,9 @@ func (c *causes) inlineVolume(spec document.Value) {
 			c.forbidden(v.Path(), "may not be specified in the context of inline volumes")
 		}
 	}
-	if !isSet(spec.Get("csi")) {
+	if before := len(*c); !isSet(spec.Get("csi")) {
 		c.required(member(spec, "csi"), "has to be specified in the context of inline volumes")
+		c.tellAt(before, member(spec, "capacity"))
 	}
 	c.volumeSpec("", spec)
 }

@@ -49,11 +49,11 @@ func (c *causes) webhookURL(v document.Value) {
 // webhookService checks a reference to a service. What is missing is reported at
 // the other field, as in 1.25: clients may know it from there.
 func (c *causes) webhookService(v document.Value) {
-	if isEmpty(v.Get("name")) {
-		c.required(member(v, "namespace"), "service name is required")
-	}
 	if isEmpty(v.Get("namespace")) {
 		c.required(member(v, "name"), "service namespace is required")
+	}
+	if isEmpty(v.Get("name")) {
+		c.required(member(v, "namespace"), "service name is required")
 	}
 	path := v.Get("path")
 	text := path.Text()
