@@ -146,11 +146,11 @@ func TestTextReference(t *testing.T) {
 func TestSpellNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":1.0,"b":[1e2,-0.5,1E+30,-100.00],"1e2":"1e2\"1.0\\","c":7}`: `{"a":1,"b":[100,-0.5,1e+30,-100],"1e2":"1e2\"1.0\\","c":7}`,
-		`{"a":100000000000000000000,"b":true}`: `{"a":100000000000000000000,"b":true}`,
-		`{"a":1e400}`:                          `{"a":1e400}`,
-		`{"a":1.`:                              `{"a":1.`,
-		`{"a":2.0,"b":"1.0`:                    `{"a":2,"b":"1.0`,
-		`"`:                                    `"`,
+		`{"a":100000000000000000000,"b":true}`:                            `{"a":100000000000000000000,"b":true}`,
+		`{"a":1e400}`:                                                     `{"a":1e400}`,
+		`{"a":1.`:                                                         `{"a":1.`,
+		`{"a":2.0,"b":"1.0`:                                               `{"a":2,"b":"1.0`,
+		`"`:                                                               `"`,
 	} {
 		if got := string(SpellNumbers([]byte(text))); got != want {
 			t.Errorf("%s is spelt %s, expected %s", text, got, want)
