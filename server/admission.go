@@ -90,7 +90,7 @@ func (o objects) Get(ctx context.Context, group, plural, namespace, name string)
 	if err != nil {
 		return document.Value{}, none, err
 	}
-	doc, err := document.ReadStored(res.GV.Table, res.Type, entry.Body)
+	doc, err := document.ReadStored(res.GV.Types(), res.Type, entry.Body)
 	if err != nil {
 		return document.Value{}, none, err
 	}

@@ -149,7 +149,7 @@ func (s *Server) decodeOdd(r *request, text []byte, want bodyKind, old document.
 		return doc, nil
 	}
 	doc.Release()
-	doc, _, err := s.parse(document.JoinRepeated(text, want.schema.Table, want.typ), want, old)
+	doc, _, err := s.parse(document.JoinRepeated(text, want.schema.Table(), want.typ), want, old)
 	return doc, err
 }
 
@@ -196,7 +196,7 @@ func (s *Server) read(text []byte, want bodyKind, old document.Value) (*document
 	if string(text) == "null" {
 		text = []byte("{}")
 	}
-	decoder := document.Decoder{Table: want.schema.Table, Defaults: want.defaults(), Limits: s.decodeLimits}
+	decoder := document.Decoder{Table: want.schema.Table(), Defaults: want.defaults(), Limits: s.decodeLimits}
 	doc, found, err := decoder.DecodeOver(old, want.typ, text)
 	if err != nil {
 		if mismatch := s.otherKind(text, want); mismatch != nil {

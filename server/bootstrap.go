@@ -182,7 +182,7 @@ var errNothing = errors.New("nothing to write")
 // decodeOwn reads an object that the server itself makes. It need not say of which
 // kind it is.
 func (s *Server) decodeOwn(res *catalog.Row, text []byte) (*document.Document, error) {
-	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: s.decodeLimits}
+	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: s.decodeLimits}
 	doc, _, err := decoder.Decode(res.Type, text)
 	if err != nil {
 		return nil, err

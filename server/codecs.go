@@ -14,7 +14,7 @@ func (want bodyKind) of(apiVersion string) bodyKind {
 // metaKind is a kind that all groups share: options, Status.
 func (s *Server) metaKind(kind string) bodyKind {
 	meta := s.catalog.Meta
-	return bodyKind{schema: meta, typ: meta.Table.Root(kind), apiVersion: "v1", kind: kind}
+	return bodyKind{schema: meta, typ: meta.Table().Root(kind), apiVersion: "v1", kind: kind}
 }
 
 // everywhere reports whether the kinds that all groups share may name a version:

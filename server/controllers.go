@@ -47,7 +47,7 @@ func (s *Server) expire(ctx context.Context) {
 	slices.Sort(prefixes)
 	x := expiry.New(expiry.Config{Store: s.store, Prefixes: prefixes, Life: s.cfg.EventTTL, Last: func(e *store.Entry) (store.Value, error) {
 		row := s.catalog.Snapshot().Type(e.Key).Stored
-		doc, err := document.ReadStored(row.GV.Table, row.Type, e.Body)
+		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.Body)
 		if err != nil {
 			return store.Value{}, err
 		}

@@ -421,7 +421,7 @@ func textAt(obj document.Value, path ...string) *string {
 // decodeOptions decodes an options object, which may name any group version
 // that has it.
 func (s *Server) decodeOptions(r *request, text []byte, want bodyKind) (*document.Document, error) {
-	decoder := document.Decoder{Table: want.schema.Table, Limits: s.decodeLimits}
+	decoder := document.Decoder{Table: want.schema.Table(), Limits: s.decodeLimits}
 	doc, _, err := decoder.Decode(want.typ, text)
 	if err != nil {
 		return nil, api.BadRequest("the body cannot be handled as %s: %v", want.kind, err)

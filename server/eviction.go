@@ -53,7 +53,7 @@ func (s *Server) evict(r *request) error {
 	if len(causes) > 0 {
 		return invalidOptions("DeleteOptions", causes)
 	}
-	podDoc, err := document.ReadStored(t.resource.GV.Table, t.resource.Type, entry.Body)
+	podDoc, err := document.ReadStored(t.resource.GV.Types(), t.resource.Type, entry.Body)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Server) budgetOf(ctx context.Context, namespace string, labels document
 	var found []string
 	var failed error
 	err = reader.Scan(ctx, s.budgets().Prefix(namespace), "", func(e *store.Entry) bool {
-		doc, err := document.ReadStored(s.budgets().GV.Table, s.budgets().Type, e.Body)
+		doc, err := document.ReadStored(s.budgets().GV.Types(), s.budgets().Type, e.Body)
 		if failed = err; failed != nil {
 			return false
 		}

@@ -106,7 +106,7 @@ func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, te
 		return err
 	}
 	defer want.Release()
-	doc, err := document.ReadStored(res.GV.Table, res.Type, entry.Body)
+	doc, err := document.ReadStored(res.GV.Types(), res.Type, entry.Body)
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func (p *patchBody) check(want bodyKind) {
 		p.checkOperations()
 		return
 	}
-	decoder := document.Decoder{Table: want.schema.Table, Limits: p.limits}
+	decoder := document.Decoder{Table: want.schema.Table(), Limits: p.limits}
 	doc, problems, err := decoder.Decode(want.typ, p.text)
 	if err != nil {
 		return
@@ -238,5 +238,5 @@ func (p *patchBody) apply(current []byte, want bodyKind) ([]byte, error) {
 	case mergePatch:
 		return patch.Merge(current, p.text, p.limits)
 	}
-	return patch.Strategic(current, p.text, want.schema.Table, want.typ, p.limits)
+	return patch.Strategic(current, p.text, want.schema.Table(), want.typ, p.limits)
 }

@@ -125,7 +125,7 @@ func (e *evaluation) beScaled(t target, obj, scale document.Value) error {
 }
 
 func (s *Server) respondScale(r *request, entry store.Entry) error {
-	doc, err := document.ReadStored(r.target.resource.GV.Table, r.target.resource.Type, entry.Body)
+	doc, err := document.ReadStored(r.target.resource.GV.Types(), r.target.resource.Type, entry.Body)
 	if err != nil {
 		return err
 	}

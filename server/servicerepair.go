@@ -52,7 +52,7 @@ func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
 	if err != nil {
 		return err
 	}
-	doc, err := document.ReadStored(s.services.resource.GV.Table, s.services.resource.Type, entry.Body)
+	doc, err := document.ReadStored(s.services.resource.GV.Types(), s.services.resource.Type, entry.Body)
 	if err != nil {
 		return err
 	}

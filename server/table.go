@@ -30,7 +30,7 @@ func (s *Server) newTable(res *api.Resource, r *request, noHeaders bool) (*codec
 // object beside it is in the version of res.
 func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
 	row := res.Storage()
-	doc, err := document.ReadStored(row.GV.Table, row.Type, body)
+	doc, err := document.ReadStored(row.GV.Types(), row.Type, body)
 	if err != nil {
 		return dst, err
 	}
@@ -50,7 +50,7 @@ func metadataOf(res *api.Resource, body []byte) ([]byte, error) {
 	if len(row.HiddenAnnotations) == 0 {
 		return body, nil
 	}
-	doc, err := document.ReadStored(row.GV.Table, row.Type, body)
+	doc, err := document.ReadStored(row.GV.Types(), row.Type, body)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (s *Server) readReplacement(r *request, validation string) (*document.Docum
 	switch current, err := s.store.Get(r.ctx, r.key()); {
 	case err == nil && res.Conversion != nil: // it has nothing in common that could be told by its bytes
 	case err == nil:
-		if old, err = document.ReadStored(res.GV.Table, res.Type, current.Body); err != nil {
+		if old, err = document.ReadStored(res.GV.Types(), res.Type, current.Body); err != nil {
 			return nil, err
 		}
 		defer old.Release()

@@ -219,7 +219,7 @@ func newEvaluation(ctx context.Context, s *Server, w *write, current *store.Entr
 func (e *evaluation) run() (err error) {
 	if e.current != nil {
 		row := e.stored.resource
-		doc, err := document.ReadStored(row.GV.Table, row.Type, e.current.Body)
+		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.current.Body)
 		if err != nil {
 			return err
 		}
@@ -368,7 +368,7 @@ func editing(edit func(obj document.Value) error) changeFunc {
 		if e.shown == nil {
 			return document.Value{}, api.NotFound(e.resource.GroupResource(), e.name)
 		}
-		doc, err := document.ReadStored(e.resource.GV.Table, e.resource.Type, e.shown.Body)
+		doc, err := document.ReadStored(e.resource.GV.Types(), e.resource.Type, e.shown.Body)
 		if err != nil {
 			return document.Value{}, err
 		}

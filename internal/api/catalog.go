@@ -42,13 +42,22 @@ func (s Verbs) Names() []string {
 // made at run time from a custom resource definition).
 type GroupVersion struct {
 	Group, Version  string
-	GroupPriority   int  // order of groups in /apis, higher first (apiregistration's groupPriorityMinimum)
-	VersionPriority int  // order of versions within the group
-	Preferred       bool // the group's preferred version
-	Table           *schema.Table
+	GroupPriority   int                    // order of groups in /apis, higher first (apiregistration's groupPriorityMinimum)
+	VersionPriority int                    // order of versions within the group
+	Preferred       bool                   // the group's preferred version
+	Table           *schema.Table          // nil where Compile makes it
+	Compile         func() *schema.Table   // makes the table once, when it is first asked for
 	Defaults        []func(document.Value) // by schema.Type.Hook - 1
 	Validation      document.Hooks         // hooks of types that take part in validation
 	Resources       []Resource             // by plural name
+}
+
+// Types is the table of the types of the group version.
+func (g *GroupVersion) Types() *schema.Table {
+	if g.Compile != nil {
+		return g.Compile()
+	}
+	return g.Table
 }
 
 // APIVersion is the text of an object's apiVersion: "v1", "apps/v1".
@@ -69,7 +78,7 @@ func (g *GroupVersion) Prefix() string {
 
 // Resource is one row of the catalog: the description of a resource type in one version.
 //
-// Invariants: GV.Table.Types[Type] is the kind's Object type; Stored is false for virtual
+// Invariants: GV.Types().Types[Type] is the kind's Object type; Stored is false for virtual
 // resources, which then support no verb but create (and those of their subresources).
 type Resource struct {
 	GV                  *GroupVersion
@@ -173,8 +182,8 @@ type Subresource struct {
 	Name                 string   // "status", "scale", "binding", …
 	Endpoint             Endpoint // its implementation
 	Verbs                Verbs
-	Group, Version, Kind string // of the body, where it differs from the resource
-	Table                *schema.Table
+	Group, Version, Kind string        // of the body, where it differs from the resource
+	Table                *schema.Table // nil for that of the resource
 	Type                 schema.Ref
 	AlsoAccepts          []string      // further versions ("policy/v1beta1") of bodies
 	Scale                *ScalePaths   // of the scale subresource

@@ -51,7 +51,7 @@ func LinkConversions(groups []*GroupVersion) {
 	each(func(r *Resource) {
 		if c := r.Conversion; c != nil {
 			c.Storage = rows[[3]string{c.Group, c.Version, c.Plural}]
-			c.Fills = c.Storage != nil && c.Storage.Form != r.Form && c.Storage.GV.Table.Fills(c.Storage.Type)
+			c.Fills = c.Storage != nil && c.Storage.Form != r.Form && c.Storage.GV.Types().Fills(c.Storage.Type)
 		}
 	})
 }

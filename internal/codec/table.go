@@ -79,7 +79,7 @@ func newColumn(res *api.Resource, c *api.Column) column {
 		return col
 	}
 	col.path = strings.Split(strings.TrimPrefix(c.Path, "."), ".")
-	kind, presence := fieldAt(res.GV.Table, res.Type, col.path)
+	kind, presence := fieldAt(res.GV.Types(), res.Type, col.path)
 	switch {
 	case (kind == schema.Time || kind == schema.MicroTime) && c.Type != "date":
 		col.age, col.absent = true, `"`+unknown+`"`

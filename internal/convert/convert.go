@@ -31,7 +31,7 @@ func ToStorage(res *api.Resource, obj document.Value) (*document.Document, error
 		if err != nil {
 			return nil, err
 		}
-		return document.ReadCanonical(to.GV.Table, to.Type, text)
+		return document.ReadCanonical(to.GV.Types(), to.Type, text)
 	}
 	return follow(&res.Conversion.ToStorage, obj, to), nil
 }
@@ -44,7 +44,7 @@ func FromStorage(res *api.Resource, obj document.Value) (*document.Document, err
 		if err != nil {
 			return nil, err
 		}
-		return document.ReadStored(res.GV.Table, res.Type, text)
+		return document.ReadStored(res.GV.Types(), res.Type, text)
 	}
 	return follow(&res.Conversion.FromStorage, obj, res), nil
 }
@@ -56,7 +56,7 @@ func AppendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) 
 	if res.Conversion.Same {
 		return rename(dst, from, res, stored)
 	}
-	doc, err := document.ReadStored(from.GV.Table, from.Type, stored)
+	doc, err := document.ReadStored(from.GV.Types(), from.Type, stored)
 	if err != nil {
 		return dst, err
 	}
@@ -77,7 +77,7 @@ func rename(dst []byte, from, to *api.Resource, text []byte) ([]byte, error) {
 
 // follow makes an object of the row to from an object by a plan.
 func follow(p *api.Plan, from document.Value, to *api.Resource) *document.Document {
-	doc := document.New(to.GV.Table, to.Type)
+	doc := document.New(to.GV.Types(), to.Type)
 	root := doc.Root()
 	root.SetString("kind", to.Kind)
 	root.SetString("apiVersion", to.GV.APIVersion())

@@ -33,7 +33,7 @@ type Catalog struct {
 // New makes a catalog of the group versions that the documents describe; meta is
 // the table of the types that all of them share.
 func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
-	c := &Catalog{Meta: newSchema(meta)}
+	c := &Catalog{Meta: newSchema(func() *schema.Table { return meta })}
 	var all []*api.Resource
 	for _, gv := range groups {
 		for i := range gv.Resources {

@@ -61,7 +61,7 @@ func (v versions) Convert(obj document.Value, from, to string) (*document.Docume
 		return nil, false, nil
 	}
 	// obj may come without types and, as a part of an object, incomplete.
-	doc, err := document.ReadTyped(in.GV.Table, in.Type, obj.AppendJSON(nil))
+	doc, err := document.ReadTyped(in.GV.Types(), in.Type, obj.AppendJSON(nil))
 	if err != nil {
 		return nil, false, err
 	}

@@ -41,7 +41,12 @@ type Row struct {
 }
 
 // SchemaOf is the schema of the bodies of one of the row's subresources.
-func (r *Row) SchemaOf(sub *api.Subresource) *Schema { return r.subs[sub.Table] }
+func (r *Row) SchemaOf(sub *api.Subresource) *Schema {
+	if sub.Table == nil {
+		return r.Schema
+	}
+	return r.subs[sub.Table]
+}
 
 // Storage is the row in whose version the objects of the row are stored.
 func (r *Row) Storage() *Row {
@@ -114,11 +119,17 @@ func typesOf(resources []*api.Resource) []*Type {
 			byPrefix[at] = t
 			all = append(all, t)
 		}
-		row := &Row{Resource: res, Versions: t, Schema: schemaOf(schemas, res.GV.Table)}
+		row := &Row{Resource: res, Versions: t}
+		if res.GV.Compile != nil {
+			row.Schema = newSchema(res.GV.Compile)
+		} else {
+			row.Schema = schemaOf(schemas, res.GV.Table)
+		}
 		row.subs = map[*schema.Table]*Schema{}
 		for i := range res.Subresources {
-			table := res.Subresources[i].Table
-			row.subs[table] = schemaOf(schemas, table)
+			if table := res.Subresources[i].Table; table != nil {
+				row.subs[table] = schemaOf(schemas, table)
+			}
 		}
 		row.ownership = sync.OnceValue(func() *Ownership { return newOwnership(row) })
 		t.Rows = append(t.Rows, row)
@@ -132,19 +143,19 @@ func typesOf(resources []*api.Resource) []*Type {
 // Schema is a table of types with what is derived from it, which is made when it is
 // first asked for.
 type Schema struct {
-	Table   *schema.Table
+	Table   func() *schema.Table
 	Binary  func() *codec.BinaryCodec // the binary form of the types
 	Merging func() *schema.Table      // the types as apply merges them
 }
 
-func newSchema(table *schema.Table) *Schema {
-	return &Schema{Table: table, Binary: sync.OnceValue(func() *codec.BinaryCodec { return codec.NewBinary(table) }),
-		Merging: sync.OnceValue(func() *schema.Table { return apply.Merging(table) })}
+func newSchema(table func() *schema.Table) *Schema {
+	return &Schema{Table: table, Binary: sync.OnceValue(func() *codec.BinaryCodec { return codec.NewBinary(table()) }),
+		Merging: sync.OnceValue(func() *schema.Table { return apply.Merging(table()) })}
 }
 
 func schemaOf(known map[*schema.Table]*Schema, table *schema.Table) *Schema {
 	if known[table] == nil {
-		known[table] = newSchema(table)
+		known[table] = newSchema(func() *schema.Table { return table })
 	}
 	return known[table]
 }

@@ -42,7 +42,7 @@ type Config[T any] struct {
 // Read makes a Decode from a function that reads objects of one type.
 func Read[T any](row *catalog.Row, read func(obj document.Value) T) func(e *store.Entry) (T, error) {
 	return func(e *store.Entry) (none T, _ error) {
-		doc, err := document.ReadStored(row.GV.Table, row.Type, e.Body)
+		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.Body)
 		if err != nil {
 			return none, err
 		}

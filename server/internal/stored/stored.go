@@ -21,7 +21,7 @@ import (
 // which may be one of other documents, as it would be read from a request:
 // complete, with all defaults. The document is to be released by the caller.
 func Read(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
-	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
+	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
 	doc, _, err := decoder.DecodeOver(old, res.Type, text)
 	return doc, err
 }
