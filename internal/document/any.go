@@ -12,6 +12,10 @@ func (p *parser) any(n int32) error {
 		return err
 	}
 	switch p.d.nodes[n].kind {
+	case Number:
+		if p.table != nil && p.table.Custom {
+			return p.number(n)
+		}
 	case Array:
 		return p.list(n, schema.None, Value{})
 	case Object:
@@ -49,7 +53,11 @@ func (p *parser) anyObject(n int32) error {
 			return err
 		}
 	}
-	if !sorted {
+	switch {
+	case sorted:
+	case p.table != nil && p.table.Custom:
+		p.sortMembers(n)
+	default:
 		p.dropRepeated(n, count)
 	}
 	p.finish(n, start, dirt)

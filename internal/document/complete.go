@@ -96,6 +96,8 @@ func (p *parser) emptyList(n int32, f *schema.Field) {
 // dropped reports whether the value of a member counts as none.
 func (d *Document) dropped(n int32, presence schema.Presence, hasDefault bool) bool {
 	switch presence {
+	case schema.Sent:
+		return false
 	case schema.Explicit:
 		return d.nodes[n].kind == Null
 	case schema.Always:

@@ -111,6 +111,9 @@ func (p *parser) value(n int32, typ schema.Ref) error {
 	if known.d != nil && p.taken(n, typ, known) {
 		return nil
 	}
+	if t.Values != nil {
+		return p.lenient(n, typ, known)
+	}
 	switch c := p.buf[p.pos]; t.Kind {
 	case schema.Object:
 		if c == '{' {
@@ -198,7 +201,10 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 		case untyped:
 			err = p.any(m)
 		case p.isNull():
-			return p.nullElement(m, elem)
+			if p.table.Types[elem].Values == nil {
+				return p.nullElement(m, elem)
+			}
+			_, err = p.null(m, elem)
 		default:
 			p.known, near = near, near.following()
 			err = p.value(m, elem)
@@ -206,7 +212,7 @@ func (p *parser) list(n int32, elem schema.Ref, known Value) error {
 		if err != nil {
 			return err
 		}
-		if !untyped && d.nodes[m].kind == Null { // the zero time
+		if !untyped && d.nodes[m].kind == Null && p.table.Types[elem].Values == nil { // the zero time
 			return p.nullElement(m, elem)
 		}
 		if done, err = p.comma(']'); err != nil {
@@ -241,11 +247,20 @@ func (p *parser) mapping(n int32, elem schema.Ref) error {
 		if before := d.nodes[n].last; before != 0 && sorted {
 			sorted = d.compareKeys(&d.nodes[before], &d.nodes[m]) < 0
 		}
+		last := d.nodes[n].last
 		d.link(m)
 		switch {
 		case p.untyped(elem):
 			err = p.any(m)
 		case p.isNull():
+			if p.table.Types[elem].Values != nil {
+				var kept bool
+				if kept, err = p.null(m, elem); !kept {
+					d.dirt++
+					d.unlink(last, m)
+				}
+				break
+			}
 			if !zeroIsNull(p.table.Types[elem].Kind) {
 				d.dirt++
 			}

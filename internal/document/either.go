@@ -4,7 +4,11 @@ import "github.com/capstan-dev/capstan/internal/schema"
 
 // untyped reports whether a type does not restrict its values.
 func (p *parser) untyped(typ schema.Ref) bool {
-	return typ < 0 || p.table.Types[typ].Kind == schema.Any && !p.table.Types[typ].Either()
+	if typ < 0 {
+		return true
+	}
+	t := &p.table.Types[typ]
+	return t.Kind == schema.Any && !t.Either() && t.Values == nil
 }
 
 // either reads a value that is an object of a type or something else. Its node gets the

@@ -16,8 +16,9 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 		p.pos++
 	}
 	near := known.first()
+	var extras chain
 	for next := 0; !done; {
-		i, err := p.field(n, t, next)
+		i, name, err := p.field(n, t, next)
 		switch {
 		case err != nil:
 		case i >= 0:
@@ -26,8 +27,13 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 				near = near.orLater(known, i)
 				p.known = near.ofField(i)
 			}
+			if extras.first != 0 {
+				d.dirt++ // it belongs before those
+			}
 			err = p.member(n, t, i)
 			p.known = Value{}
+		case t.Open:
+			err = p.extra(n, name, &extras)
 		default:
 			err = p.skip()
 		}
@@ -41,32 +47,36 @@ func (p *parser) object(n int32, typ schema.Ref, known Value) error {
 	if err := p.complete(n, t); err != nil {
 		return err
 	}
+	if extras.first != 0 {
+		p.addExtras(n, &extras)
+	}
 	p.finish(n, start, dirt)
 	p.leave()
 	return nil
 }
 
-// field reads the name of a member and the colon. It returns the index of the field,
-// probably next or a later one, or -1 after noting that the type has none of that name.
-func (p *parser) field(n int32, t *schema.Type, next int) (int, error) {
+// field reads the name of a member and the colon. It returns the index of the
+// field, likely next or behind it, or -1 and the name, after noting that the type has
+// none of that name if it is not open.
+func (p *parser) field(n int32, t *schema.Type, next int) (int, keyText, error) {
 	if i := expected(t.Fields, next, p.buf[p.pos:]); i >= 0 {
 		p.pos += len(t.Fields[i].Name) + 2
-		return i, p.colon()
+		return i, keyText{}, p.colon()
 	}
 	off, size, hasEscapes, err := p.key()
 	if err != nil {
-		return -1, err
+		return -1, keyText{}, err
 	}
 	name := p.d.text(off, size)
 	if hasEscapes {
 		name = appendUnescaped(nil, name)
 	}
 	i := t.FieldOf(name)
-	if i < 0 {
+	if i < 0 && !t.Open {
 		p.unknown(n, name)
 		p.d.dirt++
 	}
-	return i, nil
+	return i, keyText{off, size, hasEscapes}, nil
 }
 
 // finish notes the text of a container if it is canonical: dirt has not grown since its
@@ -92,7 +102,7 @@ func (p *parser) duplicate(m int32) {
 	p.d.dirt++
 	if len(p.problems) < maxProblems {
 		path := p.d.appendPath(nil, m, false)
-		untyped := p.untyped(p.d.nodes[p.d.nodes[m].parent].typ)
+		untyped := p.untyped(p.d.nodes[p.d.nodes[m].parent].typ) && !(p.table != nil && p.table.Custom)
 		p.problems = addProblem(p.problems, Problem{Duplicate: true, Untyped: untyped, Path: string(path)})
 	}
 }
@@ -114,6 +124,9 @@ func keepsValue(f *schema.Field, kind schema.Kind) bool {
 func (p *parser) member(n int32, t *schema.Type, i int) error {
 	d, f := p.d, &t.Fields[i]
 	null := p.isNull()
+	if null && f.Presence == schema.Sent {
+		return p.sentNull(n, t, i)
+	}
 	if null && (f.Presence != schema.Always || f.Default != "" || !absentIsNull(p.table.Types[f.Type].Kind)) {
 		d.dirt++
 		for prev, c := int32(0), d.nodes[n].first; c != 0; prev, c = c, d.nodes[c].next {

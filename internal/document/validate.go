@@ -73,6 +73,10 @@ const MaxCauses = 256
 // value checks n, whose value was old before an update.
 func (c *checker) value(n int32, old Value) {
 	nd := &c.d.nodes[n]
+	if nd.typ >= 0 && c.table.Types[nd.typ].Values != nil {
+		c.custom(n, &c.table.Types[nd.typ])
+		return
+	}
 	if nd.typ < 0 || len(c.causes) >= MaxCauses || nd.flags&(stored|clean) == stored|clean {
 		return
 	}

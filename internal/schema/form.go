@@ -35,6 +35,12 @@ func (t *Table) Form(root Ref) string {
 	for i := 0; i < len(queue); i++ {
 		typ := &t.Types[queue[i]]
 		fmt.Fprintf(h, "%d %d %d", typ.Kind, typ.Bits, numberOf(typ.Elem))
+		if typ.Open {
+			fmt.Fprint(h, " open")
+		}
+		if typ.Values != nil {
+			fmt.Fprintf(h, " nullable %t default %q", typ.Values.Nullable, typ.Values.Default)
+		}
 		if typ.Either() {
 			fmt.Fprintf(h, " either %d", typ.Binary)
 		}

@@ -44,6 +44,9 @@ const (
 	// false, {} for objects, null for lists, maps, times and Any. The default
 	// for required fields.
 	Always
+	// Sent: kept as it was sent, null included, and absent otherwise. The presence of
+	// the fields of custom resources.
+	Sent
 )
 
 // ListType is the way in which two lists merge (specification, "merge markers").
@@ -108,6 +111,12 @@ type Table struct {
 	// CauseOrders has the types whose causes are not in the order of the members: the
 	// paths below a value that go first, in their order.
 	CauseOrders map[Ref][]string
+	// Custom says that the table was made of the definition of a custom resource:
+	// members of untyped values are ordered by name, and numbers have one spelling.
+	Custom bool
+	// Wholes and Keyed say that such a table has embedded objects, and sets or keyed
+	// lists.
+	Wholes, Keyed bool
 }
 
 // Root is a named type that a table offers: every named type declared in the group
@@ -125,6 +134,7 @@ type Type struct {
 	Binary    BinaryForm
 	ListType  ListType // List
 	AtomicMap bool     // Object and Map: owned as a whole by field managers
+	Open      bool     // Object: members that are no fields are kept
 	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
 	// Check and Skip are, of an object, 1 + the index of its validation hook, and of
 	// the hook that leaves members out of the validation, in the group version's
@@ -135,6 +145,7 @@ type Type struct {
 	Elem         Ref      // List and Map; of an Any, its objects; None otherwise
 	Rules        *Rules   // constraints on the value itself; nil for none
 	OneOf        *OneOf   // Object: members of which only one may be set; nil for none
+	Values       *Values  // of custom resources: what is demanded of values; nil for other types
 	Fields       []Field  // Object, in canonical order
 	Index                 // Object: derived from Fields
 	Name         string   // "core/v1.PodSpec"; "" for an anonymous type

@@ -56,7 +56,7 @@ func TestEveryRowIsFound(t *testing.T) {
 				with := object
 				with.Sub = &row.Subresources[i]
 				paths[gv.Prefix()+"/"+ns+row.Plural+"/name/"+with.Sub.Name] = with
-				if row.SchemaOf(with.Sub).Table != with.Sub.Table {
+				if row.SchemaOf(with.Sub).Table() != with.Sub.Table {
 					t.Errorf("%s/%s has the schema of another table", row.Plural, with.Sub.Name)
 				}
 			}

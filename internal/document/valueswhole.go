@@ -1,0 +1,123 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// custom checks an object of a custom resource: by its schema, then the whole objects
+// in it, then its sets and keyed lists.
+func (c *checker) custom(n int32, t *schema.Type) {
+	w := values{d: c.d, table: c.table}
+	found := w.check(n, t, t.Values)
+	c.causes = append(c.causes, found.causes...)
+	if c.table.Wholes {
+		w.inside(n, t, c.wholeObject)
+	}
+	if c.table.Keyed {
+		w.inside(n, t, c.distinct)
+	}
+}
+
+// inside visits all values below n that are of the types that the schema says.
+func (w *values) inside(n int32, t *schema.Type, visit func(n int32, t *schema.Type)) {
+	visit(n, t)
+	for m := w.d.children(n); m != 0; m = w.d.nodes[m].next {
+		if typ := w.d.nodes[m].typ; typ >= 0 && w.table.Types[typ].Values != nil {
+			w.inside(m, &w.table.Types[typ], visit)
+		}
+	}
+}
+
+// wholeObject checks an object that is embedded in another: it says what it is.
+func (c *checker) wholeObject(n int32, t *schema.Type) {
+	v := Value{c.d, n}
+	if !t.Values.Embedded || v.Kind() != Object {
+		return
+	}
+	path := c.path(n)
+	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+	invalid := func(name string, value Value, why string) {
+		c.add(schema.CauseInvalid, at(name), "Invalid value: "+Shown(value)+": "+why)
+	}
+	for _, name := range [...]string{"apiVersion", "kind"} {
+		switch value := v.Get(name); {
+		case !value.Exists():
+			c.add(schema.CauseRequired, at(name), "Required value: must not be empty")
+		case value.Kind() != String:
+			invalid(name, value, "must be a string")
+		case value.Equals(""):
+			invalid(name, value, "must not be empty")
+		case name == "apiVersion":
+			if strings.Count(value.Text(), "/") > 1 {
+				invalid(name, value, "unexpected GroupVersion string: "+value.Text())
+			}
+		default:
+			if problems := CheckFormat("dns1035-label", strings.ToLower(value.Text())); len(problems) > 0 {
+				invalid(name, value, "may have mixed case, but should otherwise match: "+strings.Join(problems, ","))
+			}
+		}
+	}
+	meta := v.Get("metadata")
+	if name := meta.Get("name"); name.Text() != "" {
+		for _, problem := range CheckFormat("path-segment", name.Text()) {
+			invalid("metadata.name", name, problem)
+		}
+	}
+	for key, value := range meta.Get("labels").Members() {
+		for _, problem := range CheckFormat("qualified-name", key) {
+			c.add(schema.CauseInvalid, at("metadata.labels"), "Invalid value: "+strconv.Quote(key)+": "+problem)
+		}
+		for _, problem := range CheckFormat("label-value", value.Text()) {
+			invalid("metadata.labels", value, problem)
+		}
+	}
+	for key := range meta.Get("annotations").Members() {
+		for _, problem := range CheckFormat("qualified-name", strings.ToLower(key)) {
+			c.add(schema.CauseInvalid, at("metadata.annotations"), "Invalid value: "+strconv.Quote(key)+": "+problem)
+		}
+	}
+}
+
+// distinct checks that the elements of sets and keyed lists are distinct: of each that
+// is there several times the second is told.
+func (c *checker) distinct(n int32, t *schema.Type) {
+	if t.Kind != schema.List || t.ListType == schema.ListAtomic || c.d.nodes[n].kind != Array {
+		return
+	}
+	seen := map[string]int{}
+	var text []byte
+	i := -1
+	for m := c.d.children(n); m != 0 && len(c.causes) < MaxCauses; m = c.d.nodes[m].next {
+		i++
+		v := Value{c.d, m}
+		if t.ListType == schema.ListMap && v.Kind() != Object && !v.IsNull() {
+			c.add(schema.CauseInvalid, c.path(n)+"["+strconv.Itoa(i)+"]", "Invalid value: "+Shown(v)+": must be an object for an array of list-type map")
+			return
+		}
+		if text = appendKeys(text[:0], v, t); seen[string(text)] == 1 {
+			c.add(schema.CauseDuplicate, c.path(n)+"["+strconv.Itoa(i)+"]", "Duplicate value: "+cut(string(text)))
+		}
+		seen[string(text)]++
+	}
+}
+
+// appendKeys appends what tells an element from others: itself, or its keys.
+func appendKeys(dst []byte, v Value, t *schema.Type) []byte {
+	if t.ListType == schema.ListSet {
+		return v.AppendJSON(dst)
+	}
+	dst = append(dst, '{')
+	for i, key := range t.ListKeys {
+		if member := v.Get(key); member.Exists() {
+			if i > 0 && dst[len(dst)-1] != '{' {
+				dst = append(dst, ',')
+			}
+			dst = append(appendQuoted(dst, key), ':')
+			dst = member.AppendJSON(dst)
+		}
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,80 @@
+package schema
+
+// JSONTypes is a set of types of JSON values.
+type JSONTypes uint8
+
+// The types that a schema of a custom resource may name, in the order of messages.
+const (
+	TypeInteger JSONTypes = 1 << iota
+	TypeNumber
+	TypeString
+	TypeBoolean
+	TypeArray
+	TypeObject
+)
+
+var jsonTypeNames = [...]string{"integer", "number", "string", "boolean", "array", "object"}
+
+// TypeNamed is the type with a name; 0 for a name that no type has.
+func TypeNamed(name string) JSONTypes {
+	for i, n := range jsonTypeNames {
+		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// String names the types, as messages have them: "integer,string".
+func (t JSONTypes) String() string {
+	text := ""
+	for i, name := range jsonTypeNames {
+		if t&(1<<i) == 0 {
+			continue
+		}
+		if text != "" {
+			text += ","
+		}
+		text += name
+	}
+	return text
+}
+
+// Values is what the schema of a custom resource demands of a value. Types that have
+// one are read leniently: a value of another type than theirs is kept as it was sent,
+// for the validation to refuse.
+//
+// Values below AllOf, AnyOf, OneOf, Not and Properties restrict the same value once
+// more; how it is read does not depend on them.
+type Values struct {
+	Types            JSONTypes // 0: any
+	Nullable         bool
+	Embedded         bool // a whole object: it says its apiVersion and kind
+	ExclusiveMinimum bool
+	ExclusiveMaximum bool
+	Format           string
+	Pattern          string
+	Default          string   // what null becomes in a list or map; "" for nothing
+	Enum             []string // canonical JSON
+	Minimum, Maximum *float64
+	MultipleOf       *float64
+	MinLength        *int64 // strings, in characters
+	MaxLength        *int64
+	MinItems         *int64
+	MaxItems         *int64
+	MinProperties    *int64
+	MaxProperties    *int64
+	Required         []string
+	AllOf            []*Values
+	AnyOf            []*Values
+	OneOf            []*Values
+	Not              *Values
+	Items            *Values // of elements, besides their type
+	Properties       []ValuesOf
+}
+
+// ValuesOf is what is demanded of a member, besides its type.
+type ValuesOf struct {
+	Name string
+	*Values
+}
