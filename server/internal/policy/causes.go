@@ -31,6 +31,9 @@ func (c *causes) tellAt(i int, place string) {
 
 func (c *causes) full() bool { return len(*c) >= document.MaxCauses }
 
+// hide makes the last cause stand for all that is wrong at and below a path.
+func (c *causes) hide(path string) { (*c)[len(*c)-1].Hides = path }
+
 // required says that a field has to be set; why may be empty.
 func (c *causes) required(field, why string) {
 	message := "Required value"

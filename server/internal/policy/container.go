@@ -53,34 +53,33 @@ func (c *causes) containerPorts(ports document.Value) {
 	}
 }
 
-// notForInit are members that make no sense for a container that runs to its
-// end.
-var notForInit = [...]string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}
+// notForOnce are members that make no sense for a container that runs once.
+var notForOnce = [...]string{"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
 
-func (c *causes) initContainer(container document.Value) {
-	for _, name := range notForInit {
+// runsOnce checks a container that runs once; what it may not have is looked at no further.
+func (c *causes) runsOnce(container document.Value, why string) {
+	for _, name := range notForOnce {
 		if v := container.Get(name); isSet(v) {
-			c.forbidden(v.Path(), "may not be set for init containers")
+			c.forbidden(v.Path(), why)
+			c.hide(v.Path())
 		}
 	}
 }
 
-// notForEphemeral are members that a container added for a look around cannot
-// have.
-var notForEphemeral = [...]string{"ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
-
-// ephemeralContainer checks such a container; others are the names of those that
-// it can look at.
+// ephemeralContainer checks a container that was added for a look around; others are
+// the names of the containers that it can look at.
 func (c *causes) ephemeralContainer(container document.Value, others names) {
-	for _, name := range notForEphemeral {
-		if v := container.Get(name); isSet(v) && !(v.Kind() == document.Object && v.Len() == 0 && name == "resources") && !(v.Kind() == document.Array && v.Len() == 0) {
-			c.forbidden(v.Path(), "cannot be set for an Ephemeral Container")
+	const why = "cannot be set for an Ephemeral Container"
+	for _, v := range [...]document.Value{container.Get("ports"), container.Get("resources")} {
+		if !isEmpty(v) {
+			c.forbidden(v.Path(), why)
 		}
 	}
+	c.runsOnce(container, why)
 	for _, mount := range container.Get("volumeMounts").Elements() {
 		for _, name := range [...]string{"subPath", "subPathExpr"} {
 			if v := mount.Get(name); v.Text() != "" {
-				c.forbidden(v.Path(), "cannot be set for an Ephemeral Container")
+				c.forbidden(v.Path(), why)
 			}
 		}
 	}

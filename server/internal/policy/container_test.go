@@ -12,6 +12,7 @@ func TestContainers(t *testing.T) {
 		{"port names", with("ports: [{name: a, containerPort: 1}, {name: a, containerPort: 2}]"), at + ".ports[1].name: Duplicate"},
 		{"init probe", initWith("readinessProbe: {exec: {command: [a]}}"), "spec.initContainers[0].readinessProbe: Forbidden"},
 		{"init lifecycle", initWith("lifecycle: {preStop: {exec: {command: [a]}}}"), "spec.initContainers[0].lifecycle: Forbidden"},
+		{"init probe of nothing", initWith("livenessProbe: {}"), "spec.initContainers[0].livenessProbe: Forbidden"},
 
 		{"probe", with("livenessProbe: {tcpSocket: {port: 80}}"), ""},
 		{"no handler", with("livenessProbe: {}"), at + ".livenessProbe: Required"},

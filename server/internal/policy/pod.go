@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -11,6 +12,19 @@ import (
 // their names are claimed.
 var podContainers = [...]string{"containers", "initContainers", "ephemeralContainers"}
 
+// containersIn visits the containers of some lists of a pod.
+func containersIn(spec document.Value, lists ...string) iter.Seq[document.Value] {
+	return func(yield func(document.Value) bool) {
+		for _, list := range lists {
+			for _, container := range spec.Get(list).Elements() {
+				if !yield(container) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // DefaultPod sets what templates leave open, because it is decided when a pod is
 // made.
 func (Policy) DefaultPod(pod document.Value) {
@@ -18,10 +32,8 @@ func (Policy) DefaultPod(pod document.Value) {
 	if !isSet(spec.Get("enableServiceLinks")) {
 		spec.SetBool("enableServiceLinks", true)
 	}
-	for _, list := range podContainers[:2] {
-		for _, container := range spec.Get(list).Elements() {
-			requestLimits(container)
-		}
+	for container := range containersIn(spec, podContainers[:2]...) {
+		requestLimits(container)
 	}
 }
 
@@ -57,12 +69,10 @@ func (Policy) DefaultPodSpec(spec document.Value) {
 	if !spec.Get("hostNetwork").Bool() {
 		return
 	}
-	for _, list := range podContainers[:2] {
-		for _, container := range spec.Get(list).Elements() {
-			for _, port := range container.Get("ports").Elements() {
-				if n := number(port.Get("containerPort")); n != 0 && number(port.Get("hostPort")) == 0 {
-					port.SetInt("hostPort", n)
-				}
+	for container := range containersIn(spec, podContainers[:2]...) {
+		for _, port := range container.Get("ports").Elements() {
+			if n := number(port.Get("containerPort")); n != 0 && number(port.Get("hostPort")) == 0 {
+				port.SetInt("hostPort", n)
 			}
 		}
 	}
@@ -102,16 +112,14 @@ func (Policy) UpdatePod(pod, old document.Value) {
 // none names any, Burstable otherwise.
 func qosClass(spec document.Value) string {
 	guaranteed, any := true, false
-	for _, list := range podContainers[:2] {
-		for _, container := range spec.Get(list).Elements() {
-			requests, limits := container.At("resources", "requests"), container.At("resources", "limits")
-			for _, name := range [...]string{"cpu", "memory"} {
-				request, limit := requests.Get(name), limits.Get(name)
-				limited := !isZero(limit)
-				any = any || limited || !isZero(request)
-				if !limited || request.Exists() && compare(request, limit) != 0 {
-					guaranteed = false
-				}
+	for container := range containersIn(spec, podContainers[:2]...) {
+		requests, limits := container.At("resources", "requests"), container.At("resources", "limits")
+		for _, name := range [...]string{"cpu", "memory"} {
+			request, limit := requests.Get(name), limits.Get(name)
+			limited := !isZero(limit)
+			any = any || limited || !isZero(request)
+			if !limited || request.Exists() && compare(request, limit) != 0 {
+				guaranteed = false
 			}
 		}
 	}
@@ -155,6 +163,13 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	return c
 }
 
+// imageName checks what only pods need of an image.
+func (c *causes) imageName(image document.Value) {
+	if text := image.Text(); strings.TrimSpace(text) != text {
+		c.invalid(image, "must not have leading or trailing whitespace")
+	}
+}
+
 // tokensOfNobody refuses tokens in volumes of a pod that runs as no account.
 func (c *causes) tokensOfNobody(volumes document.Value) {
 	for _, volume := range volumes.Elements() {
@@ -168,13 +183,8 @@ func (c *causes) tokensOfNobody(volumes document.Value) {
 
 // podOnly checks what holds for pods but not for templates of pods.
 func (c *causes) podOnly(pod, spec document.Value) {
-	for _, list := range podContainers {
-		for _, container := range spec.Get(list).Elements() {
-			image := container.Get("image")
-			if text := image.Text(); strings.TrimSpace(text) != text {
-				c.invalid(image, "must not have leading or trailing whitespace")
-			}
-		}
+	for container := range containersIn(spec, podContainers[:]...) {
+		c.imageName(container.Get("image"))
 	}
 	if isEmpty(spec.Get("serviceAccountName")) {
 		c.tokensOfNobody(spec.Get("volumes"))

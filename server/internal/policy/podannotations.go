@@ -74,10 +74,8 @@ func (c *causes) seccompAgrees(annotations, spec document.Value) {
 		return
 	}
 	c.sameProfile(annotations, seccompOfPod, document.Value{}, spec)
-	for _, list := range podContainers {
-		for _, container := range spec.Get(list).Elements() {
-			c.sameProfile(annotations, seccompOfContainer, container.Get("name"), container)
-		}
+	for container := range containersIn(spec, podContainers[:]...) {
+		c.sameProfile(annotations, seccompOfContainer, container.Get("name"), container)
 	}
 }
 

@@ -20,10 +20,8 @@ func (c *causes) operatingSystem(spec document.Value) {
 		c.notOnWindows(spec, podNotWindows)
 	}
 	c.systemContext(spec, system, podContextNotWindows)
-	for _, list := range podContainers {
-		for _, container := range spec.Get(list).Elements() {
-			c.systemContext(container, system, containerContextNotWindows)
-		}
+	for container := range containersIn(spec, podContainers[:]...) {
+		c.systemContext(container, system, containerContextNotWindows)
 	}
 }
 

@@ -19,7 +19,7 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	}
 	for _, container := range spec.Get("initContainers").Elements() {
 		c.container(container, &containers, volumes)
-		c.initContainer(container)
+		c.runsOnce(container, "may not be set for init containers")
 	}
 	for _, container := range spec.Get("ephemeralContainers").Elements() {
 		c.ephemeralContainer(container, containers)

@@ -3,7 +3,6 @@ package policy
 import (
 	"iter"
 	"math"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 )
@@ -23,7 +22,13 @@ func (c *causes) podUpdate(spec, old document.Value) {
 			c.forbidden(member(spec, list), "pod updates may not add or remove containers")
 			return
 		}
-		c.images(spec.Get(list))
+		for _, container := range spec.Get(list).Elements() { // once more, as 1.25 does for updates
+			if image := container.Get("image"); isEmpty(image) {
+				c.required(member(container, "image"), "")
+			} else {
+				c.imageName(image)
+			}
+		}
 	}
 	deadline, before := spec.Get("activeDeadlineSeconds"), old.Get("activeDeadlineSeconds")
 	switch n := number(deadline); {
@@ -40,18 +45,6 @@ func (c *causes) podUpdate(spec, old document.Value) {
 	c.keptTolerations(spec, old)
 	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
 		c.forbidden(spec.Path(), podImmutable)
-	}
-}
-
-// images checks the images of containers once more, as 1.25 does for updates.
-func (c *causes) images(containers document.Value) {
-	for _, container := range containers.Elements() {
-		switch image := container.Get("image"); {
-		case isEmpty(image):
-			c.required(member(container, "image"), "")
-		case strings.TrimSpace(image.Text()) != image.Text():
-			c.invalid(image, "must not have leading or trailing whitespace")
-		}
 	}
 }
 

@@ -35,8 +35,6 @@ func (w *warnings) seccomp(of, annotations document.Value, name string) {
 	}
 }
 
-var containerLists = [...]string{"initContainers", "containers", "ephemeralContainers"}
-
 // pod warns about a pod or a template. seccomp are the annotations of a template.
 func (w *warnings) pod(of, seccomp document.Value) {
 	spec := of.Get("spec")
@@ -73,13 +71,11 @@ func (w *warnings) pod(of, seccomp document.Value) {
 	w.repeated(spec.Get("volumes"), "name", "name")
 	w.wholeBytes(spec.Get("overhead"), "memory", "ephemeral-storage")
 	w.seccomp(spec, seccomp, seccompOfPod)
-	for _, list := range containerLists {
-		for _, container := range spec.Get(list).Elements() {
-			if seccomp.Exists() {
-				w.seccomp(container, seccomp, seccompOfContainer+container.Get("name").Text())
-			}
-			w.container(container)
+	for container := range containersIn(spec, "initContainers", "containers", "ephemeralContainers") {
+		if seccomp.Exists() {
+			w.seccomp(container, seccomp, seccompOfContainer+container.Get("name").Text())
 		}
+		w.container(container)
 	}
 }
 

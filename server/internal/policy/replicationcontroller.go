@@ -26,7 +26,7 @@ func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Ca
 	var c causes
 	spec := obj.Get("spec")
 	if old.Exists() {
-		c.replicationStatus(obj.Get("status"))
+		c.amongReplicas(obj.Get("status"), "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 	}
 	template := spec.Get("template")
 	if !isSet(template) {
@@ -40,20 +40,6 @@ func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Ca
 	}
 	c.alwaysRestarts(template, "ReplicationController")
 	return c
-}
-
-// replicationStatus checks that no more pods are counted as something than there
-// are.
-func (c *causes) replicationStatus(status document.Value) {
-	count := func(name string) int64 { return number(status.Get(name)) }
-	for _, name := range [...]string{"fullyLabeledReplicas", "readyReplicas", "availableReplicas"} {
-		if count(name) > count("replicas") {
-			c.invalid(status.Get(name), "cannot be greater than status.replicas")
-		}
-	}
-	if count("availableReplicas") > count("readyReplicas") {
-		c.invalid(status.Get("availableReplicas"), "cannot be greater than readyReplicas")
-	}
 }
 
 // CellReplicationControllerContainers lists the containers of the template.

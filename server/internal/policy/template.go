@@ -82,9 +82,8 @@ func (c *causes) selected(selector, template document.Value, kind string) bool {
 // unselective refuses a selector that cannot be asked, without which its template is
 // not looked at.
 func (c *causes) unselective(selector, template document.Value) {
-	if c.invalid(selector, "invalid label selector"); !c.full() {
-		(*c)[len(*c)-1].Hides = template.Path()
-	}
+	c.invalid(selector, "invalid label selector")
+	c.hide(template.Path())
 }
 
 func (c *causes) notSelected(template, labels document.Value) {

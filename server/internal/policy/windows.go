@@ -86,16 +86,14 @@ func (c *causes) hostProcess(spec document.Value) {
 	const options, process = "windowsOptions", "hostProcess"
 	pod := spec.At("securityContext", options, process)
 	count, onHost := 0, 0
-	for _, list := range podContainers {
-		for _, container := range spec.Get(list).Elements() {
-			count++
-			own := container.At("securityContext", options, process)
-			if isSet(pod) && isSet(own) && pod.Bool() != own.Bool() {
-				c.invalid(own, "must be that of the pod where both are specified")
-			}
-			if own.Bool() || !isSet(own) && pod.Bool() {
-				onHost++
-			}
+	for container := range containersIn(spec, podContainers[:]...) {
+		count++
+		own := container.At("securityContext", options, process)
+		if isSet(pod) && isSet(own) && pod.Bool() != own.Bool() {
+			c.invalid(own, "must be that of the pod where both are specified")
+		}
+		if own.Bool() || !isSet(own) && pod.Bool() {
+			onHost++
 		}
 	}
 	if onHost == 0 {
