@@ -83,6 +83,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 		{"class of ingresses, around its metadata", "/apis/networking.k8s.io/v1/ingressclasses", `{"metadata":{"name":"a"},"spec":{"controller":"example.com/a"}}`,
 			`{"metadata":{"labels":{"a b":""}},"spec":{"controller":"example.com/b"}}`,
 			[]string{"metadata.labels" + invalid, "metadata.labels" + invalid, "metadata.labels" + invalid, "spec.controller" + invalid, "metadata.labels" + invalid}},
+		{"event whose end is set", core + "events", `{"metadata":{"name":"a"},"involvedObject":{"namespace":"default"}}`, `{"metadata":{"deletionGracePeriodSeconds":5}}`,
+			[]string{"metadata.deletionGracePeriodSeconds" + invalid}},
 		{"pod", core + "pods", `{"metadata":{"name":"a"},"spec":{` + container + `}}`,
 			`{"spec":{"containers":[{"name":"C","image":"i"},{"name":"d","image":"i"}],"dnsPolicy":"x"}}`,
 			[]string{"spec.containers[0].name" + invalid, "spec.dnsPolicy FieldValueNotSupported", "spec.containers" + forbidden}},

@@ -60,6 +60,9 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"unknown source", "POST", ns + "/persistentvolumeclaims", "", `{"metadata":{"name":"d"},` + claim + `,"dataSource":{"kind":"X","name":"x"}}}`, 201, `"volumeMode":"Filesystem"}`},
 		{"token", "POST", ns + "/serviceaccounts", "", `{"metadata":{"name":"t"}}`, 201, ""},
 		{"of nothing", "POST", ns + "/serviceaccounts/t/token", "", `{"spec":{"audiences":["a"]}}`, 201, `"boundObjectRef":null`},
+		{"event", "POST", ns + "/events", "", `{"metadata":{"name":"f","finalizers":["x"]},"involvedObject":{"namespace":"default"}}`, 201, `"finalizers":["x"]`},
+		{"with another finalizer", "PATCH", ns + "/events/f", mergePatch, `{"metadata":{"finalizers":["y"]}}`, 200, `"finalizers":["y"]`},
+		{"with another one, by the newer group", "PATCH", "/apis/events.k8s.io/v1/namespaces/default/events/f", mergePatch, `{"metadata":{"finalizers":["z"]}}`, 422, `"field":"metadata.finalizers[0]"`},
 		{"time of an event", "POST", ns + "/events", "", `{"metadata":{"name":"e"},"involvedObject":{"namespace":"default"},"eventTime":"2020-01-01T00:00:00Z"}`, 400, "six digits"},
 	})
 }

@@ -30,7 +30,8 @@ func validate(t ref, obj, old document.Value) []schema.Cause {
 // may be younger than the object.
 func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 	res := t.resource
-	v := validation{res: res, obj: obj, before: before, metadata: validateMetadata(res, obj.Get("metadata"), old.Get("metadata"))}
+	v := validation{res: res, anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
+	v.metadata = validateMetadata(res, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
 	if !old.Exists() {
 		v.state = document.Validate(obj, &res.GV.Validation)
 		v.rules = v.brokenRules(old)
@@ -70,12 +71,13 @@ func metadataLast(causes []schema.Cause) []schema.Cause {
 
 // validation is what is wrong with an object, by where it was found.
 type validation struct {
-	res         *catalog.Row
-	obj, before document.Value
-	metadata    metadataCauses
-	state       []schema.Cause // by the schema
-	change      []schema.Cause // with the change, by the schema
-	rules       []schema.Cause // by the kind's own rules, for both
+	res          *catalog.Row
+	anyFinalizer bool
+	obj, before  document.Value
+	metadata     metadataCauses
+	state        []schema.Cause // by the schema
+	change       []schema.Cause // with the change, by the schema
+	rules        []schema.Cause // by the kind's own rules, for both
 }
 
 func (v *validation) fine() bool {
@@ -166,7 +168,7 @@ func (v *validation) forgiveMetadata() {
 		return
 	}
 	meta := v.before.Get("metadata")
-	was := validateMetadata(v.res, meta, meta)
+	was := validateMetadata(v.res, v.anyFinalizer, meta, meta)
 	m := &v.metadata
 	for _, part := range []struct {
 		now *causes
@@ -201,19 +203,6 @@ func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func
 	return document.StillWrong(causes, obj, before, inBefore)
 }
 
-// checks is what an update of the target checks, in its order.
-func (t *ref) checks() []api.Check {
-	switch {
-	case t.sub != nil && t.sub.Checks != nil:
-		return t.sub.Checks
-	case t.writesStatus():
-		return api.UsualStatusChecks
-	case t.resource.Checks != nil:
-		return t.resource.Checks
-	}
-	return api.UsualChecks
-}
-
 // metadataCauses is what is wrong with the metadata of an object, by what 1.25 tells
 // together, in its order.
 type metadataCauses struct {
@@ -229,14 +218,14 @@ func (m *metadataCauses) none() bool {
 }
 
 // validateMetadata checks the rules that hold for the metadata of every kind.
-func validateMetadata(res *catalog.Row, meta, old document.Value) (m metadataCauses) {
+func validateMetadata(res *catalog.Row, anyFinalizer bool, meta, old document.Value) (m metadataCauses) {
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
 		m.state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
 	}
 	m.state.descriptions(meta)
 	m.state.finalizers(meta)
 	m.names.names(res.NameFormat, meta)
-	if !res.AnyFinalizer {
+	if !anyFinalizer {
 		m.standard.standardFinalizers(meta)
 	}
 	if !old.Exists() {

@@ -66,7 +66,7 @@ func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
 	if !found {
 		return target{unserved: address}, true
 	}
-	t = target{ref: ref{at.Row, at.Sub, at.Namespace, at.Name}, watchPath: at.Watch}
+	t = target{ref: ref{resource: at.Row, sub: at.Sub, namespace: at.Namespace, name: at.Name}, watchPath: at.Watch}
 	if u.RawPath != "" {
 		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
 	}

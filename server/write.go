@@ -19,8 +19,9 @@ import (
 type ref struct {
 	resource  *catalog.Row
 	sub       *api.Subresource
-	namespace string // "" for cluster-scoped resources and for all namespaces
-	name      string // "" for collections, and for objects whose name is generated
+	namespace string       // "" for cluster-scoped resources and for all namespaces
+	name      string       // "" for collections, and for objects whose name is generated
+	written   *catalog.Row // the version that was written, when resource is the one that is stored instead; else nil
 }
 
 // write is one change of one object, whoever makes it: every request that writes, and

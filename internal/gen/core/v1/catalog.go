@@ -52,9 +52,10 @@ func New(h Hooks) *api.GroupVersion {
 			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "b333eda7d22dcb89", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "path-segment",
 			Dependents:         "none",
 			Expires:            true,
-			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
+			Checks:             []api.Check{api.CheckObject},
 			CheckedWhenMissing: true,
 			MetadataLast:       true,
+			AnyFinalizer:       true,
 			Hooks:              &api.Hooks{Validate: h.ValidateEvent},
 			Columns: []api.Column{
 				{Name: "Last Seen", Type: "string", Description: "Time since the event happened last.", Cell: h.CellEventLastSeen},

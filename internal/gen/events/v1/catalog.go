@@ -12,6 +12,7 @@ func New(h Hooks, c Conversions) *api.GroupVersion {
 		{GV: gv, Plural: "events", Kind: "Event", ListKind: "EventList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"ev"}, StorageVersion: "v1", Form: "566aa8b74175159f", StorageVersionHash: "r2yiGXH7wu8=", NameFormat: "dns1123-subdomain",
+			Checks:             []api.Check{api.CheckMetadataChange, api.CheckObject},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateEventInEventsV1},
 			Conversion: &api.Conversion{Group: "", Version: "v1", Plural: "events",
