@@ -31,7 +31,7 @@ func validate(t ref, obj, old document.Value) []schema.Cause {
 func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
 	res := t.resource
 	v := validation{res: res, anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
-	v.metadata = validateMetadata(res, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
+	v.metadata = validateMetadata(res.NameFormat, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
 	if !old.Exists() {
 		v.state = document.Validate(obj, &res.GV.Validation)
 		v.rules = v.brokenRules(old)
@@ -168,7 +168,7 @@ func (v *validation) forgiveMetadata() {
 		return
 	}
 	meta := v.before.Get("metadata")
-	was := validateMetadata(v.res, v.anyFinalizer, meta, meta)
+	was := validateMetadata(v.res.NameFormat, v.anyFinalizer, meta, meta)
 	m := &v.metadata
 	for _, part := range []struct {
 		now *causes
@@ -218,13 +218,13 @@ func (m *metadataCauses) none() bool {
 }
 
 // validateMetadata checks the rules that hold for the metadata of every kind.
-func validateMetadata(res *catalog.Row, anyFinalizer bool, meta, old document.Value) (m metadataCauses) {
+func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.Value) (m metadataCauses) {
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
 		m.state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
 	}
 	m.state.descriptions(meta)
 	m.state.finalizers(meta)
-	m.names.names(res.NameFormat, meta)
+	m.names.names(nameFormat, meta)
 	if !anyFinalizer {
 		m.standard.standardFinalizers(meta)
 	}

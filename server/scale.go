@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -9,7 +10,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
@@ -111,11 +111,11 @@ func (e *evaluation) beScaled(t target, obj, scale document.Value) error {
 	if err := checkUID(t.resource, t.name, meta, oldMeta, e.opts.patched); err != nil {
 		return err
 	}
-	replicas, _ := scale.At("spec", "replicas").Int()
-	if replicas < 0 {
-		return api.Invalid("autoscaling", "Scale", t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "spec.replicas",
-			Message: "Invalid value: must be greater than or equal to 0"}})
+	wrong := validateMetadata("dns1123-subdomain", false, meta, document.Value{})
+	if causes := slices.Concat(wrong.names, wrong.state, wrong.standard, document.Validate(scale, nil)); len(causes) > 0 {
+		return api.Invalid("autoscaling", "Scale", t.name, causes)
 	}
+	replicas, _ := scale.At("spec", "replicas").Int()
 	if err := checkRevision(t.resource, t.name, meta, oldMeta); err != nil {
 		return err
 	}
