@@ -258,21 +258,59 @@ func (r *reader) number(to **float64) func(node) {
 	}
 }
 
-// json reads any value as JSON text, the shortest that says it.
+// json reads any value as JSON text, the shortest that says it, in the order of the document.
 func (r *reader) json(to *[]byte) func(node) {
 	return func(n node) {
 		var v any
 		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
 		err := n.Decode(&v)
 		if err == nil {
-			err = e.Encode(v)
+			err = writeJSON(&b, n.Node)
 		}
 		if err != nil {
 			r.fail(n.pos(), "write a value that JSON can hold", "not a JSON value: %v", err)
 			return
 		}
-		*to = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+		*to = b.Bytes()
 	}
+}
+
+func writeJSON(b *bytes.Buffer, n *yaml.Node) (err error) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		b.WriteByte('{')
+		for i := 0; i+1 < len(n.Content) && err == nil; i += 2 {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err = writeScalar(b, n.Content[i].Value); err == nil {
+				b.WriteByte(':')
+				err = writeJSON(b, n.Content[i+1])
+			}
+		}
+		b.WriteByte('}')
+	case yaml.SequenceNode:
+		b.WriteByte('[')
+		for i := 0; i < len(n.Content) && err == nil; i++ {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			err = writeJSON(b, n.Content[i])
+		}
+		b.WriteByte(']')
+	default:
+		var v any
+		if err = n.Decode(&v); err == nil {
+			err = writeScalar(b, v)
+		}
+	}
+	return err
+}
+
+func writeScalar(b *bytes.Buffer, v any) error {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	b.Truncate(len(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
+	return err
 }

@@ -8,16 +8,12 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 )
 
-// DefaultCustomResourceDefinitionSpec derives names from the kind; versions are
-// converted by rewriting apiVersion.
+// DefaultCustomResourceDefinitionSpec derives names from the kind.
 func (Policy) DefaultCustomResourceDefinitionSpec(spec document.Value) {
 	names := spec.Get("names")
 	if kind := names.Get("kind").Text(); kind != "" {
 		defaultString(names, "singular", strings.ToLower(kind))
 		defaultString(names, "listKind", kind+"List")
-	}
-	if !isSet(spec.Get("conversion")) {
-		spec.SetObject("conversion").SetString("strategy", "None")
 	}
 }
 

@@ -11,21 +11,17 @@ import (
 // template.
 const templateGeneration = "deprecated.daemonset.template.generation"
 
-// DefaultDaemonSetUpdateStrategy replaces one node's pod at a time.
+// DefaultDaemonSetUpdateStrategy replaces one node's pod at a time. Settings of a strategy
+// that does not use them say nothing.
 func (Policy) DefaultDaemonSetUpdateStrategy(strategy document.Value) {
 	rolling, unavailable := strategy.Get("rollingUpdate"), int64(0)
-	if strategy.Get("type").Equals("RollingUpdate") {
-		rolling, unavailable = strategy.SetObject("rollingUpdate"), 1
-	}
-	if !isSet(rolling) {
+	if !isSet(rolling) || isSet(rolling.Get("maxUnavailable")) {
 		return
 	}
-	if !isSet(rolling.Get("maxUnavailable")) {
-		rolling.SetInt("maxUnavailable", unavailable)
+	if strategy.Get("type").Equals("RollingUpdate") {
+		unavailable = 1
 	}
-	if !isSet(rolling.Get("maxSurge")) {
-		rolling.SetInt("maxSurge", 0)
-	}
+	rolling.SetInt("maxUnavailable", unavailable)
 }
 
 // DefaultDaemonSet has the count of changes of the template in what is sent: it is

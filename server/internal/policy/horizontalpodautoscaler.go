@@ -8,11 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 )
 
-// DefaultHorizontalPodAutoscalerSpec makes an autoscaler without metrics go by the
-// use of the processor.
-func (Policy) DefaultHorizontalPodAutoscalerSpec(v document.Value) { conversion.DefaultMetrics(v) }
-
-// DefaultHorizontalPodAutoscaler does the same for one of autoscaling/v1.
+// DefaultHorizontalPodAutoscaler makes an autoscaler of autoscaling/v1 without metrics go by
+// the use of the processor, as a default of the later versions does.
 func (Policy) DefaultHorizontalPodAutoscaler(v document.Value) { conversion.DefaultTarget(v) }
 
 // DefaultHorizontalPodAutoscalerBehavior fills in the speed limits that are not

@@ -11,13 +11,6 @@ import (
 // roleGroup is the API group of roles, users and groups.
 const roleGroup = "rbac.authorization." + profile.GroupSuffix
 
-// DefaultSubject gives users and groups their API group.
-func (Policy) DefaultSubject(subject document.Value) {
-	if kind := subject.Get("kind"); isEmpty(subject.Get("apiGroup")) && (kind.Equals("User") || kind.Equals("Group")) {
-		subject.SetString("apiGroup", roleGroup)
-	}
-}
-
 // ValidateRoleBinding checks what is granted and to whom.
 func (Policy) ValidateRoleBinding(obj, _ document.Value) []schema.Cause {
 	return bindingCauses(obj, true, "ClusterRole", "Role")

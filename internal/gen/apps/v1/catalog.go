@@ -22,7 +22,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "daemonsets", Kind: "DaemonSet", ListKind: "DaemonSetList", Type: 18,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "80a0182892d00bcc", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ds"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "841853d9b03a206f", StorageVersionHash: "dd7pWHUlMKQ=", NameFormat: "dns1123-subdomain",
 			HasStatus:         true,
 			HasGeneration:     true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject, api.CheckChange},

@@ -789,13 +789,13 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		189: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"linux", "windows"}, AtParent: true}},
 		190: {Name: "apps/v1.DaemonSetUpdateStrategy", Kind: schema.Object, Hook: 2, HookRevision: 1, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 191, Number: 1, Default: "\"RollingUpdate\""},
-			{Name: "rollingUpdate", Type: 192, Number: 2, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
+			{Name: "rollingUpdate", Type: 192, Number: 2, Presence: schema.Explicit, Default: "{}", More: &schema.More{When: "type", WhenIs: []string{"RollingUpdate"}}},
+		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
 		191: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"RollingUpdate", "OnDelete"}, AtParent: true}},
 		192: {Name: "apps/v1.RollingUpdateDaemonSet", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "maxUnavailable", Type: 118, Number: 1, Presence: schema.Explicit},
-			{Name: "maxSurge", Type: 118, Number: 2, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}}},
+			{Name: "maxSurge", Type: 118, Number: 2, Presence: schema.Explicit, Default: "0"},
+		}, Index: schema.Index{Names: []uint16{2, 0, 0, 1}, Fills: []uint16{1}}},
 		193: {Name: "apps/v1.DaemonSetStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "currentNumberScheduled", Type: 125, Number: 1, Presence: schema.Always},
 			{Name: "numberMisscheduled", Type: 125, Number: 2, Presence: schema.Always},

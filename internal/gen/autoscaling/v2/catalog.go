@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 20,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "1885ecb9cd3227cb", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "47c4a3e2b76bd5a0", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
 			Checks:    []api.Check{api.CheckMetadataChange, api.CheckObject},
 			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},

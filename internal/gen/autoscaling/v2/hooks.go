@@ -19,8 +19,6 @@ type Hooks interface {
 	CreateHorizontalPodAutoscaler(obj document.Value)
 	// DefaultHorizontalPodAutoscalerBehavior sets the defaults of HorizontalPodAutoscalerBehavior that depend on other fields.
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
-	// DefaultHorizontalPodAutoscalerSpec sets the defaults of HorizontalPodAutoscalerSpec that depend on other fields.
-	DefaultHorizontalPodAutoscalerSpec(v document.Value)
 	// StatusHorizontalPodAutoscaler gives what the status endpoint makes of HorizontalPodAutoscaler what belongs to the rest of old.
 	StatusHorizontalPodAutoscaler(obj, old document.Value)
 	// UpdateHorizontalPodAutoscaler keeps of old what only the server may change.
@@ -44,6 +42,5 @@ func validation(h Hooks) document.Hooks {
 func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
 		h.DefaultHorizontalPodAutoscalerBehavior,
-		h.DefaultHorizontalPodAutoscalerSpec,
 	}
 }

@@ -148,13 +148,13 @@ var Table = schema.Table{Group: "autoscaling", Version: "v2",
 		31: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"FieldsV1"}}},
 		32: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		33: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
-		34: {Name: "autoscaling/v2.HorizontalPodAutoscalerSpec", Kind: schema.Object, Hook: 2, Elem: -1, Fields: []schema.Field{
+		34: {Name: "autoscaling/v2.HorizontalPodAutoscalerSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "scaleTargetRef", Type: 7, Number: 1, Presence: schema.Always},
 			{Name: "minReplicas", Type: 4, Number: 2, Presence: schema.Explicit, Default: "1"},
 			{Name: "maxReplicas", Type: 4, Number: 3, Presence: schema.Always},
-			{Name: "metrics", Type: 35, Number: 4},
+			{Name: "metrics", Type: 35, Number: 4, Default: "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\",\"averageUtilization\":80}}}]"},
 			{Name: "behavior", Type: 40, Number: 5, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 4, 5}, Checks: []uint16{0, 3}, Fills: []uint16{0, 1, 2}}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 0, 0, 3, 4, 5}, Checks: []uint16{0, 3}, Fills: []uint16{0, 1, 2, 3}}},
 		35: {Kind: schema.List, Elem: 36},
 		36: {Name: "autoscaling/v2.MetricSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 20,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "1c0d57875e87964b", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "46433dcdd210e05f", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus:  true,
 			Deprecated: &api.Deprecation{Since: "1.23", RemovedIn: "1.26", Replacement: "autoscaling/v2.HorizontalPodAutoscaler"},
 			Conversion: &api.Conversion{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers",

@@ -11,8 +11,6 @@ import (
 type Hooks interface {
 	// DefaultHorizontalPodAutoscalerBehavior sets the defaults of HorizontalPodAutoscalerBehavior that depend on other fields.
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
-	// DefaultHorizontalPodAutoscalerSpec sets the defaults of HorizontalPodAutoscalerSpec that depend on other fields.
-	DefaultHorizontalPodAutoscalerSpec(v document.Value)
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
 }
@@ -30,6 +28,5 @@ func validation(h Hooks) document.Hooks {
 func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
 		h.DefaultHorizontalPodAutoscalerBehavior,
-		h.DefaultHorizontalPodAutoscalerSpec,
 	}
 }

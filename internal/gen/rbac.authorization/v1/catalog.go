@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: 25,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "570cf95f9fbd8ed5", StorageVersionHash: "48tpQ8gZHFc=", NameFormat: "path-segment",
+			StorageVersion: "v1", Form: "c858ffbbfc25d331", StorageVersionHash: "48tpQ8gZHFc=", NameFormat: "path-segment",
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateClusterRoleBinding},
@@ -37,7 +37,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: 30,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "570cf95f9fbd8ed5", StorageVersionHash: "eGsCzGH6b1g=", NameFormat: "path-segment",
+			StorageVersion: "v1", Form: "c858ffbbfc25d331", StorageVersionHash: "eGsCzGH6b1g=", NameFormat: "path-segment",
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateRoleBinding},

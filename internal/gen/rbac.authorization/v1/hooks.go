@@ -25,8 +25,6 @@ type Hooks interface {
 	CellRoleBindingServiceAccounts(obj document.Value) any
 	// CellRoleBindingUsers gives the column Users of rolebindings.
 	CellRoleBindingUsers(obj document.Value) any
-	// DefaultSubject sets the defaults of Subject that depend on other fields.
-	DefaultSubject(v document.Value)
 	// ValidateClusterRole finds what the schema cannot say; old is absent on create.
 	ValidateClusterRole(obj, old document.Value) []api.FieldError
 	// ValidateClusterRoleBinding finds what the schema cannot say; old is absent on create.
@@ -50,7 +48,5 @@ func validation(h Hooks) document.Hooks {
 
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
-	return []func(document.Value){
-		h.DefaultSubject,
-	}
+	return []func(document.Value){}
 }

@@ -102,12 +102,12 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "roleRef", Type: 28, Number: 3, Presence: schema.Always, Immutable: true},
 		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 4}}},
 		26: {Kind: schema.List, Elem: 27},
-		27: {Name: "rbac.authorization/v1.Subject", Kind: schema.Object, AtomicMap: true, Hook: 1, Elem: -1, Fields: []schema.Field{
+		27: {Name: "rbac.authorization/v1.Subject", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "kind", Type: 4, Number: 1, Presence: schema.Always},
-			{Name: "apiGroup", Type: 4, Number: 2},
+			{Name: "apiGroup", Type: 4, Number: 2, Default: "\"rbac.authorization.k8s.io\"", More: &schema.More{When: "kind", WhenIs: []string{"User", "Group"}}},
 			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
 			{Name: "namespace", Type: 4, Number: 4},
-		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 4, 0}, Fills: []uint16{0, 2}}},
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 4, 0}, Fills: []uint16{0, 1, 2}}},
 		28: {Name: "rbac.authorization/v1.RoleRef", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 4, Number: 1, Presence: schema.Always, Default: "\"rbac.authorization.k8s.io\""},
 			{Name: "kind", Type: 4, Number: 2, Presence: schema.Always},
