@@ -24,7 +24,7 @@ type row struct {
 
 var code = regexp.MustCompile("`([^`]+)`")
 
-// readLayers reads the table of layers. What it cannot read it returns as mistakes.
+// readLayers reads the table of layers. Unreadable parts are mistakes.
 func readLayers(text string) (rows []row, mistakes []string) {
 	_, text, _ = strings.Cut(text, "\n## Layers\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -90,7 +90,7 @@ func rowOf(rows []row, pkg string) (at int, folder string) {
 	return at, folder
 }
 
-// checkBorders compares the imports of packages, of which tests are no part, with the rows.
+// checkBorders compares the imports of packages, without their tests, with the rows.
 func checkBorders(rows []row, imports map[string][]string) (mistakes []string) {
 	say := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
 	matched, used := map[string]bool{}, map[string]bool{}
@@ -128,8 +128,8 @@ func checkBorders(rows []row, imports map[string][]string) (mistakes []string) {
 	return mistakes
 }
 
-// packages returns the imports of ours of each package of the module, of all platforms
-// and build tags, without those of tests, and which of them are programs.
+// packages returns the imports within this module of each of its packages, on all
+// platforms and build tags, without those of tests, and which of them are programs.
 func packages(t *testing.T) (imports map[string][]string, programs map[string]bool) {
 	t.Helper()
 	imports, programs = map[string][]string{}, map[string]bool{}
@@ -159,8 +159,8 @@ func packages(t *testing.T) (imports map[string][]string, programs map[string]bo
 	return imports, programs
 }
 
-// ownModule reports whether a package is in a module inside this one. What such a module
-// may import is in its go.mod.
+// ownModule reports whether a package is in a module inside this one, whose go.mod has
+// its imports.
 func ownModule(pkg string) bool {
 	return below(pkg, "internal/e2e") || below(pkg, "internal/differ") || below(pkg, "internal/tools")
 }
@@ -180,12 +180,12 @@ func TestImportsAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// exposed are the packages that other programs can import and should not, with what
-// is to become of them.
+// exposed are the packages that other programs can import and should not, with the plan
+// for each.
 var exposed = map[string]string{}
 
-// TestOtherProgramsMayImportLittle: what can be imported from outside has to stay as it
-// is, so everything else is in a folder internal.
+// TestOtherProgramsMayImportLittle: a package that can be imported from outside has to
+// stay as it is, so everything else is in a folder internal.
 func TestOtherProgramsMayImportLittle(t *testing.T) {
 	public := []string{"server", "client", "gen/client", "gen/*/*", "value"}
 	found := map[string]bool{}

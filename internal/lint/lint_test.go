@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// goFiles visits the Go files of the repository, with their paths in it, tests and
-// modules of their own included.
+// goFiles visits the Go files of the repository, with their paths in it, including tests
+// and nested modules.
 func goFiles(t *testing.T, visit func(path string)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -40,9 +40,9 @@ func below(pkg, dir string) bool {
 	return pkg == dir || strings.HasPrefix(pkg, dir+"/")
 }
 
-// What is generated is committed, so that a change of a document shows what comes
-// of it. For that a diff must stay short: files of bounded length, in lines of
-// bounded length. The binary form of the OpenAPI document is that of v2.json.
+// Generated files are committed, so that a change of a document shows its effect. For
+// that a diff must stay short: files of bounded length, in lines of bounded length. The
+// binary form of the OpenAPI document is that of v2.json.
 func TestGeneratedFilesCanBeReviewed(t *testing.T) {
 	const mostLines, longestLine = 5000, 10_000
 	root, seen := filepath.Join("..", ".."), 0

@@ -16,8 +16,8 @@ var goFile = regexp.MustCompile(`[\w./-]*\w\.go\b`)
 // inventedFiles are named by examples only.
 var inventedFiles = map[string]bool{"server/internal/policy/cobbler.go": true}
 
-// TestNamedFilesExist: a file that a comment or a page names is there. A comment may
-// leave the folder out for a file of its package, a page for any.
+// TestNamedFilesExist: a file named in a comment or a page exists. A comment may leave
+// out the folder for a file of its package, a page for any.
 func TestNamedFilesExist(t *testing.T) {
 	known := map[string]bool{}
 	goFiles(t, func(name string) {

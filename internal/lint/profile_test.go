@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// keptNames are texts in hand-written code that hold a name of the published
-// profile all the same, by file, with the reason.
+// keptNames are texts in hand-written code that may hold a name of the published profile,
+// by file, with the reason.
 var keptNames = map[string]map[string]string{
 	"generator/internal/load/profile.go": {`write something like "x-kubernetes-"`: "an example of what a profile may say"},
 	"server/cmd/capstan/version.go":      {`json:"kubernetes"`: "names the project whose release is meant"},
@@ -24,7 +24,7 @@ var keptNames = map[string]map[string]string{
 	},
 }
 
-// profiled reports whether a text holds a name that openapi/profile.yaml gives.
+// profiled reports whether a text holds a name from openapi/profile.yaml.
 func profiled(text string) bool {
 	return strings.Contains(text, "k8s.io") || strings.Contains(text, "kubernetes")
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// workflow is as much of a workflow of GitHub Actions as the rules are about.
+// workflow is the part of a GitHub Actions workflow that the rules check.
 type workflow struct {
 	Permissions *map[string]string `json:"permissions"`
 	Jobs        map[string]struct {
@@ -31,7 +31,7 @@ var (
 	makeCall   = regexp.MustCompile(`\bmake((?: +[\w-]+)+)`)
 )
 
-// makeTargets are the targets that people run.
+// makeTargets are the targets of the Makefile.
 func makeTargets(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
@@ -45,8 +45,8 @@ func makeTargets(t *testing.T) map[string]bool {
 	return all
 }
 
-// checkCalls returns the targets that a text makes, and reports those that the
-// Makefile lacks. A word after make is a target unless it sets a variable.
+// checkCalls returns the targets that a text makes, and reports those that the Makefile
+// lacks. A word after make is a target unless it sets a variable.
 func checkCalls(t *testing.T, where, text string, targets map[string]bool) (calls []string) {
 	t.Helper()
 	for _, m := range makeCall.FindAllStringSubmatch(text, -1) {
@@ -63,9 +63,9 @@ func checkCalls(t *testing.T, where, text string, targets map[string]bool) (call
 	return calls
 }
 
-// TestWorkflows: what runs at GitHub is pinned by hash, may do no more than it says,
-// ends, and runs the targets that people run. Before a change lands, CI makes what
-// .ci/run makes.
+// TestWorkflows: actions are pinned by hash, permissions are explicit, jobs have a
+// time-out, and run targets of the Makefile. Before a change lands, CI makes the targets
+// of .ci/run.
 func TestWorkflows(t *testing.T) {
 	targets := makeTargets(t)
 	script, err := os.ReadFile(filepath.Join("..", "..", ".ci", "run"))

@@ -20,8 +20,8 @@ const (
 	waveBound   = 500 * time.Millisecond
 )
 
-// TestIdleWatches measures what a watch costs the server that waits, and how
-// long one update takes to reach all of them.
+// TestIdleWatches measures the cost of a waiting watch, and the time that one update
+// takes to reach all of them.
 func TestIdleWatches(t *testing.T) {
 	for _, protocol := range []struct {
 		name  string
@@ -67,7 +67,7 @@ func TestIdleWatches(t *testing.T) {
 	}
 }
 
-// needFiles skips where a process may not have as many files open.
+// needFiles skips the test where a process may not have as many files open.
 func needFiles(t *testing.T, n uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -76,8 +76,8 @@ func needFiles(t *testing.T, n uint64) {
 	}
 }
 
-// streamsOf returns a way to open watches over HTTP/2, as many on a connection
-// as the server allows.
+// streamsOf returns a function that opens watches over HTTP/2, as many on a connection as
+// the server allows.
 func streamsOf(t *testing.T) func(*instance) (*bufio.Reader, io.Closer, error) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -110,7 +110,7 @@ type crowd struct {
 	t      *testing.T
 	s      *instance
 	conns  []io.Closer
-	read   atomic.Int64 // events of the update under way
+	read   atomic.Int64 // events of the present update
 	all    chan struct{}
 	closed atomic.Bool
 	ended  sync.WaitGroup

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestAnnounceLatency measures how long after the acknowledgement of a write
-// each of 100 watchers has read the event, at several rates of writing.
+// TestAnnounceLatency measures how long after the acknowledgement of a write each of 100
+// watchers has read the event, at several rates of writing.
 func TestAnnounceLatency(t *testing.T) {
 	const watchers = 100
 	s := start(t)

@@ -22,7 +22,7 @@ const (
 	pods         = "/api/v1/namespaces/default/pods"
 )
 
-// pod is 3 KiB as sent, with what most pods have.
+// pod is 3 KiB as sent, with the usual fields.
 func pod(i int) string {
 	env := make([]string, 24)
 	for k := range env {
@@ -33,9 +33,9 @@ func pod(i int) string {
 "resources":{"requests":{"cpu":"100m","memory":"128Mi"},"limits":{"memory":"256Mi"}},"env":[%s]}]}}`, i, i%50, filler[:256], i%100, i%10, strings.Join(env, ","))
 }
 
-// TestLargeCollection measures what 100,000 pods cost: memory at rest and while
-// ten clients list all of them at once, the time to the first byte of such a
-// list, and how long a restart takes.
+// TestLargeCollection measures the costs of 100,000 pods: memory at rest and while ten
+// clients list all of them at once, the time to the first byte of such a list, and the
+// time of a restart.
 func TestLargeCollection(t *testing.T) {
 	dir := t.TempDir()
 	s := startOn(t, dir)
@@ -97,9 +97,9 @@ func TestLargeCollection(t *testing.T) {
 	s.stop()
 }
 
-// lists lets the clients list everything at once, in some forms by turns, and
-// returns the time that the slowest first byte took. The binary form's is that of
-// encoding all of the list, since it begins with its length.
+// lists lets the clients list everything at once, in some forms by turns, and returns the
+// time of the slowest first byte. In the binary form that includes encoding all of the
+// list, since it begins with its length.
 func lists(t *testing.T, s *instance, forms []string) (slowest time.Duration) {
 	t.Helper()
 	var peak atomic.Uint64
@@ -153,9 +153,8 @@ func fastest(all []time.Duration) time.Duration {
 	return best
 }
 
-// listAll lists the pods on a connection of its own, when all clients are
-// connected. It returns how long the first byte took and how many came. "gzip"
-// is JSON, compressed.
+// listAll lists the pods on a connection of its own, when all clients are connected. It
+// returns the time of the first byte and the number of bytes. "gzip" is JSON, compressed.
 func (s *instance) listAll(form string, connected *sync.WaitGroup) (first time.Duration, n int64, err error) {
 	conn, err := tls.Dial("tcp", s.address, &tls.Config{InsecureSkipVerify: true})
 	connected.Done()

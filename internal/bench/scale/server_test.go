@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// binary is the server that is measured: its memory and its CPU time are its own.
+// binary is the measured server: a process with memory and CPU time of its own.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -133,7 +133,7 @@ func (s *instance) send(method, path, contentType, body string) []byte {
 	return text
 }
 
-// try sends a JSON request, whose answer matters only when it is no success.
+// try sends a JSON request; only a failed answer matters.
 func (s *instance) try(method, path, body string) error {
 	req, err := http.NewRequest(method, "https://"+s.address+path, strings.NewReader(body))
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *instance) try(method, path, body string) error {
 	return err
 }
 
-// settled is the memory of the server when it does not change any more, in KiB,
-// after a run of the collector, which an idle server has every two minutes.
+// settled is the stable memory of the server in KiB, after a run of the collector, which
+// an idle server has every two minutes.
 func settled(s *instance) float64 {
 	s.t.Helper()
 	s.send(http.MethodGet, "/debug/pprof/heap?gc=1", "", "")

@@ -8,19 +8,18 @@ import (
 	"runtime/metrics"
 )
 
-// The garbage collector runs when the heap has grown by its headroom since the
-// last time.
+// The garbage collector runs when the heap has grown by its headroom since the last run.
 const (
-	// minHeadroom keeps the collector from running many times a second in a small
-	// heap, which costs a fifth of the CPU of a busy server.
+	// minHeadroom keeps the collector from running many times a second in a small heap,
+	// which costs a fifth of the CPU of a busy server.
 	minHeadroom = 64 << 20
-	// headroomPercent is the headroom of a large heap. It is half of Go's default,
-	// so that a large store needs half as much memory beyond what it holds.
+	// headroomPercent is the headroom of a large heap. It is half of Go's default, so
+	// that a large store needs half as much memory beyond its content.
 	headroomPercent = 50
 )
 
-// paceGC sets the collector's pace now and after each of its runs, for the whole
-// process. Somebody who sets GOGC or GOMEMLIMIT has set the pace already.
+// paceGC sets the collector's pace now and after each of its runs, for the whole process,
+// unless GOGC or GOMEMLIMIT is set.
 func paceGC() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -28,8 +27,8 @@ func paceGC() {
 	(&gcPacer{sample: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}}).afterRun()
 }
 
-// gcPacer is found unused by every run of the collector, whose finalizer call it
-// answers by setting the pace for the next one.
+// gcPacer is unreachable, so every run of the collector calls its finalizer, which sets
+// the pace for the next run.
 type gcPacer struct {
 	sample  []metrics.Sample
 	percent int

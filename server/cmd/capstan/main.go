@@ -17,8 +17,8 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, catch))
 }
 
-// catcher gives the signals of some kinds from now on, in place of what they do to
-// a process by themselves: a command that does not ask for them is ended by them.
+// catcher returns a channel of signals of some kinds, in place of their default effect;
+// without it they end a command.
 type catcher func(...os.Signal) <-chan os.Signal
 
 func catch(kinds ...os.Signal) <-chan os.Signal {
@@ -32,9 +32,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// run executes one command line and returns the exit code: 0, or 1 after one
-// line about the error on stderr (and a second one, where to find help, when the
-// command line is wrong).
+// run executes one command line and returns the exit code: 0, or 1 after one line about
+// the error on stderr (and a second one about help, when the command line is wrong).
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, signals catcher) int {
 	keepPrivate()
 	root := newRoot(signals)

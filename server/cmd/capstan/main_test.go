@@ -22,7 +22,7 @@ func command(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), err.String()
 }
 
-// from gives a test's signals, whatever kinds are asked for.
+// from returns a test's signals, whatever kinds are requested.
 func from(signals <-chan os.Signal) catcher {
 	return func(...os.Signal) <-chan os.Signal { return signals }
 }

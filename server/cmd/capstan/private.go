@@ -4,6 +4,6 @@ package main
 
 import "syscall"
 
-// keepPrivate makes every file that the process makes from now on readable by its
-// user only: whatever a store, a log of it or a backup is copied to.
+// keepPrivate makes every file that the process creates from now on readable by its user
+// only, including copies of a store, its log or a backup.
 func keepPrivate() { syscall.Umask(0o077) }

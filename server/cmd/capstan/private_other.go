@@ -2,5 +2,5 @@
 
 package main
 
-// keepPrivate has nothing to do where files have no modes.
+// keepPrivate has no effect where files have no modes.
 func keepPrivate() {}

@@ -110,8 +110,8 @@ func serve(ctx context.Context, cfg server.Config, stdout io.Writer, signals <-c
 	}
 }
 
-// watch does what there is to do beside a running server. It returns when the server
-// is to stop, with an error when it has stopped by itself.
+// watch handles signals, the supervisor and other events of a running server. It returns
+// when the server is to stop, with an error when it has stopped by itself.
 func watch(ctx context.Context, s *server.Server, log *slog.Logger, supervisor *supervisor, signals <-chan os.Signal) error {
 	ready := s.Bootstrapped()
 	for {
@@ -148,7 +148,7 @@ func watch(ctx context.Context, s *server.Server, log *slog.Logger, supervisor *
 	}
 }
 
-// logFlags are the flags about the log.
+// logFlags are the flags of the log.
 type logFlags struct {
 	format, level string
 	verbosity     int
@@ -175,7 +175,7 @@ func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
 
 var plainWord = regexp.MustCompile(`^[-+=:,./_A-Za-z0-9]+$`)
 
-// shellWord quotes a text for a POSIX shell where it has to be.
+// shellWord quotes a text for a POSIX shell where necessary.
 func shellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text

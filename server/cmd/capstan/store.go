@@ -15,10 +15,10 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 )
 
-// storeFlags say which store a command is about.
+// storeFlags select the store of a command.
 type storeFlags struct {
 	dataDir string
-	backup  string // in its place, where a command can look at one
+	backup  string // a backup instead, for commands that only read
 }
 
 func newStore(signals catcher) *cobra.Command {
@@ -51,7 +51,7 @@ func (f *storeFlags) dir() string {
 	return operate.StoreDir(f.dataDir)
 }
 
-// look opens the store read-only for f.
+// look opens the store read-only for fn.
 func (f *storeFlags) look(fn func(*store.Engine) error) (err error) {
 	e, err := store.OpenReadOnly(store.Config{Dir: f.dir()})
 	if err != nil {
@@ -143,8 +143,8 @@ The certificates and keys in the data directory's 'pki' are not part of it.`,
 	return cmd
 }
 
-// defaultSkip is more than a server can have written after its last backup: half
-// a year at 64 writes a second.
+// defaultSkip is above the number of writes after a server's last backup: half a year at
+// 64 writes a second.
 const defaultSkip = 1_000_000_000
 
 func newStoreRestore() *cobra.Command {

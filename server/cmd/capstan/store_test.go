@@ -69,7 +69,7 @@ func statsOf(t *testing.T, args ...string) (s store.Stats) {
 	return s
 }
 
-// private checks that nobody else can read what is in a directory.
+// private checks that other users cannot read the files of a directory.
 func private(t *testing.T, dir string) {
 	t.Helper()
 	files := 0
@@ -88,8 +88,8 @@ func private(t *testing.T, dir string) {
 	}
 }
 
-// The life of a store: backed up from the running server and after it, lost,
-// restored, and served again.
+// The life of a store: backed up from the running server and after it, lost, restored,
+// and served again.
 func TestStore(t *testing.T) {
 	dir := t.TempDir()
 	data, online, offline, restored := filepath.Join(dir, "data"), filepath.Join(dir, "online"), filepath.Join(dir, "offline"), filepath.Join(dir, "restored")
@@ -211,8 +211,8 @@ func TestStoreCheckFindsDamage(t *testing.T) {
 	}
 }
 
-// damage deletes keys of the tree behind the store's back, in the order of bytes
-// that the store's own comparer has too.
+// damage deletes keys of the tree without the store's knowledge, in byte order, which is
+// that of the store's comparer too.
 func damage(t *testing.T, dir string, keys ...string) {
 	t.Helper()
 	comparer := *pebble.DefaultComparer
@@ -229,7 +229,7 @@ func damage(t *testing.T, dir string, keys ...string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The tree has other logs now than the store has a list of.
+	// The tree now has other logs than the store's list.
 	lists, err := filepath.Glob(filepath.Join(dir, "marker.logs.*"))
 	if err != nil || len(lists) == 0 {
 		t.Fatalf("no list of logs: %v", err)
@@ -241,7 +241,7 @@ func damage(t *testing.T, dir string, keys ...string) {
 	}
 }
 
-// comparerName reads it from the tree's options.
+// comparerName reads the name from the tree's options.
 func comparerName(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "OPTIONS-*"))

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisor is who started the server and wants to know how it is: systemd, by the
-// protocol of sd_notify(3), datagrams of lines NAME=value on the socket that the
-// environment names. The supervisor of a server that was started otherwise is nil,
-// and told nothing.
+// supervisor is systemd, or another process that started the server and wants to know its
+// state, by the protocol of sd_notify(3): datagrams of lines NAME=value on the socket
+// that the environment names. Without such a process it is nil, and its methods have no
+// effect.
 type supervisor struct {
 	conn     net.Conn
-	watchdog time.Duration // how often it wants to hear that the server lives; 0: never
+	watchdog time.Duration // interval of its watchdog; 0: none
 	ticker   *time.Ticker  // of the watchdog, once the server is ready
 }
 
@@ -36,7 +36,7 @@ func newSupervisor(env func(string) string) (*supervisor, error) {
 	}
 	s := &supervisor{conn: conn}
 	if pid := env("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
-		return s, nil // somebody else is meant
+		return s, nil // another process is meant
 	}
 	if text := env("WATCHDOG_USEC"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -55,14 +55,14 @@ func (s *supervisor) say(lines ...string) {
 	}
 }
 
-// begin starts the watchdog, if it wants to hear.
+// begin starts the watchdog, if there is one.
 func (s *supervisor) begin() {
 	if s != nil && s.watchdog > 0 {
 		s.ticker = time.NewTicker(s.watchdog)
 	}
 }
 
-// due has a value whenever the watchdog wants to hear.
+// due has a value whenever the watchdog expects a message.
 func (s *supervisor) due() <-chan time.Time {
 	if s == nil || s.ticker == nil {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/buildinfo"
 )
 
-// build says what this binary is.
+// build describes this binary.
 type build struct {
 	Version    string `json:"version"`
 	Commit     string `json:"commit,omitempty"`
 	CommitTime string `json:"commitTime,omitempty"`
-	Modified   bool   `json:"modified,omitempty"` // built from files that are not in the commit
+	Modified   bool   `json:"modified,omitempty"` // built with uncommitted changes
 	Kubernetes string `json:"kubernetes"`         // the release whose API is served
 	Go         string `json:"goVersion"`
 	Platform   string `json:"platform"`

@@ -1,7 +1,6 @@
 // Package admission changes and refuses objects on their way to the store, after
-// authorization and defaults and before validation. What it does is split into
-// plug-ins, which carry the names and the behaviour of kube-apiserver 1.25's and
-// are switched by the same flags.
+// authorization and defaults and before validation. It consists of plug-ins, which have
+// the names, behaviour and flags of kube-apiserver 1.25's.
 package admission
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Operation is what a request is about to do.
+// Operation is the kind of a write.
 type Operation uint8
 
-// The operations that plug-ins are asked about.
+// The operations that plug-ins handle.
 const (
 	Create Operation = iota + 1
 	Update
@@ -39,21 +38,21 @@ type Request struct {
 	Object, Old document.Value
 }
 
-// is reports whether the request is about an object itself, of that type.
+// is reports whether the write is to an object itself, of that type.
 func (r *Request) is(group, plural string) bool {
 	return r.Subresource == "" && r.Resource.Plural == plural && r.Resource.GV.Group == group
 }
 
-// Objects is what plug-ins may know of other objects.
+// Objects reads other objects for plug-ins.
 type Objects interface {
-	// Get reads an object; it is valid until release is called, which is never
-	// nil. Errors: a 404 *api.Error when it does not exist, also when the server
-	// has no such resource; the store's.
+	// Get reads an object; it is valid until release is called, which is never nil.
+	// Errors: a 404 *api.Error when it does not exist, also when the server does not have
+	// the resource; the store's.
 	Get(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
 	// GetSoon is Get, but waits a little for an object that does not exist yet.
 	GetSoon(ctx context.Context, group, plural, namespace, name string) (obj document.Value, release func(), err error)
-	// Class returns the priority class with a name, for none the one that pods have
-	// by default: of several, that with the least value; nil when there is none.
+	// Class returns the priority class with a name; for "" the default one of pods, of
+	// several that with the least value. It is nil when there is none.
 	Class(name string) *Class
 	// MaySign reports whether the user has a verb on a signer of certificates.
 	MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error)
@@ -67,11 +66,11 @@ type Objects interface {
 type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
-	deletes      bool                                                               // it is asked about deletions too
-	waits        func(o Operation, resource *api.Resource, subresource string) bool // whether it may wait before it answers; nil for never
+	deletes      bool                                                               // handles deletes too
+	waits        func(o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
 }
 
-// plugins are all there are, in the order in which they are asked.
+// plugins are all plug-ins, in the order in which they run.
 var plugins = [...]plugin{
 	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
 	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
@@ -93,21 +92,21 @@ func Names() []string {
 	return names
 }
 
-// Config says which plug-ins are on, and what some of them do.
+// Config selects the plug-ins, with the settings of some.
 type Config struct {
 	// Disabled names the plug-ins that are off.
 	Disabled []string
-	// NotReadySeconds and UnreachableSeconds are how long a pod that says nothing
-	// about it stays on a node that is not ready or not reachable.
+	// NotReadySeconds and UnreachableSeconds are the time that a pod without own
+	// tolerations stays on a node that is not ready or not reachable.
 	NotReadySeconds, UnreachableSeconds int64
 }
 
-// Chain asks the plug-ins that are on, one after the other.
+// Chain runs the enabled plug-ins in their order.
 type Chain struct {
 	objects          Objects
 	config           Config
-	admitters, after []plugin // those that are on
-	waiting          []plugin // those of them that may wait
+	admitters, after []plugin // the enabled ones
+	waiting          []plugin // those of them that may block
 }
 
 // New returns the chain of all plug-ins but the disabled ones.
@@ -130,8 +129,8 @@ func New(objects Objects, config Config) *Chain {
 	return c
 }
 
-// Waits reports whether a plug-in may wait before it answers such a write: no lock must be
-// held then. The subresource is "" for the object itself.
+// Waits reports whether a plug-in may block on such a write: no lock must be held then.
+// The subresource is "" for the object itself.
 func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) bool {
 	for _, p := range c.waiting {
 		if p.waits(o, resource, subresource) {
@@ -141,8 +140,7 @@ func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) b
 	return false
 }
 
-// Check lets the plug-ins see the request that only look at it, after validation.
-// The first that refuses it decides.
+// Check runs the validating plug-ins, after validation. The first refusal decides.
 func (c *Chain) Check(ctx context.Context, r *Request) error {
 	for _, p := range c.after {
 		if r.Operation == Delete && !p.deletes {
@@ -155,8 +153,7 @@ func (c *Chain) Check(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// Admit lets the plug-ins see the request that may change it, before validation.
-// The first that refuses it decides.
+// Admit runs the mutating plug-ins, before validation. The first refusal decides.
 func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	for _, p := range c.admitters {
 		if r.Operation == Delete && !p.deletes {
@@ -169,8 +166,8 @@ func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// builtIn are plug-ins of kube-apiserver 1.25 whose rules hold here without a
-// plug-in of that name: nothing is created in a namespace that is missing or ends.
+// builtIn are plug-ins of kube-apiserver 1.25 whose rules hold here without a plug-in of
+// that name: nothing is created in a missing or terminating namespace.
 var builtIn = []string{"AlwaysAdmit", "NamespaceExists", "NamespaceLifecycle"}
 
 // upstream are the plug-ins of kube-apiserver 1.25 that this server does not
@@ -181,8 +178,8 @@ var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass D
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
 	SecurityContextDeny ValidatingAdmissionWebhook`)
 
-// CheckEnabled refuses names of plug-ins that this server does not have: whoever
-// turns one on relies on what it does.
+// CheckEnabled refuses names of plug-ins that this server does not have: an operator who
+// turns one on relies on it.
 func CheckEnabled(names []string) error {
 	if err := CheckDisabled(names); err != nil {
 		return err
@@ -199,7 +196,7 @@ func CheckEnabled(names []string) error {
 	return nil
 }
 
-// CheckDisabled refuses names that no plug-in has, here or in kube-apiserver 1.25.
+// CheckDisabled refuses names that are not plug-ins, here or in kube-apiserver 1.25.
 func CheckDisabled(names []string) error {
 	for _, n := range names {
 		if !slices.Contains(Names(), n) && !slices.Contains(upstream, n) && !slices.Contains(builtIn, n) {

@@ -117,7 +117,7 @@ func TestPlugins(t *testing.T) {
 		world  world
 		plural string
 		object string
-		path   string // of what is shown
+		path   string // of the shown value
 		want   string // its JSON, or the error
 	}{
 		{"taint", nil, "nodes", "metadata: {name: n1}", "spec taints", `[{"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]`},

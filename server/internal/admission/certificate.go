@@ -13,15 +13,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/signing"
 )
 
-// Who approves or signs requests for certificates needs a permission for the
-// signer that is asked: the verb approve or sign on the resource signers, by the
-// signer's name or for all names of its domain.
+// Approving or signing a certificate signing request needs a permission for its signer:
+// the verb approve or sign on the resource signers, by the signer's name or for all names
+// of its domain.
 
 func (r *Request) isSigning() bool {
 	return r.Resource.Role == api.RoleSigningRequests
 }
 
-// signing is the endpoint of a request for a certificate that is written to; "" for
+// signing is the endpoint of a certificate signing request that the write uses; "" for
 // others.
 func (r *Request) signing() api.Endpoint {
 	if sub := r.Resource.Subresource(r.Subresource); sub != nil && r.isSigning() {
@@ -30,7 +30,7 @@ func (r *Request) signing() api.Endpoint {
 	return ""
 }
 
-// approve asks for the permission to approve.
+// approve requires the permission to approve.
 func (c *Chain) approve(ctx context.Context, r *Request) error {
 	if r.signing() != api.EndpointApproval {
 		return nil
@@ -38,7 +38,7 @@ func (c *Chain) approve(ctx context.Context, r *Request) error {
 	return c.permitted(ctx, r, "approve")
 }
 
-// sign asks for the permission to sign when what a signer writes has changed.
+// sign requires the permission to sign when the fields of a signer have changed.
 func (c *Chain) sign(ctx context.Context, r *Request) error {
 	if r.signing() != api.EndpointStatus || r.Operation != Update {
 		return nil
@@ -72,8 +72,8 @@ func (c *Chain) permitted(ctx context.Context, r *Request, verb string) error {
 	return r.forbid(fmt.Sprintf("user not permitted to %s requests with signerName %q", verb, signer))
 }
 
-// restrictSubject refuses client certificates for the group that may do
-// everything, which nobody could take back.
+// restrictSubject refuses client certificates for the group that may do everything, since
+// they could not be revoked.
 func (c *Chain) restrictSubject(_ context.Context, r *Request) error {
 	if r.Operation != Create || !r.isSigning() || !r.Object.At("spec", "signerName").Equals(signing.ClientSigner) {
 		return nil

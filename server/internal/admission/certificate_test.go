@@ -16,7 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// MaySign allows what is noted as "signers/<user>/<verb> <signer>".
+// MaySign allows the verbs listed as "signers/<user>/<verb> <signer>".
 func (w world) MaySign(_ context.Context, user *authn.User, verb, signer string) (bool, error) {
 	_, allowed := w["signers/"+user.Name+"/"+verb+" "+signer]
 	return allowed, nil

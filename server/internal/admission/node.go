@@ -29,8 +29,8 @@ func (c *Chain) taintNode(_ context.Context, r *Request) error {
 	return nil
 }
 
-// tolerations lets a pod stay for a while on a node that is not ready or not
-// reachable, unless the pod says something about that itself.
+// tolerations lets a pod without own tolerations stay for a while on a node that is not
+// ready or not reachable.
 func (c *Chain) tolerations(_ context.Context, r *Request) error {
 	if !r.is("", "pods") {
 		return nil
@@ -52,8 +52,8 @@ func (c *Chain) tolerations(_ context.Context, r *Request) error {
 	return nil
 }
 
-// toleratesEviction reports whether a toleration is about being driven off a
-// node by the taint with the key.
+// toleratesEviction reports whether a toleration covers eviction by the taint with the
+// key.
 func toleratesEviction(tolerations document.Value, key string) bool {
 	for _, t := range tolerations.Elements() {
 		effect, about := t.Get("effect").Text(), t.Get("key").Text()

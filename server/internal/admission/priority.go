@@ -9,15 +9,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// defaultPreemption is what a pod may do to pods of lower priority when its
-// class does not say.
+// defaultPreemption is the preemption policy of pods whose class has none.
 const defaultPreemption = "PreemptLowerPriority"
 
-// Class is what a priority class gives to a pod.
+// Class is the part of a priority class that pods get.
 type Class struct {
 	Name, Preemption string
 	Value            int64
-	Default          bool // for pods that name none
+	Default          bool // for pods without a class
 }
 
 // ReadClass reads a stored priority class.
@@ -37,8 +36,7 @@ func (c *Chain) priority(_ context.Context, r *Request) error {
 	}
 	spec := r.Object.SetObject("spec")
 	if r.Operation == Update {
-		// Neither can change; a client that knows less than the server leaves
-		// them out.
+		// Neither can change; clients that do not know them leave them out.
 		for _, field := range [...]string{"priority", "preemptionPolicy"} {
 			if old := r.Old.At("spec", field); old.Exists() && !spec.Get(field).Exists() {
 				spec.Put(field, old)

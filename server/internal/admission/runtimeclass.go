@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// runtimeClass gives a new pod what its runtime class costs, and sends it to the
+// runtimeClass gives a new pod the overhead of its runtime class, and sends it to the
 // nodes that have the runtime.
 func (c *Chain) runtimeClass(ctx context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {
@@ -45,8 +45,8 @@ func (c *Chain) runtimeClass(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// checkOverhead holds a pod to what its class says that it costs, whatever has
-// changed it since.
+// checkOverhead checks that a pod has its class's overhead, whatever has changed it
+// since.
 func (c *Chain) checkOverhead(ctx context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {
 		return nil
@@ -80,8 +80,8 @@ func (c *Chain) runtimeClassOf(ctx context.Context, r *Request) (class document.
 	return class, release, err
 }
 
-// tolerate adds tolerations to a pod's. One with the key and the effect of the
-// pod's own takes its place.
+// tolerate adds tolerations to a pod's. One with the key and the effect of the pod's own
+// replaces that.
 func tolerate(spec, added document.Value) {
 	if added.Len() == 0 {
 		return

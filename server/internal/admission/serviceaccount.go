@@ -17,8 +17,8 @@ const (
 	defaultAccount   = "default"
 	tokenVolume      = "kube-api-access-" // and five characters
 	tokenMountPath   = "/var/run/secrets/" + profile.LabelDomain + "/serviceaccount"
-	// tokenSources are what a pod finds at the mount path: a token that the node
-	// renews, the certificates to trust, and the pod's namespace.
+	// tokenSources are the files at the mount path: a token that the node renews, the
+	// certificates to trust, and the pod's namespace.
 	tokenSources = `{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},` +
 		`{"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},` +
 		`{"downwardAPI":{"items":[{"path":"namespace","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}],` +
@@ -26,12 +26,12 @@ const (
 )
 
 // awaitsAccount reports whether a write may have to wait for the account of a pod, which
-// may come a moment after it.
+// may be created a moment later.
 func awaitsAccount(o Operation, resource *api.Resource, subresource string) bool {
 	return o == Create && subresource == "" && resource.GV.Group == "" && resource.Plural == "pods"
 }
 
-// serviceAccount gives a new pod an account that exists, and its credentials.
+// serviceAccount gives a new pod an existing account, and its credentials.
 func (c *Chain) serviceAccount(ctx context.Context, r *Request) error {
 	if r.Operation != Create || !r.is("", "pods") {
 		return nil
@@ -66,8 +66,8 @@ func (c *Chain) serviceAccount(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// mirrorPod checks a pod that only shows what a node runs by itself: it has no
-// part in the namespace's secrets.
+// mirrorPod checks a pod that only represents a static pod of a node: it must not use the
+// namespace's secrets.
 func mirrorPod(r *Request, spec document.Value) error {
 	if spec.Get("serviceAccountName").Text() != "" {
 		return forbidPod(r, "a mirror pod may not reference service accounts")
@@ -85,8 +85,8 @@ func mirrorPod(r *Request, spec document.Value) error {
 	return nil
 }
 
-// automount reports whether a pod gets the account's token: the pod's word goes
-// before the account's.
+// automount reports whether a pod gets the account's token: the pod's setting goes before
+// the account's.
 func automount(account, spec document.Value) bool {
 	for _, v := range [...]document.Value{spec.Get("automountServiceAccountToken"), account.Get("automountServiceAccountToken")} {
 		if v.Kind() == document.Bool {
@@ -96,8 +96,7 @@ func automount(account, spec document.Value) bool {
 	return true
 }
 
-// mountToken mounts the token in every container that has nothing else at its
-// place.
+// mountToken mounts the token in every container without another volume at its path.
 func mountToken(spec document.Value) error {
 	name, there := "", false
 	for _, v := range spec.Get("volumes").Elements() {
@@ -130,7 +129,7 @@ func mountToken(spec document.Value) error {
 	return volume.SetRaw("projected", []byte(tokenSources))
 }
 
-// suffix makes names differ; it has no vowels, so that it spells no words.
+// suffix makes names distinct; it has no vowels, so that it spells no words.
 func suffix() string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	b := make([]byte, 5)

@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// protect gives volumes and claims a finalizer, which a controller takes away
-// when nobody uses them any more.
+// protect gives volumes and claims a finalizer, which a controller removes when they are
+// not in use.
 func (c *Chain) protect(_ context.Context, r *Request) error {
 	finalizer := ""
 	switch {

@@ -1,9 +1,8 @@
-// Package bootstrap holds the objects that every cluster has from its start, as
-// data: one YAML file for each kind. A file names its apiVersion and kind, the
-// labels and annotations that all its objects carry, and under items what
-// each object has besides: name, namespace and labels go to its metadata, the
-// other members are those of the kind. <groupSuffix> and <labelDomain> stand for
-// the names of the profile.
+// Package bootstrap holds the objects that every cluster has from its start, as data: one
+// YAML file for each kind. A file has its apiVersion and kind, the labels and annotations
+// common to its objects, and under items the rest of each object: name, namespace and
+// labels go to its metadata, the other members are those of the kind. <groupSuffix> and
+// <labelDomain> stand for the names of the profile.
 package bootstrap
 
 import (
@@ -27,7 +26,7 @@ const controllerPrefix = "system:controller:"
 // Object is one object that a cluster has from its start.
 type Object struct {
 	APIVersion, Kind string
-	Namespace, Name  string // Namespace is "" for objects of the whole cluster
+	Namespace, Name  string // Namespace is "" for cluster-scoped objects
 	JSON             []byte // as a client would send it
 }
 
@@ -40,7 +39,7 @@ type list struct {
 	Items       []item            `yaml:"items"`
 }
 
-// item is what one object has of its own.
+// item is the part of a list that belongs to one object.
 type item struct {
 	Name      string            `yaml:"name"`
 	Namespace string            `yaml:"namespace"`
@@ -48,8 +47,8 @@ type item struct {
 	Members   map[string]any    `yaml:",inline"`
 }
 
-// Objects returns all of them. Those that others refer to come first. An error
-// says which file is wrong.
+// Objects returns all objects. Those that others refer to come first. An error names the
+// wrong file.
 func Objects(groupSuffix, labelDomain string) ([]Object, error) {
 	profile := strings.NewReplacer("<groupSuffix>", groupSuffix, "<labelDomain>", labelDomain)
 	var all []Object

@@ -6,13 +6,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// mandatory names the flow schemas and priority levels that a server cannot do
-// without, and which are therefore never anybody's to keep as they are.
+// mandatory reports whether a flow schema or priority level is indispensable: users
+// cannot keep their own form of it.
 func mandatory(name document.Value) bool { return name.Equals("exempt") || name.Equals("catch-all") }
 
-// ReconcileSpec gives current, a flow schema or priority level that exists, the spec
-// of want, unless the annotation named autoupdate has the value "false". One without
-// the annotation gets it: it is somebody's own when its spec was changed before.
+// ReconcileSpec gives current, an existing flow schema or priority level, the spec of
+// want, unless the annotation named autoupdate has the value "false". An object without
+// the annotation gets it: "false" if its spec was changed before.
 func ReconcileSpec(current, want document.Value, autoupdate string) Verdict {
 	meta := current.Get("metadata")
 	said := meta.At("annotations", autoupdate)

@@ -6,20 +6,20 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Verdict says what has to be done about an object that exists.
+// Verdict is the due change of an existing object.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Keep    Verdict = iota // it is as it should be, or its owner keeps it as it is
-	Update                 // it was changed in place and is to be written
-	Replace                // what cannot change differs: delete it and create it anew
+	Keep    Verdict = iota // it is as wanted, or its owner keeps it as it is
+	Update                 // it was changed in place and has to be written
+	Replace                // an immutable part differs: delete it and create it anew
 )
 
-// Reconcile gives current, a role or a binding that exists, what it lacks of
-// want: labels, annotations, rules that none of its own covers, subjects and
-// selectors. What it has besides stays. The annotation named autoupdate with the
-// value "false" keeps an object as it is.
+// Reconcile adds to current, an existing role or binding, the missing parts of want:
+// labels, annotations, rules that none of its own covers, subjects and selectors. Its
+// other parts stay. The annotation named autoupdate with the value "false" keeps an
+// object as it is.
 func Reconcile(current, want document.Value, autoupdate string) Verdict {
 	if current.At("metadata", "annotations", autoupdate).Equals("false") {
 		return Keep
@@ -52,7 +52,7 @@ func Reconcile(current, want document.Value, autoupdate string) Verdict {
 	return Keep
 }
 
-// addMissing appends the elements of a list of want that current's has not.
+// addMissing appends the elements of a list of want that current's does not have.
 func addMissing(current, want document.Value, name string) bool {
 	changed := false
 	for _, v := range want.Get(name).Elements() {
@@ -85,9 +85,8 @@ func addRules(current, want document.Value) bool {
 	return changed
 }
 
-// covered reports whether everything that a rule allows is allowed by one of
-// rules. A rule is what each combination of its verbs with its resources, or
-// with its URLs, allows.
+// covered reports whether rules grant everything that a rule grants: each combination of
+// its verbs with its resources, or with its URLs.
 func covered(rules, rule document.Value) bool {
 	for _, verb := range rule.Get("verbs").Elements() {
 		for _, url := range rule.Get("nonResourceURLs").Elements() {
@@ -108,8 +107,8 @@ func covered(rules, rule document.Value) bool {
 	return true
 }
 
-// coversResource reports whether rules allow a verb on a resource, for all objects
-// or, where only names some, for each of these.
+// coversResource reports whether rules grant a verb on a resource, for all objects or, if
+// only has names, for each of these.
 func coversResource(rules document.Value, verb, group, resource string, only document.Value) bool {
 	allows := func(r document.Value) bool {
 		return names(r.Get("verbs"), verb) && names(r.Get("apiGroups"), group) && matchesResource(r.Get("resources"), resource)

@@ -1,6 +1,6 @@
-// Package catalog holds the rows of what a server serves: one row for each
-// resource type in each version, found by path, by resource, by kind and by the
-// keys of the store. Rows may come, change and go while requests run.
+// Package catalog holds the rows of the resources that a server serves: one row for each
+// resource type in each version, found by path, by resource, by kind and by the keys of
+// the store. Rows may be added, changed and removed while requests run.
 package catalog
 
 import (
@@ -15,23 +15,23 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Catalog is the current snapshot of the rows, and the way to the next one.
+// Catalog holds the current snapshot of the rows, and replaces it.
 //
 // Invariants:
 //
 //	C1. A snapshot never changes. A request keeps the one that it began with.
-//	C2. The versions of a resource type come and go together (Put, Remove), so
-//	    that the rows of one type always know each other.
-//	C3. A type that does not change keeps its rows, and all that has been derived
-//	    from them, from one snapshot to the next.
+//	C2. The versions of a resource type are added and removed together (Put, Remove),
+//	    so that the rows of one type always know each other.
+//	C3. An unchanged type keeps its rows, and all values derived from them, from one
+//	    snapshot to the next.
 type Catalog struct {
-	Meta    *Schema    // of the types that all group versions share: options, Status, lists
+	Meta    *Schema    // of the types common to all group versions: options, Status, lists
 	writing sync.Mutex // held from reading the current snapshot to replacing it
 	current atomic.Pointer[Snapshot]
 }
 
-// New makes a catalog of the group versions that the documents describe; meta is
-// the table of the types that all of them share.
+// New makes a catalog of the documents' group versions; meta is the table of the types
+// common to all of them.
 func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
 	c := &Catalog{Meta: newSchema(func() *schema.Table { return meta })}
 	var all []*api.Resource
@@ -48,19 +48,19 @@ func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
 	return c
 }
 
-// Snapshot is the catalog as it is now.
+// Snapshot is the present catalog.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
 
-// Put makes resources, which are all versions of one type, the rows of that type.
-// Rows that it had before stay what they were for whoever holds them.
+// Put sets the rows of a type to resources, which are all its versions. Readers that hold
+// its earlier rows can use them on.
 func (c *Catalog) Put(versions ...*api.Resource) {
 	for _, t := range typesOf(versions) {
 		c.change(t.Prefix, t)
 	}
 }
 
-// Remove takes a resource type out of the catalog, with all its versions. A type
-// that is not there is removed already.
+// Remove removes a resource type with all its versions. A missing type is removed
+// already.
 func (c *Catalog) Remove(group, plural string) { c.change(prefix(group, plural), nil) }
 
 // change replaces the type with a prefix by another, nil for none.
@@ -77,8 +77,7 @@ func (c *Catalog) change(prefix string, to *Type) {
 	c.current.Store(s)
 }
 
-// Snapshot is the rows at one moment. It never changes, and many goroutines may use
-// it.
+// Snapshot is the rows at one moment. It never changes and is safe for concurrent use.
 type Snapshot struct {
 	byPrefix  map[string]*Type
 	resources map[Resource]*Row
@@ -86,20 +85,20 @@ type Snapshot struct {
 	served    []*Version
 }
 
-// Resource names a row by what paths say.
+// Resource names a row as paths do.
 type Resource struct{ Group, Version, Plural string }
 
-// Kind names a row by what objects say.
+// Kind names a row as objects do.
 type Kind struct{ APIVersion, Kind string }
 
-// Version is a group version as it is served, without the rows that are off. All rows of
-// one agree on its priorities.
+// Version is a served group version, without the rows that are off. All rows of one agree
+// on its priorities.
 type Version struct {
 	*api.GroupVersion
 	Rows []*Row // by plural name
 }
 
-// clone is a snapshot that may be changed until it is shown to somebody.
+// clone is a snapshot that may be changed until it is published.
 func (s *Snapshot) clone() *Snapshot {
 	return &Snapshot{byPrefix: maps.Clone(s.byPrefix), resources: maps.Clone(s.resources), kinds: maps.Clone(s.kinds), served: slices.Clone(s.served)}
 }
@@ -149,8 +148,8 @@ func (v *Version) compare(gv *api.GroupVersion) int {
 
 func byPlural(row *Row, plural string) int { return cmp.Compare(row.Plural, plural) }
 
-// Served lists the group versions that are served, in the order of discovery: by
-// group, the preferred version of each first.
+// Served lists the served group versions, in the order of discovery: by group, the
+// preferred version of each first.
 func (s *Snapshot) Served() []*Version { return s.served }
 
 // ServesGroup reports whether a version of the group is served.
@@ -158,14 +157,14 @@ func (s *Snapshot) ServesGroup(group string) bool {
 	return slices.ContainsFunc(s.served, func(v *Version) bool { return v.Group == group })
 }
 
-// Types are the resource types, those that are off included, in no order.
+// Types are the resource types, including those that are off, in no order.
 func (s *Snapshot) Types() iter.Seq[*Type] { return maps.Values(s.byPrefix) }
 
 // Len is the number of resource types.
 func (s *Snapshot) Len() int { return len(s.byPrefix) }
 
-// Type is the resource type whose objects are stored at a key; nil for a key that
-// is of none. The beginning that the keys of a type share does for a key.
+// Type is the resource type of a key in the store, or of the common beginning of a type's
+// keys; nil for other keys.
 func (s *Snapshot) Type(key string) *Type { return s.byPrefix[KeyPrefix(key)] }
 
 // Resource finds a row, also one that is off; nil when there is none.
@@ -173,8 +172,8 @@ func (s *Snapshot) Resource(group, version, plural string) *Row {
 	return s.resources[Resource{group, version, plural}]
 }
 
-// Stored finds the row of a type in the version that its objects are stored in; nil
-// when there is no such type, or it stores nothing.
+// Stored finds the row of a type in its storage version; nil when there is no such type,
+// or it stores no objects.
 func (s *Snapshot) Stored(group, plural string) *Row {
 	if t := s.byPrefix[prefix(group, plural)]; t != nil {
 		return t.Stored
@@ -185,7 +184,7 @@ func (s *Snapshot) Stored(group, plural string) *Row {
 // Kind finds the row of a kind, also one that is off; nil when there is none.
 func (s *Snapshot) Kind(apiVersion, kind string) *Row { return s.kinds[Kind{apiVersion, kind}] }
 
-// Has reports whether there is a row of an apiVersion, also one that is off.
+// Has reports whether an apiVersion has rows, including those that are off.
 func (s *Snapshot) Has(apiVersion string) bool {
 	for name := range s.kinds {
 		if name.APIVersion == apiVersion {

@@ -18,7 +18,7 @@ func generated() *Catalog {
 	return New(catalog.New(policy.New(time.Now), conversion.Hooks{}), catalog.Meta())
 }
 
-// resolve is the way from a path to a row.
+// resolve finds the row of a path.
 func resolve(s *Snapshot, path string) (Target, bool) {
 	a, ok := ParsePath(path)
 	if !ok {
@@ -27,7 +27,7 @@ func resolve(s *Snapshot, path string) (Target, bool) {
 	return s.Resolve(&a)
 }
 
-// TestEveryRowIsFound finds each row in every way that there is.
+// TestEveryRowIsFound finds each row by every look-up.
 func TestEveryRowIsFound(t *testing.T) {
 	s := generated().Snapshot()
 	seen := 0
@@ -158,7 +158,7 @@ func TestVersionsShareAType(t *testing.T) {
 	}
 }
 
-// widgets are two versions of a type whose facts are those of config maps.
+// widgets are two versions of a type with the properties of config maps.
 func widgets(s *Snapshot, n int) []*api.Resource {
 	model := s.Kind("v1", "ConfigMap")
 	var all []*api.Resource
@@ -175,9 +175,9 @@ func widgets(s *Snapshot, n int) []*api.Resource {
 	return all
 }
 
-// TestRowsComeAndGo adds, replaces and removes 1,000 rows, two for each type, while readers look: each
-// sees a type with all its versions or none of them, in every way to look, and what
-// did not change stays the same row.
+// TestRowsComeAndGo adds, replaces and removes 1,000 rows, two for each type, while
+// readers look: each finds a type with all its versions or none of them, by every
+// look-up, and an unchanged type keeps its rows.
 func TestRowsComeAndGo(t *testing.T) {
 	c := generated()
 	first := c.Snapshot()

@@ -10,13 +10,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Ownership is how it is recorded who owns which field of a row's objects.
+// Ownership is the field ownership of a row's objects.
 type Ownership struct {
 	Kind  apply.Kind
-	Token *apply.Kind // of the requests for tokens that a subresource takes; nil where there is none
+	Token *apply.Kind // of the token requests of a subresource; nil without one
 
-	main   apply.Set            // what the endpoint of the object does not write
-	status map[string]apply.Set // what those that write the status do not, by subresource
+	main   apply.Set            // fields that the object's own endpoint does not write
+	status map[string]apply.Set // fields that the status endpoints do not write, by subresource
 }
 
 func newOwnership(row *Row) *Ownership {
@@ -41,8 +41,8 @@ func newOwnership(row *Row) *Ownership {
 	return o
 }
 
-// Reset is what a write through a subresource, nil for the object's own endpoint,
-// leaves as it is whatever is sent.
+// Reset is the fields that a write through a subresource, nil for the object's own
+// endpoint, does not change even if they are sent.
 func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
 	if sub != nil && sub.Endpoint.WritesStatus() {
 		return o.status[sub.Name]
@@ -50,8 +50,8 @@ func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
 	return o.main
 }
 
-// versions converts between the versions of a type, for records of managers that
-// write in another version than the one that is looked at.
+// versions converts between the versions of a type, for managers that wrote in another
+// version than the present one.
 type versions struct{ t *Type }
 
 // Convert implements apply.Versions.
@@ -60,7 +60,7 @@ func (v versions) Convert(obj document.Value, from, to string) (*document.Docume
 	if in == nil || out == nil {
 		return nil, false, nil
 	}
-	// obj may come without types and, as a part of an object, incomplete.
+	// obj may be untyped and, as a part of an object, incomplete.
 	doc, err := document.ReadTyped(in.GV.Types(), in.Type, obj.AppendJSON(nil))
 	if err != nil {
 		return nil, false, err

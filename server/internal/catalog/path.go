@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Address is what a path names by its form, whether that is served or not:
+// Address is the resource that a path names by its form, served or not:
 //
 //	/api/v1/namespaces/NS/pods/NAME/status      core group, namespaced
 //	/apis/apps/v1/deployments                   all namespaces
@@ -16,17 +16,17 @@ import (
 type Address struct {
 	Group, Version, Resource     string
 	Namespace, Name, Subresource string // of the namespace itself both its name and its namespace
-	Rest                         string // what follows the subresource: "metrics/cpu"
-	Old                          string // "watch" or "proxy", where the path is of their old form
+	Rest                         string // the part after the subresource: "metrics/cpu"
+	Old                          string // "watch" or "proxy" for paths of their old form
 }
 
-// steps is how many steps of a path count: apis, group, version, watch, namespaces,
-// the namespace, resource, name, subresource, and all that follows as one.
+// steps bounds the parts of a path: apis, group, version, watch, namespaces, the
+// namespace, resource, name, subresource, and the rest as one.
 const steps = 10
 
-// ParsePath takes a path apart. It returns false for a path that names no resource: one
-// that is too short, or has an empty step before the rest. Slashes around the path do
-// not count.
+// ParsePath splits a path. It returns false for a path that does not name a resource: one
+// that is too short, or has an empty step before the rest. Slashes around the path do not
+// count.
 func ParsePath(path string) (a Address, ok bool) {
 	var all [steps]string
 	whole := split(all[:0], strings.Trim(path, "/"))
@@ -66,8 +66,8 @@ func ParsePath(path string) (a Address, ok bool) {
 	return a, true
 }
 
-// split appends the steps of a path to parts, up to its capacity: the last holds what
-// is left.
+// split appends the steps of a path to parts, up to its capacity: the last holds the
+// rest.
 func split(parts []string, path string) []string {
 	for more := true; more; {
 		if len(parts) == cap(parts)-1 {
@@ -80,16 +80,16 @@ func split(parts []string, path string) []string {
 	return parts
 }
 
-// Target is what a path is the address of, in a snapshot.
+// Target is the row, subresource and names that a path resolves to in a snapshot.
 type Target struct {
 	Row       *Row
 	Sub       *api.Subresource // nil for the object itself, or the collection
 	Namespace string           // "" for cluster-scoped types and for all namespaces
 	Name      string           // "" for collections
-	Watch     bool             // the path is of the old form that only watches
+	Watch     bool             // the path has the old form of watches
 }
 
-// Resolve finds what an address names; false when nothing is served there.
+// Resolve finds the target of an address; false when nothing is served there.
 func (s *Snapshot) Resolve(a *Address) (t Target, ok bool) {
 	row := s.resources[Resource{a.Group, a.Version, a.Resource}]
 	if row == nil || row.Off {

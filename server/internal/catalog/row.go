@@ -13,9 +13,9 @@ import (
 // Type is a resource type in all its versions: they share names, keys, uids and
 // revisions.
 type Type struct {
-	Prefix string // how the keys of its objects begin in the store: "core/pods/", "apps/deployments/"
+	Prefix string // the beginning of its keys in the store: "core/pods/", "apps/deployments/"
 	Rows   []*Row // one for each version, in the order of the documents
-	Stored *Row   // of the version that objects are stored in; nil for a type that stores nothing
+	Stored *Row   // of the storage version; nil for a type that stores no objects
 }
 
 // Version finds the row of an apiVersion; nil when the type has none.
@@ -28,9 +28,8 @@ func (t *Type) Version(apiVersion string) *Row {
 	return nil
 }
 
-// Row is one resource type in one version: the facts that its document states, and
-// what is derived from them, which is made when it is first asked for and kept with
-// the row. A row never changes.
+// Row is one resource type in one version: the facts of its document, and values derived
+// from them, which are made on demand and kept with the row. A row never changes.
 type Row struct {
 	*api.Resource
 	Versions *Type   // all versions of the row's type, itself included
@@ -48,7 +47,7 @@ func (r *Row) SchemaOf(sub *api.Subresource) *Schema {
 	return r.subs[sub.Table]
 }
 
-// Storage is the row in whose version the objects of the row are stored.
+// Storage is the row of the storage version.
 func (r *Row) Storage() *Row {
 	if r.Conversion == nil {
 		return r
@@ -73,7 +72,7 @@ func (r *Row) Key(namespace, name string) string {
 	return r.Versions.Prefix + namespace + "/" + name
 }
 
-// SplitKey takes the names out of a key of the type.
+// SplitKey returns the names in a key of the type.
 func (r *Row) SplitKey(key string) (namespace, name string) {
 	rest := key[len(r.Versions.Prefix):]
 	if i := strings.IndexByte(rest, '/'); r.Namespaced && i >= 0 {
@@ -82,10 +81,11 @@ func (r *Row) SplitKey(key string) (namespace, name string) {
 	return "", rest
 }
 
-// Ownership is how it is recorded who owns which field of the row's objects.
+// Ownership is the field ownership of the row's objects.
 func (r *Row) Ownership() *Ownership { return r.ownership() }
 
-// prefix is how the keys of a type begin. The core group has no name, but a key has.
+// prefix is the beginning of a type's keys. The core group has no name, but its keys have
+// one.
 func prefix(group, plural string) string {
 	if group == "" {
 		group = "core"
@@ -93,8 +93,7 @@ func prefix(group, plural string) string {
 	return group + "/" + plural + "/"
 }
 
-// KeyPrefix is the beginning of a key that says which type it is of; "" for a key that
-// does not say.
+// KeyPrefix is the beginning of a key that names its type; "" for other keys.
 func KeyPrefix(key string) string {
 	group := strings.IndexByte(key, '/')
 	resource := strings.IndexByte(key[group+1:], '/')
@@ -104,8 +103,7 @@ func KeyPrefix(key string) string {
 	return key[:group+1+resource+1]
 }
 
-// typesOf groups resources by the type that they are versions of. Those of one table
-// share its schema.
+// typesOf groups resources by their type. Those of one table share its schema.
 func typesOf(resources []*api.Resource) []*Type {
 	var all []*Type
 	byPrefix := map[string]*Type{}
@@ -140,8 +138,7 @@ func typesOf(resources []*api.Resource) []*Type {
 	return all
 }
 
-// Schema is a table of types with what is derived from it, which is made when it is
-// first asked for.
+// Schema is a table of types with values derived from it on demand.
 type Schema struct {
 	Table   func() *schema.Table
 	Binary  func() *codec.BinaryCodec // the binary form of the types

@@ -1,5 +1,5 @@
-// Package conns keeps the connections of clients quick and honest: an answer leaves in
-// few system calls, and nothing waits for a client longer than it may.
+// Package conns keeps connections quick and bounded in time: an answer leaves in few
+// system calls, and nothing waits for a client longer than it may.
 package conns
 
 import (
@@ -10,13 +10,13 @@ import (
 	"sync"
 )
 
-// CorkedConn is a TCP connection that sends what is written while it is corked in as
-// few system calls as its buffer allows. Net/http cuts an answer of more than 4 KiB
-// in pieces and TLS makes records of them; without this each would be a system call
-// and wake the reader: a twelfth of what a GET of a pod costs, a tenth of a list.
+// CorkedConn is a TCP connection that sends its writes while it is corked in as few
+// system calls as its buffer allows. Net/http cuts an answer of more than 4 KiB in pieces
+// and TLS makes records of them; without this each would be a system call and wake the
+// reader: a twelfth of the cost of a GET of a pod, a tenth of a list.
 //
-// Only the handler of an answer corks and uncorks it. Reading may write as well
-// (TLS answers some records), at any time.
+// Only the handler of an answer corks and uncorks it. Reading may write as well (TLS
+// answers some records), at any time.
 type CorkedConn struct {
 	net.Conn
 	buffers *sync.Pool // of *[]byte, corkedBytes each
@@ -25,7 +25,7 @@ type CorkedConn struct {
 	buf *[]byte // while it is corked; nil otherwise
 }
 
-// corkedBytes is what a system call takes at most: four full records.
+// corkedBytes bounds the bytes of a system call: four full records.
 const corkedBytes = 66 << 10
 
 func (t *CorkedConn) Write(p []byte) (int, error) {
@@ -46,7 +46,7 @@ func (t *CorkedConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush sends what was gathered. mu is held.
+// flush sends the gathered bytes. mu is held.
 func (t *CorkedConn) flush() error {
 	if len(*t.buf) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func (t *CorkedConn) flush() error {
 	return err
 }
 
-// Cork lets writes wait for Uncork. The buffer is borrowed: between answers a
-// connection has none. It does nothing for nil.
+// Cork delays writes until Uncork. The buffer is borrowed: between answers a connection
+// has none. On nil it has no effect.
 func (t *CorkedConn) Cork() {
 	if t == nil {
 		return
@@ -69,7 +69,7 @@ func (t *CorkedConn) Cork() {
 	}
 }
 
-// Uncork sends what has waited.
+// Uncork sends the delayed writes.
 func (t *CorkedConn) Uncork() error {
 	if t == nil {
 		return nil
@@ -85,21 +85,20 @@ func (t *CorkedConn) Uncork() error {
 	return err
 }
 
-// listener makes the connections that it accepts corked ones, and watches over their
-// deadlines.
+// listener makes accepted connections corked ones, whose deadlines the sweeper keeps.
 type listener struct {
 	net.Listener
 	sweeper *Sweeper
 	buffers *sync.Pool
 }
 
-// NewListener accepts connections from l that Of finds, and that end when the sweeper
-// finds them late.
+// NewListener accepts connections from l that Of finds and that the sweeper ends when
+// they are late.
 func NewListener(l net.Listener, s *Sweeper) net.Listener {
 	return listener{l, s, newBuffers()}
 }
 
-// newBuffers are those of corked connections.
+// newBuffers is a pool of buffers for corked connections.
 func newBuffers() *sync.Pool {
 	return &sync.Pool{New: func() any {
 		b := make([]byte, 0, corkedBytes)
@@ -125,8 +124,8 @@ func WithConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Of is the connection of a request; nil in HTTP/2, which writes the answers of many
-// handlers, and in tests.
+// Of returns the connection of a request; nil in HTTP/2, where a connection carries the
+// answers of many handlers, and in tests.
 func Of(r *http.Request) *CorkedConn {
 	if r.ProtoMajor != 1 {
 		return nil
@@ -135,7 +134,7 @@ func Of(r *http.Request) *CorkedConn {
 	return t
 }
 
-// rawConn is the connection below TLS: closing that waits for nothing.
+// rawConn is the connection below TLS: closing that does not block.
 func rawConn(c net.Conn) net.Conn {
 	if c, ok := c.(*tls.Conn); ok {
 		return c.NetConn()
@@ -143,7 +142,7 @@ func rawConn(c net.Conn) net.Conn {
 	return c
 }
 
-// GoneError reports an answer that cannot be written because the client went away.
+// GoneError reports an answer that could not be written because the client has gone.
 type GoneError struct{ Cause error }
 
 func (e *GoneError) Error() string { return "the client is gone: " + e.Cause.Error() }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// writes is a connection that remembers what it was given, call by call.
+// writes is a connection that records its writes, call by call.
 type writes struct {
 	net.Conn
 	calls [][]byte

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Sweeper finds what takes too long: writes that a client does not take, and
-// reads of what it does not send. A deadline of the network that is set and
-// cleared around every write costs a good part of a small one, and one that is
-// left standing fires while nobody writes. So whatever may take too long notes
-// when it is due, which costs next to nothing, and the sweeper looks at all notes
-// now and then.
+// Sweeper ends operations that take too long: writes that a client does not read, and
+// reads of bytes that it does not send. A deadline of the network that is set and cleared
+// around every write costs a good part of a small one, and one that is left in place
+// fires while nothing is written. So an operation that may take too long notes when it is
+// due, which costs next to nothing, and the sweeper checks all notes periodically.
 //
-// Time is counted in ticks, one for each look. So nothing is due that was in time
-// when the whole process stood still for a while: it gets the ticks it has left.
+// Time is counted in ticks, one for each check. So after the whole process stood still
+// for a while, an operation that was in time still has the ticks it had left.
 type Sweeper struct {
 	period time.Duration // of a tick
 	ticks  atomic.Int64
@@ -25,23 +24,23 @@ type Sweeper struct {
 	broken bool // see BreakOff
 }
 
-// swept is what the sweeper looks at.
+// swept is an operation that the sweeper checks.
 type swept interface {
-	// sweep ends what is due. It does not wait.
+	// sweep ends the operation if it is due. It does not block.
 	sweep(now int64)
-	// breakOff ends all there is. It does not wait.
+	// breakOff ends the operation. It does not block.
 	breakOff()
 }
 
-// sweepsPerStall is how many ticks the shortest of the watched times has.
+// sweepsPerStall is the number of ticks in the shortest watched time.
 const sweepsPerStall = 16
 
-// NewSweeper watches over writes that may take as long as stall; no other time that it
-// watches should be much shorter than shortest.
+// NewSweeper makes a sweeper for writes that may take as long as stall; no other watched
+// time should be much shorter than shortest.
 func NewSweeper(stall, shortest time.Duration) *Sweeper {
 	period := max(min(stall, shortest)/sweepsPerStall, time.Millisecond)
 	s := &Sweeper{period: period, stall: int64(stall / period), all: make(map[swept]struct{})}
-	s.ticks.Store(2) // 0 is for what is never due
+	s.ticks.Store(2) // 0 means never due
 	return s
 }
 
@@ -79,7 +78,7 @@ func (s *Sweeper) due(d time.Duration) int64 {
 	return s.Now() + s.span(d)
 }
 
-// span is how many ticks a time has.
+// span is the number of ticks of a time.
 func (s *Sweeper) span(d time.Duration) int64 { return int64((d + s.period - 1) / s.period) }
 
 func (s *Sweeper) add(w swept) {
@@ -97,7 +96,7 @@ func (s *Sweeper) remove(w swept) {
 	delete(s.all, w)
 }
 
-// CutEarly ends what waits for a client and has not been acted on.
+// CutEarly ends operations that wait for a client before having any effect.
 func (s *Sweeper) CutEarly() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +107,7 @@ func (s *Sweeper) CutEarly() {
 	}
 }
 
-// BreakWrites ends connections on which a write is under way.
+// BreakWrites ends connections with a write under way.
 func (s *Sweeper) BreakWrites() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +118,7 @@ func (s *Sweeper) BreakWrites() {
 	}
 }
 
-// BreakOff ends everything, also what is to come: the server does not wait any
+// BreakOff ends everything, future operations included: the server does not wait any
 // longer.
 func (s *Sweeper) BreakOff() {
 	s.mu.Lock()
@@ -130,24 +129,24 @@ func (s *Sweeper) BreakOff() {
 	}
 }
 
-// Guard watches one thing that a client may keep from going on, on its way
-// through HTTP: cut ends it. It is released when cut must not be called any more.
+// Guard watches one operation that a client may block, on its way through HTTP: cut ends
+// it. Release it when cut must not be called any more.
 type Guard struct {
 	sweeper *Sweeper
 	at      atomic.Int64 // the tick after which it is due; 0 for never
 	mu      sync.Mutex
 	cut     func() // nil when it has been called or may not be any more
-	early   bool   // nothing is lost by it: see CutEarly
+	early   bool   // cut loses nothing: see CutEarly
 }
 
-// Guard makes a guard that calls cut, once, when what it watches is late.
+// Guard makes a guard that calls cut, once, when its operation is late.
 func (s *Sweeper) Guard(cut func()) *Guard {
 	g := &Guard{sweeper: s, cut: cut}
 	s.add(g)
 	return g
 }
 
-// GuardEarly is Guard for what nothing is lost by when the server stops.
+// GuardEarly is Guard for an operation that may be cut when the server stops.
 func (s *Sweeper) GuardEarly(cut func()) *Guard {
 	g := &Guard{sweeper: s, cut: cut, early: true}
 	s.add(g)
@@ -160,12 +159,12 @@ func (g *Guard) Begin() { g.at.Store(g.sweeper.Now() + g.sweeper.stall) }
 // End notes that a write has ended.
 func (g *Guard) End() { g.at.Store(0) }
 
-// Due sets the time that is allowed from a tick of the sweeper on.
+// Due sets the time allowed from a tick of the sweeper on.
 func (g *Guard) Due(from int64, d time.Duration) { g.at.Store(from + g.sweeper.span(d)) }
 
 func (g *Guard) sweep(now int64) {
 	if at := g.at.Load(); at != 0 && now > at && g.at.CompareAndSwap(at, 0) {
-		go g.fire() // HTTP/2 may take its time
+		go g.fire() // HTTP/2 may block
 	}
 }
 
@@ -180,7 +179,7 @@ func (g *Guard) fire() {
 	}
 }
 
-// Release reports whether it has come before cut was called.
+// Release reports whether it was called before cut.
 func (g *Guard) Release() bool {
 	g.sweeper.remove(g)
 	g.mu.Lock()

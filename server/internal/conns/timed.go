@@ -8,23 +8,22 @@ import (
 	"time"
 )
 
-// timedConn is a connection that was accepted, below TLS. Its deadlines cost
-// little and are coarse: the sweeper keeps them.
+// timedConn is an accepted connection, below TLS. Its deadlines cost little and are
+// coarse: the sweeper keeps them.
 //
-// Invariants: a write that has begun ends within the sweeper's time for it,
-// whether or not it has a deadline. After a write that failed nothing is written
-// any more: TLS has counted the record, so that whatever followed would be
-// unreadable.
+// Invariants: a write ends within the sweeper's time for it, with or without a deadline.
+// After a failed write nothing is written any more: TLS has counted the record, so the
+// next ones would be unreadable.
 type timedConn struct {
 	net.Conn
 	sweeper *Sweeper
-	writing atomic.Int64 // the tick after which the write under way takes too long; 0 for none
+	writing atomic.Int64 // the tick after which the present write takes too long; 0 for none
 	writeBy atomic.Int64 // the ticks after which writes and reads fail; 0 for none
 	readBy  atomic.Int64
 	failed  atomic.Bool // a write has failed
 
 	mu      sync.Mutex
-	expired bool // reads fail: the real connection has a deadline that has passed
+	expired bool // reads fail: the real connection has a deadline in the past
 }
 
 func newTimedConn(c net.Conn, s *Sweeper) *timedConn {
@@ -68,8 +67,7 @@ func (c *timedConn) sweep(now int64) {
 	}
 }
 
-// breakOff implements swept: a write or read under way fails. What the client has
-// not taken is thrown away.
+// breakOff implements swept: a write or read under way fails. Unsent data is discarded.
 func (c *timedConn) breakOff() {
 	c.failed.Store(true)
 	if tcp, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
@@ -78,7 +76,7 @@ func (c *timedConn) breakOff() {
 	_ = c.Conn.Close()
 }
 
-// expire lets reads fail if they are still due.
+// expire makes reads fail if they are still due.
 func (c *timedConn) expire(now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +86,7 @@ func (c *timedConn) expire(now int64) {
 	}
 }
 
-// Past is a deadline that has passed at once.
+// Past is a deadline in the past.
 func Past() time.Time { return time.Unix(1, 0) }
 
 func (c *timedConn) SetDeadline(t time.Time) error {

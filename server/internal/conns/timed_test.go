@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// timedPair is a connection of a server whose writes may take a second, with the
-// other end of it. It is called in a bubble of synctest.
+// timedPair is a connection of a server whose writes may take a second, with its other
+// end. It is called in a bubble of synctest.
 func timedPair(t *testing.T) (*timedConn, net.Conn) {
 	here, there := net.Pipe()
 	s := NewSweeper(time.Second, time.Second)
@@ -21,8 +21,8 @@ func timedPair(t *testing.T) (*timedConn, net.Conn) {
 	return newTimedConn(here, s), there
 }
 
-// TestTimedWrites: a write that takes too long fails, with or without a deadline,
-// and after it none is tried; one that waits for nobody is never late.
+// TestTimedWrites: a write that takes too long fails, with or without a deadline, and
+// later ones fail at once; a write that does not block is never late.
 func TestTimedWrites(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -55,7 +55,7 @@ func TestTimedWrites(t *testing.T) {
 	}
 }
 
-// TestTimedReads: deadlines of reads come and go as a connection's own do.
+// TestTimedReads: deadlines of reads behave like those of a network connection.
 func TestTimedReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, there := timedPair(t)
@@ -84,7 +84,8 @@ func TestTimedReads(t *testing.T) {
 	})
 }
 
-// TestSweeperPauses: what had time left when the process stood still has it still.
+// TestSweeperPauses: after the process stood still, operations have the time left that
+// they had before.
 func TestSweeperPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSweeper(time.Second, time.Second)
@@ -92,7 +93,7 @@ func TestSweeperPauses(t *testing.T) {
 		g := s.Guard(func() { cut++ })
 		g.Begin()
 		for tick := range 3 * sweepsPerStall {
-			time.Sleep(time.Hour) // the process stands still between any two looks
+			time.Sleep(time.Hour) // the process stands still between two sweeps
 			s.sweep()
 			synctest.Wait()
 			if late := tick >= sweepsPerStall; late != (cut == 1) {

@@ -1,8 +1,7 @@
 package conversion
 
-// behavior is what the speed limits of autoscaling/v2 are in JSON;
-// internalBehavior is the form of the annotation of v1, whose members begin with
-// capitals and are always there.
+// behavior is the speed limits of autoscaling/v2 in JSON; internalBehavior is the form of
+// v1's annotation, whose members begin with capitals and are always present.
 type behavior struct {
 	ScaleUp   *rules `json:"scaleUp,omitempty"`
 	ScaleDown *rules `json:"scaleDown,omitempty"`

@@ -2,15 +2,13 @@ package conversion
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// eventFields are the names that fields of an event have in core/v1 and in
-// events/v1, where they differ.
+// eventFields are the names of fields that differ between core/v1 and events/v1.
 var eventFields = [...]struct{ core, events string }{
 	{"involvedObject", "regarding"}, {"message", "note"}, {"reportingComponent", "reportingController"}, {"source", "deprecatedSource"},
 	{"firstTimestamp", "deprecatedFirstTimestamp"}, {"lastTimestamp", "deprecatedLastTimestamp"}, {"count", "deprecatedCount"},
 }
 
-// EventsV1EventToStorage gives the fields of an event the names that they have in
-// core/v1.
+// EventsV1EventToStorage renames the fields of an event to those of core/v1.
 func (Hooks) EventsV1EventToStorage(from, to document.Value) {
 	for _, f := range eventFields {
 		if v := from.Get(f.events); v.Exists() {

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
-// The annotations in which autoscaling/v1 keeps what it has no fields for.
+// The annotations in which autoscaling/v1 keeps values without a field.
 const (
 	annotationPrefix         = "autoscaling.alpha." + profile.LabelDomain + "/"
 	metricsAnnotation        = annotationPrefix + "metrics"
@@ -16,8 +16,8 @@ const (
 	behaviorAnnotation       = annotationPrefix + "behavior"
 )
 
-// AutoscalingV1HorizontalPodAutoscalerFromStorage shows a target of processor use
-// as the one field that v1 has for it. Everything else goes into annotations.
+// AutoscalingV1HorizontalPodAutoscalerFromStorage shows a target of processor use as v1's
+// one field for it. The rest goes into annotations.
 func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.Value) {
 	spec, status := from.Get("spec"), from.Get("status")
 	keep := func(name string, text []byte) {
@@ -59,11 +59,10 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerFromStorage(from, to document.V
 	}
 }
 
-// AutoscalingV1HorizontalPodAutoscalerToStorage puts the fields of v1 and what its
-// annotations hold together again. Annotations that cannot be read count for
-// nothing. What has no metrics then has the usual one already here, as in 1.25:
-// so a manager that applied the target in v1, and leaves it out in v2, does not
-// take it away, for without it the object has metrics as well.
+// AutoscalingV1HorizontalPodAutoscalerToStorage merges the fields of v1 with its
+// annotations. Unreadable annotations are ignored. An object without metrics gets the
+// usual one already here, as in 1.25: so a manager that applied the target in v1, and
+// leaves it out in v2, does not remove it, for the object has metrics without it too.
 func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Value) {
 	annotations := from.At("metadata", "annotations")
 	spec, status := to.SetObject("spec"), to.SetObject("status")
@@ -102,7 +101,8 @@ func (Hooks) AutoscalingV1HorizontalPodAutoscalerToStorage(from, to document.Val
 	DropAutoscalerAnnotations(to)
 }
 
-// DefaultMetrics makes an autoscaler without metrics go by the use of the processor.
+// DefaultMetrics sets the usual metric, the use of the processor, on an autoscaler
+// without metrics.
 func DefaultMetrics(spec document.Value) {
 	if spec.Get("metrics").Len() > 0 {
 		return
@@ -116,8 +116,8 @@ func DefaultMetrics(spec document.Value) {
 	target.SetInt("averageUtilization", usualTarget)
 }
 
-// usualTarget is the use of the processor, in percent of what was asked for, by
-// which an autoscaler goes that names no metrics.
+// usualTarget is the target of the usual metric, in percent of the requested processor
+// time.
 const usualTarget = 80
 
 // DefaultTarget is DefaultMetrics for an autoscaler in autoscaling/v1.
@@ -128,7 +128,7 @@ func DefaultTarget(obj document.Value) {
 	}
 }
 
-// keptMetrics are the metrics that v1 has no field for; none where they cannot be read.
+// keptMetrics are the metrics without a field in v1; none if they are unreadable.
 func keptMetrics(annotations document.Value) []metricV1 {
 	var kept []metricV1
 	if text := annotations.Get(metricsAnnotation); !text.Exists() || json.Unmarshal([]byte(text.Text()), &kept) != nil {
@@ -137,8 +137,7 @@ func keptMetrics(annotations document.Value) []metricV1 {
 	return kept
 }
 
-// set writes a value with something in it; one that the field cannot hold is
-// left out.
+// set writes a non-empty value; one that the field cannot hold is left out.
 func set(obj document.Value, name string, value any, length int) {
 	if length == 0 {
 		return
@@ -160,13 +159,13 @@ func DropAutoscalerAnnotations(obj document.Value) {
 	}
 }
 
-// processorMetric is the index of the metric that v1 has a field for: the last
-// that aims at a use of cpu in percent. -1 for none.
+// processorMetric is the index of the metric for v1's field: the last with a target for
+// the use of cpu in percent. -1 for none.
 func processorMetric(metrics document.Value) int {
 	found := -1
 	for i, m := range metrics.Elements() {
 		target := m.At("resource", "target")
-		plain := m.Len() == 2 && target.Len() == 2 // there is nothing else
+		plain := m.Len() == 2 && target.Len() == 2 // with no other members
 		if plain && m.Get("type").Equals("Resource") && m.At("resource", "name").Equals("cpu") && target.Get("averageUtilization").Exists() {
 			found = i
 		}
@@ -174,9 +173,9 @@ func processorMetric(metrics document.Value) int {
 	return found
 }
 
-// NormalMetrics gives the metrics of v2 the form that they have after they were
-// those of v1, so that nothing is lost in that version: the one that v1 has a field
-// for is the last one, and targets say the type of the value that they have.
+// NormalMetrics gives the metrics of v2 the form that a conversion to v1 and back gives
+// them, so that nothing is lost in v1: the metric for v1's field is the last one, and
+// targets have the type of their value.
 func NormalMetrics(metrics document.Value) {
 	if main := processorMetric(metrics); main >= 0 && main < metrics.Len()-1 {
 		metrics.AppendValue(metrics.Index(main))
@@ -200,8 +199,8 @@ func NormalMetrics(metrics document.Value) {
 	}
 }
 
-// NormalMeasurements gives the measurements in a status the values that v1 has for
-// them: one that it always has is 0 when it is not told.
+// NormalMeasurements gives the measurements in a status the values that v1 has for them:
+// one that v1 always writes is 0 when absent.
 func NormalMeasurements(status document.Value) {
 	for _, m := range status.Get("currentMetrics").Elements() {
 		for _, member := range [...]struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// A metric as autoscaling/v2 has it. Quantities and selectors are passed on as
-// they are.
+// metric is a metric of autoscaling/v2. Quantities and selectors are passed on as they
+// are.
 type metric struct {
 	Type              string  `json:"type"`
 	Object            *source `json:"object,omitempty"`
@@ -38,9 +38,9 @@ type target struct {
 	AverageUtilization *int32          `json:"averageUtilization,omitempty"`
 }
 
-// metricV1 is a metric as the annotation of autoscaling/v1 has it. Quantities that
-// are not set are left out, where 1.25 writes 0 for some, and values that a target
-// of its type does not need have a member here: so nothing is lost.
+// metricV1 is a metric in the annotation of autoscaling/v1. Unset quantities are left
+// out, where 1.25 writes 0 for some, and values that a target of its type does not need
+// have a member here: so nothing is lost.
 type metricV1 struct {
 	Type              string               `json:"type"`
 	Object            *objectV1            `json:"object,omitempty"`
@@ -88,7 +88,7 @@ type externalV1 struct {
 }
 
 func readMetric(v document.Value) (m metric) {
-	_ = json.Unmarshal(v.AppendJSON(nil), &m) // the schema says what it is
+	_ = json.Unmarshal(v.AppendJSON(nil), &m) // the schema guarantees the form
 	return m
 }
 
@@ -98,13 +98,13 @@ func encode[From, To any](list []From, v1 func(From) To) []byte {
 	for i, m := range list {
 		out[i] = v1(m)
 	}
-	text, _ := json.Marshal(out) // made of what was read from JSON
+	text, _ := json.Marshal(out) // it came from JSON
 	return text
 }
 
 var noObject = json.RawMessage(`{"kind":"","name":""}`)
 
-// orElse is text, or what stands for nothing where v1 always has something.
+// orElse is text, or nothing where v1 always has a value.
 func orElse(text, nothing json.RawMessage) json.RawMessage {
 	if len(text) == 0 {
 		return nothing
@@ -112,7 +112,7 @@ func orElse(text, nothing json.RawMessage) json.RawMessage {
 	return text
 }
 
-// identity is what is measured; v1 has its parts beside the others.
+// identity is the measured object; v1 has its members among the others.
 func (s *source) identity() identifier {
 	if s.Metric == nil {
 		return identifier{}
@@ -147,7 +147,7 @@ func (s *source) resource() *resourceV1 {
 	return &resourceV1{s.Name, s.Target.AverageUtilization, s.Target.AverageValue, s.Target.Value}
 }
 
-// stored is the metric as v2 has it.
+// stored is the metric in v2.
 func (m metricV1) stored() metric {
 	out := metric{Type: m.Type}
 	if o := m.Object; o != nil {

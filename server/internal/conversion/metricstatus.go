@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// metricStatus is the latest value of a metric as autoscaling/v2 has it.
+// metricStatus is the latest value of a metric in autoscaling/v2.
 type metricStatus struct {
 	Type              string        `json:"type"`
 	Object            *sourceStatus `json:"object,omitempty"`
@@ -31,7 +31,7 @@ type measured struct {
 	AverageUtilization *int32          `json:"averageUtilization,omitempty"`
 }
 
-// metricStatusV1 is what the annotation of autoscaling/v1 has.
+// metricStatusV1 is the form in the annotation of autoscaling/v1.
 type metricStatusV1 struct {
 	Type              string                     `json:"type"`
 	Object            *objectStatusV1            `json:"object,omitempty"`
@@ -79,7 +79,7 @@ type externalStatusV1 struct {
 }
 
 func readMetricStatus(v document.Value) (m metricStatus) {
-	_ = json.Unmarshal(v.AppendJSON(nil), &m) // the schema says what it is
+	_ = json.Unmarshal(v.AppendJSON(nil), &m) // the schema guarantees the form
 	return m
 }
 
@@ -117,7 +117,7 @@ func (s *sourceStatus) resource() *resourceStatusV1 {
 	return &resourceStatusV1{s.Name, s.Current.AverageUtilization, s.Current.AverageValue, s.Current.Value}
 }
 
-// stored is the value as v2 has it.
+// stored is the value in v2.
 func (m metricStatusV1) stored() metricStatus {
 	out := metricStatus{Type: m.Type}
 	if o := m.Object; o != nil {

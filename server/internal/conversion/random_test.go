@@ -18,7 +18,7 @@ var texts = []string{"", "a", "cpu", "Resource", "Pods", "é<&>\"\\", "two words
 
 func (r random) pick(words ...string) string { return words[r.IntN(len(words))] }
 
-// deepest is how many objects are inside of each other at most.
+// deepest bounds the nesting of objects.
 const deepest = 7
 
 func (r random) value(dst []byte, ref schema.Ref, depth int) []byte {

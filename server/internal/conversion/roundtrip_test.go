@@ -15,7 +15,7 @@ import (
 
 var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
 
-// converted are all rows that are stored in another version.
+// converted are all rows with another storage version.
 func converted() []*api.Resource {
 	var rows []*api.Resource
 	for _, gv := range groups {
@@ -47,8 +47,8 @@ func object(t *testing.T, res *api.Resource, seed uint64) *document.Document {
 	return doc
 }
 
-// normalAutoscaler gives an object what every stored one has: targets with a
-// type, and no empty things that decoding would have filled in.
+// normalAutoscaler completes an object like every stored one: targets with a type, and no
+// empty values that decoding would have filled in.
 func normalAutoscaler(obj document.Value) {
 	for _, m := range obj.At("spec", "metrics").Elements() {
 		for name := range m.Members() {
@@ -70,8 +70,8 @@ func normalAutoscaler(obj document.Value) {
 
 func text(v document.Value) string { return string(v.AppendJSON(nil)) }
 
-// roundTrip takes a stored object through a version, and an object of the version
-// through the stored one.
+// roundTrip takes a stored object through a version, and an object of the version through
+// the storage version.
 func roundTrip(t *testing.T, res *api.Resource, seed uint64) {
 	t.Helper()
 	stored := object(t, res.Storage(), seed)
@@ -113,13 +113,13 @@ func roundTrip(t *testing.T, res *api.Resource, seed uint64) {
 		t.Fatal(err)
 	}
 	defer twice.Release()
-	// [] may come back as null, and fields also as annotations: what is stored tells.
+	// [] may come back as null, and fields also as annotations: the stored form decides.
 	if a, b := text(once.Root()), text(twice.Root()); a != b {
 		t.Fatalf("seed %d: %s of %s\n%s\nis stored as\n%s\nand after being read and written again as\n%s", seed, res.Kind, res.GV.APIVersion(), text(own.Root()), a, b)
 	}
 }
 
-// canonical checks that an object is written as one that was decoded.
+// canonical checks that an object has the text of a decoded one.
 func canonical(t *testing.T, res *api.Resource, obj document.Value) {
 	t.Helper()
 	a := text(obj)

@@ -12,11 +12,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Newer clients ask /api and /apis for everything below in one document, which
-// saves them a request for every group version. 1.25 does not have it; a client
-// that does not ask is answered as by 1.25.
+// Newer clients request everything below /api and /apis in one document, which saves them
+// a request for every group version. 1.25 does not have it; a client that does not ask
+// for it gets the answer of 1.25.
 
-// AggregatedGroup is the group of the one document.
+// AggregatedGroup is the group of the aggregated document.
 const AggregatedGroup = "apidiscovery." + profile.GroupSuffix
 
 type groupDiscoveryList struct {
@@ -58,8 +58,8 @@ type subresourceDiscovery struct {
 	Verbs        []string            `json:"verbs"`
 }
 
-// aggregate lists everything that is served, of the core group or of all others,
-// in discovery order.
+// aggregate lists everything served, of the core group or of all others, in discovery
+// order.
 func aggregate(served []*catalog.Version, core bool) []groupDiscovery {
 	list := []groupDiscovery{}
 	for _, v := range served {

@@ -1,5 +1,6 @@
-// Package discovery describes a server to its clients: what a snapshot of the catalog
-// serves, in documents of discovery and OpenAPI, the release, and how its checks went.
+// Package discovery describes a server to its clients: the resources of a catalog
+// snapshot, as discovery and OpenAPI documents, the release, and the results of health
+// checks.
 package discovery
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Documents holds the discovery documents of the last snapshot of the catalog that
-// somebody asked about. They are made when one is first asked for.
+// Documents caches the discovery documents of the last requested snapshot of the catalog.
+// They are made on demand.
 type Documents struct {
 	last atomic.Pointer[snapshotDocuments]
 }
@@ -31,7 +32,7 @@ type Document struct {
 	JSON []byte
 }
 
-// At gives the document of a snapshot at a path that it serves, see Serves.
+// At returns the document of a snapshot at a path that it serves, see Serves.
 func (d *Documents) At(snapshot *catalog.Snapshot, path string) (Document, error) {
 	have := d.last.Load()
 	if have == nil || have.of != snapshot {
@@ -64,7 +65,7 @@ func Serves(snapshot *catalog.Snapshot, path string) bool {
 	return false
 }
 
-// Paths are the paths of the documents of what a snapshot serves.
+// Paths are the paths of a snapshot's documents.
 func Paths(snapshot *catalog.Snapshot) []string {
 	paths := []string{"/api", "/apis"}
 	for _, v := range snapshot.Served() {

@@ -12,8 +12,8 @@ type Check struct {
 	Check func() error // nil error: ok
 }
 
-// ReportHealth runs the checks but for those that are excluded by name: a line for each,
-// and the names of those that failed.
+// ReportHealth runs the checks that are not excluded by name: a line for each, and the
+// names of those that failed.
 func ReportHealth(checks []Check, excluded []string) (text string, failed []string) {
 	exclude := map[string]bool{}
 	for _, name := range excluded {

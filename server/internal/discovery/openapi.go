@@ -10,8 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// OpenAPI are the documents of the third version of OpenAPI that describe what a
-// snapshot serves.
+// OpenAPI are the OpenAPI v3 documents of the resources that a snapshot serves.
 func OpenAPI(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
 	return func(yield func(openapi.Document) bool) {
 		for _, doc := range openapi.V3() {
@@ -32,8 +31,8 @@ func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
 	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return rest == v.Group || rest == v.APIVersion() })
 }
 
-// OpenAPIIndex says where each group version's document of a snapshot is, with its
-// hash, so that clients fetch it once.
+// OpenAPIIndex lists the paths of a snapshot's OpenAPI documents by group version, with a
+// hash, so that clients fetch each once.
 func OpenAPIIndex(snapshot *catalog.Snapshot) ([]byte, error) {
 	type address struct {
 		URL string `json:"serverRelativeURL"`

@@ -1,5 +1,5 @@
-// Package features decides at the start what is on: features by their gates, group
-// versions and resources by the runtime configuration.
+// Package features decides at the start which features are on, by their gates, and which
+// group versions and resources, by the runtime configuration.
 package features
 
 import (
@@ -17,30 +17,30 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
-// stage is how far a feature has come.
+// stage is the maturity of a feature.
 type stage uint8
 
 const (
 	alpha      stage = iota // off unless it is turned on
 	beta                    // on unless it is turned off
-	stable                  // always on: the gate is there for command lines of before
+	stable                  // always on: the gate exists for old command lines
 	deprecated              // may be set, with a warning
 )
 
 var stageNames = [...]string{alpha: "ALPHA", beta: "BETA", stable: "GA", deprecated: "DEPRECATED"}
 
-// feature is one that can be turned on and off.
+// feature is a feature with a gate.
 type feature struct {
 	stage stage
 	off   bool // by default, against the rule of its stage
-	// does says what the gate turns off here; "" when it has no effect.
+	// does describes the effect of the gate here; "" when it has none.
 	does string
 }
 
 // initially reports whether a feature is on by default.
 func (f feature) initially() bool { return (f.stage == beta || f.stage == stable) && !f.off }
 
-// Features that the server asks for.
+// Features that the server's code checks.
 const (
 	ListChunking      = "APIListChunking"
 	FieldValidation   = "ServerSideFieldValidation"
@@ -52,7 +52,7 @@ const (
 	allAlpha, allBeta = "AllAlpha", "AllBeta"
 )
 
-// Gates are the features that there are, by name: whether each is on.
+// Gates reports for each feature by name whether it is on.
 type Gates map[string]bool
 
 // On reports whether a feature is on. An unknown one is off.
@@ -79,9 +79,8 @@ func (f Gates) Mark(groups []*api.GroupVersion) {
 	}
 }
 
-// Parse reads <name>=true or =false; a later one of a name wins, and a name
-// wins over AllAlpha and AllBeta. What the operator should know of what was asked
-// for goes to warnings.
+// Parse reads <name>=true or =false; a later one of a name wins, and a name wins over
+// AllAlpha and AllBeta. warnings are for the operator.
 func Parse(pairs []string) (f Gates, warnings []string, err error) {
 	asked := map[string]bool{}
 	var errs []error
@@ -155,8 +154,8 @@ func cutFeature(pair string) (name string, value bool, err error) {
 	return name, value, nil
 }
 
-// nearestFeature is the gate whose name is the most like one that does not exist;
-// "" when none is.
+// nearestFeature is the existing gate with the most similar name; "" when none is
+// similar.
 func nearestFeature(name string) string {
 	best, distance := "", len(name)/3+2
 	for _, known := range append(slices.Sorted(maps.Keys(knownFeatures)), allAlpha, allBeta) {
@@ -179,8 +178,8 @@ func Help() string {
 	return text.String()
 }
 
-// CheckHiddenMetrics checks --show-hidden-metrics-for-version: what the release
-// before hid is the most that can be shown again.
+// CheckHiddenMetrics checks --show-hidden-metrics-for-version: only metrics hidden since
+// the previous release can be shown again.
 func CheckHiddenMetrics(version string) error {
 	previous := discovery.Major + "." + strconv.Itoa(minorOf(discovery.Major+"."+discovery.Minor)-1)
 	if version == "" || version == previous {

@@ -10,7 +10,7 @@ import (
 func TestFeatures(t *testing.T) {
 	for _, c := range []struct {
 		gates   string
-		on      string // separated by spaces; "-" before what is off
+		on      string // separated by spaces; "-" before disabled ones
 		warning string
 	}{
 		{"", "APIListChunking ServerSideFieldValidation DryRun WatchBookmark -StorageVersionAPI -MinDomainsInPodTopologySpread -DynamicKubeletConfig", ""},
@@ -61,7 +61,7 @@ func TestFeatureMistakes(t *testing.T) {
 	}
 }
 
-// The gates of the specification's table, with what it says of each.
+// The gates of the specification's table, with the stage given there.
 func TestFeaturesOfTheSpecification(t *testing.T) {
 	for name := range strings.FieldsSeq("ServerSideApply DryRun WatchBookmark EfficientWatchResumption WarningHeaders BoundServiceAccountTokenVolume TokenRequest CSRDuration RemoveSelfLink") {
 		if f, ok := knownFeatures[name]; !ok || f.stage != stable {
@@ -78,7 +78,7 @@ func TestFeaturesOfTheSpecification(t *testing.T) {
 	}
 }
 
-// Every gate that the documents name is one, and the help says what it does.
+// Every gate in the documents exists, and the help describes it.
 func TestFeaturesOfTheDocuments(t *testing.T) {
 	for name, fields := range generated.GatedFields() {
 		if !strings.Contains(alphaFeatures+betaFeatures+betaOffFeatures+deprecatedFeatures, name) {

@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
-// Which group versions and resources are served is decided at the start, by
+// The group versions and resources that are served are decided at the start, by
 // --runtime-config. From the weakest to the strongest:
 //
 //	alpha versions are off, all others on
@@ -20,11 +20,11 @@ import (
 //	<group>/<version>, v1                   one version, with all its resources
 //	<group>/<version>/<resource>            one resource, also of a version that is off
 //
-// What is off stays in the catalog, because it may be what objects of another
-// version are stored as.
+// Resources that are off stay in the catalog, because objects of another version may be
+// stored as theirs.
 
-// stabilities are the keys for many versions, in the order in which they count,
-// with what the names of their versions have.
+// stabilities are the keys for many versions, in the order of precedence, with the word
+// in the names of their versions.
 var stabilities = []struct {
 	key string
 	has func(version string) bool
@@ -35,20 +35,20 @@ var stabilities = []struct {
 	{"api/alpha", func(v string) bool { return strings.Contains(v, "alpha") }},
 }
 
-// retired are the versions that 1.25 knows and does not serve. Their keys have no
-// effect, so that a command line of a former release is not refused. A star
-// stands for the suffix of the groups.
+// retired are the versions that 1.25 knows and does not serve. Their keys have no effect,
+// so that a command line of a former release is not refused. A star stands for the suffix
+// of the groups.
 var retired = strings.Fields(`admission.*/v1 admission.*/v1beta1 admissionregistration.*/v1beta1 apiextensions.*/v1beta1 apiregistration.*/v1beta1
 	apps/v1beta1 apps/v1beta2 authentication.*/v1beta1 authorization.*/v1beta1 autoscaling/v2beta1 batch/v1beta1 certificates.*/v1beta1
 	coordination.*/v1beta1 discovery.*/v1beta1 events.*/v1beta1 extensions/v1beta1 flowcontrol.apiserver.*/v1alpha1 imagepolicy.*/v1alpha1
 	networking.*/v1beta1 node.*/v1alpha1 node.*/v1beta1 policy/v1beta1 rbac.authorization.*/v1alpha1 rbac.authorization.*/v1beta1
 	scheduling.*/v1alpha1 scheduling.*/v1beta1 storage.*/v1alpha1`)
 
-// RuntimeConfig is --runtime-config: what its keys are set to.
+// RuntimeConfig is the value of --runtime-config: its keys with their settings.
 type RuntimeConfig map[string]bool
 
-// ParseRuntimeConfig reads <key>[=<value>] pairs; a later one of a key wins. Keys
-// that name nothing are an error.
+// ParseRuntimeConfig reads <key>[=<value>] pairs; a later one of a key wins. Unknown keys
+// are an error.
 func ParseRuntimeConfig(pairs []string, groups []*api.GroupVersion) (RuntimeConfig, error) {
 	c := RuntimeConfig{}
 	var errs []error
@@ -77,7 +77,7 @@ func ParseRuntimeConfig(pairs []string, groups []*api.GroupVersion) (RuntimeConf
 	return c, errors.Join(errs...)
 }
 
-// unknownKey says why a key names nothing, or "".
+// unknownKey explains why a key is unknown, "" for a known one.
 func unknownKey(key string, groups []*api.GroupVersion) string {
 	for _, s := range stabilities {
 		if key == s.key {
@@ -136,7 +136,7 @@ func (c RuntimeConfig) Apply(groups []*api.GroupVersion) {
 	}
 }
 
-// ForgetFuture removes deprecations that a later release than ours begins.
+// ForgetFuture removes deprecations that begin in a later release than ours.
 func ForgetFuture(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
@@ -147,7 +147,7 @@ func ForgetFuture(groups []*api.GroupVersion) {
 	}
 }
 
-// ForgetHashes leaves out of discovery how resources are stored.
+// ForgetHashes removes the hashes of storage versions from discovery.
 func ForgetHashes(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
@@ -156,9 +156,9 @@ func ForgetHashes(groups []*api.GroupVersion) {
 	}
 }
 
-// minorOf is the number behind the dot of a release: 25 of "1.25".
+// minorOf is the number after the dot of a release: 25 of "1.25".
 func minorOf(release string) int {
 	_, minor, _ := strings.Cut(release, ".")
-	n, _ := strconv.Atoi(minor) // what is no number is as old as can be
+	n, _ := strconv.Atoi(minor) // text that is not a number counts as the oldest
 	return n
 }

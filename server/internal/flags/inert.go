@@ -1,5 +1,5 @@
-// Package flags knows the flags of kube-apiserver that have no effect here, and finds the
-// flag that was meant by one that does not exist.
+// Package flags knows the flags of kube-apiserver that have no effect here, and suggests
+// existing flags for unknown ones.
 package flags
 
 import (
@@ -16,20 +16,20 @@ import (
 type inertFlags struct {
 	switches, options string // names, with spaces between
 
-	// refusal says why the server does not start with them, and what to do; "" for
-	// flags that it starts with.
+	// refusal is the reason why the server does not start with them, and the remedy; ""
+	// for flags that it accepts.
 	refusal string
-	// without says what is not there, for the log, when the server starts with them.
+	// without names the missing function, for the log, when the server starts with them.
 	without string
 }
 
-// inert are all of them. The lists also have those that were deprecated or added
+// inert are all such flags. The lists also have those that were deprecated or added
 // around that release, so that a command line that once worked is understood.
 //
-// Whether a flag is refused follows from what its absence would do. A flag that
-// closes, records or encrypts something is relied upon: without effect it leaves
-// open what is thought closed, and nobody notices. A flag that opens something (a
-// way to log in, a right) is not there in a way that its user notices at once.
+// Whether a flag is refused follows from the effect of its absence. A flag that closes,
+// records or encrypts something is relied upon: without effect it leaves open what is
+// thought closed, and nobody notices. The absence of a flag that opens something (a way
+// to log in, a right) is noticed at once.
 var inert = []inertFlags{
 	{
 		switches: `audit-log-batch-throttle-enable audit-log-compress audit-log-truncate-enabled audit-webhook-batch-throttle-enable
@@ -89,7 +89,7 @@ var inert = []inertFlags{
 	},
 }
 
-// without what of requestheader flags: they are told to extension servers only.
+// without texts of requestheader flags, which concern extension servers only.
 const (
 	toldFlags   = "requestheader-"
 	withoutTold = "nobody logs in by these flags yet; extension servers are told of them"
@@ -103,7 +103,7 @@ func AddInert(fs *pflag.FlagSet) {
 		}
 		for name := range strings.FieldsSeq(inert[i].switches) {
 			f := fs.VarPF(&inertValue{flags: &inert[i], on: new(bool)}, name, "", "has no effect")
-			f.NoOptDefVal = "true" // or the next argument would be taken for the value
+			f.NoOptDefVal = "true" // else the next argument would be taken for the value
 			f.Hidden = true
 		}
 	}
@@ -115,13 +115,13 @@ func AddInert(fs *pflag.FlagSet) {
 // Ineffective are flags of a command line that have no effect.
 type Ineffective struct {
 	Flags []string // "--etcd-servers", sorted
-	What  string   // is not there because of it
+	What  string   // the missing function
 }
 
-// Check looks at a parsed command line for flags that have no effect. They
-// exist so that the command line of a kube-apiserver works as far as it can: a program
-// that parses it should warn of those that are returned. The error names the flags that
-// would leave something unprotected; a server must not be started with them.
+// Check finds flags without effect in a parsed command line. They exist so that the
+// command line of a kube-apiserver works as far as possible: a program that parses it
+// should warn of the returned ones. The error names the flags that would leave something
+// unprotected; a server must not be started with them.
 func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
 	var refusals []error
 	var found []Ineffective
@@ -156,10 +156,10 @@ func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
 type inertValue struct {
 	flags *inertFlags
 	on    *bool // the value of a switch; nil for flags of other types
-	given bool  // some text that is not empty
+	given bool  // a text that is not empty
 }
 
-// set reports whether the flag asks for something.
+// set reports whether the flag has an effective value.
 func (v *inertValue) set() bool { return v.given || v.on != nil && *v.on }
 
 func (v *inertValue) String() string { return "" }

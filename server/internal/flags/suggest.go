@@ -7,9 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Explain turns an error of parsing fs into one that says what to do:
-// for an unknown flag it names the nearest known one. Other errors are returned
-// as they are.
+// Explain adds a remedy to an error of parsing fs: for an unknown flag it names the
+// nearest known one. Other errors are returned as they are.
 func Explain(fs *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -31,13 +30,13 @@ func Explain(fs *pflag.FlagSet, err error) error {
 	return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, nearest)
 }
 
-// EditDistance is the least number of characters to insert, remove or replace
-// that makes b of a; limit when it is that or more.
+// EditDistance is the least number of characters to insert, remove or replace to turn a
+// into b; limit when it is that or more.
 func EditDistance(a, b string, limit int) int {
 	if max(len(a), len(b))-min(len(a), len(b)) >= limit {
 		return limit
 	}
-	row := make([]int, len(b)+1) // distances of a's beginning from all beginnings of b
+	row := make([]int, len(b)+1) // distances of the beginning of a from all beginnings of b
 	for j := range row {
 		row[j] = j
 	}

@@ -1,4 +1,4 @@
-// Package logging makes logs that keep no secret of a client and no long text of one.
+// Package logging makes logs without secrets and without long texts of clients.
 package logging
 
 import (
@@ -18,8 +18,8 @@ import (
 // redacted stands in for a secret in the log.
 const redacted = "[redacted]"
 
-// The most bytes of one value in the log; paths, names and errors may hold what a
-// client sent. Traces of a stack are the server's own and long.
+// The bounds for the bytes of one value in the log; paths, names and errors may hold text
+// of a client. Stack traces are the server's own and long.
 const (
 	longestLogged = 1 << 10
 	longestTrace  = 64 << 10
@@ -46,8 +46,8 @@ func New(w io.Writer, format, level string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format: %q is unknown; use text or json", format)
 }
 
-// redact is a slog ReplaceAttr function. Numbers, booleans and times are kept
-// under any key, as they are counts and dates of secrets and not secrets.
+// redact is a slog ReplaceAttr function. Numbers, booleans and times are kept under any
+// key, since they are counts and dates of secrets and not secrets.
 func redact(groups []string, a slog.Attr) slog.Attr {
 	secret := secretKey(a.Key)
 	for _, g := range groups {
@@ -68,7 +68,7 @@ func redact(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// cut shortens a long value, and says how much of it is missing.
+// cut shortens a long value, with the number of missing bytes.
 func cut(a slog.Attr) slog.Attr {
 	most := longestLogged
 	if a.Key == TraceKey {
@@ -96,8 +96,8 @@ func cut(a slog.Attr) slog.Attr {
 	return a
 }
 
-// cutText is the beginning of a text, whole characters of at most so many bytes,
-// and how many bytes are not shown.
+// cutText is the beginning of a text, whole characters of at most so many bytes, and the
+// number of missing bytes.
 func cutText(text string, most int) string {
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--
@@ -127,8 +127,8 @@ func redactHeader(h http.Header) http.Header {
 	return c
 }
 
-// Access returns the function that writes one line for a request that was
-// answered, at debug, or nil when the logger does not want such lines.
+// Access returns the function that writes one line for an answered request, at debug, or
+// nil when the logger drops such lines.
 func Access(log *slog.Logger) func(r *http.Request, user *authn.User, status int, bytes int64, took time.Duration) {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return nil
@@ -145,8 +145,8 @@ func Access(log *slog.Logger) func(r *http.Request, user *authn.User, status int
 	}
 }
 
-// loggedPath is the path and query of a request without what may be private:
-// the value of every parameter that is not one of the API's own is left out.
+// loggedPath is the path and query of a request without possibly private values: the
+// value of every parameter that is not one of the API's own is left out.
 func loggedPath(u *url.URL) string {
 	if u.RawQuery == "" {
 		return u.Path

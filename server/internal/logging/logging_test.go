@@ -39,7 +39,7 @@ func TestLoggerRedacts(t *testing.T) {
 	}
 }
 
-// TestLongValuesAreCut: nobody fills the log with what they send.
+// TestLongValuesAreCut: clients cannot fill the log with long values.
 func TestLongValuesAreCut(t *testing.T) {
 	long := strings.Repeat("x€", 1<<18)
 	for _, format := range []string{"text", "json"} {

@@ -1,4 +1,4 @@
-// Package metrics keeps the figures of a server and its store, under the names of
+// Package metrics keeps the metrics of a server and its store, under the names of
 // kube-apiserver 1.25 where it has them.
 package metrics
 
@@ -22,16 +22,15 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
-// Metrics are the figures at /metrics, of one server. Names and labels are those
-// of kube-apiserver 1.25 where it has the figure; what is the store's own begins
-// with capstan_.
+// Metrics are the metrics of one server at /metrics. Names and labels are those of
+// kube-apiserver 1.25 where it has the metric; the store's own begin with capstan_.
 //
 // Invariants:
 //
 //	M1. The values of labels come from the catalog, the routes and the verbs, never
 //	    from a request, so that their number is bounded.
-//	M2. A request that was not let through counts under its method and code alone:
-//	    somebody without rights makes a handful of series, not one per resource.
+//	M2. An unauthorized request counts under its method and code alone: a user without
+//	    rights makes a handful of series, not one per resource.
 type Metrics struct {
 	registry     *prometheus.Registry
 	requests     *prometheus.CounterVec
@@ -47,39 +46,39 @@ type Metrics struct {
 	series map[Key]*series
 }
 
-// Key has the labels by which the figures of requests are kept apart.
+// Key is the labels of request metrics.
 type Key struct {
-	Resource catalog.Resource // of names, since rows may be replaced
+	Resource catalog.Resource // names, since rows may be replaced
 	Sub      string           // the subresource, or the path of an endpoint
 	Verb     string
 	Scope    string // resource, namespace or cluster
-	Code     int    // of the answer; 0 while there is none
+	Code     int    // of the answer; 0 before it
 	DryRun   bool
 }
 
-// series are the figures of one key, found once.
+// series are the metrics of one key, looked up once.
 type series struct {
 	requests  prometheus.Counter
 	durations prometheus.Observer
-	sizes     prometheus.Observer // nil for what does not read
-	ended     prometheus.Counter  // nil for what was answered in the end
+	sizes     prometheus.Observer // nil for writes
+	ended     prometheus.Counter  // nil for requests that were answered in the end
 }
 
-// durationBuckets are upstream's, in seconds.
+// durationBuckets are those of kube-apiserver, in seconds.
 var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 
-// Sources are asked for figures when somebody looks.
+// Sources provide metrics when they are scraped.
 type Sources struct {
 	Mutating, Reading func() int64 // requests in flight
-	// Objects counts the objects in the store, by resource; nil when that is not
-	// possible now. It is asked when the last counts are older than CountsAge.
+	// Objects counts the objects in the store, by resource; nil when that is impossible
+	// now. It is called when the last counts are older than CountsAge.
 	Objects   func() map[string]int64
 	CountsAge time.Duration
 	Stats     func() store.Stats
 	Features  features.Gates
 }
 
-// New makes the figures of one server.
+// New makes the metrics of one server.
 func New(from Sources) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -120,8 +119,8 @@ func New(from Sources) *Metrics {
 	return m
 }
 
-// featureFigures reports of each gate with an effect whether it is on, as later
-// releases of kube-apiserver do.
+// featureFigures reports for each gate with an effect whether it is on, as later releases
+// of kube-apiserver do.
 func featureFigures(on features.Gates) prometheus.Collector {
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for a feature that is on, 0 for one that is off."}, []string{"name", "stage"})
@@ -135,7 +134,7 @@ func featureFigures(on features.Gates) prometheus.Collector {
 	return enabled
 }
 
-// Lasts notes that a request is under way that lasts, until End.
+// Lasts notes the begin of a long-running request, until End.
 func (m *Metrics) Lasts(k *Key) { m.long(k).Inc() }
 
 func (m *Metrics) long(k *Key) prometheus.Gauge {
@@ -143,7 +142,7 @@ func (m *Metrics) long(k *Key) prometheus.Gauge {
 	return m.watching.WithLabelValues("apiserver", group, resource, k.Scope, sub, k.Verb, version)
 }
 
-// Request is a request that has been answered.
+// Request is an answered request.
 type Request struct {
 	Key   Key
 	Lasts bool // Lasts was called for it
@@ -167,14 +166,14 @@ func (m *Metrics) End(r *Request) {
 	}
 }
 
-// UseDeprecated notes that somebody who may has asked for what is deprecated,
-// whatever the answer.
+// UseDeprecated notes an authorized request for a deprecated resource, whatever the
+// answer.
 func (m *Metrics) UseDeprecated(k *Key, d *api.Deprecation) {
 	group, version, resource, sub := k.names()
 	m.deprecated.WithLabelValues(group, d.RemovedIn, resource, sub, version).Set(1)
 }
 
-// find gives the series of a key. Its labels are put together once.
+// find returns the series of a key. Its labels are assembled once.
 func (m *Metrics) find(k Key) *series {
 	m.mu.RLock()
 	f := m.series[k]
@@ -208,7 +207,7 @@ func (k *Key) names() (group, version, resource, sub string) {
 	return k.Resource.Group, k.Resource.Version, k.Resource.Plural, k.Sub
 }
 
-// Events are the figures of the events of a resource's watches.
+// Events are the metrics of a resource's watch events.
 type Events struct {
 	count prometheus.Counter
 	sizes prometheus.Observer
@@ -220,7 +219,7 @@ func (f *Events) Written(bytes int) {
 	f.sizes.Observe(float64(bytes))
 }
 
-// EventsOf are the figures of the watches of a row.
+// EventsOf are the metrics of the watches of a row.
 func (m *Metrics) EventsOf(res *catalog.Row) Events {
 	labels := []string{res.GV.Group, res.Kind, res.GV.Version}
 	return Events{m.events.WithLabelValues(labels...), m.eventSizes.WithLabelValues(labels...)}
@@ -235,8 +234,8 @@ func buildFigure() prometheus.Collector {
 	return built
 }
 
-// objectCounts counts the objects of every resource, now and then, since that
-// looks at every key.
+// objectCounts counts the objects of every resource, periodically, since that reads every
+// key.
 type objectCounts struct {
 	from *Sources
 	mu   sync.Mutex
@@ -249,7 +248,7 @@ var objectsDesc = prometheus.NewDesc("apiserver_storage_objects", "Objects in th
 // Describe implements prometheus.Collector.
 func (*objectCounts) Describe(to chan<- *prometheus.Desc) { to <- objectsDesc }
 
-// Collect implements prometheus.Collector. What cannot be counted is left out.
+// Collect implements prometheus.Collector. Resources that cannot be counted are left out.
 func (c *objectCounts) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +265,7 @@ func (c *objectCounts) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Text gives all figures in the text format that a client with these headers asks for,
+// Text returns all metrics in the text format that a client with these headers accepts,
 // with its media type.
 func (m *Metrics) Text(h http.Header) (contentType string, text []byte, err error) {
 	families, err := m.registry.Gather()

@@ -6,10 +6,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// storeFigures gives the figures of a store as metrics.
+// storeFigures exposes the figures of a store as metrics.
 type storeFigures struct{ stats func() store.Stats }
 
-// storeFigure is one of them.
+// storeFigure is one of its metrics.
 type storeFigure struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType

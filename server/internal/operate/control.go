@@ -1,5 +1,5 @@
 // Package operate is for the operators of a store: commands to the server that uses it,
-// and the migration of what older releases stored.
+// and the migration of objects that older releases stored.
 package operate
 
 import (
@@ -22,16 +22,15 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// StoreDir is where a server keeps its store in a data directory.
+// StoreDir is the directory of the store in a data directory.
 func StoreDir(dataDir string) string { return filepath.Join(dataDir, "store") }
 
 // controlSocket is the name of the operator's socket in the data directory.
 const controlSocket = "control.sock"
 
-// Socket answers the operator's commands about a running server's store, by
-// HTTP on a socket in the data directory. Whatever may read the directory may open the
-// socket: the file system is the authorization, mode 0600 from its first
-// moment.
+// Socket answers the operator's commands about a running server's store, by HTTP on a
+// socket in the data directory. Users who may enter the directory may open the socket:
+// the file system is the authorization, mode 0600 from its first moment.
 //
 //	POST /backup?to=DIR   an online backup; answers with store.Stats
 //	POST /migrate         a migration; a Step on each line, then {"error":…}
@@ -41,9 +40,8 @@ type Socket struct {
 	path string
 }
 
-// Listen begins to listen, for requests whose heads arrive within headTimeout.
-// Without the socket a server does all else, so that what is in its way is only
-// logged.
+// Listen begins to listen, for requests whose heads arrive within headTimeout. The server
+// can do without the socket, so an obstacle is only logged.
 func Listen(dataDir string, engine *store.Engine, kinds stored.Kinds, log *slog.Logger, headTimeout time.Duration) *Socket {
 	path := filepath.Join(dataDir, controlSocket)
 	l, err := listenPrivately(dataDir, path)
@@ -95,8 +93,8 @@ func writeStats(w http.ResponseWriter, engine *store.Engine) {
 	_ = json.NewEncoder(w).Encode(engine.Stats()) // the operator may have gone
 }
 
-// listenPrivately makes the socket in a directory of its own that nobody else
-// can enter, and moves it when its mode is set.
+// listenPrivately makes the socket in a directory that other users cannot enter, and
+// moves it when its mode is set.
 func listenPrivately(dir, path string) (net.Listener, error) {
 	private, err := os.MkdirTemp(dir, ".control-")
 	if err != nil {
@@ -109,14 +107,14 @@ func listenPrivately(dir, path string) (net.Listener, error) {
 		return nil, fmt.Errorf("%w (the name of a socket has about 100 bytes at most)", err)
 	}
 	l.SetUnlinkOnClose(false)
-	// The store's lock is held: a socket that is there is of a server that ended.
+	// The store's lock is held: an existing socket is of a server that has ended.
 	if err := errors.Join(os.Chmod(temporary, 0o600), os.Rename(temporary, path)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
-// Close ends the listening. A backup that runs is finished by the store's Close.
+// Close ends the listening. The store's Close finishes a running backup.
 func (c *Socket) Close() {
 	if c == nil {
 		return
@@ -125,16 +123,16 @@ func (c *Socket) Close() {
 	_ = c.http.Close()
 }
 
-// Client is the way to the server that uses a data directory.
+// Client talks to the server that uses a data directory.
 type Client struct{ DataDir string }
 
-// Backup has the server back its store up into a directory that does not exist,
-// named from the root. The server must be able to write there.
+// Backup backs up the server's store into a directory that does not exist yet, an
+// absolute path. The server must be able to write there.
 func (c Client) Backup(ctx context.Context, dir string) (store.Stats, error) {
 	return c.call(ctx, http.MethodPost, "/backup?to="+url.QueryEscape(dir))
 }
 
-// Stats asks the server for its store's figures.
+// Stats returns the figures of the server's store.
 func (c Client) Stats(ctx context.Context) (store.Stats, error) {
 	return c.call(ctx, http.MethodGet, "/stats")
 }
@@ -145,8 +143,8 @@ type migrationLine struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Migrate has the server run a migration, see MigrateStore. It goes on until it is
-// done, or until ctx ends.
+// Migrate runs a migration in the server, see MigrateStore. It goes on until it is done,
+// or until ctx ends.
 func (c Client) Migrate(ctx context.Context, report func(Step)) error {
 	body, err := c.ask(ctx, http.MethodPost, "/migrate")
 	if err != nil {
@@ -196,7 +194,7 @@ func (c Client) ask(ctx context.Context, method, path string) (io.ReadCloser, er
 		return nil, fmt.Errorf("cannot reach the server that uses %s: %w; run this as the server's user on its machine, or stop the server", c.DataDir, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // what there is of it
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10)) // as much as there is
 		return nil, errors.Join(errors.New(strings.TrimSpace(string(text))), response.Body.Close())
 	}
 	return response.Body, nil

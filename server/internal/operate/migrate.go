@@ -15,45 +15,45 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// migration rewrites what is stored in another version, or in another form of the
-// same version, than it would be stored in now. It reads the store as it is, and
-// writes each object in a transaction of its own, so that it can run beside
-// requests: an object that was changed meanwhile has been rewritten already.
+// migration rewrites objects that are stored in another version, or in another form of
+// the same version, than they would be stored in now. It reads the store without
+// CurrentStore, and writes each object in a transaction of its own, so that it can run
+// beside requests: an object that was changed meanwhile has been rewritten already.
 //
-// Rewriting is a write: the object gets a new revision, and watchers see it
-// modified once. What is as it should be is not touched.
+// Rewriting is a write: the object gets a new revision, and watchers see it modified
+// once. Objects in the present form are not touched.
 //
-// How far it has come is kept in the store. One that was cut off goes on from
-// there, unless another release has to begin anew.
+// Its progress is kept in the store. An interrupted migration continues from there,
+// unless another release has to begin anew.
 type migration struct {
-	store  store.Store // as it is, not a stored.CurrentStore
+	store  store.Store // not a stored.CurrentStore
 	kinds  stored.Kinds
 	report func(Step)
 	step   Step
-	form   string // stands for how all kinds are stored, see stored.Kinds.form
+	form   string // fingerprint of how all kinds are stored, see stored.Kinds.form
 }
 
-// Migrate runs a migration on a store that is open, as it is and not a
-// stored.CurrentStore. Its record has the versions of the kinds, see
-// stored.NoteVersions. Steps are reported at most once a second, problems all.
+// Migrate runs a migration on an open store, not a stored.CurrentStore. Its record has
+// the versions of the kinds, see stored.NoteVersions. Steps are reported at most once a
+// second, problems all.
 func Migrate(ctx context.Context, s store.Store, kinds stored.Kinds, report func(Step)) error {
 	m := &migration{store: s, kinds: kinds, report: report, form: kinds.Form()}
 	return m.run(ctx)
 }
 
-// Step says how far a migration is.
+// Step is the progress of a migration.
 type Step struct {
-	// After is the last key that was looked at; "" at the beginning and the end.
+	// After is the last processed key; "" at the beginning and the end.
 	After string `json:"after,omitempty"`
-	// Looked is the number of objects that were looked at, Rewritten of those that
-	// were not as they should be, and Failed of those that could not be rewritten.
-	// They include what was done before a migration was cut off.
+	// Looked is the number of processed objects, Rewritten of those that were not in the
+	// present form, and Failed of those that could not be rewritten. They include the
+	// work before an interruption.
 	Looked    int64 `json:"looked"`
 	Rewritten int64 `json:"rewritten"`
 	Failed    int64 `json:"failed"`
-	// Resumed is set in the first step of one that goes on.
+	// Resumed is set in the first step of a continued migration.
 	Resumed bool `json:"resumed,omitempty"`
-	// Problem says which object could not be rewritten, and why.
+	// Problem names an object that could not be rewritten, and the reason.
 	Problem string `json:"problem,omitempty"`
 	// Done is set in the last step.
 	Done bool `json:"done,omitempty"`
@@ -61,25 +61,25 @@ type Step struct {
 
 const (
 	migrationKey     = "capstan/migration"
-	migrationPage    = 512     // objects that are looked at before what is to be done is done
+	migrationPage    = 512     // objects read before the stale ones are rewritten
 	migrationBytes   = 8 << 20 // the same in bytes
 	migrationWriters = 8       // rewritten at once: their commits share syncs of the disk
 	migrationPause   = time.Second
 )
 
-// migrationState is a Step in the store, with what it is about.
+// migrationState is a Step in the store, with the form that it migrates to.
 type migrationState struct {
 	Step
 	Form string `json:"form"`
 }
 
-// MigrateStore runs a migration on the store of a data directory that no server
-// uses. Steps are reported at most once a second, problems all. What is cut off by
-// the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
-// uses the directory, and what the store says.
+// MigrateStore runs a migration on the store of a data directory without a server. Steps
+// are reported at most once a second, problems all. The next call continues a migration
+// that the end of ctx interrupted. Errors: store.ErrLocked when a server uses the
+// directory, and those of the store.
 func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, report func(Step)) (err error) {
 	dir := StoreDir(dataDir)
-	// Opening for writing would make a store where there is none.
+	// Opening for writing would make a missing store.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, repor
 	if err := look.Close(); err != nil {
 		return err
 	}
-	// What history to give up is for the server to say.
+	// The server decides which history to trim.
 	engine, err := store.Open(store.Config{Dir: dir, History: 1 << 62})
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, repor
 	return Migrate(ctx, engine, kinds, report)
 }
 
-// run looks at every object. The error of what could not be rewritten is the last
-// one: it does not keep the rest from being done.
+// run processes every object. The error about objects that could not be rewritten comes
+// last: they do not stop the others.
 func (m *migration) run(ctx context.Context) error {
 	if err := m.resume(ctx); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (m *migration) run(ctx context.Context) error {
 	return nil
 }
 
-// resume finds where to begin.
+// resume finds the key to begin at.
 func (m *migration) resume(ctx context.Context) error {
 	e, err := m.store.Get(ctx, migrationKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -138,7 +138,7 @@ func (m *migration) resume(ctx context.Context) error {
 	}
 	var state migrationState
 	if json.Unmarshal(e.Body, &state) != nil || state.Form != m.form {
-		return nil // of another release: what it looked at may have to be rewritten again
+		return nil // of another release: its objects may have to be rewritten again
 	}
 	m.step = state.Step
 	m.step.Resumed = true
@@ -147,7 +147,7 @@ func (m *migration) resume(ctx context.Context) error {
 	return nil
 }
 
-// save keeps how far it has come; nothing when all is done.
+// save keeps the progress; nothing when all is done.
 func (m *migration) save(ctx context.Context) error {
 	_, err := m.store.Update(ctx, migrationKey, func(current *store.Entry) (store.Write, error) {
 		state, err := json.Marshal(migrationState{m.step, m.form})
@@ -172,7 +172,7 @@ func (m *migration) saveAnyway(ctx context.Context) error {
 	return m.save(ctx)
 }
 
-// migrateKind looks at the objects of one kind, page by page.
+// migrateKind processes the objects of one kind, page by page.
 func (m *migration) migrateKind(ctx context.Context, prefix string) error {
 	kind := m.kinds[prefix]
 	for saved := time.Now(); ; {
@@ -200,9 +200,9 @@ func (m *migration) migrateKind(ctx context.Context, prefix string) error {
 	}
 }
 
-// scanned is what one look at the store has found.
+// scanned is the result of reading one page.
 type scanned struct {
-	stale  []string // keys of what is to be rewritten
+	stale  []string // keys of objects to rewrite
 	last   string   // the last key
 	looked int
 	end    bool // nothing follows
@@ -238,15 +238,15 @@ func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) 
 	return page, err
 }
 
-// asStored reports whether an object is as it would be stored today. One that
-// cannot be read is not.
+// asStored reports whether an object is as it would be stored today. An unreadable one is
+// not.
 func asStored(kind *stored.Kind, e *store.Entry) bool {
 	_, same, err := kind.Rewrite(e)
 	return err == nil && same
 }
 
-// rewrite writes the objects of a page. What cannot be read is a problem of its
-// own; what cannot be written ends the migration.
+// rewrite writes the objects of a page. An unreadable object is a problem of its own; a
+// failed write ends the migration.
 func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []string) error {
 	var mu sync.Mutex // guards step, failure
 	var failure error
@@ -290,7 +290,7 @@ func (m *migration) rewriteOne(ctx context.Context, kind *stored.Kind, key strin
 			return store.Write{}, nil
 		}
 		v, same, err := kind.Rewrite(current)
-		if err != nil || same { // somebody was faster
+		if err != nil || same { // another write was faster
 			problem = err
 			return store.Write{}, nil
 		}

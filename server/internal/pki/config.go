@@ -15,23 +15,23 @@ import (
 // Config names the certificates and keys of one server. The zero value of every field
 // is its default.
 type Config struct {
-	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its
-	// chain) and key, PEM. When they are not set the server makes its own.
+	// TLSCertFile and TLSPrivateKeyFile are the serving certificate (with its chain) and
+	// key, PEM. Without them the server makes its own.
 	TLSCertFile, TLSPrivateKeyFile string
-	// TLSSNICertKeys are certificates for clients that ask for a server of some name:
-	// "CERT,KEY", or "CERT,KEY:NAME,*.NAME" where the names are not those in it.
+	// TLSSNICertKeys are certificates for the names in a client's SNI: "CERT,KEY", or
+	// "CERT,KEY:NAME,*.NAME" for other names than those in it.
 	TLSSNICertKeys []string
-	// CertDir is where certificates made by the server are kept; "" keeps nothing,
-	// so that each start makes its own. Default <data directory>/pki where the server
-	// keeps files.
+	// CertDir is the directory of certificates made by the server; "" keeps nothing, so
+	// that each start makes its own. Default <data directory>/pki where the server keeps
+	// files.
 	CertDir string
 	// TLSMinVersion is VersionTLS12 (the default) or VersionTLS13.
 	TLSMinVersion string
-	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for all that are safe
-	// (ECDHE and AEAD). Others are refused.
+	// TLSCipherSuites names the cipher suites for TLS 1.2; nil for all safe ones (ECDHE
+	// and AEAD). Others are refused.
 	TLSCipherSuites []string
-	// KubeconfigFile is where the administrator's kubeconfig is written. Default
-	// <data directory>/admin.kubeconfig; with InMemory it is not written unless named.
+	// KubeconfigFile is the path for the administrator's kubeconfig. Default <data
+	// directory>/admin.kubeconfig; with InMemory it is not written unless named.
 	KubeconfigFile string
 
 	// ClientCAFile is a PEM bundle of the authorities whose client certificates
@@ -53,8 +53,7 @@ func (c *Config) SetDefaults(dataDir string) {
 	c.KubeconfigFile = cmp.Or(c.KubeconfigFile, filepath.Join(dataDir, "admin.kubeconfig"))
 }
 
-// Validate reports everything that is wrong, joined into one error, or nil. It opens
-// no file.
+// Validate reports all mistakes, joined into one error, or nil. It opens no file.
 func (c *Config) Validate() error {
 	var all []error
 	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
@@ -74,22 +73,22 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
-// Site is the server that certificates are made for and put to use by.
+// Site is the server that uses the certificates.
 type Site struct {
-	// Address is the IP address that the server listens at; one that is unspecified
-	// stands for all of this machine's, any other text for none.
+	// Address is the IP address that the server listens at; an unspecified one stands for
+	// all of this machine's, any other text for none.
 	Address string
 	// Names are further names and IP addresses that clients may use for the server.
 	Names []string
 	// Now is the time of day.
 	Now func() time.Time
-	// Log receives what has changed and what cannot be used.
+	// Log receives changes and unusable files.
 	Log *slog.Logger
-	// Changed is called after other credentials were put to use.
+	// Changed is called after other credentials are in use.
 	Changed func(before, now *Credentials)
 }
 
-// source is where credentials come from.
+// source is the configuration of credentials with its server.
 type source struct {
 	Config
 	Site
@@ -106,10 +105,10 @@ func tlsVersion(name string) (uint16, error) {
 	return 0, fmt.Errorf("least TLS version: %q is not served; use VersionTLS12 or VersionTLS13", name)
 }
 
-// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; no
-// names are all suites that encrypt and authenticate in one step (AEAD) with keys
-// that later theft does not reveal (ECDHE). Only these are served. The suites of
-// TLS 1.3 are always on; they may be named.
+// cipherSuites turns the names of TLS 1.2 cipher suites into their numbers; no names are
+// all suites that encrypt and authenticate in one step (AEAD) with keys that later theft
+// does not reveal (ECDHE). Only these are served. The suites of TLS 1.3 are always on;
+// they may be named.
 func cipherSuites(names []string) ([]uint16, error) {
 	var ids []uint16
 	var known []string

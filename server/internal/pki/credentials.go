@@ -1,6 +1,5 @@
-// Package pki holds the certificates and keys of a server: it reads those that are
-// given, makes and renews the others, and takes what changes in their files while
-// connections are open.
+// Package pki holds the certificates and keys of a server: it reads the given ones, makes
+// and renews the others, and reloads changed files while connections are open.
 package pki
 
 import (
@@ -23,20 +22,20 @@ import (
 
 // Credentials are the certificates and keys of one server, PEM.
 //
-// The server has an authority of its own, which signs its serving certificate
-// and the administrator's client certificate. A serving certificate given by the
-// user replaces the first; when the client authorities are given as well, there
-// is no authority of its own and no administrator's certificate, and only what
-// the user trusts can log in.
+// The server has an authority of its own, which signs its serving certificate and the
+// administrator's client certificate. A given serving certificate replaces the first;
+// when client authorities are given as well, the server has neither an authority of its
+// own nor an administrator's certificate, and only clients of the given authorities can
+// log in.
 //
 // Invariant: AdminCert, AdminKey and OwnCA are all set or all nil.
 type Credentials struct {
-	// CA is what clients check the server against: the own authority, or the
-	// given serving certificate with its chain.
+	// CA is the authority by which clients verify the server: its own, or the given
+	// serving certificate with its chain.
 	CA []byte
-	// Cert and Key are what the server shows.
+	// Cert and Key are the serving certificate.
 	Cert, Key []byte
-	// Named are shown in place of Cert to clients that ask for their names.
+	// Named are the serving certificates for clients that name one of their names.
 	Named []NamedCert
 	// OwnCA is the server's own authority, which signed AdminCert.
 	OwnCA []byte
@@ -47,15 +46,15 @@ type Credentials struct {
 	// those of proxies that authenticate users, nil for none.
 	ClientCAs, ProxyCAs []byte
 
-	tls    *tls.Config        // what connections begin with
-	logins *authn.ClientCerts // by certificates
+	tls    *tls.Config        // for new connections
+	logins *authn.ClientCerts // by client certificates
 }
 
 // adminName is the user name in the administrator's certificate.
 const adminName = profile.MediaTypeWord + "-admin"
 
-// loadCredentials reads the certificates that the configuration names, and makes
-// or renews those that are the server's own.
+// loadCredentials reads the certificates of the configuration, and makes or renews the
+// server's own.
 func loadCredentials(c *source) (*Credentials, error) {
 	cr := &Credentials{}
 	if err := cr.loadOwn(c); err != nil {
@@ -75,11 +74,11 @@ func loadCredentials(c *source) (*Credentials, error) {
 	return cr, cr.prepare(c)
 }
 
-// prepare makes what connections and logins need of the certificates and keys.
+// prepare makes the TLS configuration and the authenticator of the certificates and keys.
 //
-// Client certificates are asked for in the handshake and checked by the
-// authenticator, so that a wrong one is a 401 and not a broken connection; the
-// authorities only tell a client which of its own to send.
+// The handshake requests client certificates, and the authenticator verifies them, so
+// that a wrong one is a 401 and not a broken connection; the authorities in the handshake
+// only help a client to choose one.
 func (cr *Credentials) prepare(c *source) error {
 	pair, err := tls.X509KeyPair(cr.Cert, cr.Key)
 	if err != nil {
@@ -111,7 +110,7 @@ func (cr *Credentials) prepare(c *source) error {
 	return nil
 }
 
-// loadOwn sets the certificates that the server shows and gives out.
+// loadOwn sets the certificates that the server presents and issues.
 func (cr *Credentials) loadOwn(c *source) (err error) {
 	if c.TLSCertFile != "" {
 		if cr.Cert, cr.Key, err = readPair(c.TLSCertFile, c.TLSPrivateKeyFile); err != nil {
@@ -125,8 +124,8 @@ func (cr *Credentials) loadOwn(c *source) (err error) {
 	return cr.makeOwn(c)
 }
 
-// makeOwn sets the certificates that the server makes: it reads them, and makes
-// those anew that are missing or ending.
+// makeOwn sets the certificates that the server makes: it reads them, and replaces
+// missing or expiring ones.
 func (cr *Credentials) makeOwn(c *source) error {
 	dir := certDir{path: c.CertDir, now: c.Now()}
 	ca, err := dir.authority()
@@ -163,7 +162,7 @@ func readPair(certFile, keyFile string) (cert, key []byte, err error) {
 	return cert, key, nil
 }
 
-// parsePair checks that what two files hold are a certificate and its key.
+// parsePair checks that the contents of two files are a certificate and its key.
 func parsePair(certFile, keyFile string, cert, key []byte) (*x509.Certificate, error) {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
@@ -172,8 +171,7 @@ func parsePair(certFile, keyFile string, cert, key []byte) (*x509.Certificate, e
 	return pair.Leaf, nil
 }
 
-// authorities reads a file of certificates, PEM; "" is none. what names them in
-// errors.
+// authorities reads a file of certificates, PEM; "" is none. what names them in errors.
 func authorities(what, file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -188,7 +186,7 @@ func authorities(what, file string) ([]byte, error) {
 	return text, nil
 }
 
-// parseAuthorities reads what a file of certificates, PEM, holds: at least one.
+// parseAuthorities parses a file of certificates, PEM: at least one.
 func parseAuthorities(file string, text []byte) (all []*x509.Certificate, err error) {
 	for rest := text; ; {
 		var block *pem.Block
@@ -228,10 +226,10 @@ func servingNames(c *source) []string {
 	return slices.Compact(names)
 }
 
-// hostName are the host names that may stand in a certificate.
+// hostName matches the host names allowed in a certificate.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*$`)
 
-// MachineAddresses are the IP addresses at which other machines find this one.
+// MachineAddresses are the IP addresses at which other machines can reach this one.
 func MachineAddresses() []string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -246,10 +244,9 @@ func MachineAddresses() []string {
 	return list
 }
 
-// writePrivate writes a file that only its owner may read, so that it is either
-// there completely or as it was before. Directories on the way are made. What a
-// process that was killed has left of it is overwritten, so one process may write
-// at a time: the lock of the store sees to it.
+// writePrivate writes a file that only its owner may read, completely or not at all. It
+// makes missing directories. It overwrites the rest of a killed process's write, so only
+// one process may write at a time, which the lock of the store ensures.
 func writePrivate(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -21,17 +21,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// Lifetimes of certificates that the server makes. One that ends within
-// renewBefore is made anew at the next start.
+// Lifetimes of certificates that the server makes. The next start replaces one that ends
+// within renewBefore.
 const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	issuedLife    = 365 * 24 * time.Hour
 	renewBefore   = 30 * 24 * time.Hour
-	clockSkew     = time.Hour // certificates begin this long before they are made
+	clockSkew     = time.Hour // certificates are valid from this long before they are made
 )
 
-// certDir is a directory of certificates made by the server: NAME.crt with
-// NAME.key, PEM. An empty path keeps nothing, so everything is made anew.
+// certDir is a directory of certificates made by the server: NAME.crt with NAME.key, PEM.
+// An empty path keeps nothing, so everything is made anew.
 type certDir struct {
 	path string
 	now  time.Time
@@ -44,8 +44,8 @@ type keyPair struct {
 	pem, keyPEM []byte
 }
 
-// authority returns the authority "ca" of the directory. A missing or ending one
-// is made; one that cannot be read is an error, because clients may trust it.
+// authority returns the authority "ca" of the directory. A missing or expiring one is
+// made anew; an unreadable one is an error, because clients may trust it.
 func (d certDir) authority() (*keyPair, error) {
 	const name = "ca"
 	p, err := d.read(name)
@@ -64,9 +64,8 @@ func (d certDir) authority() (*keyPair, error) {
 	})
 }
 
-// issued returns the certificate with that name, signed by ca. It is made anew
-// when it is missing, ending, damaged, of another authority, or not what is
-// requested.
+// issued returns the certificate with that name, signed by ca. It is made anew when it is
+// missing, expiring, damaged, of another authority, or not as requested.
 func (d certDir) issued(name string, ca *keyPair, request *x509.Certificate) (*keyPair, error) {
 	p, err := d.read(name)
 	if err == nil && d.lasts(p.cert) && p.cert.CheckSignatureFrom(ca.cert) == nil && satisfies(p.cert, request) {
@@ -77,12 +76,12 @@ func (d certDir) issued(name string, ca *keyPair, request *x509.Certificate) (*k
 	return d.make(name, ca, request)
 }
 
-// lasts reports whether a certificate is valid now and for some time to come.
+// lasts reports whether a certificate is valid now and for some time.
 func (d certDir) lasts(c *x509.Certificate) bool {
 	return !d.now.Before(c.NotBefore) && d.now.Add(renewBefore).Before(c.NotAfter)
 }
 
-// satisfies reports whether a certificate has all that is requested.
+// satisfies reports whether a certificate has everything requested.
 func satisfies(c, request *x509.Certificate) bool {
 	if c.Subject.String() != request.Subject.String() || !slices.Equal(c.ExtKeyUsage, request.ExtKeyUsage) {
 		return false
@@ -124,9 +123,9 @@ func servingRequest(names []string) *x509.Certificate {
 	return r
 }
 
-// make makes a key and a certificate for it, signed by ca (nil: by itself), and
-// keeps both. The key is written first: a certificate without its key would be
-// taken for a damaged authority after a crash.
+// make makes a key and a certificate for it, signed by ca (nil: by itself), and keeps
+// both. The key is written first: a certificate without its key would be taken for a
+// damaged authority after a crash.
 func (d certDir) make(name string, ca *keyPair, template *x509.Certificate) (*keyPair, error) {
 	p, err := sign(ca, template, d.now)
 	if err == nil && d.path != "" {
@@ -147,7 +146,7 @@ func sign(ca *keyPair, template *x509.Certificate, now time.Time) (*keyPair, err
 	if err != nil {
 		return nil, err
 	}
-	template.NotBefore = now.Add(-clockSkew) // a random serial number is chosen by CreateCertificate
+	template.NotBefore = now.Add(-clockSkew) // CreateCertificate chooses a random serial number
 	parent, signer := template, key
 	if ca != nil {
 		parent, signer = ca.cert, ca.key
@@ -172,8 +171,8 @@ func sign(ca *keyPair, template *x509.Certificate, now time.Time) (*keyPair, err
 		keyPEM: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})}, nil
 }
 
-// read reads the pair with that name. The error is fs.ErrNotExist when the
-// certificate's file is not there.
+// read reads the pair with that name. The error is fs.ErrNotExist when the certificate's
+// file is missing.
 func (d certDir) read(name string) (*keyPair, error) {
 	if d.path == "" {
 		return nil, fs.ErrNotExist

@@ -18,31 +18,31 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// Keyring holds what the server shows and whom it trusts, at the moment.
+// Keyring holds the server's present credentials and its trusted authorities and tokens.
 //
 // Invariants:
 //
-//	R1. Credentials and tokens are replaced, never changed: whoever loads them sees
-//	    a state that belongs together.
-//	R2. What is wrong is not taken: what was read before stays in use.
+//	R1. Credentials and tokens are replaced, never changed: a reader loads a
+//	    consistent state.
+//	R2. Wrong files are not taken: the state read before stays in use.
 type Keyring struct {
 	source      source
 	credentials atomic.Pointer[Credentials]
 	tokens      atomic.Pointer[authn.Tokens]
 
-	mu    sync.Mutex // held while files are looked at
+	mu    sync.Mutex // held while files are read
 	files []*watchedFiles
 }
 
-// watchedFiles are files that are read again when they change.
+// watchedFiles are files that are reloaded when they change.
 type watchedFiles struct {
 	what  string
 	paths []string
-	// take puts what the files hold to use, and says what that is, for the log.
+	// take puts the contents of the files to use, and describes them for the log.
 	take func(texts [][]byte) ([]any, error)
 
-	seen     [sha256.Size]byte // of what was looked at last
-	mistaken string            // what is wrong with it; "" for nothing
+	seen     [sha256.Size]byte // of the contents last read
+	mistaken string            // the mistake in them; "" for none
 }
 
 // TLS is the server's side of TLS, with the newest certificates.
@@ -63,13 +63,13 @@ func (k *Keyring) AuthenticateToken(ctx context.Context, token string) (*authn.U
 // Credentials are those in use.
 func (k *Keyring) Credentials() *Credentials { return k.credentials.Load() }
 
-// Open reads everything for the first time, makes what is the server's own,
-// and notes how the files look. The configuration is valid.
+// Open reads everything for the first time, makes the server's own credentials, and notes
+// the state of the files. The configuration is valid.
 func Open(c Config, site Site) (*Keyring, error) {
 	k := &Keyring{source: source{c, site}}
 	k.watch("serving certificate", k.takeServing, c.TLSCertFile, c.TLSPrivateKeyFile)
 	for i, text := range c.TLSSNICertKeys {
-		if n, err := parseNamedFiles(text); err == nil { // if not, loadCredentials says so
+		if n, err := parseNamedFiles(text); err == nil { // loadCredentials reports the error
 			k.watch("serving certificate for names", func(texts [][]byte) ([]any, error) { return k.takeNamed(i, n, texts) }, n.cert, n.key)
 		}
 	}
@@ -103,8 +103,8 @@ func (k *Keyring) watch(what string, take func([][]byte) ([]any, error), paths .
 	k.files = append(k.files, w)
 }
 
-// Reload looks at once whether the files of certificates, keys and tokens have
-// changed, and takes what is new.
+// Reload checks at once whether the files of certificates, keys and tokens have changed,
+// and takes the changes.
 func (k *Keyring) Reload() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,7 +113,7 @@ func (k *Keyring) Reload() {
 	}
 }
 
-// look takes what the files hold if that is new. What is wrong with it is said once.
+// look takes changed contents of the files. A mistake in them is logged once.
 func (w *watchedFiles) look(log *slog.Logger) {
 	texts, err := w.read()
 	if err == nil {
@@ -155,7 +155,7 @@ func digest(texts [][]byte) [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// lasting reads a certificate and its key, and refuses one that has ended.
+// lasting reads a certificate and its key, and refuses an expired one.
 func (k *Keyring) lasting(certFile, keyFile string, texts [][]byte) (*x509.Certificate, error) {
 	leaf, err := parsePair(certFile, keyFile, texts[0], texts[1])
 	if err != nil {
@@ -167,7 +167,7 @@ func (k *Keyring) lasting(certFile, keyFile string, texts [][]byte) (*x509.Certi
 	return leaf, nil
 }
 
-// takeNamed takes the certificate for names that was given at place i, and its key.
+// takeNamed takes the certificate for names at index i, and its key.
 func (k *Keyring) takeNamed(i int, n namedFiles, texts [][]byte) ([]any, error) {
 	leaf, err := k.lasting(n.cert, n.key, texts)
 	if err != nil {
@@ -188,7 +188,7 @@ func (k *Keyring) takeServing(texts [][]byte) ([]any, error) {
 	return about(leaf), k.changeCredentials(func(cr *Credentials) { cr.Cert, cr.Key, cr.CA = texts[0], texts[1], texts[0] })
 }
 
-// takeClientCAs takes the authorities of clients, next to the server's own.
+// takeClientCAs takes the authorities of clients, in addition to the server's own.
 func (k *Keyring) takeClientCAs(texts [][]byte) ([]any, error) {
 	all, err := parseAuthorities(k.source.ClientCAFile, texts[0])
 	if err != nil {
@@ -216,8 +216,8 @@ func (k *Keyring) takeTokens(texts [][]byte) ([]any, error) {
 	return []any{"users", tokens.Len()}, nil
 }
 
-// about describes certificates for a reader of the log: the subjects,
-// and when the first of them ends.
+// about describes certificates for the log: the subjects, and when the first of them
+// ends.
 func about(certs ...*x509.Certificate) []any {
 	var names []string
 	end := certs[0].NotAfter
@@ -230,8 +230,8 @@ func about(certs ...*x509.Certificate) []any {
 	return []any{"subjects", names, "notAfter", end.UTC().Format(time.RFC3339)}
 }
 
-// RenewOwn makes the server's own certificates anew when they are ending, as a
-// start does. They live on the disk: what is in memory ends with the process.
+// RenewOwn replaces the server's own certificates when they expire soon, as a start does.
+// Those in memory only end with the process.
 func (k *Keyring) RenewOwn() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -254,8 +254,8 @@ func (k *Keyring) RenewOwn() error {
 	})
 }
 
-// changeCredentials puts changed credentials to use, and has everything follow that
-// was made of the old ones.
+// changeCredentials puts changed credentials to use, and updates everything made of the
+// old ones.
 func (k *Keyring) changeCredentials(change func(*Credentials)) error {
 	have := k.credentials.Load()
 	next := *have

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Kubeconfig returns a client configuration (YAML) for the administrator of the
-// server at that URL, with everything embedded; nil when the server has no
-// administrator's certificate (see Credentials).
+// Kubeconfig returns a client configuration (YAML) for the administrator of the server at
+// that URL, with everything embedded; nil when the server has no administrator's
+// certificate (see Credentials).
 func (c *Credentials) Kubeconfig(url string) []byte {
 	if c.AdminCert == nil {
 		return nil
@@ -38,9 +38,8 @@ current-context: capstan
 	return []byte(b.String())
 }
 
-// KubeconfigPath is the file with the administrator's client configuration; ""
-// when there is none, because none is configured or only given authorities are
-// trusted.
+// KubeconfigPath is the file of the administrator's client configuration; "" when none is
+// configured or only given authorities are trusted.
 func (k *Keyring) KubeconfigPath() string {
 	if k.Credentials().AdminCert == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 // namedFiles is one value of --tls-sni-cert-key.
 type namedFiles struct {
 	cert, key string
-	names     []string // for which the certificate is shown; nil: for those in it
+	names     []string // names that the certificate serves; nil: those in it
 }
 
 // parseNamedFiles reads "cert,key" or "cert,key:name,*.name".
@@ -33,7 +33,7 @@ func parseNamedFiles(text string) (n namedFiles, err error) {
 	return n, nil
 }
 
-// NamedCert is a certificate for clients that ask for one of its names.
+// NamedCert is a certificate for clients that name one of its names.
 type NamedCert struct {
 	Cert, Key []byte   // PEM
 	Names     []string // nil: those in the certificate
@@ -55,8 +55,8 @@ func readNamed(c *source) (list []NamedCert, err error) {
 	return list, nil
 }
 
-// chooser finds the certificate for the name that a client asks for. Names that were
-// given go before those in certificates, and what comes first before what follows.
+// chooser finds the certificate for the server name that a client sends. Given names go
+// before those in certificates, and earlier ones before later ones.
 type chooser struct {
 	named map[string]*tls.Certificate
 	other *tls.Certificate // for all other names
@@ -89,7 +89,7 @@ func (c *chooser) add(pair *tls.Certificate, names []string) {
 	}
 }
 
-// namesIn lists the names and addresses that a certificate is for.
+// namesIn lists the names and addresses in a certificate.
 func namesIn(leaf *x509.Certificate) (names []string) {
 	for _, name := range leaf.DNSNames {
 		names = append(names, strings.ToLower(name))
@@ -100,9 +100,8 @@ func namesIn(leaf *x509.Certificate) (names []string) {
 	return names
 }
 
-// choose is a GetCertificate function: the certificate with the name, or with a
-// pattern that has stars for its first labels. A client that asks for no name came to
-// an address.
+// choose is a GetCertificate function: the certificate with the name, or with a pattern
+// that has stars for its first labels. A client without a name connected to an address.
 func (c *chooser) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
 	if name == "" {

@@ -45,7 +45,7 @@ func pems(cr *Credentials) map[string]string {
 
 func TestCredentialsAreKept(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
-	// What a server that was killed while it wrote a key has left.
+	// The rest of a server that was killed while it wrote a key.
 	if err := errors.Join(os.Mkdir(filepath.Join(dir, "pki"), 0o700), os.WriteFile(filepath.Join(dir, "pki", ".ca.key.new"), []byte("half a k"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestCredentialsAreKept(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreRenewed changes one thing after a first start, and says
-// which certificates the second start makes anew.
+// TestCredentialsAreRenewed changes one thing after a first start; each case lists the
+// certificates that the second start makes anew.
 func TestCredentialsAreRenewed(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(t *testing.T, pki string, c *source)
@@ -172,7 +172,7 @@ func TestGivenCertificates(t *testing.T) {
 	}
 }
 
-// kubeconfig is as much of a client configuration as a client needs.
+// kubeconfig is the part of a client configuration that a client needs.
 type kubeconfig struct {
 	Clusters []struct {
 		Cluster struct {
@@ -188,7 +188,7 @@ type kubeconfig struct {
 	} `json:"users"`
 }
 
-// clientOf makes an HTTP client and the server's URL of a client configuration.
+// clientOf makes an HTTP client and the server's URL from a client configuration.
 func clientOf(t *testing.T, text []byte) (*http.Client, string) {
 	t.Helper()
 	var k kubeconfig

@@ -7,15 +7,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// CurrentStore shows objects that were stored under other documents, or in
-// another version, as they would be stored today: with the defaults that have come
-// since, in the version that is stored now. What is written through it is so, thus
-// what it has to rewrite gets less; migrate ends it.
+// CurrentStore shows objects that were stored under other documents, or in another
+// version, as they would be stored today: with the defaults added since, in the present
+// storage version. Writes through it have that form, so the number of old objects falls;
+// migrate ends it.
 //
 // A server has one only while it is needed, see storedVersions.
 type CurrentStore struct {
 	store.Store
-	Kinds Kinds // of which there may be old objects
+	Kinds Kinds // those that may have old objects
 }
 
 // current is an entry of a view at a revision as it would be stored today.
@@ -99,7 +99,7 @@ func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64,
 	return read, err
 }
 
-// Subscribe implements store.Feed. A change that cannot be turned is shown as it is.
+// Subscribe implements store.Feed. A change that cannot be converted is shown as it is.
 func (c *CurrentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	return c.Store.Subscribe(func(changes []*store.Change) {
 		if len(changes) == 0 || !c.Kinds.Old(changes[0].Entry.Revision-1) {
@@ -118,8 +118,8 @@ func (c *CurrentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	})
 }
 
-// change is a change of objects as they would be stored today. What was there
-// before it is what a view just before it shows.
+// change is a change with objects as they would be stored today. The state before it is
+// that of a view just before it.
 func (k Kinds) change(c *store.Change) (turned store.Change, err error) {
 	turned = *c
 	if turned.Entry, err = k.current(&c.Entry, c.Entry.Revision); err != nil || c.Prev.Body == nil {
@@ -144,7 +144,7 @@ func (r *currentReader) Get(key string) (store.Entry, error) {
 	return r.kinds.current(&e, r.Revision())
 }
 
-// turning makes of a visit one that is shown turned entries; what stopped it is
+// turning wraps a visit so that it gets converted entries; an error that stopped it is
 // left in failure.
 func (r *currentReader) turning(visit func(*store.Entry) bool, failure *error) func(*store.Entry) bool {
 	at := r.Revision()
@@ -185,8 +185,8 @@ func (r *currentReader) old(prefix string) bool {
 	return kind != nil && kind.old(&store.Entry{}, r.Revision())
 }
 
-// ScanMeta implements store.Reader. The headers of an old object are those of its
-// time, so the bodies have to be read too.
+// ScanMeta implements store.Reader. The headers of an old object are outdated, so the
+// bodies have to be read too.
 func (r *currentReader) ScanMeta(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
 	if !r.old(prefix) {
 		return r.Reader.ScanMeta(ctx, prefix, from, visit)

@@ -13,10 +13,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// BenchmarkOldObject measures what a read of one object costs more in a store that
-// may have old objects: nothing for one that is younger than the documents, and a
-// decode for one that is not, whether it lacks a default or not. A store that has
-// none is not asked at all.
+// BenchmarkOldObject measures the extra cost of a read in a store that may have old
+// objects: nothing for one younger than the documents, and a decode for an older one,
+// whether it lacks a default or not. A store without old objects is used directly.
 func BenchmarkOldObject(b *testing.B) {
 	kinds := NewKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
 	kind := kinds["core/pods/"]

@@ -17,15 +17,14 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Kind is a kind as the store has it.
+// Kind is a kind in the store.
 type Kind struct {
-	versions *catalog.Type // all that can be read
-	res      *catalog.Row  // the version that is stored
+	versions *catalog.Type // all readable versions
+	res      *catalog.Row  // the storage version
 
-	// Objects up to the revision since were written under other documents, or in
-	// another version; those after it are what would be stored of them today. A
-	// migration has looked at all of them at the revision migrated, 0 before: in
-	// views from there on no object is old.
+	// Objects up to the revision since were written under other documents, or in another
+	// version; later ones have the present form. A migration has processed all of them at
+	// the revision migrated, 0 before: in views from there on no object is old.
 	since    uint64
 	migrated atomic.Uint64
 }
@@ -43,7 +42,7 @@ func (k *Kind) old(e *store.Entry, at uint64) bool {
 	return migrated == 0 || at < migrated
 }
 
-// form stands for how objects of the kind are stored, header included.
+// form is a fingerprint of how objects of the kind are stored, header included.
 func (k *Kind) form() string {
 	if len(k.res.Selectable) == 0 {
 		return k.res.Form
@@ -53,10 +52,10 @@ func (k *Kind) form() string {
 	return fmt.Sprintf("%s-%08x", k.res.Form, h.Sum32())
 }
 
-// Kinds finds a kind by how the keys of its objects begin: "core/pods/".
+// Kinds finds a kind by the beginning of its objects' keys: "core/pods/".
 type Kinds map[string]*Kind
 
-// NewKinds finds the kinds of a snapshot that are stored.
+// NewKinds returns the stored kinds of a snapshot.
 func NewKinds(snapshot *catalog.Snapshot) Kinds {
 	all := Kinds{}
 	for t := range snapshot.Types() {
@@ -67,11 +66,11 @@ func NewKinds(snapshot *catalog.Snapshot) Kinds {
 	return all
 }
 
-// of is the kind that the objects at a key are of; nil when it is not among k.
-// The beginning of keys of one kind does for a key.
+// of is the kind of the objects at a key, or at the common beginning of a kind's keys;
+// nil when it is not in k.
 func (k Kinds) of(key string) *Kind { return k[catalog.KeyPrefix(key)] }
 
-// Form stands for how all kinds are stored: it changes when a version or a form
+// Form is a fingerprint of how all kinds are stored: it changes when a version or a form
 // does.
 func (k Kinds) Form() string {
 	h := sha256.New()
@@ -81,10 +80,10 @@ func (k Kinds) Form() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Rewrite gives an object as it would be stored today, whatever version and
-// documents it was stored under: with the defaults that it lacks, and without the
-// members that its type does not have any more. same says that it is what is in
-// the store already, revision included; then there is no value.
+// Rewrite returns an object as it would be stored today, whatever version and documents
+// it was stored under: with the defaults that it lacks, and without members that its type
+// does not have any more. same reports that the store has exactly that, revision
+// included; then there is no value.
 func (k *Kind) Rewrite(e *store.Entry) (v store.Value, same bool, err error) {
 	version, _ := document.Find(e.Body, "apiVersion")
 	from := k.versions.Version(string(bytes.Trim(version, `"`)))
@@ -114,7 +113,8 @@ func (k *Kind) Rewrite(e *store.Entry) (v store.Value, same bool, err error) {
 	return v, Unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil
 }
 
-// entryOf is a value that was not written, at the revision of what it stands for.
+// entryOf is a value that was not written, with the revision of the entry that it
+// replaces.
 func entryOf(v store.Value, e *store.Entry) store.Entry {
 	at := v.RevisionAt
 	body := make([]byte, 0, len(v.Body)+20)

@@ -1,6 +1,6 @@
-// Package stored holds how objects are kept in the store: sealed, in one version of
-// their kind, complete when they are read back; and it shows those that were stored
-// under other documents as they would be stored today.
+// Package stored holds the stored form of objects: sealed, in their kind's storage
+// version, complete when they are read back; objects that were stored under other
+// documents are shown as they would be stored today.
 package stored
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Read reads an object of a row, which is to replace old, from its text,
-// which may be one of other documents, as it would be read from a request:
-// complete, with all defaults. The document is to be released by the caller.
+// Read reads an object of a row, which replaces old, from its text, which may be of other
+// documents, like a request: complete, with all defaults. The caller releases the
+// document.
 func Read(res *catalog.Row, text []byte, old document.Value) (*document.Document, error) {
 	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: document.Limits{MaxNodes: math.MaxInt32}}
 	doc, _, err := decoder.DecodeOver(old, res.Type, text)
 	return doc, err
 }
 
-// Seal makes the value that the store keeps of an object: its canonical JSON with a place for
-// the revision, and the header that selectors read.
+// Seal makes the stored value of an object: its canonical JSON with a place for the
+// revision, and the header for selectors.
 func Seal(res *catalog.Row, obj document.Value) (store.Value, error) {
 	obj.Get("metadata").SetString("resourceVersion", "")
 	space := sealSpace.Get().(*[]byte)
@@ -40,17 +40,16 @@ func Seal(res *catalog.Row, obj document.Value) (store.Value, error) {
 	if !ok {
 		return store.Value{}, errNoPlace
 	}
-	// digits are a part of body, so the difference of what is left behind their
-	// beginnings is the offset.
+	// Both are slices of body, so the difference of their capacities is the offset.
 	at := cap(body) - cap(digits) + 1
 	return store.Value{Meta: selector.AppendMeta(nil, obj, res.Selectable), Body: body, RevisionAt: at}, nil
 }
 
 var errNoPlace = errors.New("the object has no place for its resourceVersion")
 
-// Unchanged reports whether a sealed value differs from what is stored in
-// nothing but the revision. Equal objects are equal bytes. What is shown in another
-// form than it is stored in is changed by any write: then it is as it is shown.
+// Unchanged reports whether a sealed value equals the stored one except for the revision.
+// Equal objects are equal bytes. Any write changes an object that is shown in another
+// form than it is stored: it gets the shown form.
 func Unchanged(v store.Value, current *store.Entry) bool {
 	if current.Rewritten {
 		return false
@@ -61,15 +60,15 @@ func Unchanged(v store.Value, current *store.Entry) bool {
 		bytes.Equal(b[:at], v.Body[:at]) && bytes.Equal(b[at:at+len(digits)], digits) && bytes.Equal(b[at+len(digits):], v.Body[at:])
 }
 
-// sealSpace holds memory in which objects are written before their size is known;
-// maxSealed is the most that is kept, in bytes.
+// sealSpace holds buffers for objects whose size is unknown; maxSealed bounds the bytes
+// of one that is reused.
 var sealSpace = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxSealed = 256 << 10
 
-// Convert gives an object, which is in the version of res and is to replace old,
-// in the one that is stored, with the defaults that only that one has: readers of that
-// version see them. The document is to be released by the caller.
+// Convert converts an object, in the version of res and replacing old, to the storage
+// version, with the defaults that only that version has: its readers see them. The caller
+// releases the document.
 func Convert(res *catalog.Row, obj, old document.Value) (*document.Document, error) {
 	doc, err := convert.ToStorage(res.Resource, obj)
 	if err != nil || !res.Conversion.Fills {

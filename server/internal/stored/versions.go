@@ -8,33 +8,31 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// versionsKey is the key of the note under which documents objects were stored.
+// versionsKey is the key of the record of the documents under which objects were stored.
 const versionsKey = "capstan/stored-versions"
 
-// storedVersions is the note of a store about the form of its objects, by the beginning
-// of their keys. A store without it was written before there was one, by an unknown
-// release.
+// storedVersions is the record of a store about the form of its objects, by the beginning
+// of their keys. A store without it was written by an unknown old release.
 type storedVersions map[string]storedVersion
 
-// storedVersion is the note about one kind.
+// storedVersion is the record of one kind.
 type storedVersion struct {
-	// Version is what objects are written in.
+	// Version is the storage version.
 	Version string `json:"version"`
-	// Form stands for what the documents say of their stored form. Absent in what an
-	// older release has noted.
+	// Form is the fingerprint of the stored form. Absent in records of older releases.
 	Form string `json:"form,omitempty"`
-	// Mixed says that objects may be in another version or form: those up to the
+	// Mixed means that objects may be in another version or form: those up to the
 	// revision Since.
 	Mixed bool   `json:"mixed,omitempty"`
 	Since uint64 `json:"since,omitempty"`
-	// Migrated is the revision up to which that was so; 0 while it is, and when it
-	// never was.
+	// Migrated is the revision up to which that was so; 0 while it is, and when it never
+	// was.
 	Migrated uint64 `json:"migrated,omitempty"`
 }
 
-// NoteVersions brings the store's record up to what will be written from now on,
-// and returns the kinds of which there may be old objects; due says that there are
-// some that have not been migrated. Nothing may be written meanwhile.
+// NoteVersions updates the store's record to the form of coming writes, and returns the
+// kinds that may have old objects; due reports that some have not been migrated. Nothing
+// may be written meanwhile.
 func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds, due bool, err error) {
 	at := s.Current()
 	known, err := changeVersions(ctx, s, func(known storedVersions, found bool) {
@@ -43,7 +41,7 @@ func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds,
 			version, form := k.res.GV.APIVersion(), k.form()
 			switch {
 			case noted && v.Version == version && v.Form == form:
-			case !noted && (found || at == 0): // it is new
+			case !noted && (found || at == 0): // the kind is new
 			default:
 				v.Mixed, v.Since, v.Migrated = true, at, 0
 			}
@@ -59,7 +57,7 @@ func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds,
 		v := known[prefix]
 		k.since = v.Since
 		k.migrated.Store(v.Migrated)
-		// Old revisions of what has been migrated can be read for a while.
+		// Old revisions of migrated objects can be read for a while.
 		if v.Mixed || v.Migrated > 0 && s.Oldest() < v.Migrated {
 			mixed[prefix] = k
 			due = due || v.Mixed
@@ -68,8 +66,8 @@ func NoteVersions(ctx context.Context, s store.Store, kinds Kinds) (mixed Kinds,
 	return mixed, due, nil
 }
 
-// NoteMigrated says in the store's record, and to all who read, that every object
-// of the kinds is as it would be stored today.
+// NoteMigrated notes in the store's record, and for all readers, that every object of the
+// kinds is as it would be stored today.
 func NoteMigrated(ctx context.Context, s store.Store, kinds Kinds) error {
 	known, err := changeVersions(ctx, s, func(known storedVersions, _ bool) {
 		for prefix := range kinds {

@@ -11,12 +11,12 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// Detached is an HTTP/1.1 connection that was taken away from net/http, to be
-// the body of one answer, in chunks, until it is closed. A watch waits for most
-// of its life; here it waits without net/http's buffers and deep stack, and an
-// event goes out in one write of one record.
+// Detached is an HTTP/1.1 connection taken over from net/http, as the body of one answer,
+// in chunks, until it is closed. A watch waits for most of its life; here it waits
+// without net/http's buffers and deep stack, and an event leaves in one write of one
+// record.
 //
-// The answer says Connection: close, because net/http takes no connection back.
+// The answer has Connection: close, because net/http does not take a connection back.
 type Detached struct {
 	body
 	conn  net.Conn // with TLS
@@ -24,8 +24,8 @@ type Detached struct {
 	large [headRoom]byte
 }
 
-// Detach takes the connection of an answer that has not begun. Whatever is written is
-// added to sent, in bytes.
+// Detach takes over the connection of an answer that has not begun. The written bytes are
+// added to sent.
 func (s *Streams) Detach(w http.ResponseWriter, sent *int64) (*Detached, error) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *Detached) Begin(h http.Header) error {
 // Close closes the connection.
 func (d *Detached) Close() { _ = d.conn.Close() }
 
-// mostIgnored is how much a client may send that has nothing to say.
+// mostIgnored bounds the bytes that a client may send although it has nothing to send.
 const mostIgnored = 64 << 10
 
 // Listen waits for the client to close its side, and calls gone.

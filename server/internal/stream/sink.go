@@ -13,11 +13,11 @@ import (
 // Sink takes the frames of a watch: the body of an answer, or the messages of a
 // WebSocket. It is used by one goroutine. Its errors are *conns.GoneError.
 type Sink interface {
-	// Add takes a frame, to be sent at the next Flush at the latest. The bytes
-	// are shared by watchers; they are not changed and not kept.
+	// Add takes a frame, to be sent at the next Flush at the latest. The bytes are shared
+	// by watchers; they are not changed and not kept.
 	Add(frame []byte) error
-	// Flush sends what was added. Between a Flush and the next Add nothing is
-	// held but the connection.
+	// Flush sends the added frames. Between a Flush and the next Add the sink holds only
+	// the connection.
 	Flush() error
 	// End closes the stream after the last Flush.
 	End()
@@ -30,41 +30,40 @@ type Streams struct {
 	buffers *sync.Pool // of *[]byte, see newFrameBuffer
 }
 
-// New makes sinks whose writes the sweeper looks at. A client with a WebSocket
-// is asked every ping whether it is there, and has as long for its answer.
+// New makes sinks whose writes the sweeper watches. A client with a WebSocket is pinged
+// at intervals of ping, and has as long for its answer.
 func New(sweeper *conns.Sweeper, ping time.Duration) *Streams {
 	return &Streams{sweeper: sweeper, ping: ping, buffers: &sync.Pool{New: newFrameBuffer}}
 }
 
-// flushSize is how many bytes of frames are gathered before they are sent.
+// flushSize is the number of bytes of frames gathered before they are sent.
 const flushSize = 32 << 10
 
-// headRoom is left in front of gathered frames for the length of a chunk.
+// headRoom is left before gathered frames for the length of a chunk.
 const headRoom = 16
 
-// newFrameBuffer makes a buffer for frames that are gathered.
+// newFrameBuffer makes a buffer for gathered frames.
 func newFrameBuffer() any {
 	b := make([]byte, headRoom, headRoom+flushSize+16)
 	return &b
 }
 
-// body is a sink that gathers frames, so that one write carries as many as
-// there are. Its buffer comes from a pool and goes back with every flush: an idle
-// watch has none.
+// body is a sink that gathers frames, so that one write carries several. Its buffer comes
+// from a pool and returns with every flush: an idle watch has none.
 type body struct {
 	wire   wire
 	buffer *sync.Pool
 	buf    *[]byte // headRoom bytes and frames; nil when nothing was added
-	clean  bool    // everything was flushed; not so at first, for the head
+	clean  bool    // everything was flushed; false at first, for the head
 }
 
 // wire writes parts of a body.
 type wire interface {
 	// write sends parts. The first headRoom bytes of buf are room for the wire.
 	write(buf []byte) error
-	// writeLarge sends a part that is not worth copying.
+	// writeLarge sends a part that is too large to copy.
 	writeLarge(part []byte) error
-	// push makes sure that what was written is on its way.
+	// push makes sure that the written bytes are on their way.
 	push() error
 	// end finishes the body.
 	end() error
@@ -118,8 +117,8 @@ func (b *body) End() {
 	}
 }
 
-// Response is the body of an answer that net/http writes. In HTTP/2 a client can
-// stall one stream and go on with the others, so each is guarded.
+// Response is the body of an answer that net/http writes. In HTTP/2 a client can stall
+// one stream and continue the others, so each is guarded.
 type Response struct {
 	body
 	w       http.ResponseWriter
@@ -132,14 +131,14 @@ type Response struct {
 // are added to sent as they are written.
 func (s *Streams) Respond(w http.ResponseWriter, sent *int64) *Response {
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Time{}) // that of requests which do not last
+	_ = control.SetWriteDeadline(time.Time{}) // clears the deadline of short requests
 	r := &Response{w: w, sent: sent, control: control,
 		guard: s.sweeper.Guard(func() { _ = control.SetWriteDeadline(conns.Past()) })}
 	r.body = body{wire: r, buffer: s.buffers}
 	return r
 }
 
-// Close ends the watch over its writes. The handler may return then.
+// Close releases the guard of its writes. The handler may return then.
 func (r *Response) Close() { r.guard.Release() }
 
 func (r *Response) write(buf []byte) error { return r.writeLarge(buf[headRoom:]) }

@@ -14,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// recorder is a wire that notes what is done with it.
+// recorder is a wire that records its calls.
 type recorder struct {
 	parts  []string
 	pushes int
@@ -49,7 +49,7 @@ func TestBody(t *testing.T) {
 	} {
 		r := &recorder{}
 		b := newBody(r)
-		for range 2 { // the buffer is used again
+		for range 2 { // the buffer is reused
 			r.parts = nil
 			for _, f := range test.frames {
 				if err := b.Add([]byte(f)); err != nil {
@@ -73,7 +73,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestBodyEnds properly only when all could be written.
+// TestBodyEnds: a body ends properly only if everything could be written.
 func TestBodyEnds(t *testing.T) {
 	r := &recorder{}
 	b := newBody(r)
@@ -91,7 +91,7 @@ func TestBodyEnds(t *testing.T) {
 	}
 }
 
-// TestDetachedChunks are what a reader of chunks understands.
+// TestDetachedChunks: a reader of chunks understands the connection.
 func TestDetachedChunks(t *testing.T) {
 	here, there := net.Pipe()
 	read := make(chan []byte)
@@ -137,7 +137,7 @@ func TestSameOrigin(t *testing.T) {
 		origin, authorization, protocol string
 		ok                              bool
 	}{
-		{"", "", "", true}, // no browser
+		{"", "", "", true}, // not a browser
 		{"https://server.example.org:6443", "", "", true},
 		{"https://SERVER.example.org:6443", "", "", true},
 		{"https://server.example.org", "", "", false},

@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// IsWebSocket reports whether the client, a browser mostly, asks for a WebSocket
-// (RFC 6455).
+// IsWebSocket reports whether the client, usually a browser, requests a WebSocket (RFC
+// 6455).
 func IsWebSocket(r *http.Request) bool {
 	return hasToken(r.Header["Connection"], "upgrade") && hasToken(r.Header["Upgrade"], "websocket")
 }
@@ -33,9 +33,9 @@ func hasToken(values []string, word string) bool {
 	return false
 }
 
-// SameOrigin refuses a page of another site that would use what the browser
-// knows by itself, a client certificate. A token comes from the user; a client without
-// an Origin is not a browser.
+// SameOrigin refuses a page of another site that would use credentials which the browser
+// adds by itself, a client certificate. A token comes from the user; a client without an
+// Origin is not a browser.
 func SameOrigin(r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin == "" || r.Header.Get("Authorization") != "" || authn.ProtocolToken(r) != "" {
@@ -47,20 +47,20 @@ func SameOrigin(r *http.Request) error {
 	return &api.Error{Code: http.StatusForbidden, Reason: api.ReasonForbidden, Message: "a page of " + origin + " may open a WebSocket here only with a bearer token of its own"}
 }
 
-// Messages is the sink of a WebSocket: one message for each frame. What the client says
-// is ignored, up to a bound; pings are answered.
+// Messages is the sink of a WebSocket: one message for each frame. Messages of the client
+// are ignored, up to a bound; pings are answered.
 type Messages struct {
 	sent *int64
 	conn *websocket.Conn
 	ctx  context.Context // ends when the client is gone
 	gone context.CancelFunc
 	kind websocket.MessageType
-	skip int // bytes of a frame that say its length, which a message does by itself
+	skip int // bytes of a frame's length, which a message has by itself
 }
 
-// Accept makes a WebSocket of a request that asks for one. The messages are text, or
-// bytes when frames begin with some that say their length: skip is how many. The bytes
-// of messages are added to sent. An error has been answered, with 400.
+// Accept makes a WebSocket of a request. The messages are text, or binary when frames
+// begin with their length: skip is the number of its bytes. The bytes of messages are
+// added to sent. An error has been answered, with 400.
 func (s *Streams) Accept(w http.ResponseWriter, r *http.Request, skip int, sent *int64) (*Messages, error) {
 	options := &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled}
 	if p := authn.OtherProtocol(r); p != "" {
@@ -83,7 +83,7 @@ func (s *Streams) Accept(w http.ResponseWriter, r *http.Request, skip int, sent 
 // Context ends when the client is gone.
 func (m *Messages) Context() context.Context { return m.ctx }
 
-// Close breaks the connection off, unless End has closed it.
+// Close breaks off the connection, unless End has closed it.
 func (m *Messages) Close() {
 	m.gone()
 	_ = m.conn.CloseNow()
@@ -105,8 +105,7 @@ func (m *Messages) listen() {
 	}
 }
 
-// askFor finds out after each pause whether a client that is silent, as it should be,
-// is there.
+// askFor pings a client after each pause, since it is normally silent.
 func (m *Messages) askFor(pause time.Duration) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
