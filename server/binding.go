@@ -14,7 +14,7 @@ import (
 // bind gives a pod the node that the body names. That is the scheduler's word,
 // and final. The pod is that of the subresource, or else the body names it too.
 func (s *Server) bind(r *request) error {
-	pods, want, name := s.core("pods"), kindOf(r.target.resource), ""
+	pods, want, name := s.catalog.Snapshot().Core("pods"), kindOf(r.target.resource), ""
 	if r.target.sub != nil {
 		pods, want, name = r.target.resource, subKind(r.target), r.target.name
 	}
@@ -52,7 +52,7 @@ func (s *Server) bind(r *request) error {
 func checkTarget(name string, target document.Value) error {
 	var causes []api.Cause
 	if kind := target.Get("kind").Text(); kind != "" && kind != "Node" {
-		causes = append(causes, notSupported("target.kind", kind, "Node", "<empty>"))
+		causes = append(causes, api.NotSupported("target.kind", kind, "Node", "<empty>"))
 	}
 	if target.Get("name").Text() == "" {
 		causes = append(causes, api.Cause{Reason: schema.CauseRequired, Field: "target.name", Message: "Required value"})

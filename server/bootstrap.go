@@ -23,7 +23,7 @@ var systemNamespaces = []string{"default", "kube-node-lease", "kube-public", "ku
 func (s *Server) createNamespaces(ctx context.Context) error {
 	for _, name := range systemNamespaces {
 		o := bootstrap.Object{Name: name, JSON: []byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"` + name + `"}}`)}
-		if err := s.provide(ctx, s.core("namespaces"), o); err != nil {
+		if err := s.provide(ctx, s.catalog.Snapshot().Core("namespaces"), o); err != nil {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Obje
 	}
 	_, err := s.write(ctx, &write{ref: ref{resource: res, namespace: o.Namespace}, creates: true,
 		change: newObject(nil, func() (*document.Document, error) { return s.decodeOwn(res, o.JSON) })})
-	if isReason(err, api.ReasonAlreadyExists) {
+	if api.IsReason(err, api.ReasonAlreadyExists) {
 		return nil
 	}
 	return err
@@ -174,26 +174,4 @@ func (s *Server) reconcileWith(ctx context.Context, res *catalog.Row, o bootstra
 		return err
 	}
 	return s.provide(ctx, res, o)
-}
-
-// errNothing leaves a transaction that has nothing to write.
-var errNothing = errors.New("nothing to write")
-
-// decodeOwn reads an object that the server itself makes. It need not say of which
-// kind it is.
-func (s *Server) decodeOwn(res *catalog.Row, text []byte) (*document.Document, error) {
-	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: s.decodeLimits}
-	doc, _, err := decoder.Decode(res.Type, text)
-	if err != nil {
-		return nil, err
-	}
-	doc.Root().SetString("kind", res.Kind)
-	doc.Root().SetString("apiVersion", res.GV.APIVersion())
-	return doc, nil
-}
-
-// isReason reports whether an error is a refusal for a reason.
-func isReason(err error, reason api.Reason) bool {
-	var known *api.Error
-	return errors.As(err, &known) && known.Reason == reason
 }

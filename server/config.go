@@ -77,12 +77,8 @@ type Config struct {
 	// server at. Default: BindAddress, or one of the machine's where that is
 	// unspecified or loopback.
 	AdvertiseAddress string
-	// ServiceClusterIPRange is the CIDR that service addresses are taken from,
-	// or two of them with a comma between. Default 10.0.0.0/24.
-	ServiceClusterIPRange string
-	// ServiceNodePortRange is where node ports are taken from: the first and the
-	// last one, "30000-32767", which is the default.
-	ServiceNodePortRange string
+	// Addresses says where the addresses and ports of services come from.
+	Addresses
 
 	// ServiceAccountIssuer is what the tokens call their issuer, and the audience
 	// that they are for when none is asked for. Default
@@ -172,8 +168,6 @@ type PKI = pki.Config
 const (
 	defaultHistory     = 5 * time.Minute
 	defaultBindAddress = "127.0.0.1"
-	defaultServiceCIDR = "10.0.0.0/24"
-	defaultNodePorts   = "30000-32767"
 	defaultRequestTime = 60 * time.Second
 	defaultWatchTime   = 30 * time.Minute
 	defaultReads       = 400
@@ -192,8 +186,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
 	setDefault(&c.ServiceAccountIssuer, "https://"+ownService+".default.svc")
-	setDefault(&c.ServiceClusterIPRange, defaultServiceCIDR)
-	setDefault(&c.ServiceNodePortRange, defaultNodePorts)
+	c.Addresses.SetDefaults()
 	setDefault(&c.NotReadyTolerationSeconds, defaultToleration)
 	setDefault(&c.UnreachableTolerationSeconds, defaultToleration)
 	setDefault(&c.EventTTL, defaultEventTime)
@@ -277,10 +270,7 @@ func (c *Config) Validate() error {
 	if _, _, err := authz.ForModes(d.AuthorizationModes); err != nil {
 		all = append(all, err)
 	}
-	if _, err := serviceRanges(d.ServiceClusterIPRange); err != nil {
-		all = append(all, err)
-	}
-	if _, _, err := nodePortRange(d.ServiceNodePortRange); err != nil {
+	if err := d.Addresses.Validate(); err != nil {
 		all = append(all, err)
 	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),
@@ -304,9 +294,6 @@ func checkTokenLife(d time.Duration) error {
 	}
 	return nil
 }
-
-// now is the time of day. The configuration has its defaults.
-func (c *Config) now() time.Time { return c.Clock() }
 
 // keepsFiles reports whether certificates and kubeconfig live on the machine's
 // disk.

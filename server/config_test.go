@@ -14,7 +14,7 @@ func TestConfigDefaultsAreValid(t *testing.T) {
 		"in memory": {InMemory: true},
 		"on disk":   {DataDir: "/data"},
 		"unbounded": {InMemory: true, MaxRequestsInflight: -1, MaxMutatingRequestsInflight: -1},
-		"ipv6":      {InMemory: true, BindAddress: "::", ServiceClusterIPRange: "10.0.0.0/16,fd00::/108"},
+		"ipv6":      {InMemory: true, BindAddress: "::", Addresses: Addresses{ServiceClusterIPRange: "10.0.0.0/16,fd00::/108"}},
 	} {
 		if err := c.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -31,7 +31,7 @@ func TestSetDefaults(t *testing.T) {
 	if c.CertDir != "/data/pki" || c.KubeconfigFile != "/data/admin.kubeconfig" || c.SecurePort != 0 {
 		t.Errorf("%+v", c)
 	}
-	if c.Logger == nil || c.now().IsZero() || !c.anonymous() {
+	if c.Logger == nil || c.Clock().IsZero() || !c.anonymous() {
 		t.Errorf("%+v", c)
 	}
 	memory := Config{InMemory: true, PKI: PKI{CertDir: "/data/pki"}, AuthorizationModes: []string{"AlwaysAllow"}}
@@ -125,7 +125,7 @@ func TestSite(t *testing.T) {
 	}{
 		"default":    {Config{}, []string{"127.0.0.1", "kubernetes.default.svc.cluster.local", "10.0.0.1"}},
 		"bind":       {Config{BindAddress: "192.0.2.7"}, []string{"192.0.2.7"}},
-		"dual stack": {Config{ServiceClusterIPRange: "10.3.0.0/16,fd00::/108"}, []string{"10.3.0.1", "fd00::1"}},
+		"dual stack": {Config{Addresses: Addresses{ServiceClusterIPRange: "10.3.0.0/16,fd00::/108"}}, []string{"10.3.0.1", "fd00::1"}},
 		"listener":   {Config{Listener: listenerAt{addr: &net.TCPAddr{IP: net.ParseIP("192.0.2.8"), Port: 1}}}, []string{"192.0.2.8"}},
 		"no TCP":     {Config{Listener: listenerAt{addr: &net.UnixAddr{Name: "/tmp/s"}}}, []string{"127.0.0.1"}},
 	} {

@@ -94,7 +94,7 @@ func (s *Server) enterPod(r *request, container bool) error {
 // and, if the request is about a container, the pod has it.
 func (s *Server) nodeOf(r *request, container bool) (string, error) {
 	res := r.target.resource
-	pod, release, err := objects{s}.Get(r.ctx, res.GV.Group, res.Plural, r.target.namespace, r.target.name)
+	pod, release, err := s.reader.Get(r.ctx, res.GV.Group, res.Plural, r.target.namespace, r.target.name)
 	defer release()
 	if err != nil {
 		return "", err
@@ -113,7 +113,7 @@ func (s *Server) nodeOf(r *request, container bool) (string, error) {
 
 // exists returns the 404 of a core object that is not there.
 func (s *Server) exists(ctx context.Context, plural, namespace, name string) error {
-	_, release, err := objects{s}.Get(ctx, "", plural, namespace, name)
+	_, release, err := s.reader.Get(ctx, "", plural, namespace, name)
 	release()
 	return err
 }
@@ -167,7 +167,7 @@ func (s *Server) proxy(r *request) error {
 	case len(parts) > 2:
 		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.resource.Plural, "s"), t.name)
 	}
-	obj, release, err := objects{s}.Get(r.ctx, t.resource.GV.Group, t.resource.Plural, t.namespace, name)
+	obj, release, err := s.reader.Get(r.ctx, t.resource.GV.Group, t.resource.Plural, t.namespace, name)
 	defer release()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *Server) proxyService(r *request, service document.Value, name, port str
 	if !found {
 		return unavailable(fmt.Sprintf("no service port %q found for service %q", port, name))
 	}
-	endpoints, release, err := objects{s}.Get(r.ctx, "", "endpoints", r.target.namespace, name)
+	endpoints, release, err := s.reader.Get(r.ctx, "", "endpoints", r.target.namespace, name)
 	defer release()
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (s *Server) startControllers() *controller.Manager {
 		Store:       s.store,
 		Kinds:       make(map[controller.Kind]string),
 		RootCA:      s.CA,
-		Now:         s.cfg.now,
+		Now:         s.cfg.Clock,
 		Logger:      s.log,
 	}
 	for t := range s.catalog.Snapshot().Types() {
@@ -131,4 +131,26 @@ func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name s
 	}
 	_, _, err := a.server.deleteObject(ctx, ref{resource: a.row(res), namespace: namespace, name: name}, opts)
 	return err
+}
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// every calls do now and then, until ctx ends. What it cannot do is logged, and
+// tried again next time.
+func (s *Server) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
+	s.background.Go(func() {
+		for wait(ctx, pause); ctx.Err() == nil; wait(ctx, pause) {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error("cannot look after "+what, "error", err)
+			}
+		}
+	})
 }

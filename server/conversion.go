@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/convert"
 )
 
 // A kind that is served in several versions is stored in one of them. A write in
@@ -40,11 +39,3 @@ func (t *ref) checks() []api.Check {
 
 // anyFinalizer reports whether finalizers without a domain need not be known.
 func (t *ref) anyFinalizer() bool { return cmp.Or(t.written, t.resource).AnyFinalizer }
-
-// servedBody is a stored object in the version of a row.
-func servedBody(res *api.Resource, body []byte) ([]byte, error) {
-	if res.Conversion == nil {
-		return body, nil
-	}
-	return convert.AppendServed(nil, res, body)
-}

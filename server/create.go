@@ -1,14 +1,7 @@
 package server
 
 import (
-	"context"
-	"errors"
-
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/store"
-	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // create is POST on a collection.
@@ -24,60 +17,4 @@ func (s *Server) create(r *request) error {
 	}
 	out, err := s.write(r.ctx, &write{ref: r.target.ref, opts: opts, change: newObject(doc, decode), creates: true})
 	return s.respondWritten(r, out, err)
-}
-
-// matchNamespace makes the object's namespace that of the path, or refuses it.
-func matchNamespace(res *catalog.Row, meta document.Value, namespace string) error {
-	if !res.Namespaced {
-		meta.Remove("namespace")
-		return nil
-	}
-	if ns := meta.Get("namespace").Text(); ns != "" && ns != namespace {
-		return api.BadRequest("the namespace of the provided object does not match the namespace sent on the request: %q and %q", ns, namespace)
-	}
-	meta.SetString("namespace", namespace)
-	return nil
-}
-
-// namespaceAccepts checks that the namespace exists and takes new content.
-func (s *Server) namespaceAccepts(ctx context.Context, res *catalog.Row, namespace, name string) error {
-	if !res.Namespaced {
-		return nil
-	}
-	namespaces := s.core("namespaces")
-	entry, err := s.store.Get(ctx, namespaces.Key("", namespace))
-	if errors.Is(err, store.ErrNotFound) {
-		return api.NotFound(namespaces.GroupResource(), namespace)
-	}
-	if err != nil {
-		return err
-	}
-	if _, terminating := document.Find(entry.Body, "metadata", "deletionTimestamp"); terminating {
-		e := api.Forbidden(res.GroupResource(), name, "unable to create new content in namespace "+namespace+" because it is being terminated")
-		e.Causes = []api.Cause{{Reason: api.CauseNamespaceTerminating, Message: "namespace " + namespace + " is being terminated", Field: "metadata.namespace"}}
-		return e
-	}
-	return nil
-}
-
-// prepareCreate sets what the server owns on a new object.
-func (s *Server) prepareCreate(res *catalog.Row, obj document.Value, namespace string, user *authn.User) {
-	meta := obj.Get("metadata")
-	meta.Remove("selfLink")
-	meta.SetString("uid", newUID())
-	meta.SetString("creationTimestamp", s.now())
-	if res.HasGeneration {
-		meta.SetInt("generation", 1)
-	}
-	if res.HasStatus && !res.StatusOnCreate {
-		obj.Remove("status")
-		obj.SetObject("status")
-	}
-	res.Gated.Drop(obj, document.Value{})
-	if res.Role == api.RoleSigningRequests {
-		stampRequester(obj.SetObject("spec"), user)
-	}
-	if res.Hooks != nil && res.Hooks.Create != nil {
-		res.Hooks.Create(obj)
-	}
 }

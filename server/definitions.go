@@ -6,17 +6,8 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
-)
-
-const (
-	definitionGroup = "apiextensions." + profile.GroupSuffix
-	// definitionFinalizer holds a definition until no object of it is left.
-	definitionFinalizer = "customresourcecleanup." + definitionGroup
-	// definitionManager is the manager of the status of definitions.
-	definitionManager = "kube-apiserver"
 )
 
 // definitionFollower gives custom resource definitions their names, and lets go of those
@@ -73,7 +64,7 @@ func (d *definitionFollower) look(ctx context.Context, now, before live.View[*de
 	var all []error
 	for key, one := range now.Under("") {
 		if groups[one.group] {
-			if err := d.settle(ctx, key); err != nil && !isReason(err, api.ReasonNotFound) {
+			if err := d.settle(ctx, key); err != nil && !api.IsReason(err, api.ReasonNotFound) {
 				all = append(all, err)
 			}
 		}

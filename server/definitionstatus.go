@@ -34,14 +34,3 @@ func (d *definitionFollower) write(obj document.Value, decided *definition) {
 		}
 	}
 }
-
-// holdDefinition makes a definition that is to be deleted wait until its objects are
-// gone, and says so.
-func (s *Server) holdDefinition(obj document.Value) {
-	if finalizers := obj.Get("metadata").SetArray("finalizers"); !finalizers.HasText(definitionFinalizer) {
-		finalizers.AppendString(definitionFinalizer)
-	}
-	terminating := api.Condition{Type: "Terminating", Status: "True", Reason: "InstanceDeletionPending",
-		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"}
-	terminating.Set(obj.SetObject("status").SetArray("conditions"), s.now())
-}

@@ -144,7 +144,7 @@ func (s *Server) openAPI3(doc openapi.Document) func(*request) error {
 				return r.send(http.StatusMovedPermanently, "application/json")
 			}
 			r.w.Header().Set("Cache-Control", "public, immutable")
-			r.w.Header().Set("Expires", s.cfg.now().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
+			r.w.Header().Set("Expires", s.cfg.Clock().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 		}
 		return s.cached(r, "application/json", doc.Hash, doc.JSON)
 	}

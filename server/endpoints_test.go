@@ -10,8 +10,9 @@ import (
 // Every name that a document may choose has functions, and a start finds one that has
 // none for a verb.
 func TestEndpointsHaveFunctions(t *testing.T) {
+	d := new(Server).newDispatch()
 	for _, e := range api.Endpoints() {
-		if v := endpointVerbs(e); len(v.methods()) == 0 {
+		if v := d.endpoints[e]; len(v.methods()) == 0 {
 			t.Errorf("the endpoint %q has no function: add it to endpointVerbs", e)
 		}
 	}
@@ -24,7 +25,7 @@ func TestEndpointsHaveFunctions(t *testing.T) {
 		{api.Resource{Plural: "pods", Subresources: []api.Subresource{{Name: "log", Endpoint: "lok", Verbs: api.VerbCreate}}}, `nothing answers POST on v1 pods/log: the endpoint "lok"`},
 		{api.Resource{Plural: "reviews", Endpoint: api.EndpointReviewToken, Verbs: api.VerbDelete}, `nothing answers DELETE on v1 reviews: the endpoint "review-token"`},
 	} {
-		err := checkEndpoints([]*api.GroupVersion{{Version: "v1", Resources: []api.Resource{c.res}}})
+		err := d.check([]*api.GroupVersion{{Version: "v1", Resources: []api.Resource{c.res}}})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.res.Plural, err, c.want)
 		}

@@ -138,7 +138,9 @@ func (e *evaluation) check() error {
 // claimAddresses gives a service the addresses and ports that it needs. An abandoned
 // evaluation gives them back.
 func (e *evaluation) claimAddresses() (err error) {
-	e.claim, err = e.s.services.claim(e.stored, e.obj, e.old, e.opts.dryRun)
+	if e.stored.sub == nil {
+		e.claim, err = e.s.services.claim(e.stored.resource, e.obj, e.old, e.opts.dryRun)
+	}
 	return err
 }
 
@@ -199,28 +201,4 @@ func (e *evaluation) seal() error {
 		e.made = store.Write{Op: store.OpUpdate, Value: value, Frees: e.obj.At("metadata", "deletionTimestamp").Exists()}
 	}
 	return nil
-}
-
-// serverManager is the manager of what the server writes of its own accord.
-const serverManager = "kube-apiserver"
-
-// fieldWrite says in whose name and where a write happens.
-func (s *Server) fieldWrite(t ref, opts writeOptions) apply.Write {
-	w := apply.Write{Manager: opts.manager, Subresource: opts.subresource, Time: s.now(), Reset: t.resource.Ownership().Reset(t.sub)}
-	if w.Manager == "" {
-		w.Manager = serverManager
-	}
-	if t.sub != nil {
-		w.Subresource = t.sub.Name
-	}
-	return w
-}
-
-// own records in obj who owns what, after a write that is not an apply. old is the
-// object that it replaces, absent on create.
-func (s *Server) own(t ref, old, obj document.Value, opts writeOptions) error {
-	if opts.applied {
-		return nil
-	}
-	return t.resource.Ownership().Kind.Update(old, obj, s.fieldWrite(t, opts))
 }

@@ -23,7 +23,7 @@ func (s *Server) keepExtensionConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.keep(ctx, s.core("configmaps"), "kube-system", extensionConfig, string(text), func(have, want document.Value) {
+	err = s.keep(ctx, s.catalog.Snapshot().Core("configmaps"), "kube-system", extensionConfig, string(text), func(have, want document.Value) {
 		for key, v := range want.Get("data").Members() {
 			have.SetObject("data").Put(key, v)
 		}

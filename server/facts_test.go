@@ -133,7 +133,7 @@ func storedKinds() map[string]*api.Resource {
 // the server says of a create, or of an update of old. An object that cannot be
 // read is wrong everywhere ("*").
 func refusals(res *api.Resource, text, old []byte) []string {
-	decoder := document.Decoder{Table: res.GV.Table, Defaults: res.GV.Defaults}
+	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults}
 	doc, _, err := decoder.Decode(res.Type, text)
 	if err != nil {
 		return []string{"*"}

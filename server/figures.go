@@ -1,20 +1,11 @@
 package server
 
 import (
-	"context"
 	"net/http"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
-
-// newMetrics makes the figures of the server and its store.
-func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
-	return metrics.New(metrics.Sources{Mutating: s.limits.mutating.inUse.Load, Reading: s.limits.reading.inUse.Load,
-		Objects: s.countObjects, CountsAge: s.cfg.durations.Counts, Stats: stats, Features: s.features})
-}
 
 // count notes the labels of a request that may be made, and that it is under way if it
 // lasts.
@@ -100,36 +91,4 @@ func (r *request) knownMethod() string {
 		}
 	}
 	return "other"
-}
-
-// serveMetrics answers /metrics.
-func (s *Server) serveMetrics(r *request) error {
-	contentType, text, err := s.metrics.Text(r.http.Header)
-	if err != nil {
-		return api.Internal(err.Error())
-	}
-	return r.send(http.StatusOK, contentType, text)
-}
-
-// countObjects counts the objects of every resource; nil when that fails.
-func (s *Server) countObjects() map[string]int64 {
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.RequestTimeout)
-	defer cancel()
-	reader, err := s.store.At(ctx, s.store.Current())
-	if err != nil {
-		return nil
-	}
-	defer reader.Close()
-	all := map[string]int64{}
-	for t := range s.catalog.Snapshot().Types() {
-		if t.Stored == nil {
-			continue
-		}
-		n, err := reader.Count(ctx, t.Prefix, "")
-		if err != nil {
-			return nil
-		}
-		all[t.Stored.GroupResource().String()] = n
-	}
-	return all
 }

@@ -60,7 +60,7 @@ type filler struct {
 }
 
 func newFiller(f *fillings, res *api.Resource, round int) *filler {
-	return &filler{fillings: f, table: res.GV.Table, kind: res.Kind, round: round, turns: map[string]int{}}
+	return &filler{fillings: f, table: res.GV.Types(), kind: res.Kind, round: round, turns: map[string]int{}}
 }
 
 // shortName is the name of a type without group and version.

@@ -68,7 +68,7 @@ func (s *Server) tellDangling(ctx context.Context, all live.View[*flowObject], s
 			continue
 		}
 		_, name := schemas.SplitKey(key)
-		if e := s.setDangling(ctx, schemas, name, schema.level, exists); !isReason(e, api.ReasonNotFound) {
+		if e := s.setDangling(ctx, schemas, name, schema.level, exists); !api.IsReason(e, api.ReasonNotFound) {
 			err = errors.Join(err, e)
 		}
 	}

@@ -99,7 +99,7 @@ func content(obj fields) fields {
 // status, and notes which members there are.
 func (l *life) whole(obj fields, created []byte) {
 	t := l.t
-	cover(l.res.GV.Table, l.res.Type, read(t, created), l.full.seen)
+	cover(l.res.GV.Types(), l.res.Type, read(t, created), l.full.seen)
 	if got, want := content(read(t, l.full.applied)), content(read(t, l.full.tried)); !reflect.DeepEqual(got, want) {
 		t.Errorf("apply makes\n%v\na create makes\n%v", got, want)
 	}
@@ -109,7 +109,7 @@ func (l *life) whole(obj fields, created []byte) {
 	stored := read(t, l.get(l.object).body)
 	stored["status"] = obj["status"]
 	got := read(t, l.ask(http.StatusOK, "PUT", l.object+"/status", "application/json", stored).body)
-	cover(l.res.GV.Table, l.res.Type, got, l.full.seen)
+	cover(l.res.GV.Types(), l.res.Type, got, l.full.seen)
 	const binary = "application/vnd.kubernetes.protobuf"
 	raw := l.ask(http.StatusOK, "GET", l.object, "", nil, "Accept", binary)
 	if back := read(t, l.ask(http.StatusOK, "PUT", l.object+"/status", binary, raw.body).body); !reflect.DeepEqual(back, got) {
@@ -120,7 +120,7 @@ func (l *life) whole(obj fields, created []byte) {
 // gone lets the object go, whose finalizers hold it.
 func (l *life) gone() {
 	last := l.ask(http.StatusOK, "GET", l.object, "", nil)
-	cover(l.res.GV.Table, l.res.Type, read(l.t, last.body), l.full.seen)
+	cover(l.res.GV.Types(), l.res.Type, read(l.t, last.body), l.full.seen)
 	l.ask(http.StatusOK, "PATCH", l.object, "application/merge-patch+json", fields{"metadata": fields{"finalizers": nil}})
 	if l.res.Plural != "namespaces" { // a controller empties it first
 		l.ask(http.StatusNotFound, "GET", l.object, "", nil)

@@ -23,7 +23,7 @@ func (s *Server) current(r *request) (store.Entry, error) {
 	if r.query.flag("export") {
 		return store.Entry{}, api.BadRequest("the export parameter, deprecated since v1.14, is no longer supported; remove what an export would leave out from the object itself")
 	}
-	rev, _, err := parseRevision(r.query.get("resourceVersion"))
+	rev, _, err := api.ParseRevision(r.query.get("resourceVersion"))
 	if err != nil {
 		return store.Entry{}, err
 	}

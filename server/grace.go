@@ -14,7 +14,7 @@ func timeLeft(meta document.Value) int64 {
 }
 
 func (s *Server) markTerminating(meta document.Value, grace int64) {
-	at := s.cfg.now().Add(time.Duration(grace) * time.Second)
+	at := s.cfg.Clock().Add(time.Duration(grace) * time.Second)
 	meta.SetString("deletionTimestamp", at.UTC().Format(time.RFC3339))
 	meta.SetInt("deletionGracePeriodSeconds", grace)
 }

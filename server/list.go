@@ -185,7 +185,7 @@ func readError(err error, asked uint64, token bool) error {
 // at, 0 for the newest.
 func (s *Server) listRevision(r *request, l *list) (uint64, error) {
 	text, match, token := r.query.get("resourceVersion"), r.query.get("resourceVersionMatch"), r.query.get("continue")
-	rev, set, err := parseRevision(text)
+	rev, set, err := api.ParseRevision(text)
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +225,7 @@ func checkMatch(version, match, token string, watch bool) []schema.Cause {
 		forbid("when continue is provided")
 	}
 	if match != "Exact" && match != "NotOlderThan" {
-		causes = append(causes, notSupported("resourceVersionMatch", match, "Exact", "NotOlderThan", ""))
+		causes = append(causes, api.NotSupported("resourceVersionMatch", match, "Exact", "NotOlderThan", ""))
 	}
 	if match == "Exact" && version == "0" {
 		forbid(`"Exact" for resourceVersion "0"`)

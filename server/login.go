@@ -47,7 +47,7 @@ func newTokenIssuer(c *Config, keys *pki.Keyring) (*authn.TokenIssuer, error) {
 // site is the server that certificates are made for.
 func (s *Server) site() pki.Site {
 	c := &s.cfg
-	site := pki.Site{Address: c.BindAddress, Now: c.now, Log: s.log, Changed: s.credentialsChanged,
+	site := pki.Site{Address: c.BindAddress, Now: c.Clock, Log: s.log, Changed: s.credentialsChanged,
 		Names: []string{ownService, ownService + ".default", ownService + ".default.svc", ownService + ".default.svc.cluster.local"}}
 	if ranges, err := serviceRanges(c.ServiceClusterIPRange); err == nil {
 		for _, r := range ranges {

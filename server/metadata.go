@@ -229,7 +229,7 @@ func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.V
 		m.standard.standardFinalizers(meta)
 	}
 	if !old.Exists() {
-		if name := meta.Get("name").Text(); len(m.names) == 0 && badSegment(name) {
+		if name := meta.Get("name").Text(); len(m.names) == 0 && catalog.BadSegment(name) {
 			m.names.add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")
 		}
 		return m

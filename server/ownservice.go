@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -18,22 +17,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
-
-// ownService is the name of the service that clients inside reach the server by,
-// in the namespace default, and of its endpoints.
-const ownService = profile.MediaTypeWord
-
-// every calls do now and then, until ctx ends. What it cannot do is logged, and
-// tried again next time.
-func (s *Server) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
-	s.background.Go(func() {
-		for wait(ctx, pause); ctx.Err() == nil; wait(ctx, pause) {
-			if err := do(ctx); err != nil && ctx.Err() == nil {
-				s.log.Error("cannot look after "+what, "error", err)
-			}
-		}
-	})
-}
 
 // keepOwnService brings the server's own service, its endpoints and what extension
 // servers have to know into existence, and mends what is not as it has to be.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -14,28 +13,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
-
-// The media types of patches.
-const (
-	jsonPatch      = "application/json-patch+json"
-	mergePatch     = "application/merge-patch+json"
-	strategicPatch = "application/strategic-merge-patch+json"
-	applyPatch     = "application/apply-patch+yaml"
-)
-
-// patchable refuses a patch in a media type that is none of a patch.
-func (r *request) patchable() error {
-	if r.http.Method != http.MethodPatch || r.target.resource == nil || r.target.connects() {
-		return nil
-	}
-	switch r.media() {
-	case jsonPatch, mergePatch, strategicPatch, applyPatch:
-		return nil
-	}
-	err := api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch, applyPatch})
-	err.HasDetails = true
-	return err
-}
 
 // patch is PATCH on an object or on its status. Every kind of patch turns the
 // stored bytes into new ones, which then go the way of an update.
@@ -70,15 +47,6 @@ func (s *Server) patch(r *request) error {
 		return obj, checkConditional(t.ref, obj.Get("metadata"))
 	}})
 	return s.respondWritten(r, out, err)
-}
-
-// matchPatched refuses a patch that moves the object.
-func matchPatched(obj document.Value, t ref) error {
-	meta := obj.SetObject("metadata")
-	if err := matchName(meta, t.name); err != nil {
-		return err
-	}
-	return matchNamespace(t.resource, meta, t.namespace)
 }
 
 // decodePatched reads what a patch made of old.
@@ -157,12 +125,6 @@ type patchBody struct {
 	problems []string // fields that it has twice, or that no patch has
 	opts     writeOptions
 	limits   document.Limits
-}
-
-// media is the media type of the body, without parameters.
-func (r *request) media() string {
-	media, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
-	return strings.TrimSpace(media)
 }
 
 // readPatch reads the body of a PATCH.

@@ -83,7 +83,7 @@ func (s *Server) handle(r *request) error {
 	if err := s.limits.enter(r, &at); err != nil {
 		return err
 	}
-	return verb(s, r)
+	return verb(r)
 }
 
 // verbFor goes the way of a request down to its verb. It returns before the verb
@@ -109,7 +109,7 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	}
 	s.count(r)
 
-	if v, err = s.dispatch(r); err != nil {
+	if v, err = s.verbOf(r); err != nil {
 		return nil, err
 	}
 	if err := r.query.check(); err != nil {
@@ -129,23 +129,21 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	return v, err
 }
 
-// dispatch says which function a request ends in, or 404 or 405.
-func (s *Server) dispatch(r *request) (verb, error) {
+// verbOf says which function a request ends in, or 404 or 405.
+func (s *Server) verbOf(r *request) (verb, error) {
 	t := &r.target
 	if t.endpoint != nil {
-		return runEndpoint, nil
+		return t.endpoint, nil
 	}
 	if t.resource == nil || t.nowhere() {
-		return (*Server).unknown, nil
+		return s.unknown, nil
 	}
-	allowed := s.verbsOf(t)
+	allowed := s.dispatch.verbsOf(t)
 	if v := *allowed.of(r.method()); v != nil {
 		return v, nil
 	}
 	return nil, api.MethodNotAllowed(allowed.methods())
 }
-
-func runEndpoint(_ *Server, r *request) error { return r.target.endpoint(r) }
 
 // unknown answers a path that nothing is at: with a Status where a client looks
 // for a version or a resource of a group that exists, with plain text elsewhere.
@@ -167,7 +165,7 @@ func (s *Server) inGroup(path string) bool {
 }
 
 // verb is what a request ends in: it answers, or says why it does not.
-type verb func(*Server, *request) error
+type verb func(*request) error
 
 // verbs are what can be done to a target, by HTTP method: onGet, …
 type verbs [len(verbMethods)]verb
@@ -181,10 +179,7 @@ const (
 	onPut
 )
 
-var (
-	verbMethods = [...]string{onDelete: http.MethodDelete, onGet: http.MethodGet, onPatch: http.MethodPatch, onPost: http.MethodPost, onPut: http.MethodPut}
-	verbNeeds   = [...]api.Verbs{onDelete: api.VerbDelete, onGet: api.VerbGet, onPatch: api.VerbPatch, onPost: api.VerbCreate, onPut: api.VerbUpdate}
-)
+var verbMethods = [...]string{onDelete: http.MethodDelete, onGet: http.MethodGet, onPatch: http.MethodPatch, onPost: http.MethodPost, onPut: http.MethodPut}
 
 // of is the place of a method; an unknown one has a place that is always empty.
 func (v *verbs) of(method string) *verb {
@@ -205,38 +200,6 @@ func (v *verbs) methods() []string {
 		}
 	}
 	return names
-}
-
-// verbsOf is the table of what can be done to a target.
-func (s *Server) verbsOf(t *target) (v verbs) {
-	res := t.resource
-	has := res.Verbs
-	if t.sub != nil {
-		has = t.sub.Verbs
-	}
-	add := func(needs api.Verbs, method string, do verb) {
-		if has.Has(needs) {
-			*v.of(method) = do
-		}
-	}
-	switch {
-	case t.sub != nil, res.Endpoint != "":
-		return endpointVerbs(t.does()).only(has)
-	case t.watchPath:
-		add(api.VerbWatch, http.MethodGet, (*Server).watch)
-	case t.name != "":
-		add(api.VerbGet, http.MethodGet, (*Server).get)
-		add(api.VerbUpdate, http.MethodPut, (*Server).update)
-		add(api.VerbPatch, http.MethodPatch, (*Server).patch)
-		add(api.VerbDelete, http.MethodDelete, (*Server).delete)
-	default:
-		add(api.VerbList, http.MethodGet, (*Server).listOrWatch)
-		if !res.Namespaced || t.namespace != "" {
-			add(api.VerbCreate, http.MethodPost, (*Server).create)
-			add(api.VerbDeleteCollection, http.MethodDelete, (*Server).deleteCollection)
-		}
-	}
-	return v
 }
 
 // end is the last step of every request, whoever answers it to the end.

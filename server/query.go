@@ -8,7 +8,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/apply"
-	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/features"
 )
@@ -93,32 +92,6 @@ func (q *query) integer(name string) (*int64, error) {
 	return &n, nil
 }
 
-// revision reads a resourceVersion: ok is false when it is unset.
-func parseRevision(text string) (rev uint64, ok bool, err error) {
-	if text == "" {
-		return 0, false, nil
-	}
-	rev, err = strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0, false, api.BadRequest("resourceVersion %q is not one that this server gave; pass back what you received, unchanged", text)
-	}
-	return rev, true, nil
-}
-
-// writeOptions say who writes and how. The zero value is the server itself.
-type writeOptions struct {
-	user         *authn.User // nil for the server
-	author       *request    // whom to warn; nil for the server
-	dryRun       bool
-	validation   string // Ignore, Warn, Strict
-	manager      string // under which name the write is recorded
-	fieldManager string // as it was given; "" for none
-	force        bool
-	patched      bool   // the object is what a patch made of the one that was there
-	applied      bool   // the object comes with its managedFields, from an apply
-	subresource  string // which the write is recorded for, where it is not the target's
-}
-
 // writeOptions reads and checks the options of create, update and patch; kind
 // names them in errors ("CreateOptions").
 func (r *request) writeOptions(kind string) (writeOptions, error) {
@@ -146,7 +119,7 @@ func (r *request) writeOptions(kind string) (writeOptions, error) {
 			o.validation = v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
-			causes = append(causes, notSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))
+			causes = append(causes, api.NotSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))
 		}
 	}
 	if len(causes) > 0 {
@@ -164,7 +137,7 @@ func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
 		if v == "All" {
 			on = true
 		} else { // also the empty word: whoever sent it may not want a write
-			causes = append(causes, notSupported("dryRun", v, "All"))
+			causes = append(causes, api.NotSupported("dryRun", v, "All"))
 		}
 	}
 	return on, causes
@@ -172,12 +145,4 @@ func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
 
 func invalidOptions(kind string, causes []schema.Cause) error {
 	return api.Invalid(metaGroup, kind, "", causes)
-}
-
-func notSupported(field, value string, supported ...string) schema.Cause {
-	for i, s := range supported {
-		supported[i] = strconv.Quote(s)
-	}
-	return schema.Cause{Reason: schema.CauseNotSupported, Field: field,
-		Message: "Unsupported value: " + strconv.Quote(value) + ": supported values: " + strings.Join(supported, ", ")}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -23,7 +24,7 @@ import (
 // resource is set, or both are nil for a path that nothing answers.
 type target struct {
 	ref
-	endpoint   func(*request) error
+	endpoint   verb
 	place      string          // the first step of an endpoint's path: "/healthz"
 	open       bool            // an endpoint that works while the server drains (health)
 	unserved   catalog.Address // of a path that has the form of a resource's, while nothing is served there
@@ -44,19 +45,6 @@ func (t *target) nowhere() bool {
 	res := t.resource
 	return res.Endpoint != "" && (t.name != "" || res.Namespaced && t.namespace == "")
 }
-
-// does is the endpoint of a subresource or of an operation; "" for objects that are
-// kept.
-func (t *ref) does() api.Endpoint {
-	if t.sub != nil {
-		return t.sub.Endpoint
-	}
-	return t.resource.Endpoint
-}
-
-// writesStatus reports whether the target is an endpoint that writes an object's
-// status and nothing else of it.
-func (t *ref) writesStatus() bool { return t.sub != nil && t.sub.Endpoint.WritesStatus() }
 
 // tabular reports whether the target's answers can be shown as tables: objects
 // that are kept, and scales. Answers to operations and logs cannot.
@@ -192,7 +180,7 @@ func (r *request) attributes() authz.Attributes {
 		a.Subresource = t.sub.Name
 	}
 	if a.Name == "" && (a.Verb == "list" || a.Verb == "watch") {
-		if name := selector.ExactName(r.query.get("fieldSelector")); !badSegment(name) {
+		if name := selector.ExactName(r.query.get("fieldSelector")); !catalog.BadSegment(name) {
 			a.Name = name
 		}
 	}
@@ -251,3 +239,36 @@ func lower(method string) string {
 	}
 	return string(b)
 }
+
+// applies reports whether the request is a server-side apply.
+func (r *request) applies() bool {
+	return r.http.Method == http.MethodPatch && r.media() == applyPatch
+}
+
+// media is the media type of the body, without parameters.
+func (r *request) media() string {
+	media, _, _ := strings.Cut(r.http.Header.Get("Content-Type"), ";")
+	return strings.TrimSpace(media)
+}
+
+// patchable refuses a patch in a media type that is none of a patch.
+func (r *request) patchable() error {
+	if r.http.Method != http.MethodPatch || r.target.resource == nil || r.target.connects() {
+		return nil
+	}
+	switch r.media() {
+	case jsonPatch, mergePatch, strategicPatch, applyPatch:
+		return nil
+	}
+	err := api.UnsupportedMediaType([]string{jsonPatch, mergePatch, strategicPatch, applyPatch})
+	err.HasDetails = true
+	return err
+}
+
+// The media types of patches.
+const (
+	jsonPatch      = "application/json-patch+json"
+	mergePatch     = "application/merge-patch+json"
+	strategicPatch = "application/strategic-merge-patch+json"
+	applyPatch     = "application/apply-patch+yaml"
+)

@@ -9,11 +9,11 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // gzipSize is the size from which an answer is compressed when the client
@@ -102,7 +102,7 @@ func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
 		}
 		return s.respondObject(r, code, kindOf(res), body)
 	}
-	body, err := servedBody(res.Resource, e.Body)
+	body, err := stored.Served(res.Resource, e.Body)
 	if err != nil {
 		return err
 	}
@@ -164,11 +164,6 @@ func (s *Server) respondStatus(r *request, code int, status codec.StatusBody) er
 // deletedStatus is the answer of a delete that removed the object.
 func deletedStatus(t target, e store.Entry) codec.StatusBody {
 	return codec.Deleted(t.resource.GV.Group, t.resource.Plural, t.name, uidOf(e.Body))
-}
-
-func uidOf(body []byte) string {
-	uid, _ := document.Find(body, "metadata", "uid")
-	return strings.Trim(string(uid), `"`)
 }
 
 // fail answers with the Status of an error. It is the only place where errors

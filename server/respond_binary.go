@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // respondBinary answers with the binary form of an object given as canonical JSON.
@@ -38,7 +39,7 @@ func (s *Server) binaryList(r *request, l *list) *binaryList {
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
 	enc, typ := res.Schema.Binary(), res.Type
 	b.item = func(dst, body []byte) ([]byte, error) {
-		body, err := servedBody(res.Resource, body)
+		body, err := stored.Served(res.Resource, body)
 		if err != nil {
 			return dst, err
 		}

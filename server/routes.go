@@ -6,12 +6,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
-	"github.com/capstan-dev/capstan/server/internal/features"
 )
 
 // router finds what a path is the address of: an endpoint that every server has, or what
@@ -22,6 +20,9 @@ type router struct {
 	fixed map[string]target                   // endpoints, by path
 	below map[string]func(rest string) target // those of which the rest of the path says more, by its first step: "/healthz/"
 	index []string                            // paths that people may want to see
+	// documents finds what describes the snapshot at a path.
+	documents func(snapshot *catalog.Snapshot, path string) (target, bool)
+	more      func() []string // further paths that people may want to see
 }
 
 // ServeHTTP implements http.Handler.
@@ -55,7 +56,7 @@ func (rt *router) find(u *url.URL) target {
 // resource is no target, but is authorized as the resource that it names.
 func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
 	snapshot := rt.s.catalog.Snapshot()
-	if t, ok := rt.s.discoveryAt(snapshot, path); ok {
+	if t, ok := rt.documents(snapshot, path); ok {
 		return t, true
 	}
 	address, ok := catalog.ParsePath(path)
@@ -70,7 +71,7 @@ func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
 	if u.RawPath != "" {
 		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
 	}
-	if badSegment(t.namespace) || badSegment(t.name) {
+	if catalog.BadSegment(t.namespace) || catalog.BadSegment(t.name) {
 		// Such a name could not be an object's, so it is not looked for. For authorization a
 		// slash in it is one of the path.
 		address, _ = catalog.ParsePath(u.Path)
@@ -83,44 +84,32 @@ func badName(*request) error {
 	return api.BadRequest("a name in a path may not be \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
 }
 
-// routes builds the router, with the few paths that are not resources.
-func (s *Server) routes() http.Handler {
-	rt := &router{s: s, fixed: map[string]target{}, below: map[string]func(string) target{}}
-	endpoint := func(path string, t target) {
-		if !strings.HasSuffix(path, "/") {
-			rt.index = append(rt.index, path)
-		}
-		t.place = firstStep(path)
-		rt.fixed[path] = t
-	}
-	endpoint("/metrics", target{endpoint: s.serveMetrics, ownForm: true})
-	endpoint("/version", target{endpoint: s.version, open: true})
-	endpoint("/version/", target{endpoint: s.version, open: true})
-	endpoint("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
-	if s.features[features.OpenAPIV3] {
-		endpoint("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
-		rt.below["/openapi/"] = s.openAPI3At
-	}
-	for _, name := range []string{"healthz", "livez", "readyz"} {
-		endpoint("/"+name, target{endpoint: s.health(name, ""), open: true})
-		rt.below["/"+name+"/"] = func(check string) target {
-			return target{endpoint: s.health(name, check), place: "/" + name, open: true}
-		}
-		for _, c := range s.healthChecks(name) {
-			rt.index = append(rt.index, "/"+name+"/"+c.Name)
-		}
-	}
-	if !s.cfg.DisableProfiling {
-		rt.below["/debug/"] = profiling
-	}
+// newRouter makes a router that finds resources and, by documents, the documents of discovery.
+func newRouter(s *Server, documents func(*catalog.Snapshot, string) (target, bool)) *router {
+	rt := &router{s: s, documents: documents, fixed: map[string]target{}, below: map[string]func(string) target{}}
 	rt.fixed["/"] = target{endpoint: rt.listPaths, place: "/", ownForm: true}
 	rt.fixed["/index.html"] = target{endpoint: rt.listPaths, place: "/index.html", ownForm: true}
 	return rt
 }
 
+// add makes a path the address of an endpoint.
+func (rt *router) add(path string, t target) {
+	if !strings.HasSuffix(path, "/") {
+		rt.list(path)
+	}
+	t.place = firstStep(path)
+	rt.fixed[path] = t
+}
+
+// addBelow lets find say what is at the paths below a step, "/healthz/", by their rest.
+func (rt *router) addBelow(step string, find func(rest string) target) { rt.below[step] = find }
+
+// list shows a path to people who look around.
+func (rt *router) list(path string) { rt.index = append(rt.index, path) }
+
 // listPaths lists the paths that are not resources, for people who look around.
 func (rt *router) listPaths(r *request) error {
-	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.s.openAPI3Paths())
+	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.more())
 	slices.Sort(paths)
 	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 	if err != nil {
@@ -151,8 +140,4 @@ func unescape(segment string) string {
 		return text
 	}
 	return segment
-}
-
-func badSegment(s string) bool {
-	return s == "." || s == ".." || !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == '/' || c == '%' || c == 0x7f })
 }

@@ -4,10 +4,11 @@ import (
 	"net/http"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -234,4 +235,59 @@ func selectorText(v document.Value) (string, error) {
 		return "", nil
 	}
 	return parsed.String(), nil
+}
+
+// applyScale is PATCH of a scale with an apply configuration: one of the scaled
+// object with nothing in it but the replicas.
+func (s *Server) applyScale(r *request) error {
+	t := r.target
+	a, err := s.readApplied(r, subKind(t))
+	if err != nil {
+		return err
+	}
+	defer a.doc.Release()
+	if meta := a.doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
+		meta.SetString("name", t.name) // it need not say
+	}
+	if err := matchPatched(a.doc.Root(), t.ref); err != nil {
+		return err
+	}
+	if err := apply.CheckStated(a.doc.Root(), subKind(t).apiVersion); err != nil {
+		return err
+	}
+	main := t.ref
+	main.sub = nil
+	a.opts.subresource = t.sub.Name
+	config, err := document.DecodeAny([]byte("{}"), s.decodeLimits)
+	if err != nil {
+		return err
+	}
+	defer config.Release()
+	want := kindOf(t.resource)
+	root := config.Root()
+	root.SetString("apiVersion", want.apiVersion)
+	root.SetString("kind", want.kind)
+	root.SetObject("metadata").SetString("name", t.name)
+	for _, field := range []string{"uid", "resourceVersion"} {
+		if v := a.doc.Root().At("metadata", field); v.Exists() {
+			root.Get("metadata").Put(field, v)
+		}
+	}
+	if replicas := a.doc.Root().At("spec", "replicas"); replicas.Exists() {
+		at := root
+		path := t.sub.Scale.SpecReplicas
+		for _, name := range path[:len(path)-1] {
+			at = at.SetObject(name)
+		}
+		at.Put(path[len(path)-1], replicas)
+	}
+	entry, err := s.store.Get(r.ctx, r.key())
+	if err != nil || entry.Key == "" {
+		return api.NotFound(t.resource.GroupResource(), t.name)
+	}
+	out, err := s.applyTo(r, main, root, a)
+	if err != nil {
+		return err
+	}
+	return s.respondScale(r, out.Entry)
 }

@@ -26,7 +26,7 @@ func (s *Server) seal(res *catalog.Row, obj document.Value) (store.Value, error)
 }
 
 // now is the time of the server's clock as objects carry it.
-func (s *Server) now() string { return s.cfg.now().UTC().Format(time.RFC3339) }
+func (s *Server) now() string { return s.cfg.Clock().UTC().Format(time.RFC3339) }
 
 func newUID() string { return uuid.NewString() }
 

@@ -53,6 +53,7 @@ type Server struct {
 	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
 	features     features.Gates
 	catalog      *catalog.Catalog
+	dispatch     *dispatch
 	classes      *classes
 	services     *services
 	discovery    discovery.Documents
@@ -66,6 +67,7 @@ type Server struct {
 	authn        authn.Authenticator
 	authz        authz.Authorizer
 	admission    admitter
+	reader       *Reader
 	decodeLimits document.Limits
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
@@ -98,7 +100,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.now(), stopping: make(chan struct{}), done: make(chan struct{}), intake: intake{idle: make(chan struct{}, 1)}, startup: newStartup()}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{}), intake: intake{idle: make(chan struct{}, 1)}, startup: newStartup()}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
 		return nil, err
@@ -121,6 +123,7 @@ func (s *Server) open(ctx context.Context) error {
 	s.listBuffers = &sync.Pool{New: newListBuffer}
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 
+	s.dispatch = s.newDispatch()
 	if err := s.openCatalog(); err != nil {
 		return err
 	}
@@ -139,13 +142,14 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
-	if s.services, err = newServices(ctx, cfg, s.core("services"), s.store); err != nil {
+	s.reader = &Reader{s.store, s.catalog, cfg.durations.Soon}
+	if s.services, err = openServices(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
 		return err
 	}
 	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
 		return err
 	}
-	s.admission = admission.New(objects{s}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
+	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
 		NotReadySeconds: int64(max(cfg.NotReadyTolerationSeconds, 0)), UnreachableSeconds: int64(max(cfg.UnreachableTolerationSeconds, 0))})
 	if cfg.wrapAdmission != nil {
 		s.admission = cfg.wrapAdmission(s.admission)
@@ -178,7 +182,7 @@ func (s *Server) openCatalog() error {
 		s.log.Warn(w)
 	}
 	cfg.DisablePriorityAndFairness = cfg.DisablePriorityAndFairness || !s.features[features.PriorityFairness]
-	rules := policy.New(cfg.now)
+	rules := policy.New(cfg.Clock)
 	rules.Features = s.features.On
 	groups := cfg.groups(rules)
 	s.features.Mark(groups)
@@ -195,12 +199,12 @@ func (s *Server) openCatalog() error {
 	if err := checkNeeded(s.catalog.Snapshot()); err != nil {
 		return err
 	}
-	return checkEndpoints(groups)
+	return s.dispatch.check(groups)
 }
 
 // openStore opens the store of the kinds in the catalog, and what operators ask it by.
 func (s *Server) openStore(ctx context.Context) error {
-	engine, err := store.Open(store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.now, Logger: s.cfg.Logger})
+	engine, err := store.Open(store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger})
 	if err != nil {
 		return err
 	}
@@ -278,16 +282,6 @@ func (s *Server) run(ctx context.Context) {
 	}
 }
 
-// wait returns after d, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
 // Bootstrapped is closed when the cluster has the objects that every cluster has
 // from its start, which are written beside the first requests.
 func (s *Server) Bootstrapped() <-chan struct{} { return s.startup.done }
@@ -336,9 +330,4 @@ func checkNeeded(snapshot *catalog.Snapshot) error {
 		}
 	}
 	return nil
-}
-
-// core is the row of one of the resources of the core group that are needed.
-func (s *Server) core(plural string) *catalog.Row {
-	return s.catalog.Snapshot().Resource("", "v1", plural)
 }

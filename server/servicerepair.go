@@ -61,7 +61,7 @@ func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
 	if err != nil {
 		return err
 	}
-	meta, now := doc.Root().Get("metadata"), s.cfg.now()
+	meta, now := doc.Root().Get("metadata"), s.cfg.Clock()
 	namespace, name := meta.Get("namespace").Text(), meta.Get("name").Text()
 	what := conflictWords(w)
 	text, err := json.Marshal(map[string]any{

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/netip"
 
@@ -28,8 +27,8 @@ type services struct {
 	seen map[allocate.Conflict]int // how often repairs met it; used by them only
 }
 
-// newServices reads what the stored services have, and follows them.
-func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store) (*services, error) {
+// openServices reads what the stored services have, and follows them.
+func openServices(ctx context.Context, cfg *Addresses, res *catalog.Row, s store.Store, log *slog.Logger) (*services, error) {
 	ranges, err := serviceRanges(cfg.ServiceClusterIPRange)
 	if err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func newServices(ctx context.Context, cfg *Config, res *catalog.Row, s store.Sto
 	if err != nil {
 		return nil, err
 	}
-	v := &services{resource: res, log: cfg.Logger}
+	v := &services{resource: res, log: log}
 	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
 		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", ownService)}})
 	v.Collection, err = live.Open(ctx, live.Config[*[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
@@ -104,12 +103,13 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 // needs, and fills them in. old is the service that it replaces, absent on
 // create. The claim is ended by settle; it is nil for what is no service. Errors:
 // 422, or 500 when a range is exhausted.
-func (v *services) claim(t ref, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
-	if t.resource != v.resource || t.sub != nil {
+func (v *services) claim(of *catalog.Row, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
+	if of != v.resource {
 		return nil, nil
 	}
-	name := obj.Get("metadata").Get("name").Text()
-	a := assignment{claim: v.all.Begin(dryRun), owner: t.resource.Key(t.namespace, name), families: v.all.Families(),
+	meta := obj.Get("metadata")
+	name := meta.Get("name").Text()
+	a := assignment{claim: v.all.Begin(dryRun), owner: of.Key(meta.Get("namespace").Text(), name), families: v.all.Families(),
 		spec: obj.Get("spec"), before: old.Get("spec")}
 	err := a.run()
 	if len(a.causes) > 0 {
@@ -120,29 +120,4 @@ func (v *services) claim(t ref, obj, old document.Value, dryRun bool) (*allocate
 		return nil, err
 	}
 	return a.claim, nil
-}
-
-// settle ends a claim after the store's transaction on key. wrote is whether the
-// transaction was to store an object, err what came of it.
-func settle(c *allocate.Claim, key string, wrote bool, err error) {
-	if wrote && !nothingWritten(err) {
-		c.Keep(key)
-	} else {
-		c.Release()
-	}
-}
-
-// nothingWritten reports whether an error of a transaction says for sure that it
-// wrote nothing.
-func nothingWritten(err error) bool {
-	var refused *api.Error
-	if errors.As(err, &refused) {
-		return true
-	}
-	for _, is := range []error{errDryRun, errNothing, store.ErrClosed, store.ErrFull, store.ErrReadOnly, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
 }

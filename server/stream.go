@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/logging"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
@@ -83,7 +84,7 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 		body = append(text, "]}"...)
 		f.table = f.rest
 	case f.accept.As != codec.AsTable && event != bookmark:
-		if body, err = servedBody(f.res.Resource, body); err != nil {
+		if body, err = stored.Served(f.res.Resource, body); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // tableOf gives the table of one object of a resource.
@@ -23,7 +24,7 @@ func (s *Server) tableOf(r *request, res *api.Resource, body []byte) ([]byte, er
 }
 
 func (s *Server) newTable(res *api.Resource, r *request, noHeaders bool) (*codec.Table, error) {
-	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.now()})
+	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.Clock()})
 }
 
 // appendRow reads an object and appends its row, which shows what is stored; the
@@ -36,7 +37,7 @@ func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, err
 	}
 	defer doc.Release()
 	if t.HasObjects() {
-		if body, err = servedBody(res, body); err != nil {
+		if body, err = stored.Served(res, body); err != nil {
 			return dst, err
 		}
 	}

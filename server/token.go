@@ -27,7 +27,7 @@ func (s *Server) requestToken(r *request) error {
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	account, release, err := objects{s}.Get(r.ctx, "", "serviceaccounts", t.namespace, t.name)
+	account, release, err := s.reader.Get(r.ctx, "", "serviceaccounts", t.namespace, t.name)
 	defer release()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Server) requestToken(r *request) error {
 	meta.SetString("name", t.name)
 	meta.SetString("creationTimestamp", s.now())
 
-	token := authn.AccountToken{Namespace: t.namespace, Account: referenceTo(account), From: s.cfg.now()}
+	token := authn.AccountToken{Namespace: t.namespace, Account: referenceTo(account), From: s.cfg.Clock()}
 	if spec.Get("audiences").Len() == 0 {
 		setTexts(spec, "audiences", s.cfg.APIAudiences)
 	}
@@ -104,7 +104,7 @@ func (s *Server) bindToken(ctx context.Context, t target, ref document.Value, to
 		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of v1", t.name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
 	}
 	name := ref.Get("name").Text()
-	obj, release, err := objects{s}.Get(ctx, "", plural, t.namespace, name)
+	obj, release, err := s.reader.Get(ctx, "", plural, t.namespace, name)
 	defer release()
 	if err != nil {
 		return err

@@ -42,16 +42,6 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	return s.respondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
 
-// systemFields are the members of metadata that no author of a new object says
-// anything in.
-var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
-
-func dropSystemFields(meta document.Value) {
-	for _, field := range systemFields {
-		meta.Remove(field)
-	}
-}
-
 // reviewToken is POST on tokenreviews: whose the token is that the body holds.
 func (s *Server) reviewToken(r *request) error {
 	return s.review(r, func(obj document.Value) error {

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/selector"
 )
@@ -60,7 +61,7 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 	if o.selector, err = selectors.For(r.target.resource.Resource); err != nil {
 		return o, err
 	}
-	rev, set, err := parseRevision(q.get("resourceVersion"))
+	rev, set, err := api.ParseRevision(q.get("resourceVersion"))
 	if err != nil {
 		return o, err
 	}
@@ -94,7 +95,7 @@ func checkInitialMatch(match, token string) (causes []schema.Cause) {
 		forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
 	}
 	if match != "" && match != "NotOlderThan" {
-		causes = append(causes, notSupported("resourceVersionMatch", match, "NotOlderThan"))
+		causes = append(causes, api.NotSupported("resourceVersionMatch", match, "NotOlderThan"))
 	}
 	if match != "" && token != "" {
 		forbid("resourceVersionMatch is forbidden when continue is provided")

@@ -43,7 +43,7 @@ func BenchmarkCreatePod(b *testing.B) {
 		}
 	})
 	<-s.Bootstrapped()
-	res := s.core("pods")
+	res := s.catalog.Snapshot().Core("pods")
 	made := 0
 	text := benchPod("NAME")
 	for _, track := range []bool{false, true} {

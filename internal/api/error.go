@@ -3,6 +3,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -204,4 +205,10 @@ func TooManyRequests(retryAfter int) *Error {
 func Internal(message string) *Error {
 	return &Error{Code: http.StatusInternalServerError, Reason: ReasonInternalError, HasDetails: true,
 		Message: "Internal error occurred: " + message, Causes: []Cause{{Message: message}}}
+}
+
+// IsReason reports whether an error is a refusal for a reason.
+func IsReason(err error, reason Reason) bool {
+	var known *Error
+	return errors.As(err, &known) && known.Reason == reason
 }

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// storeComponent is what clients know the store as.
+const storeComponent = "etcd-0"
+
+// components are the parts of the server as objects, of which nothing is stored: the
+// store. Schedulers and managers of controllers that may run beside it are not asked how
+// they are.
+func (s *Server) components(res *catalog.Row) (objectView, error) {
+	text := `{"metadata":{"name":"` + storeComponent + `"},"conditions":[{"type":"Healthy","status":"True"}]}`
+	doc, err := s.decodeOwn(res, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	if err := s.store.Healthy(); err != nil {
+		condition := doc.Root().Get("conditions").Index(0)
+		condition.SetString("status", "False")
+		condition.SetString("message", err.Error())
+	}
+	value := store.Value{Meta: selector.AppendMeta(nil, doc.Root(), res.Selectable), Body: doc.Root().AppendJSON(nil), RevisionAt: -1}
+	return objectView{{Key: res.Key("", storeComponent), Value: value}}, nil
+}
+
+// objectView is a view of objects that are not stored, in the order of their keys. It
+// is at no revision.
+type objectView []store.Entry
+
+func (v objectView) Revision() uint64 { return 0 }
+
+func (v objectView) Close() error { return nil }
+
+func (v objectView) Get(key string) (store.Entry, error) {
+	for _, e := range v {
+		if e.Key == key {
+			return e, nil
+		}
+	}
+	return store.Entry{}, store.ErrNotFound
+}
+
+func (v objectView) GetEach(_ context.Context, keys []string, visit func(e *store.Entry) bool) error {
+	for _, key := range keys {
+		if e, err := v.Get(key); err == nil && !visit(&e) {
+			break
+		}
+	}
+	return nil
+}
+
+func (v objectView) Scan(_ context.Context, prefix, from string, visit func(e *store.Entry) bool) error {
+	for i := range v {
+		if e := &v[i]; strings.HasPrefix(e.Key, prefix) && e.Key >= from && !visit(e) {
+			break
+		}
+	}
+	return nil
+}
+
+func (v objectView) ScanMeta(ctx context.Context, prefix, from string, visit func(e *store.Entry) bool) error {
+	return v.Scan(ctx, prefix, from, visit)
+}
+
+func (v objectView) Count(ctx context.Context, prefix, from string) (n int64, err error) {
+	err = v.Scan(ctx, prefix, from, func(*store.Entry) bool { n++; return true })
+	return n, err
+}

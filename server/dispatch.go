@@ -1,0 +1,88 @@
+package server
+
+import (
+	"fmt"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// dispatch says what the methods of HTTP mean for a target: which function answers each.
+type dispatch struct {
+	object, collection, watch verbs // of objects that are kept
+	endpoints                 map[api.Endpoint]verbs
+}
+
+func (s *Server) newDispatch() *dispatch {
+	d := &dispatch{object: verbs{onDelete: s.delete, onGet: s.get, onPatch: s.patch, onPut: s.update},
+		collection: verbs{onDelete: s.deleteCollection, onGet: s.listOrWatch, onPost: s.create}, watch: verbs{onGet: s.watch}}
+	d.endpoints = s.endpointVerbs(d.object)
+	return d
+}
+
+// What a resource must have among its verbs for a method to be answered.
+var (
+	objectNeeds     = needs{onDelete: api.VerbDelete, onGet: api.VerbGet, onPatch: api.VerbPatch, onPost: api.VerbCreate, onPut: api.VerbUpdate}
+	collectionNeeds = needs{onDelete: api.VerbDeleteCollection, onGet: api.VerbList, onPost: api.VerbCreate}
+	watchNeeds      = needs{onGet: api.VerbWatch}
+	everywhereNeeds = needs{onGet: api.VerbList} // of the collections of all namespaces together
+)
+
+type needs [len(verbs{})]api.Verbs
+
+// only leaves those of the functions that a resource with these verbs has.
+func (n *needs) only(v verbs, has api.Verbs) verbs {
+	for i, needed := range n {
+		if needed == 0 || !has.Has(needed) {
+			v[i] = nil
+		}
+	}
+	return v
+}
+
+// verbsOf is the table of what can be done to a target.
+func (d *dispatch) verbsOf(t *target) verbs {
+	res := t.resource
+	switch {
+	case t.sub != nil:
+		return objectNeeds.only(d.endpoints[t.sub.Endpoint], t.sub.Verbs)
+	case res.Endpoint != "":
+		return objectNeeds.only(d.endpoints[res.Endpoint], res.Verbs)
+	case t.watchPath:
+		return watchNeeds.only(d.watch, res.Verbs)
+	case t.name != "":
+		return objectNeeds.only(d.object, res.Verbs)
+	case res.Namespaced && t.namespace == "":
+		return everywhereNeeds.only(d.collection, res.Verbs)
+	}
+	return collectionNeeds.only(d.collection, res.Verbs)
+}
+
+// check finds endpoints of the catalog that have no function for a verb.
+func (d *dispatch) check(groups []*api.GroupVersion) error {
+	check := func(where string, e api.Endpoint, has api.Verbs) error {
+		functions := d.endpoints[e]
+		for i, needed := range objectNeeds {
+			if has.Has(needed) && functions[i] == nil {
+				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or mend the document", verbMethods[i], where, e)
+			}
+		}
+		return nil
+	}
+	for _, gv := range groups {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			if res.Endpoint != "" {
+				if err := check(gv.APIVersion()+" "+res.Plural, res.Endpoint, res.Verbs); err != nil {
+					return err
+				}
+			}
+			for j := range res.Subresources {
+				sub := &res.Subresources[j]
+				if err := check(gv.APIVersion()+" "+res.Plural+"/"+sub.Name, sub.Endpoint, sub.Verbs); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

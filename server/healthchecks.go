@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
+)
+
+// healthChecks gives the checks of an endpoint: livez, readyz or healthz. They have
+// the names of 1.25, where the store is etcd.
+func (s *Server) healthChecks(endpoint string) []discovery.Check {
+	ok := func() error { return nil }
+	checks := []discovery.Check{{Name: "ping", Check: ok}, {Name: "log", Check: ok}}
+	if endpoint == "livez" {
+		checks = append(checks, discovery.Check{Name: "etcd", Check: s.storeReads})
+	} else {
+		checks = append(checks, discovery.Check{Name: "etcd", Check: s.store.Healthy})
+	}
+	if endpoint == "readyz" {
+		// What follows the store has followed it from before the port was open.
+		checks = append(checks, discovery.Check{Name: "etcd-readiness", Check: s.store.Healthy}, discovery.Check{Name: "informer-sync", Check: ok})
+	}
+	for _, h := range s.startup.hooks() {
+		checks = append(checks, discovery.Check{Name: h.name, Check: func() error {
+			grace := endpoint == "livez" && s.cfg.Clock().Before(s.started.Add(s.cfg.LivezGracePeriod))
+			if h.step == nil || grace || h.step.finished() {
+				return nil
+			}
+			return errors.New("not finished")
+		}})
+	}
+	if endpoint == "readyz" {
+		checks = append(checks, discovery.Check{Name: "shutdown", Check: func() error {
+			if s.leaving.Load() {
+				return errors.New("the server is shutting down")
+			}
+			return nil
+		}})
+	}
+	return checks
+}
+
+// Live reports what /livez would find wrong; nil for a server that lives.
+func (s *Server) Live() error {
+	for _, c := range s.healthChecks("livez") {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// storeReads is nil while the store reads. A store that only does not write is no
+// reason for a restart, which would not help the disk.
+func (s *Server) storeReads() error {
+	ctx, cancel := context.WithTimeout(context.Background(), livenessWait)
+	defer cancel()
+	if _, err := s.store.Get(ctx, s.catalog.Snapshot().Core("namespaces").Key("", "default")); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// livenessWait is how long a store that is alive needs at most for a read.
+const livenessWait = 2 * time.Second

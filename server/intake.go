@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// intake counts the requests that the server has taken on and not finished, until
+// it is closed: then it takes none.
+type intake struct {
+	count  atomic.Int64
+	closed atomic.Bool
+	idle   chan struct{} // room for one: told when the last request has ended
+}
+
+// begin reports whether a request is taken on; then done is to be called in the
+// end.
+func (i *intake) begin() bool {
+	i.count.Add(1)
+	if i.closed.Load() {
+		i.done()
+		return false
+	}
+	return true
+}
+
+func (i *intake) done() {
+	if i.count.Add(-1) == 0 && i.closed.Load() {
+		select {
+		case i.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// drain returns when all requests have ended, or ctx has. The intake is closed.
+func (i *intake) drain(ctx context.Context) {
+	for i.count.Load() > 0 {
+		select {
+		case <-i.idle:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

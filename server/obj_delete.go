@@ -1,0 +1,310 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// The finalizers by which a delete asks the garbage collector for something.
+const (
+	finalizerOrphan     = "orphan"
+	finalizerForeground = "foregroundDeletion"
+)
+
+// deleteOptions are the options of a delete, from the body and the query.
+type deleteOptions struct {
+	dryRun      bool
+	grace       *int64      // seconds
+	propagation string      // "", Orphan, Background, Foreground
+	uid, rv     *string     // preconditions; nil for none
+	by          *authn.User // nil for the server
+	as          *via        // what admission sees; nil for the deletion
+	cascade     bool        // orphanDependents=false, to which an object that is not gone at once answers 202
+}
+
+// checkProtected refuses the delete of an object that the resource needs.
+func checkProtected(res *api.Resource, name string) error {
+	if res = res.Storage(); slices.Contains(res.ProtectedNames, name) {
+		return api.Forbidden(res.GroupResource(), name, "this "+strings.ToLower(res.Kind)+" may not be deleted")
+	}
+	return nil
+}
+
+// deleteObject removes an object or, where finalizers or a grace period say so,
+// marks it as terminating. gone reports which; entry is the last state, with the
+// resourceVersion that the object had. An object that is given time is marked first
+// and removed then, also when the time is none: who watches sees both.
+func (s *Server) deleteObject(ctx context.Context, of ref, opts deleteOptions) (entry store.Entry, gone bool, err error) {
+	first, err := s.deleteStep(ctx, of, opts)
+	if err != nil || first.ending != endsNext || opts.dryRun {
+		return first.Entry, first.ending == endsNext || first.ending == ended, err
+	}
+	uid := uidOf(first.Body)
+	second, err := s.deleteStep(ctx, of, deleteOptions{uid: &uid, by: opts.by, as: opts.as})
+	var refused *api.Error
+	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
+		return first.Entry, true, nil // somebody else may have been faster
+	}
+	return second.Entry, false, err
+}
+
+// ending is what a step of a delete means for an object.
+type ending uint8
+
+const (
+	endsLater ending = iota // it waits for something
+	endsNext                // its time is over, and the next step removes it
+	ended
+)
+
+// deleteSteps are those of each write of a delete. They change the basis itself.
+var deleteSteps = []step{(*evaluation).compareDeleted, (*evaluation).admit, (*evaluation).check, (*evaluation).end}
+
+// deleteStep is one write of a delete.
+func (s *Server) deleteStep(ctx context.Context, of ref, opts deleteOptions) (result, error) {
+	if isNamespace(of.resource) {
+		lock := s.births.lock(of.name)
+		lock.Lock()
+		defer lock.Unlock()
+	}
+	return s.write(ctx, &write{ref: of, opts: writeOptions{user: opts.by, dryRun: opts.dryRun}, steps: deleteSteps, deletes: &opts, as: opts.as, change: func(e *evaluation) (document.Value, error) {
+		if e.current == nil {
+			return document.Value{}, api.NotFound(of.resource.GroupResource(), of.name)
+		}
+		return e.old, nil
+	}})
+}
+
+// compareDeleted refuses a delete whose preconditions do not hold.
+func (e *evaluation) compareDeleted() error {
+	kind := e.resource.Kind
+	if role := e.stored.resource.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they end in their own way, and say so in their own words
+		kind = e.resource.Plural
+	}
+	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.stored.resource.GroupOfErrors()}, e.name, e.old.Get("metadata"))
+}
+
+// end makes the write that removes the object, or marks it as terminating.
+func (e *evaluation) end() (err error) {
+	e.made, e.ending, err = e.s.deletion(e.stored.resource, e.obj, e.current, *e.deletes)
+	return err
+}
+
+// check compares the preconditions; of is what a refusal names.
+func (o *deleteOptions) check(of api.GroupResource, name string, meta document.Value) error {
+	conflict := func(what, asked, have, why string) error {
+		return api.Conflict(of, name,
+			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
+	}
+	if have := meta.Get("uid").Text(); o.uid != nil && *o.uid != have {
+		return conflict("UID", *o.uid, have, "deleted and then recreated")
+	}
+	if have := meta.Get("resourceVersion").Text(); o.rv != nil && *o.rv != have {
+		return conflict("ResourceVersion", *o.rv, have, "modified")
+	}
+	return nil
+}
+
+// deletion decides between removing obj now and marking it as terminating,
+// which it does in place.
+func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, ending, error) {
+	meta := obj.Get("metadata")
+	grace, changed := int64(0), false
+	terminating := meta.Get("deletionTimestamp").Exists()
+	switch {
+	case res.Graceful != nil && terminating:
+		if changed = shortenGrace(meta, opts.grace); !changed && timeLeft(meta) > 0 {
+			return store.Write{}, endsLater, nil // what was begun goes on as it was asked for
+		}
+		grace = timeLeft(meta)
+	case res.Graceful != nil:
+		grace = graceOf(res.Resource, obj, opts.grace)
+	}
+	if setPropagation(meta, propagation(res, meta, opts.propagation)) {
+		changed = true
+	}
+	if res.Role == api.RoleDefinitions && !terminating {
+		s.holdDefinition(obj)
+	}
+	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0 || isNamespace(res) && !terminating
+	if wait && !terminating {
+		s.markTerminating(meta, grace)
+		if isNamespace(res) {
+			meta.Remove("deletionGracePeriodSeconds")
+		}
+		if n, ok := meta.Get("generation").Int(); ok && n > 0 {
+			meta.SetInt("generation", n+1)
+		}
+		changed = true
+	}
+	if wait && isNamespace(res) {
+		changed = true
+		obj.SetObject("status").SetString("phase", "Terminating")
+	}
+	if wait && !changed {
+		return store.Write{}, endsLater, nil
+	}
+	ends := !wait && res.Graceful != nil && (changed || !terminating) // it had its time
+	if ends && !terminating {
+		s.markTerminating(meta, grace)
+	}
+	value, err := s.seal(res, obj)
+	switch {
+	case err != nil, wait && stored.Unchanged(value, current):
+		return store.Write{}, endsLater, err
+	case wait:
+		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsLater, nil
+	case ends:
+		return store.Write{Op: store.OpUpdate, Value: value, Frees: true}, endsNext, nil
+	}
+	return store.Write{Op: store.OpDelete, Value: value}, ended, nil
+}
+
+// propagation is the policy that a delete follows: the one that is asked for,
+// otherwise the one that the object's finalizers say already, otherwise that of
+// its kind. "" leaves the finalizers as they are.
+func propagation(res *catalog.Row, meta document.Value, asked string) string {
+	switch {
+	case res.Dependents == api.DependentsNone:
+		return "Background"
+	case asked != "":
+		return asked
+	case meta.Get("finalizers").HasText(finalizerOrphan), meta.Get("finalizers").HasText(finalizerForeground):
+		return ""
+	case res.Dependents == api.DependentsOrphaned:
+		return "Orphan"
+	}
+	return ""
+}
+
+// setPropagation puts the garbage collector's finalizer in place and reports
+// whether that changed anything.
+func setPropagation(meta document.Value, policy string) bool {
+	want := ""
+	switch policy {
+	case "":
+		return false
+	case "Orphan":
+		want = finalizerOrphan
+	case "Foreground":
+		want = finalizerForeground
+	}
+	had, changed := false, false
+	var keep []string
+	for _, f := range meta.Get("finalizers").Elements() {
+		switch text := f.Text(); {
+		case text == want:
+			had = true
+			keep = append(keep, text)
+		case text == finalizerOrphan || text == finalizerForeground:
+			changed = true
+		default:
+			keep = append(keep, text)
+		}
+	}
+	if want != "" && !had {
+		keep = append(keep, want)
+		changed = true
+	}
+	if changed {
+		meta.Remove("finalizers")
+		if len(keep) > 0 {
+			list := meta.SetArray("finalizers")
+			for _, f := range keep {
+				list.AppendString(f)
+			}
+		}
+	}
+	return changed
+}
+
+// propagate reads the propagation policy.
+func (o *deleteOptions) propagate(policy string, causes []schema.Cause) []schema.Cause {
+	o.propagation = policy
+	switch policy {
+	case "Orphan", "Background", "Foreground":
+		return causes
+	}
+	return append(causes, api.NotSupported("propagationPolicy", policy, "Foreground", "Background", "Orphan", "nil"))
+}
+
+// orphan reads the older spelling of the propagation policy.
+func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
+	o.cascade = !on
+	if o.propagation != "" {
+		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "propagationPolicy",
+			Message: "Invalid value: \"" + o.propagation + "\": orphanDependents and deletionPropagation cannot be both set"})
+	}
+	o.propagation = "Background"
+	if on {
+		o.propagation = "Orphan"
+	}
+	return causes
+}
+
+// read takes the options from a DeleteOptions object.
+func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
+	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
+		o.grace = &n
+	}
+	if v := obj.Get("propagationPolicy"); v.Exists() {
+		causes = o.propagate(v.Text(), causes)
+	}
+	if v := obj.Get("orphanDependents"); v.Exists() {
+		causes = o.orphan(v.Bool(), causes)
+	}
+	for _, v := range obj.Get("dryRun").Elements() {
+		if v.Equals("All") {
+			o.dryRun = true
+		} else {
+			causes = append(causes, api.NotSupported("dryRun", v.Text(), "All"))
+		}
+	}
+	o.uid, o.rv = textAt(obj, "preconditions", "uid"), textAt(obj, "preconditions", "resourceVersion")
+	return causes
+}
+
+// textAt is the text at a path, nil where there is none.
+func textAt(obj document.Value, path ...string) *string {
+	v := obj.At(path...)
+	if !v.Exists() {
+		return nil
+	}
+	text := v.Text()
+	return &text
+}
+
+func uidOf(body []byte) string {
+	uid, _ := document.Find(body, "metadata", "uid")
+	return strings.Trim(string(uid), `"`)
+}
+
+// holdDefinition makes a definition that is to be deleted wait until its objects are
+// gone, and says so.
+func (s *Server) holdDefinition(obj document.Value) {
+	if finalizers := obj.Get("metadata").SetArray("finalizers"); !finalizers.HasText(definitionFinalizer) {
+		finalizers.AppendString(definitionFinalizer)
+	}
+	terminating := api.Condition{Type: "Terminating", Status: "True", Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"}
+	terminating.Set(obj.SetObject("status").SetArray("conditions"), s.now())
+}
+
+const (
+	definitionGroup = "apiextensions." + profile.GroupSuffix
+	// definitionFinalizer holds a definition until no object of it is left.
+	definitionFinalizer = "customresourcecleanup." + definitionGroup
+	// definitionManager is the manager of the status of definitions.
+	definitionManager = "kube-apiserver"
+)

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// Reader reads objects as they are stored.
+type Reader struct {
+	store   store.Store
+	catalog *catalog.Catalog
+	soon    time.Duration // how long GetSoon waits
+}
+
+// Get reads an object of the newest state, which is to be released. Errors: 404.
+func (r *Reader) Get(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
+	none := func() {}
+	res := r.catalog.Snapshot().Stored(group, plural)
+	if res == nil {
+		return document.Value{}, none, api.NotFound(api.GroupResource{Group: group, Resource: plural}, name)
+	}
+	entry, err := r.store.Get(ctx, res.Key(namespace, name))
+	if errors.Is(err, store.ErrNotFound) {
+		return document.Value{}, none, api.NotFound(res.GroupResource(), name)
+	}
+	if err != nil {
+		return document.Value{}, none, err
+	}
+	doc, err := document.ReadStored(res.GV.Types(), res.Type, entry.Body)
+	if err != nil {
+		return document.Value{}, none, err
+	}
+	return doc.Root(), doc.Release, nil
+}
+
+// GetSoon is Get for an object that may be about to be created: it waits a little.
+func (r *Reader) GetSoon(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
+	wait, cancel := context.WithTimeout(ctx, r.soon)
+	defer cancel()
+	for {
+		at := r.store.Current()
+		obj, release, err := r.Get(ctx, group, plural, namespace, name)
+		var known *api.Error
+		if !errors.As(err, &known) || known.Reason != api.ReasonNotFound {
+			return obj, release, err
+		}
+		if r.store.WaitFor(wait, at+1) != nil {
+			return obj, release, err
+		}
+	}
+}

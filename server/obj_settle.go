@@ -1,0 +1,35 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/capstan-dev/capstan/internal/allocate"
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// settle ends a claim after the store's transaction on key. wrote is whether the
+// transaction was to store an object, err what came of it.
+func settle(c *allocate.Claim, key string, wrote bool, err error) {
+	if wrote && !nothingWritten(err) {
+		c.Keep(key)
+	} else {
+		c.Release()
+	}
+}
+
+// nothingWritten reports whether an error of a transaction says for sure that it
+// wrote nothing.
+func nothingWritten(err error) bool {
+	var refused *api.Error
+	if errors.As(err, &refused) {
+		return true
+	}
+	for _, is := range []error{errDryRun, errNothing, store.ErrClosed, store.ErrFull, store.ErrReadOnly, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
