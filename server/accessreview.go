@@ -15,7 +15,7 @@ import (
 // something: the sender of the review (self), anybody, or anybody in the
 // namespace of the review.
 func (s *Server) reviewAccess(r *request) error {
-	res := r.target.resource
+	res := r.target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
 	return s.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
@@ -116,8 +116,8 @@ func (s *Server) reviewRules(r *request) error {
 	if err != nil {
 		return err
 	}
-	kind := kindOf(r.target.resource)
-	doc, err := s.readObject(r, kind, opts.validation)
+	kind := kindOf(r.target.Row)
+	doc, err := s.readObject(r, kind, opts.Validation)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // classes are the priority classes, which every pod asks for.
@@ -45,7 +46,7 @@ func standardClasses(before []*admission.Class, changes []live.Change[*admission
 
 // cluster is what the admission plug-ins see of the store and its rules.
 type cluster struct {
-	*Reader
+	*objects.Reader
 	classes *classes
 	authz   authz.Authorizer
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -57,13 +58,13 @@ func (s *Server) keepAPIService(ctx context.Context, res *catalog.Row, gv *catal
 // tellAvailable says in the status of one of these objects that the group version is
 // there.
 func (s *Server) tellAvailable(ctx context.Context, res *catalog.Row, name string) error {
-	of := ref{resource: res, name: name, sub: res.Subresource("status")}
-	_, err := s.write(ctx, &write{ref: of, change: editing(func(obj document.Value) error {
+	of := objects.Ref{Row: res, Name: name, Sub: res.Subresource("status")}
+	_, err := s.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(obj document.Value) error {
 		conditions := obj.SetObject("status").SetArray("conditions")
 		if conditions.ElementBy("type", policy.LocalService.Type).Get("status").Equals("True") {
-			return errNothing
+			return objects.ErrNothing
 		}
-		policy.LocalService.Set(conditions, s.now())
+		policy.LocalService.Set(conditions, s.objects.Now())
 		return nil
 	})})
 	return err

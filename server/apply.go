@@ -5,12 +5,13 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // applied is a configuration as it was sent.
 type applied struct {
 	doc      *document.Document // untyped
-	opts     writeOptions
+	opts     objects.Options
 	problems []string // unknown fields, and those that it has twice
 	wrong    error    // of a value that its field cannot hold, or nil
 }
@@ -23,7 +24,7 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.applied, opts.patched = true, true
+	opts.Applied, opts.Patched = true, true
 	text, err := fromYAML(r.body)
 	if err != nil {
 		return nil, err
@@ -61,44 +62,44 @@ func (s *Server) checkApplied(r *request, a *applied, text []byte, want bodyKind
 // creates the object where there is none.
 func (s *Server) apply(r *request) error {
 	t := r.target
-	want := kindOf(t.resource)
+	want := kindOf(t.Row)
 	a, err := s.readApplied(r, want)
 	if err != nil {
 		return err
 	}
 	defer a.doc.Release()
-	out, err := s.applyTo(r, t.ref, a.doc.Root(), a)
+	out, err := s.applyTo(r, t.Ref, a.doc.Root(), a)
 	return s.respondWritten(r, out, err)
 }
 
 // applyTo merges a configuration of the target's kind, which a was sent as, into the
 // object. What is wrong with its fields is told if there is no conflict.
-func (s *Server) applyTo(r *request, t ref, config document.Value, a *applied) (result, error) {
-	res, opts := t.resource, a.opts
-	kind, as := &res.Ownership().Kind, s.fieldWrite(t, opts)
-	return s.write(r.ctx, &write{ref: t, opts: opts, change: func(e *evaluation) (document.Value, error) {
+func (s *Server) applyTo(r *request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
+	res, opts := t.Row, a.opts
+	kind, as := &res.Ownership().Kind, s.objects.FieldWrite(t, opts)
+	return s.objects.Write(r.ctx, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
-		if e.shown == nil {
+		if e.Shown == nil {
 			if missing = s.mayApply(r, t, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
 				return document.Value{}, missing
 			}
 		}
-		text, err := kind.Apply(e.was, config, as, opts.force)
+		text, err := kind.Apply(e.Was, config, as, opts.Force)
 		if told := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &told) {
 			return document.Value{}, a.wrong // whatever could not be done with it
 		}
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := report(r, a.problems, kindOf(res), opts.validation); err != nil {
+		if err := report(r, a.problems, kindOf(res), opts.Validation); err != nil {
 			return document.Value{}, err
 		}
-		doc, _, err := s.parse(text, kindOf(res), e.was)
+		doc, _, err := s.parse(text, kindOf(res), e.Was)
 		if err != nil {
 			return document.Value{}, err
 		}
-		obj := e.keep(doc)
-		if err := matchPatched(obj, t); err != nil {
+		obj := e.Keep(doc)
+		if err := objects.MatchPatched(obj, t); err != nil {
 			return document.Value{}, err
 		}
 		return obj, missing
@@ -106,16 +107,16 @@ func (s *Server) applyTo(r *request, t ref, config document.Value, a *applied) (
 }
 
 // mayApply decides whether an apply may create the object.
-func (s *Server) mayApply(r *request, t ref, meta document.Value) error {
-	gr := t.resource.GroupResource()
-	if t.sub != nil || t.resource.Verbs&api.VerbCreate == 0 {
-		return api.NotFound(gr, t.name)
+func (s *Server) mayApply(r *request, t objects.Ref, meta document.Value) error {
+	gr := t.Row.GroupResource()
+	if t.Sub != nil || t.Row.Verbs&api.VerbCreate == 0 {
+		return api.NotFound(gr, t.Name)
 	}
 	if uid := meta.Get("uid").Text(); uid != "" {
-		return api.Conflict(gr, t.name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
+		return api.Conflict(gr, t.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
 	}
 	if meta.Get("resourceVersion").Text() != "" {
-		return api.NotFound(gr, t.name)
+		return api.NotFound(gr, t.Name)
 	}
-	return s.namespaceAccepts(r.ctx, t.resource, t.namespace, t.name)
+	return s.objects.NamespaceAccepts(r.ctx, t.Row, t.Namespace, t.Name)
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // bind gives a pod the node that the body names. That is the scheduler's word,
 // and final. The pod is that of the subresource, or else the body names it too.
 func (s *Server) bind(r *request) error {
-	pods, want, name := s.catalog.Snapshot().Core("pods"), kindOf(r.target.resource), ""
-	if r.target.sub != nil {
-		pods, want, name = r.target.resource, subKind(r.target), r.target.name
+	pods, want, name := s.catalog.Snapshot().Core("pods"), kindOf(r.target.Row), ""
+	if r.target.Sub != nil {
+		pods, want, name = r.target.Row, subKind(r.target), r.target.Name
 	}
 	opts, err := r.writeOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, want, opts.validation)
+	doc, err := s.readObject(r, want, opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -34,14 +35,14 @@ func (s *Server) bind(r *request) error {
 	} else if got != name {
 		return api.BadRequest("name in URL does not match name in Binding object")
 	}
-	if err := matchNamespace(pods, binding.SetObject("metadata"), r.target.namespace); err != nil {
+	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.target.Namespace); err != nil {
 		return err
 	}
 	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
-	_, err = s.write(r.ctx, &write{ref: ref{resource: pods, namespace: r.target.namespace, name: name}, opts: opts, steps: directSteps, as: &via{subresource: "binding", obj: binding},
-		change: editing(func(pod document.Value) error { return s.assign(pods, pod, binding) })})
+	_, err = s.objects.Write(r.ctx, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.target.Namespace, Name: name}, Opts: opts, Steps: objects.DirectSteps, As: &objects.Via{Subresource: "binding", Obj: binding},
+		Change: objects.Editing(func(pod document.Value) error { return s.assign(pods, pod, binding) })})
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *Server) assign(pods *catalog.Row, pod, binding document.Value) error {
 	conflict := func(why string) error {
 		return api.Conflict(api.GroupResource{Resource: pods.Plural + "/binding"}, name, why)
 	}
-	if err := checkPreconditions(pods, name, binding.Get("metadata"), meta, false); err != nil {
+	if err := objects.CheckPreconditions(pods, name, binding.Get("metadata"), meta, false); err != nil {
 		var known *api.Error
 		if errors.As(err, &known) && known.Reason == api.ReasonConflict {
 			return conflict(known.Message)
@@ -88,7 +89,7 @@ func (s *Server) assign(pods *catalog.Row, pod, binding document.Value) error {
 	for key, value := range binding.At("metadata", "annotations").Members() {
 		meta.SetObject("annotations").SetString(key, value.Text())
 	}
-	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), s.now())
+	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), s.objects.Now())
 	if !condition.Get("lastProbeTime").Exists() {
 		condition.SetNull("lastProbeTime")
 	}

@@ -271,7 +271,7 @@ func report(r *request, problems []string, want bodyKind, validation string) err
 	}
 	if validation == "Warn" {
 		for _, t := range texts {
-			r.warn(t)
+			r.Warn(t)
 		}
 		return nil
 	}

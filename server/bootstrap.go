@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // systemNamespaces exist from the start.
@@ -132,7 +133,7 @@ func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error 
 	default:
 		return nil
 	}
-	want, err := s.decodeOwn(res, o.JSON)
+	want, err := s.objects.DecodeOwn(res, o.JSON)
 	if err != nil {
 		return err
 	}
@@ -149,8 +150,8 @@ func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Obje
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	_, err := s.write(ctx, &write{ref: ref{resource: res, namespace: o.Namespace}, creates: true,
-		change: newObject(nil, func() (*document.Document, error) { return s.decodeOwn(res, o.JSON) })})
+	_, err := s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: o.Namespace}, Creates: true,
+		Change: objects.NewObject(nil, func() (*document.Document, error) { return s.objects.DecodeOwn(res, o.JSON) })})
 	if api.IsReason(err, api.ReasonAlreadyExists) {
 		return nil
 	}
@@ -160,17 +161,17 @@ func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Obje
 // reconcileWith does with an object that exists what reconcile says.
 func (s *Server) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
 	verdict := bootstrap.Keep
-	of := ref{resource: res, namespace: o.Namespace, name: o.Name}
-	_, err := s.write(ctx, &write{ref: of, change: editing(func(current document.Value) error {
+	of := objects.Ref{Row: res, Namespace: o.Namespace, Name: o.Name}
+	_, err := s.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(current document.Value) error {
 		if verdict = reconcile(current); verdict != bootstrap.Update {
-			return errNothing
+			return objects.ErrNothing
 		}
 		return nil
 	})})
 	if err != nil || verdict != bootstrap.Replace {
 		return err
 	}
-	if _, _, err := s.deleteObject(ctx, of, deleteOptions{}); err != nil {
+	if _, _, err := s.objects.DeleteObject(ctx, of, objects.DeleteOptions{}); err != nil {
 		return err
 	}
 	return s.provide(ctx, res, o)

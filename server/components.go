@@ -17,7 +17,7 @@ const storeComponent = "etcd-0"
 // they are.
 func (s *Server) components(res *catalog.Row) (objectView, error) {
 	text := `{"metadata":{"name":"` + storeComponent + `"},"conditions":[{"type":"Healthy","status":"True"}]}`
-	doc, err := s.decodeOwn(res, []byte(text))
+	doc, err := s.objects.DecodeOwn(res, []byte(text))
 	if err != nil {
 		return nil, err
 	}

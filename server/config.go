@@ -15,8 +15,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -157,9 +159,13 @@ type Config struct {
 
 	durations     durations                               // none: those of production
 	wrapStore     func(store.Store) store.Store           // nil; tests put a store between
-	wrapAdmission func(admitter) admitter                 // nil; tests look on
+	wrapAdmission func(objects.Admitter) objects.Admitter // nil; tests look on
 	groups        func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
 }
+
+// Addresses is the part of Config that says where the addresses and ports of services
+// come from.
+type Addresses = addresses.Config
 
 // PKI is the part of Config that names certificates and keys.
 type PKI = pki.Config
@@ -185,7 +191,7 @@ const (
 func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
-	setDefault(&c.ServiceAccountIssuer, "https://"+ownService+".default.svc")
+	setDefault(&c.ServiceAccountIssuer, "https://"+addresses.OwnService+".default.svc")
 	c.Addresses.SetDefaults()
 	setDefault(&c.NotReadyTolerationSeconds, defaultToleration)
 	setDefault(&c.UnreachableTolerationSeconds, defaultToleration)

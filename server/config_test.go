@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/capstan-dev/capstan/server/internal/addresses"
 )
 
 func TestConfigDefaultsAreValid(t *testing.T) {
@@ -88,7 +90,7 @@ func TestValidateSaysAllThatIsWrong(t *testing.T) {
 }
 
 func TestServiceRanges(t *testing.T) {
-	got, err := serviceRanges("10.3.4.5/16, fd00::1/108")
+	got, err := addresses.Ranges("10.3.4.5/16, fd00::1/108")
 	want := []netip.Prefix{netip.MustParsePrefix("10.3.0.0/16"), netip.MustParsePrefix("fd00::/108")}
 	if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%v, %v", got, err)
@@ -96,11 +98,11 @@ func TestServiceRanges(t *testing.T) {
 }
 
 func FuzzServiceRanges(f *testing.F) {
-	for _, s := range []string{defaultServiceCIDR, "10.0.0.0/16,fd00::/108", "::/0", ",", "1.2.3.4/33"} {
+	for _, s := range []string{addresses.DefaultServiceCIDR, "10.0.0.0/16,fd00::/108", "::/0", ",", "1.2.3.4/33"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		ranges, err := serviceRanges(text)
+		ranges, err := addresses.Ranges(text)
 		for _, r := range ranges {
 			if first := r.Addr().Next(); err != nil || !r.Contains(first) {
 				t.Fatalf("%q: no first address in %v (%v)", text, r, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // Some subresources lead to what runs in the cluster: logs, commands, ports. This
@@ -51,21 +52,21 @@ var logNumbers = []struct {
 
 // checkLogOptions checks the query of a log.
 func checkLogOptions(r *request) error {
-	var c causes
+	var c objects.Causes
 	for _, n := range logNumbers {
 		v, err := r.query.integer(n.name)
 		if err != nil {
 			return err
 		}
 		if v != nil && *v < n.least {
-			c.add(schema.CauseInvalid, n.name, fmt.Sprintf("Invalid value: %d: must be greater than or equal to %d", *v, n.least))
+			c.Add(schema.CauseInvalid, n.name, fmt.Sprintf("Invalid value: %d: must be greater than or equal to %d", *v, n.least))
 		}
 	}
 	if r.query.get("sinceSeconds") != "" && r.query.get("sinceTime") != "" {
-		c.add(schema.CauseForbidden, "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
+		c.Add(schema.CauseForbidden, "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
 	}
 	if len(c) > 0 {
-		return api.Invalid("", "PodLogOptions", r.target.name, c)
+		return api.Invalid("", "PodLogOptions", r.target.Name, c)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (s *Server) enterPod(r *request, container bool) error {
 		return err
 	}
 	if node == "" {
-		return api.BadRequest("pod %s does not have a host assigned", r.target.name)
+		return api.BadRequest("pod %s does not have a host assigned", r.target.Name)
 	}
 	return unreachable("node " + node)
 }
@@ -93,14 +94,14 @@ func (s *Server) enterPod(r *request, container bool) error {
 // nodeOf is the node of the request's pod, "" while it has none. The node exists,
 // and, if the request is about a container, the pod has it.
 func (s *Server) nodeOf(r *request, container bool) (string, error) {
-	res := r.target.resource
-	pod, release, err := s.reader.Get(r.ctx, res.GV.Group, res.Plural, r.target.namespace, r.target.name)
+	res := r.target.Row
+	pod, release, err := s.reader.Get(r.ctx, res.GV.Group, res.Plural, r.target.Namespace, r.target.Name)
 	defer release()
 	if err != nil {
 		return "", err
 	}
 	if container {
-		if err := checkContainer(r.target.name, r.query.get("container"), pod.Get("spec")); err != nil {
+		if err := checkContainer(r.target.Name, r.query.get("container"), pod.Get("spec")); err != nil {
 			return "", err
 		}
 	}
@@ -158,21 +159,21 @@ func (s *Server) proxy(r *request) error {
 		return err
 	}
 	t := r.target
-	name, port := t.name, ""
-	switch parts := strings.Split(t.name, ":"); {
+	name, port := t.Name, ""
+	switch parts := strings.Split(t.Name, ":"); {
 	case len(parts) == 2:
 		name, port = parts[0], parts[1]
 	case len(parts) == 3 && (parts[0] == "" || parts[0] == "http" || parts[0] == "https"):
 		name, port = parts[1], parts[2]
 	case len(parts) > 2:
-		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.resource.Plural, "s"), t.name)
+		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.Row.Plural, "s"), t.Name)
 	}
-	obj, release, err := s.reader.Get(r.ctx, t.resource.GV.Group, t.resource.Plural, t.namespace, name)
+	obj, release, err := s.reader.Get(r.ctx, t.Row.GV.Group, t.Row.Plural, t.Namespace, name)
 	defer release()
 	if err != nil {
 		return err
 	}
-	switch t.sub.Endpoint {
+	switch t.Sub.Endpoint {
 	case api.EndpointProxyService:
 		return s.proxyService(r, obj, name, port)
 	case api.EndpointProxyPod:
@@ -180,7 +181,7 @@ func (s *Server) proxy(r *request) error {
 			return api.BadRequest("address not allowed: pod %s has no address yet", name)
 		}
 	}
-	return unreachable(strings.TrimSuffix(t.resource.Plural, "s") + " " + name)
+	return unreachable(strings.TrimSuffix(t.Row.Plural, "s") + " " + name)
 }
 
 func (s *Server) proxyService(r *request, service document.Value, name, port string) error {
@@ -192,7 +193,7 @@ func (s *Server) proxyService(r *request, service document.Value, name, port str
 	if !found {
 		return unavailable(fmt.Sprintf("no service port %q found for service %q", port, name))
 	}
-	endpoints, release, err := s.reader.Get(r.ctx, "", "endpoints", r.target.namespace, name)
+	endpoints, release, err := s.reader.Get(r.ctx, "", "endpoints", r.target.Namespace, name)
 	defer release()
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/expiry"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -84,14 +85,14 @@ func (s *Server) startControllers() *controller.Manager {
 // actor is the server's own writing operations, as a controller's.
 type actor struct {
 	server *Server
-	opts   writeOptions
+	opts   objects.Options
 }
 
 // actAs gives the writing operations as a service account of kube-system.
 func (s *Server) actAs(account string) controller.Cluster {
 	user := &authn.User{Name: "system:serviceaccount:kube-system:" + account,
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", authn.GroupAuthenticated}}
-	return &actor{server: s, opts: writeOptions{user: user, validation: "Ignore", fieldManager: "kube-controller-manager"}}
+	return &actor{server: s, opts: objects.Options{User: user, Validation: "Ignore", FieldManager: "kube-controller-manager"}}
 }
 
 // row is the row of a resource that the controllers know.
@@ -102,18 +103,18 @@ func (a *actor) row(res *api.Resource) *catalog.Row {
 // Create implements controller.Cluster.
 func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
 	row := a.row(res)
-	_, err := a.server.write(ctx, &write{ref: ref{resource: row, namespace: namespace}, opts: a.opts, creates: true,
-		change: newObject(nil, func() (*document.Document, error) { return a.server.decodeOwn(row, object) })})
+	_, err := a.server.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Namespace: namespace}, Opts: a.opts, Creates: true,
+		Change: objects.NewObject(nil, func() (*document.Document, error) { return a.server.objects.DecodeOwn(row, object) })})
 	return err
 }
 
 // Edit implements controller.Cluster.
 func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error {
-	of := ref{resource: a.row(res), namespace: namespace, name: name}
+	of := objects.Ref{Row: a.row(res), Namespace: namespace, Name: name}
 	if subresource != "" {
-		of.sub = res.Subresource(subresource)
+		of.Sub = res.Subresource(subresource)
 	}
-	_, err := a.server.write(ctx, &write{ref: of, opts: a.opts, change: editing(func(obj document.Value) error {
+	_, err := a.server.objects.Write(ctx, &objects.Write{Ref: of, Opts: a.opts, Change: objects.Editing(func(obj document.Value) error {
 		edit(obj)
 		return nil
 	})})
@@ -122,14 +123,14 @@ func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, su
 
 // Delete implements controller.Cluster.
 func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name string, o controller.DeleteOptions) error {
-	opts := deleteOptions{propagation: o.Propagation, by: a.opts.user}
+	opts := objects.DeleteOptions{Propagation: o.Propagation, By: a.opts.User}
 	if o.UID != "" {
-		opts.uid = &o.UID
+		opts.UID = &o.UID
 	}
 	if o.Revision != "" {
-		opts.rv = &o.Revision
+		opts.Revision = &o.Revision
 	}
-	_, _, err := a.server.deleteObject(ctx, ref{resource: a.row(res), namespace: namespace, name: name}, opts)
+	_, _, err := a.server.objects.DeleteObject(ctx, objects.Ref{Row: a.row(res), Namespace: namespace, Name: name}, opts)
 	return err
 }
 

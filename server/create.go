@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // create is POST on a collection.
@@ -10,11 +11,11 @@ func (s *Server) create(r *request) error {
 	if err != nil {
 		return err
 	}
-	decode := func() (*document.Document, error) { return s.readObject(r, kindOf(r.target.resource), opts.validation) }
+	decode := func() (*document.Document, error) { return s.readObject(r, kindOf(r.target.Row), opts.Validation) }
 	doc, err := decode()
 	if err != nil {
 		return err
 	}
-	out, err := s.write(r.ctx, &write{ref: r.target.ref, opts: opts, change: newObject(doc, decode), creates: true})
+	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: r.target.Ref, Opts: opts, Change: objects.NewObject(doc, decode), Creates: true})
 	return s.respondWritten(r, out, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // definition is what has to be known of a custom resource definition to decide
@@ -49,7 +50,7 @@ func readDefinition(obj document.Value) *definition {
 			strings.Clone(c.Get("status").Text()), strings.Clone(c.Get("reason").Text()), strings.Clone(c.Get("message").Text())}
 	}
 	for _, f := range obj.At("metadata", "finalizers").Elements() {
-		d.finalize = d.finalize || d.deleted && f.Equals(definitionFinalizer)
+		d.finalize = d.finalize || d.deleted && f.Equals(objects.DefinitionFinalizer)
 	}
 	return d
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // definitionFollower gives custom resource definitions their names, and lets go of those
@@ -20,7 +21,7 @@ type definitionFollower struct {
 
 // followDefinitions looks after all custom resource definitions until ctx ends.
 func (s *Server) followDefinitions(ctx context.Context) {
-	d := &definitionFollower{server: s, resource: s.catalog.Snapshot().Stored(definitionGroup, "customresourcedefinitions")}
+	d := &definitionFollower{server: s, resource: s.catalog.Snapshot().Stored(objects.DefinitionGroup, "customresourcedefinitions")}
 	again := func(problem string, err error) {
 		if err != nil && ctx.Err() == nil {
 			s.log.Error(problem+"; trying again", "error", err, "in", s.cfg.durations.Retry)
@@ -84,7 +85,7 @@ func (d *definitionFollower) settle(ctx context.Context, key string) error {
 	if one.finalize {
 		return d.edit(ctx, name, "", func(obj document.Value) bool {
 			finalizers := obj.At("metadata", "finalizers")
-			finalizers.RemoveFunc(func(v document.Value) bool { return v.Equals(definitionFinalizer) })
+			finalizers.RemoveFunc(func(v document.Value) bool { return v.Equals(objects.DefinitionFinalizer) })
 			return true
 		})
 	}
@@ -103,13 +104,13 @@ func (d *definitionFollower) settle(ctx context.Context, key string) error {
 
 // edit changes a definition, unless change says that there is nothing to do.
 func (d *definitionFollower) edit(ctx context.Context, name, sub string, change func(obj document.Value) bool) error {
-	of := ref{resource: d.resource, name: name}
+	of := objects.Ref{Row: d.resource, Name: name}
 	if sub != "" {
-		of.sub = d.resource.Subresource(sub)
+		of.Sub = d.resource.Subresource(sub)
 	}
-	_, err := d.server.write(ctx, &write{ref: of, opts: writeOptions{manager: definitionManager}, change: editing(func(obj document.Value) error {
+	_, err := d.server.objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: objects.DefinitionManager}, Change: objects.Editing(func(obj document.Value) error {
 		if !change(obj) {
-			return errNothing
+			return objects.ErrNothing
 		}
 		return nil
 	})})

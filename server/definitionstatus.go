@@ -30,7 +30,7 @@ func (d *definitionFollower) write(obj document.Value, decided *definition) {
 	}
 	for _, kind := range definitionConditions {
 		if o, ok := decided.conditions[kind]; ok {
-			api.Condition{Type: kind, Status: o.status, Reason: o.reason, Message: o.message}.Set(status.SetArray("conditions"), d.server.now())
+			api.Condition{Type: kind, Status: o.status, Reason: o.reason, Message: o.message}.Set(status.SetArray("conditions"), d.server.objects.Now())
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // delete is DELETE on an object.
@@ -19,28 +20,28 @@ func (s *Server) delete(r *request) error {
 	}
 	t := r.target
 	warnOrphans(r, &opts)
-	if err := checkProtected(t.resource.Resource, t.name); err != nil {
+	if err := objects.CheckProtected(t.Row.Resource, t.Name); err != nil {
 		return err
 	}
-	opts.by = r.user
-	entry, gone, err := s.deleteObject(r.ctx, t.ref, opts)
+	opts.By = r.user
+	entry, gone, err := s.objects.DeleteObject(r.ctx, t.Ref, opts)
 	if err != nil {
 		return err
 	}
-	if gone && !t.resource.Storage().DeleteReturnsObject {
+	if gone && !t.Row.Storage().DeleteReturnsObject {
 		return s.respondStatus(r, http.StatusOK, deletedStatus(t, entry))
 	}
 	code := http.StatusOK
-	if !gone && opts.cascade {
+	if !gone && opts.Cascade {
 		code = http.StatusAccepted
 	}
 	return s.respondEntry(r, code, entry)
 }
 
 // warnOrphans adds the warning of a delete that leaves dependents behind without saying so.
-func warnOrphans(r *request, o *deleteOptions) {
-	if text := r.target.resource.Storage().OrphanWarning; text != "" && o.propagation == "" {
-		r.warn(text)
+func warnOrphans(r *request, o *objects.DeleteOptions) {
+	if text := r.target.Row.Storage().OrphanWarning; text != "" && o.Propagation == "" {
+		r.Warn(text)
 	}
 }
 
@@ -64,8 +65,8 @@ func (s *Server) deleteCollection(r *request) error {
 	t := r.target
 	var names []struct{ namespace, name string }
 	err = list.each(r.ctx, func(e *store.Entry) error {
-		ns, name := t.resource.SplitKey(strings.Clone(e.Key)) // the key is valid during the visit only
-		if err := checkProtected(t.resource.Resource, name); err != nil {
+		ns, name := t.Row.SplitKey(strings.Clone(e.Key)) // the key is valid during the visit only
+		if err := objects.CheckProtected(t.Row.Resource, name); err != nil {
 			return err
 		}
 		names = append(names, struct{ namespace, name string }{ns, name})
@@ -74,9 +75,9 @@ func (s *Server) deleteCollection(r *request) error {
 	if err != nil {
 		return err
 	}
-	opts.by = r.user
+	opts.By = r.user
 	for _, n := range names {
-		if _, _, err := s.deleteObject(r.ctx, ref{resource: t.resource, namespace: n.namespace, name: n.name}, opts); err != nil {
+		if _, _, err := s.objects.DeleteObject(r.ctx, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts); err != nil {
 			var e *api.Error
 			if errors.As(err, &e) && e.Reason == api.ReasonNotFound {
 				continue
@@ -89,8 +90,8 @@ func (s *Server) deleteCollection(r *request) error {
 
 // readDeleteOptions takes the options from the body or, when there is none, from
 // the query. A dry run is one by whichever asks for it.
-func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
-	var o deleteOptions
+func (s *Server) readDeleteOptions(r *request) (objects.DeleteOptions, error) {
+	var o objects.DeleteOptions
 	var causes []schema.Cause
 	var err error
 	if len(r.body) > 0 {
@@ -98,13 +99,13 @@ func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 			return o, err
 		}
 	} else {
-		if o.grace, err = r.query.integer("gracePeriodSeconds"); err != nil {
+		if o.Grace, err = r.query.integer("gracePeriodSeconds"); err != nil {
 			return o, err
 		}
 		causes = askDelete(&o, &r.query)
 	}
 	dry, causes := r.query.dryRun(causes)
-	o.dryRun = o.dryRun || dry
+	o.DryRun = o.DryRun || dry
 	if len(causes) > 0 {
 		return o, invalidOptions("DeleteOptions", causes)
 	}
@@ -112,24 +113,24 @@ func (s *Server) readDeleteOptions(r *request) (deleteOptions, error) {
 }
 
 // askDelete takes the options from a query, but for the grace period and the dry run.
-func askDelete(o *deleteOptions, q *query) (causes []schema.Cause) {
+func askDelete(o *objects.DeleteOptions, q *query) (causes []schema.Cause) {
 	if q.has("propagationPolicy") {
-		causes = o.propagate(q.get("propagationPolicy"), causes)
+		causes = o.Propagate(q.get("propagationPolicy"), causes)
 	}
 	if q.has("orphanDependents") {
-		causes = o.orphan(q.flag("orphanDependents"), causes)
+		causes = o.Orphan(q.flag("orphanDependents"), causes)
 	}
 	if uid := q.get("uid"); uid != "" {
-		o.uid = &uid
+		o.UID = &uid
 	}
 	if rv := q.get("resourceVersion"); rv != "" {
-		o.rv = &rv
+		o.Revision = &rv
 	}
 	return causes
 }
 
 // deleteOptionsFrom reads DeleteOptions from a body.
-func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([]schema.Cause, error) {
+func (s *Server) deleteOptionsFrom(r *request, body []byte, o *objects.DeleteOptions) ([]schema.Cause, error) {
 	want := s.metaKind("DeleteOptions")
 	want.also = s.everywhere
 	text, err := s.toJSON(r.http.Header.Get("Content-Type"), body, want)
@@ -141,7 +142,7 @@ func (s *Server) deleteOptionsFrom(r *request, body []byte, o *deleteOptions) ([
 		return nil, err
 	}
 	defer doc.Release()
-	return o.read(doc.Root()), nil
+	return o.Read(doc.Root()), nil
 }
 
 // decodeOptions decodes an options object, which may name any group version

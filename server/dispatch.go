@@ -41,17 +41,17 @@ func (n *needs) only(v verbs, has api.Verbs) verbs {
 
 // verbsOf is the table of what can be done to a target.
 func (d *dispatch) verbsOf(t *target) verbs {
-	res := t.resource
+	res := t.Row
 	switch {
-	case t.sub != nil:
-		return objectNeeds.only(d.endpoints[t.sub.Endpoint], t.sub.Verbs)
+	case t.Sub != nil:
+		return objectNeeds.only(d.endpoints[t.Sub.Endpoint], t.Sub.Verbs)
 	case res.Endpoint != "":
 		return objectNeeds.only(d.endpoints[res.Endpoint], res.Verbs)
 	case t.watchPath:
 		return watchNeeds.only(d.watch, res.Verbs)
-	case t.name != "":
+	case t.Name != "":
 		return objectNeeds.only(d.object, res.Verbs)
-	case res.Namespaced && t.namespace == "":
+	case res.Namespaced && t.Namespace == "":
 		return everywhereNeeds.only(d.collection, res.Verbs)
 	}
 	return collectionNeeds.only(d.collection, res.Verbs)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // The ephemeralcontainers subresource of a pod shows the pod and changes nothing
@@ -15,15 +16,15 @@ func (s *Server) updateEphemeral(r *request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, kindOf(r.target.resource), opts.validation)
+	doc, err := s.readObject(r, kindOf(r.target.Row), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	if err := matchPatched(doc.Root(), r.target.ref); err != nil {
+	if err := objects.MatchPatched(doc.Root(), r.target.Ref); err != nil {
 		return err
 	}
-	return s.writeEphemeral(r, opts, func(*evaluation) (document.Value, error) { return doc.Root(), nil })
+	return s.writeEphemeral(r, opts, func(*objects.Evaluation) (document.Value, error) { return doc.Root(), nil })
 }
 
 func (s *Server) patchEphemeral(r *request) error {
@@ -31,10 +32,10 @@ func (s *Server) patchEphemeral(r *request) error {
 	if err != nil {
 		return err
 	}
-	want := kindOf(r.target.resource)
+	want := kindOf(r.target.Row)
 	p.check(want)
-	return s.writeEphemeral(r, p.opts, func(e *evaluation) (document.Value, error) {
-		text, err := p.apply(e.shown.Body, want)
+	return s.writeEphemeral(r, p.opts, func(e *objects.Evaluation) (document.Value, error) {
+		text, err := p.apply(e.Shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -42,29 +43,29 @@ func (s *Server) patchEphemeral(r *request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		obj := e.keep(doc)
-		return obj, matchPatched(obj, r.target.ref)
+		obj := e.Keep(doc)
+		return obj, objects.MatchPatched(obj, r.target.Ref)
 	})
 }
 
 // writeEphemeral stores the ephemeral containers of the pod that wanted gives
 // for the current one.
-func (s *Server) writeEphemeral(r *request, opts writeOptions, wanted changeFunc) error {
-	out, err := s.write(r.ctx, &write{ref: r.target.ref, opts: opts, steps: directSteps, change: func(e *evaluation) (document.Value, error) {
-		return editing(func(pod document.Value) error {
+func (s *Server) writeEphemeral(r *request, opts objects.Options, wanted objects.Change) error {
+	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: r.target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
+		return objects.Editing(func(pod document.Value) error {
 			obj, err := wanted(e)
 			if err != nil {
 				return err
 			}
-			return e.addEphemeral(pod, obj)
+			return addEphemeral(e, pod, obj)
 		})(e)
 	}})
 	return s.respondWritten(r, out, err)
 }
 
 // addEphemeral gives a pod the ephemeral containers of the pod that was sent.
-func (e *evaluation) addEphemeral(pod, sent document.Value) error {
-	if err := checkPreconditions(e.resource, e.name, sent.Get("metadata"), pod.Get("metadata"), false); err != nil {
+func addEphemeral(e *objects.Evaluation, pod, sent document.Value) error {
+	if err := objects.CheckPreconditions(e.Row, e.Name, sent.Get("metadata"), pod.Get("metadata"), false); err != nil {
 		return err
 	}
 	spec, containers := pod.Get("spec"), sent.At("spec", "ephemeralContainers")
@@ -75,8 +76,8 @@ func (e *evaluation) addEphemeral(pod, sent document.Value) error {
 		spec.Remove("ephemeralContainers")
 	}
 	// Nothing else has changed, so the pod is its own old state for the rules of changes.
-	if causes = append(causes, validateChange(ref{resource: e.resource}, pod, pod, e.was)...); len(causes) > 0 {
-		return e.resource.Invalid(e.name, causes)
+	if causes = append(causes, objects.ValidateChange(objects.Ref{Row: e.Row}, pod, pod, e.Was)...); len(causes) > 0 {
+		return e.Row.Invalid(e.Name, causes)
 	}
 	return nil
 }

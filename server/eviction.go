@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -31,21 +32,21 @@ func (s *Server) evict(r *request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, subKind(t), query.validation)
+	doc, err := s.readObject(r, subKind(t), query.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	if doc.Root().At("metadata", "name").Text() != t.name {
+	if doc.Root().At("metadata", "name").Text() != t.Name {
 		return api.BadRequest("name in URL does not match name in Eviction object")
 	}
-	var opts deleteOptions
-	causes := opts.read(doc.Root().Get("deleteOptions"))
-	opts.dryRun = opts.dryRun || query.dryRun
+	var opts objects.DeleteOptions
+	causes := opts.Read(doc.Root().Get("deleteOptions"))
+	opts.DryRun = opts.DryRun || query.DryRun
 
 	entry, err := s.store.Get(r.ctx, r.key())
 	if errors.Is(err, store.ErrNotFound) {
-		return api.NotFound(t.resource.GroupResource(), t.name)
+		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
 	if err != nil {
 		return err
@@ -53,22 +54,22 @@ func (s *Server) evict(r *request) error {
 	if len(causes) > 0 {
 		return invalidOptions("DeleteOptions", causes)
 	}
-	podDoc, err := document.ReadStored(t.resource.GV.Types(), t.resource.Type, entry.Body)
+	podDoc, err := document.ReadStored(t.Row.GV.Types(), t.Row.Type, entry.Body)
 	if err != nil {
 		return err
 	}
 	defer podDoc.Release()
 	pod := podDoc.Root()
 	if holdsUp(pod) {
-		if err := s.disrupt(r.ctx, t.namespace, pod, opts.dryRun); err != nil {
+		if err := s.disrupt(r.ctx, t.Namespace, pod, opts.DryRun); err != nil {
 			return err
 		}
-		if opts.uid == nil {
-			opts.uid = textAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
+		if opts.UID == nil {
+			opts.UID = objects.TextAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
 		}
 	}
-	opts.by, opts.as = r.user, &via{subresource: t.sub.Name, obj: doc.Root()}
-	if _, _, err := s.deleteObject(r.ctx, ref{resource: t.resource, namespace: t.namespace, name: t.name}, opts); err != nil {
+	opts.By, opts.As = r.user, &objects.Via{Subresource: t.Sub.Name, Obj: doc.Root()}
+	if _, _, err := s.objects.DeleteObject(r.ctx, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
 		return err
 	}
 	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
@@ -90,7 +91,7 @@ func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Val
 	if err != nil || name == "" {
 		return err
 	}
-	_, err = s.write(ctx, &write{ref: ref{resource: s.budgets(), namespace: namespace, name: name}, opts: writeOptions{dryRun: dryRun}, steps: directSteps, change: editing(func(budget document.Value) error {
+	_, err = s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: s.budgets(), Namespace: namespace, Name: name}, Opts: objects.Options{DryRun: dryRun}, Steps: objects.DirectSteps, Change: objects.Editing(func(budget document.Value) error {
 		if err := mayDisrupt(budget); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Val
 		allowed, _ := status.Get("disruptionsAllowed").Int()
 		status.SetInt("disruptionsAllowed", allowed-1)
 		// The controller does not count the pod until it has seen it go.
-		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), s.now())
+		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), s.objects.Now())
 		return nil
 	})})
 	return err

@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -33,7 +34,7 @@ func (s *Server) LookAfter(ctx context.Context) error {
 
 // Forge changes a stored service in a way that no request could.
 func (s *Server) Forge(ctx context.Context, namespace, name string, change func(spec document.Value)) error {
-	_, err := s.write(ctx, &write{ref: ref{resource: s.services.resource, namespace: namespace, name: name}, steps: directSteps, change: editing(func(obj document.Value) error {
+	_, err := s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: s.services.Row, Namespace: namespace, Name: name}, Steps: objects.DirectSteps, Change: objects.Editing(func(obj document.Value) error {
 		change(obj.Get("spec"))
 		return nil
 	})})
@@ -130,7 +131,7 @@ type Onlooker struct {
 }
 
 type lookedOn struct {
-	admitter
+	objects.Admitter
 	by Onlooker
 }
 
@@ -140,7 +141,7 @@ func (l lookedOn) Admit(ctx context.Context, r *admission.Request) error {
 			return err
 		}
 	}
-	return l.admitter.Admit(ctx, r)
+	return l.Admitter.Admit(ctx, r)
 }
 
 func (l lookedOn) Check(ctx context.Context, r *admission.Request) error {
@@ -149,14 +150,14 @@ func (l lookedOn) Check(ctx context.Context, r *admission.Request) error {
 			return err
 		}
 	}
-	return l.admitter.Check(ctx, r)
+	return l.Admitter.Check(ctx, r)
 }
 
 func (l lookedOn) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
-	return l.by.Waiting != nil && l.by.Waiting(o, resource, subresource) || l.admitter.Waits(o, resource, subresource)
+	return l.by.Waiting != nil && l.by.Waiting(o, resource, subresource) || l.Admitter.Waits(o, resource, subresource)
 }
 
 // LookOn lets somebody see what admission is asked.
 func (c *Config) LookOn(by Onlooker) {
-	c.wrapAdmission = func(a admitter) admitter { return lookedOn{a, by} }
+	c.wrapAdmission = func(a objects.Admitter) objects.Admitter { return lookedOn{a, by} }
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/yaml"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
@@ -152,7 +153,7 @@ func refusals(res *api.Resource, text, old []byte) []string {
 		res.Hooks.Create(obj)
 	}
 	var fields []string
-	for _, c := range validate(ref{resource: &catalog.Row{Resource: res}}, obj, before) {
+	for _, c := range objects.Validate(objects.Ref{Row: &catalog.Row{Resource: res}}, obj, before) {
 		fields = append(fields, plainPath(c.Field))
 	}
 	slices.Sort(fields)

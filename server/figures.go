@@ -30,18 +30,18 @@ func (s *Server) counted(r *request) {
 func keyOfRequest(r *request) metrics.Key {
 	t := &r.target
 	k := metrics.Key{Verb: metricVerb(r)}
-	if t.resource != nil {
-		k.Resource = catalog.Resource{Group: t.resource.GV.Group, Version: t.resource.GV.Version, Plural: t.resource.Plural}
+	if t.Row != nil {
+		k.Resource = catalog.Resource{Group: t.Row.GV.Group, Version: t.Row.GV.Version, Plural: t.Row.Plural}
 	}
-	if t.sub != nil {
-		k.Sub = t.sub.Name
+	if t.Sub != nil {
+		k.Sub = t.Sub.Name
 	}
 	switch {
-	case t.resource == nil:
+	case t.Row == nil:
 		k.Sub = t.place
-	case t.name != "":
+	case t.Name != "":
 		k.Scope = "resource"
-	case t.namespace != "":
+	case t.Namespace != "":
 		k.Scope = "namespace"
 	default:
 		k.Scope = "cluster"
@@ -54,7 +54,7 @@ func keyOfRequest(r *request) metrics.Key {
 
 // metricVerb is the verb of a request as upstream's figures spell it.
 func metricVerb(r *request) string {
-	if r.target.resource == nil {
+	if r.target.Row == nil {
 		return r.knownMethod()
 	}
 	switch v := r.verb(); v {

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // flowManager is the manager of the status of flow schemas.
@@ -88,10 +89,10 @@ func danglingStatus(levelExists bool) string {
 }
 
 func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, level string, exists bool) error {
-	of := ref{resource: schemas, name: name, sub: schemas.Subresource("status")}
-	_, err := s.write(ctx, &write{ref: of, opts: writeOptions{manager: flowManager}, change: editing(func(obj document.Value) error {
+	of := objects.Ref{Row: schemas, Name: name, Sub: schemas.Subresource("status")}
+	_, err := s.objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: flowManager}, Change: objects.Editing(func(obj document.Value) error {
 		if dangling(obj).Get("status").Equals(danglingStatus(exists)) {
-			return errNothing
+			return objects.ErrNothing
 		}
 		reason, but := "Found", "and it exists"
 		if !exists {
@@ -99,7 +100,7 @@ func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, le
 		}
 		c := api.Condition{Type: "Dangling", Status: danglingStatus(exists), Reason: reason,
 			Message: fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q %s", level, but)}
-		c.Set(obj.SetObject("status").SetArray("conditions"), s.now())
+		c.Set(obj.SetObject("status").SetArray("conditions"), s.objects.Now())
 		return nil
 	})})
 	return err

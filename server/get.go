@@ -31,8 +31,8 @@ func (s *Server) current(r *request) (store.Entry, error) {
 		return store.Entry{}, err
 	}
 	get := func(key string) (store.Entry, error) { return s.store.Get(r.ctx, key) }
-	if !r.target.resource.Stored {
-		parts, err := s.components(r.target.resource)
+	if !r.target.Row.Stored {
+		parts, err := s.components(r.target.Row)
 		if err != nil {
 			return store.Entry{}, err
 		}
@@ -47,10 +47,10 @@ func (s *Server) current(r *request) (store.Entry, error) {
 
 // notFound is the 404 of a read, where some subresources have a name of their own.
 func (s *Server) notFound(t target) error {
-	if t.sub != nil && t.sub.MissingAs != (api.GroupResource{}) {
-		return api.NotFound(t.sub.MissingAs, t.name)
+	if t.Sub != nil && t.Sub.MissingAs != (api.GroupResource{}) {
+		return api.NotFound(t.Sub.MissingAs, t.Name)
 	}
-	return api.NotFound(t.resource.GroupResource(), t.name)
+	return api.NotFound(t.Row.GroupResource(), t.Name)
 }
 
 // reach waits until a revision exists: 504 when it does not come about.

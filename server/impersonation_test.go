@@ -25,7 +25,7 @@ func TestNobodyActsAsSomebodyElse(t *testing.T) {
 			for _, header := range [][]string{{"Impersonate-User", "bob"}, {"impersonate-user", ""}, {"IMPERSONATE-USER", "admin", "Impersonate-Group", "system:masters"}} {
 				h.send(test.method, test.path, "application/json", []byte(configMap("a", "{}")), header...).expect(t, 403, "Forbidden")
 			}
-			for _, name := range []string{"Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes"} {
+			for _, name := range []string{"Impersonate-Group", "Impersonate-UID", "Impersonate-Extra-Scopes"} {
 				h.send(test.method, test.path, "application/json", []byte(configMap("a", "{}")), name, "x").expect(t, 400, "BadRequest")
 			}
 		}

@@ -17,7 +17,7 @@ import (
 // listOrWatch is GET on a collection.
 func (s *Server) listOrWatch(r *request) error {
 	if r.query.isWatch() {
-		if res := r.target.resource; !res.Verbs.Has(api.VerbWatch) {
+		if res := r.target.Row; !res.Verbs.Has(api.VerbWatch) {
 			refused := api.MethodNotAllowed([]string{http.MethodGet})
 			refused.Message, refused.Group, refused.Kind = fmt.Sprintf("watch is not supported on resources of kind %q", res.Plural), res.GV.Group, res.Plural
 			return refused
@@ -84,17 +84,17 @@ func (r *request) listOptions() (o listOptions, err error) {
 	if limit != nil && *limit > 0 && r.on[features.ListChunking] {
 		o.limit = *limit
 	}
-	o.selector, err = asked.For(r.target.resource.Resource)
+	o.selector, err = asked.For(r.target.Row.Resource)
 	return o, err
 }
 
 // openList opens the page that a list asks for.
 func (s *Server) openList(r *request, o listOptions) (*list, error) {
 	t, sel := r.target, o.selector
-	l := &list{selector: sel, prefix: t.resource.Prefix(t.namespace), single: !t.resource.Namespaced || t.namespace != "", limit: o.limit}
-	if !t.resource.Stored { // a handful that has no pages and no past
+	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit}
+	if !t.Row.Stored { // a handful that has no pages and no past
 		var err error
-		l.reader, err = s.components(t.resource)
+		l.reader, err = s.components(t.Row)
 		l.limit = 0
 		return l, err
 	}

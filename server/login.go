@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
@@ -48,8 +49,8 @@ func newTokenIssuer(c *Config, keys *pki.Keyring) (*authn.TokenIssuer, error) {
 func (s *Server) site() pki.Site {
 	c := &s.cfg
 	site := pki.Site{Address: c.BindAddress, Now: c.Clock, Log: s.log, Changed: s.credentialsChanged,
-		Names: []string{ownService, ownService + ".default", ownService + ".default.svc", ownService + ".default.svc.cluster.local"}}
-	if ranges, err := serviceRanges(c.ServiceClusterIPRange); err == nil {
+		Names: []string{addresses.OwnService, addresses.OwnService + ".default", addresses.OwnService + ".default.svc", addresses.OwnService + ".default.svc.cluster.local"}}
+	if ranges, err := addresses.Ranges(c.ServiceClusterIPRange); err == nil {
 		for _, r := range ranges {
 			site.Names = append(site.Names, allocate.First(r).String())
 		}

@@ -13,15 +13,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
 // keepOwnService brings the server's own service, its endpoints and what extension
 // servers have to know into existence, and mends what is not as it has to be.
 func (s *Server) keepOwnService(ctx context.Context) error {
-	ranges, err := serviceRanges(s.cfg.ServiceClusterIPRange)
+	ranges, err := addresses.Ranges(s.cfg.ServiceClusterIPRange)
 	if err != nil {
 		return err
 	}
@@ -31,12 +33,12 @@ func (s *Server) keepOwnService(ctx context.Context) error {
 		return err
 	}
 	service := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"component":"apiserver","provider":%q}},"spec":{"type":"ClusterIP",
-		"clusterIP":%q,"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","ports":%s}}`, ownService, profile.MediaTypeWord, allocate.First(ranges[0]), ports)
-	err = s.keep(ctx, s.services.resource, "default", ownService, service, func(have, want document.Value) {
+		"clusterIP":%q,"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","ports":%s}}`, addresses.OwnService, profile.MediaTypeWord, allocate.First(ranges[0]), ports)
+	err = s.keep(ctx, s.services.Row, "default", addresses.OwnService, service, func(have, want document.Value) {
 		have.Get("spec").Put("ports", want.At("spec", "ports"))
 	})
 	if err != nil {
-		return fmt.Errorf("service %s: %w", ownService, err)
+		return fmt.Errorf("service %s: %w", addresses.OwnService, err)
 	}
 	address, err := s.advertised(ranges[0])
 	if err != nil {
@@ -44,12 +46,12 @@ func (s *Server) keepOwnService(ctx context.Context) error {
 		return nil
 	}
 	endpoints := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true"}},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}]}`,
-		ownService, "endpointslice."+profile.LabelDomain+"/skip-mirror", address, port)
+		addresses.OwnService, "endpointslice."+profile.LabelDomain+"/skip-mirror", address, port)
 	if err := s.keepOwn(ctx, "v1", "Endpoints", endpoints, "subsets"); err != nil {
 		return err
 	}
 	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[{"addresses":[%q],"conditions":{"ready":true}}],
-		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, ownService, profile.LabelDomain+"/service-name", ownService, allocate.Family(address), address, port)
+		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, addresses.OwnService, profile.LabelDomain+"/service-name", addresses.OwnService, allocate.Family(address), address, port)
 	return s.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
 }
 
@@ -60,7 +62,7 @@ func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, mem
 	if res == nil {
 		return nil
 	}
-	err := s.keep(ctx, res, "default", ownService, text, func(have, want document.Value) {
+	err := s.keep(ctx, res, "default", addresses.OwnService, text, func(have, want document.Value) {
 		for key, v := range want.At("metadata", "labels").Members() {
 			have.Get("metadata").SetObject("labels").Put(key, v)
 		}
@@ -69,7 +71,7 @@ func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, mem
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", kind, ownService, err)
+		return fmt.Errorf("%s %s: %w", kind, addresses.OwnService, err)
 	}
 	return nil
 }
@@ -84,7 +86,7 @@ func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, te
 	if err != nil {
 		return err
 	}
-	want, err := s.decodeOwn(res, []byte(text))
+	want, err := s.objects.DecodeOwn(res, []byte(text))
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, te
 	if mend(doc.Root(), want.Root()); bytes.Equal(doc.Root().AppendJSON(nil), entry.Body) {
 		return nil
 	}
-	_, err = s.write(ctx, &write{ref: ref{resource: res, namespace: namespace, name: name}, change: editing(func(obj document.Value) error {
+	_, err = s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: namespace, Name: name}, Change: objects.Editing(func(obj document.Value) error {
 		mend(obj, want.Root())
 		return nil
 	})})

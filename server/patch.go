@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // patch is PATCH on an object or on its status. Every kind of patch turns the
@@ -25,26 +26,26 @@ func (s *Server) patch(r *request) error {
 		return err
 	}
 	t := r.target
-	want := kindOf(t.resource)
+	want := kindOf(t.Row)
 	want.unsaid = p.media == strategicPatch // whose object stays what it is, as in 1.25
 	p.check(want)
-	out, err := s.write(r.ctx, &write{ref: t.ref, opts: p.opts, change: func(e *evaluation) (document.Value, error) {
-		if e.shown == nil {
-			return document.Value{}, api.NotFound(t.resource.GroupResource(), t.name)
+	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: t.Ref, Opts: p.opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+		if e.Shown == nil {
+			return document.Value{}, api.NotFound(t.Row.GroupResource(), t.Name)
 		}
-		patched, err := p.apply(e.shown.Body, want)
+		patched, err := p.apply(e.Shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		doc, err := s.decodePatched(r, patched, e.was, p, want)
+		doc, err := s.decodePatched(r, patched, e.Was, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		obj := e.keep(doc)
-		if err := matchPatched(obj, t.ref); err != nil {
+		obj := e.Keep(doc)
+		if err := objects.MatchPatched(obj, t.Ref); err != nil {
 			return obj, err
 		}
-		return obj, checkConditional(t.ref, obj.Get("metadata"))
+		return obj, objects.CheckConditional(t.Ref, obj.Get("metadata"))
 	}})
 	return s.respondWritten(r, out, err)
 }
@@ -75,7 +76,7 @@ func (p *patchBody) report(r *request, problems []document.Problem, want bodyKin
 	if p.media != jsonPatch {
 		slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
-	return report(r, append(p.problems, describe(problems)...), want, p.opts.validation)
+	return report(r, append(p.problems, describe(problems)...), want, p.opts.Validation)
 }
 
 // refuse is the answer to a patch that makes something of the object that cannot be
@@ -123,7 +124,7 @@ type patchBody struct {
 	media    string
 	text     []byte   // JSON
 	problems []string // fields that it has twice, or that no patch has
-	opts     writeOptions
+	opts     objects.Options
 	limits   document.Limits
 }
 
@@ -133,14 +134,14 @@ func (s *Server) readPatch(r *request) (*patchBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.patched = true
+	opts.Patched = true
 	return &patchBody{media: r.media(), text: r.body, opts: opts, limits: s.decodeLimits}, nil
 }
 
 // check finds what is wrong with the fields of the patch itself, apart from what
 // it makes of the object. A patch that cannot be read is left to apply.
 func (p *patchBody) check(want bodyKind) {
-	if p.opts.validation == "Ignore" {
+	if p.opts.Validation == "Ignore" {
 		return
 	}
 	if p.media == jsonPatch {

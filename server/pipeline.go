@@ -26,7 +26,7 @@ import (
 //	             store transaction 404 409 410 504, respond
 //
 // Update, patch and delete validate inside the store's closure, since only there the
-// current object is known (write.go).
+// current object is known (server/internal/objects/write.go).
 //
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.
@@ -74,7 +74,7 @@ func (s *Server) handle(r *request) error {
 	defer room.leave()
 	defer at.leave()
 	defer r.room.leave()
-	if r.target.resource != nil && r.mutating() {
+	if r.target.Row != nil && r.mutating() {
 		if err := s.receive(r, &room); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 		return nil, err
 	}
 	if w := authn.Warning(r.http); w != "" {
-		r.warn(w)
+		r.Warn(w)
 	}
 	if err := authn.RefuseImpersonation(r.http.Header); err != nil {
 		return nil, err
@@ -120,8 +120,8 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 	}
 	err = r.negotiate()
 	if text := r.target.deprecation(); text != "" && r.accept.Format != 0 {
-		r.warn(text)
-		s.metrics.UseDeprecated(&r.figures, r.target.resource.Deprecated)
+		r.Warn(text)
+		s.metrics.UseDeprecated(&r.figures, r.target.Row.Deprecated)
 	}
 	if err == nil {
 		err = r.fits()
@@ -135,7 +135,7 @@ func (s *Server) verbOf(r *request) (verb, error) {
 	if t.endpoint != nil {
 		return t.endpoint, nil
 	}
-	if t.resource == nil || t.nowhere() {
+	if t.Row == nil || t.nowhere() {
 		return s.unknown, nil
 	}
 	allowed := s.dispatch.verbsOf(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // query reads the query parameters. Parsing is put off until a parameter is
@@ -94,29 +95,29 @@ func (q *query) integer(name string) (*int64, error) {
 
 // writeOptions reads and checks the options of create, update and patch; kind
 // names them in errors ("CreateOptions").
-func (r *request) writeOptions(kind string) (writeOptions, error) {
+func (r *request) writeOptions(kind string) (objects.Options, error) {
 	q := &r.query
-	o := writeOptions{user: r.user, author: r, manager: apply.ManagerName("", r.http.UserAgent()), validation: "Warn"}
+	o := objects.Options{User: r.user, Author: r, Manager: apply.ManagerName("", r.http.UserAgent()), Validation: "Warn"}
 	if !r.on[features.FieldValidation] {
-		o.validation = "Ignore"
+		o.Validation = "Ignore"
 	}
 	if q.raw == "" && !r.applies() {
 		return o, nil
 	}
 	var causes []schema.Cause
-	o.force = q.flag("force")
+	o.Force = q.flag("force")
 	if kind == "PatchOptions" && q.has("force") && !r.applies() {
 		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "force", Message: "Forbidden: may not be specified for non-apply patch"})
 	}
-	o.fieldManager = q.get("fieldManager")
-	causes = append(causes, apply.CheckManager(o.fieldManager, r.applies())...)
-	if o.fieldManager != "" {
-		o.manager = o.fieldManager
+	o.FieldManager = q.get("fieldManager")
+	causes = append(causes, apply.CheckManager(o.FieldManager, r.applies())...)
+	if o.FieldManager != "" {
+		o.Manager = o.FieldManager
 	}
-	o.dryRun, causes = q.dryRun(causes)
+	o.DryRun, causes = q.dryRun(causes)
 	if v := q.get("fieldValidation"); v != "" {
 		if r.on[features.FieldValidation] {
-			o.validation = v
+			o.Validation = v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
 			causes = append(causes, api.NotSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))

@@ -16,6 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // target is what the router found.
@@ -23,7 +24,7 @@ import (
 // Invariant: endpoint is set for paths that are not resources; otherwise
 // resource is set, or both are nil for a path that nothing answers.
 type target struct {
-	ref
+	objects.Ref
 	endpoint   verb
 	place      string          // the first step of an endpoint's path: "/healthz"
 	open       bool            // an endpoint that works while the server drains (health)
@@ -37,33 +38,33 @@ type target struct {
 func (t target) alwaysServed() bool { return t.open }
 
 // collection reports whether the target is many objects.
-func (t target) collection() bool { return t.name == "" }
+func (t target) collection() bool { return t.Name == "" }
 
 // nowhere reports whether the path is one that a question (review) or an order
 // (binding) has not: that of an object, or outside of the namespace it is about.
 func (t *target) nowhere() bool {
-	res := t.resource
-	return res.Endpoint != "" && (t.name != "" || res.Namespaced && t.namespace == "")
+	res := t.Row
+	return res.Endpoint != "" && (t.Name != "" || res.Namespaced && t.Namespace == "")
 }
 
 // tabular reports whether the target's answers can be shown as tables: objects
 // that are kept, and scales. Answers to operations and logs cannot.
 func (t *target) tabular() bool {
-	e := t.does()
-	return e == "" && t.sub == nil || e.AnswersObject()
+	e := t.Does()
+	return e == "" && t.Sub == nil || e.AnswersObject()
 }
 
 // connects reports whether the target leads out of the server, to what runs.
 func (t *target) connects() bool {
-	return t.sub != nil && t.sub.Endpoint.Connects()
+	return t.Sub != nil && t.Sub.Endpoint.Connects()
 }
 
 // deprecation is what whoever uses the target is warned of; "" for nothing.
 func (t *target) deprecation() string {
-	if t.resource == nil || t.resource.Deprecated == nil {
+	if t.Row == nil || t.Row.Deprecated == nil {
 		return ""
 	}
-	return t.resource.Deprecated.Warning(t.resource.GV.APIVersion() + " " + t.resource.Kind)
+	return t.Row.Deprecated.Warning(t.Row.GV.APIVersion() + " " + t.Row.Kind)
 }
 
 // request is one request on its way through the pipeline. It is used by one
@@ -133,7 +134,7 @@ func (r *request) verb() string {
 // longRunning requests do not count against the limit of requests in flight.
 func (r *request) longRunning() bool {
 	t := r.target
-	return t.unbounded || t.resource != nil && r.method() == http.MethodGet && (t.watchPath || t.collection() && r.query.isWatch())
+	return t.unbounded || t.Row != nil && r.method() == http.MethodGet && (t.watchPath || t.collection() && r.query.isWatch())
 }
 
 // mayWait reports whether the request can last, and is bounded in time then. A
@@ -141,7 +142,7 @@ func (r *request) longRunning() bool {
 // good part of its cost; a long-running request ends when it was asked to.
 func (r *request) mayWait() bool {
 	t := &r.target
-	get := t.resource != nil && t.name != "" && !t.watchPath && r.method() == http.MethodGet
+	get := t.Row != nil && t.Name != "" && !t.watchPath && r.method() == http.MethodGet
 	return !r.longRunning() && !(get && r.query.raw == "")
 }
 
@@ -161,7 +162,7 @@ func (r *request) mutating() bool { return r.method() != http.MethodGet }
 func (r *request) attributes() authz.Attributes {
 	t := r.target
 	a := authz.Attributes{User: r.user, Path: r.http.URL.Path}
-	if t.resource == nil {
+	if t.Row == nil {
 		a.Verb = lower(r.http.Method)
 		if u := &t.unserved; u.Resource != "" {
 			a.ResourceRequest, a.Verb = true, r.verb()
@@ -171,13 +172,13 @@ func (r *request) attributes() authz.Attributes {
 	}
 	a.ResourceRequest = true
 	a.Verb = r.verb()
-	a.Group, a.Version, a.Resource = t.resource.GV.Group, t.resource.GV.Version, t.resource.Plural
-	a.Namespace, a.Name = t.namespace, t.name
-	if isNamespace(t.resource) {
-		a.Namespace = t.name
+	a.Group, a.Version, a.Resource = t.Row.GV.Group, t.Row.GV.Version, t.Row.Plural
+	a.Namespace, a.Name = t.Namespace, t.Name
+	if objects.IsNamespace(t.Row) {
+		a.Namespace = t.Name
 	}
-	if t.sub != nil {
-		a.Subresource = t.sub.Name
+	if t.Sub != nil {
+		a.Subresource = t.Sub.Name
 	}
 	if a.Name == "" && (a.Verb == "list" || a.Verb == "watch") {
 		if name := selector.ExactName(r.query.get("fieldSelector")); !catalog.BadSegment(name) {
@@ -187,9 +188,9 @@ func (r *request) attributes() authz.Attributes {
 	return a
 }
 
-// warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299).
+// Warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299).
 // What has been said is not said again, and what would be left out is not kept.
-func (r *request) warn(text string) {
+func (r *request) Warn(text string) {
 	if r.warned > maxWarnings || slices.Contains(r.warnings, text) {
 		return
 	}
@@ -228,7 +229,7 @@ func (r *request) told() []string {
 }
 
 // key is the store's key of the target.
-func (r *request) key() string { return r.target.resource.Key(r.target.namespace, r.target.name) }
+func (r *request) key() string { return r.target.Row.Key(r.target.Namespace, r.target.Name) }
 
 func lower(method string) string {
 	b := []byte(method)
@@ -253,7 +254,7 @@ func (r *request) media() string {
 
 // patchable refuses a patch in a media type that is none of a patch.
 func (r *request) patchable() error {
-	if r.http.Method != http.MethodPatch || r.target.resource == nil || r.target.connects() {
+	if r.http.Method != http.MethodPatch || r.target.Row == nil || r.target.connects() {
 		return nil
 	}
 	switch r.media() {

@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -22,7 +23,7 @@ const gzipSize = 128 << 10
 
 // negotiate decides in which representation the request is answered.
 func (r *request) negotiate() error {
-	if r.target.open || r.target.ownForm || r.target.resource == nil && r.target.endpoint == nil {
+	if r.target.open || r.target.ownForm || r.target.Row == nil && r.target.endpoint == nil {
 		return nil
 	}
 	var err error
@@ -41,7 +42,7 @@ func (r *request) offer() codec.Offer {
 		}
 		return o
 	}
-	if t.resource != nil && r.longRunning() {
+	if t.Row != nil && r.longRunning() {
 		o.Watch, o.Table, o.Partial = true, true, true
 		return o
 	}
@@ -54,7 +55,7 @@ func (r *request) offer() codec.Offer {
 // answers (mismatch), as a delete does: most end in a Status, which is always one.
 func (r *request) fits() error {
 	switch {
-	case r.target.resource == nil || r.target.does().AnswersStatus():
+	case r.target.Row == nil || r.target.Does().AnswersStatus():
 		return nil
 	case r.method() == http.MethodDelete && r.target.collection():
 		return r.mismatch(true)
@@ -87,7 +88,7 @@ func (r *request) pretty() bool {
 
 // respondEntry answers with one stored object.
 func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
-	res := r.target.resource
+	res := r.target.Row
 	switch r.accept.As {
 	case codec.AsTable:
 		body, err := s.tableOf(r, res.Resource, e.Body)
@@ -163,7 +164,7 @@ func (s *Server) respondStatus(r *request, code int, status codec.StatusBody) er
 
 // deletedStatus is the answer of a delete that removed the object.
 func deletedStatus(t target, e store.Entry) codec.StatusBody {
-	return codec.Deleted(t.resource.GV.Group, t.resource.Plural, t.name, uidOf(e.Body))
+	return codec.Deleted(t.Row.GV.Group, t.Row.Plural, t.Name, objects.UIDOf(e.Body))
 }
 
 // fail answers with the Status of an error. It is the only place where errors

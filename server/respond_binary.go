@@ -35,7 +35,7 @@ type binaryList struct {
 }
 
 func (s *Server) binaryList(r *request, l *list) *binaryList {
-	res := r.target.resource
+	res := r.target.Row
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
 	enc, typ := res.Schema.Binary(), res.Type
 	b.item = func(dst, body []byte) ([]byte, error) {

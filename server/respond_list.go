@@ -79,7 +79,7 @@ func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]by
 	case codec.AsPartial:
 		return s.writePartialList(r, l, out, buf)
 	}
-	res := r.target.resource
+	res := r.target.Row
 	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, l.meta())
 	if res.Conversion != nil && !res.Conversion.Same {
 		return s.writeServedItems(r, l, out, buf)
@@ -94,7 +94,7 @@ func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]by
 
 // writeServedItems is writeList for a version that is not the stored one.
 func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	res := r.target.resource
+	res := r.target.Row
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
 	var body []byte
 	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
@@ -142,7 +142,7 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, ite
 func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
-		body, err := metadataOf(r.target.resource.Resource, e.Body)
+		body, err := metadataOf(r.target.Row.Resource, e.Body)
 		if err != nil {
 			return dst, err
 		}
@@ -219,7 +219,7 @@ func (w *streamWriter) close(rest []byte) error {
 }
 
 func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := s.newTable(r.target.resource.Resource, r, false)
+	t, err := s.newTable(r.target.Row.Resource, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -228,6 +228,6 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 		none = "null"
 	}
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
-		return appendRow(r.target.resource.Resource, t, dst, e.Body)
+		return appendRow(r.target.Row.Resource, t, dst, e.Body)
 	})
 }

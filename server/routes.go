@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // router finds what a path is the address of: an endpoint that every server has, or what
@@ -67,11 +68,11 @@ func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
 	if !found {
 		return target{unserved: address}, true
 	}
-	t = target{ref: ref{resource: at.Row, sub: at.Sub, namespace: at.Namespace, name: at.Name}, watchPath: at.Watch}
+	t = target{Ref: objects.Ref{Row: at.Row, Sub: at.Sub, Namespace: at.Namespace, Name: at.Name}, watchPath: at.Watch}
 	if u.RawPath != "" {
-		t.namespace, t.name = unescape(t.namespace), unescape(t.name)
+		t.Namespace, t.Name = unescape(t.Namespace), unescape(t.Name)
 	}
-	if catalog.BadSegment(t.namespace) || catalog.BadSegment(t.name) {
+	if catalog.BadSegment(t.Namespace) || catalog.BadSegment(t.Name) {
 		// Such a name could not be an object's, so it is not looked for. For authorization a
 		// slash in it is one of the path.
 		address, _ = catalog.ParsePath(u.Path)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"slices"
 
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -12,13 +11,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // The scale subresource shows the few fields of an object that scaling is
 // about as a Scale, and writes one of them back.
 
 func (s *Server) getScale(r *request) error {
-	r.target.ref = r.target.stored()
+	r.target.Ref = r.target.Stored()
 	entry, err := s.current(r)
 	if err != nil {
 		return err
@@ -27,12 +27,12 @@ func (s *Server) getScale(r *request) error {
 }
 
 func (s *Server) updateScale(r *request) error {
-	r.target.ref = r.target.stored()
+	r.target.Ref = r.target.Stored()
 	opts, err := r.writeOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, subKind(r.target), opts.validation)
+	doc, err := s.readObject(r, subKind(r.target), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -40,11 +40,11 @@ func (s *Server) updateScale(r *request) error {
 	if err := matchScale(r.target, doc.Root()); err != nil {
 		return err
 	}
-	return s.writeScale(r, opts, func(*evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
+	return s.writeScale(r, opts, func(*objects.Evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
 }
 
 func (s *Server) patchScale(r *request) error {
-	r.target.ref = r.target.stored()
+	r.target.Ref = r.target.Stored()
 	if r.applies() {
 		return s.applyScale(r)
 	}
@@ -54,7 +54,7 @@ func (s *Server) patchScale(r *request) error {
 	}
 	want := subKind(r.target)
 	p.check(want)
-	return s.writeScale(r, p.opts, func(e *evaluation, obj document.Value) (document.Value, error) {
+	return s.writeScale(r, p.opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
 		text, err := scaleOf(r.target, obj)
 		if err != nil {
 			return document.Value{}, err
@@ -66,19 +66,19 @@ func (s *Server) patchScale(r *request) error {
 		if err != nil {
 			return document.Value{}, err
 		}
-		scale := e.keep(doc)
+		scale := e.Keep(doc)
 		return scale, matchScale(r.target, scale)
 	})
 }
 
 // writeScale stores the replicas of the Scale that wanted gives for the object.
-func (s *Server) writeScale(r *request, opts writeOptions, wanted func(e *evaluation, obj document.Value) (document.Value, error)) error {
+func (s *Server) writeScale(r *request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
 	t := r.target
-	main := t.ref
-	main.sub = nil
-	opts.subresource = t.sub.Name
-	out, err := s.write(r.ctx, &write{ref: main, opts: opts, change: func(e *evaluation) (document.Value, error) {
-		obj, err := editing(func(document.Value) error { return nil })(e)
+	main := t.Ref
+	main.Sub = nil
+	opts.Subresource = t.Sub.Name
+	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: main, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+		obj, err := objects.Editing(func(document.Value) error { return nil })(e)
 		if err != nil { // the read of a scale alone names the subresource
 			return obj, err
 		}
@@ -86,18 +86,18 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(e *evalua
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := e.beScaled(t, obj, scale); err != nil {
+		if err := beScaled(e, t, obj, scale); err != nil {
 			return document.Value{}, err
 		}
-		before, err := scaleOf(t, e.was)
+		before, err := scaleOf(t, e.Was)
 		if err != nil {
 			return document.Value{}, err
 		}
-		old, err := document.ReadStored(t.sub.Table, t.sub.Type, before)
+		old, err := document.ReadStored(t.Sub.Table, t.Sub.Type, before)
 		if err != nil {
 			return document.Value{}, err
 		}
-		e.via = &via{t.sub.Name, scale, e.keep(old)}
+		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: e.Keep(old)}
 		return obj, nil
 	}})
 	if err != nil {
@@ -107,26 +107,25 @@ func (s *Server) writeScale(r *request, opts writeOptions, wanted func(e *evalua
 }
 
 // beScaled puts the replicas of a scale into the object.
-func (e *evaluation) beScaled(t target, obj, scale document.Value) error {
+func beScaled(e *objects.Evaluation, t target, obj, scale document.Value) error {
 	meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
-	if err := checkUID(t.resource, t.name, meta, oldMeta, e.opts.patched); err != nil {
+	if err := objects.CheckUID(t.Row, t.Name, meta, oldMeta, e.Opts.Patched); err != nil {
 		return err
 	}
-	wrong := validateMetadata("dns1123-subdomain", false, meta, document.Value{})
-	if causes := slices.Concat(wrong.names, wrong.state, wrong.standard, document.Validate(scale, nil)); len(causes) > 0 {
-		return api.Invalid("autoscaling", "Scale", t.name, causes)
+	if causes := objects.ValidateScale(scale); len(causes) > 0 {
+		return api.Invalid("autoscaling", "Scale", t.Name, causes)
 	}
 	replicas, _ := scale.At("spec", "replicas").Int()
-	if err := checkRevision(t.resource, t.name, meta, oldMeta); err != nil {
+	if err := objects.CheckRevision(t.Row, t.Name, meta, oldMeta); err != nil {
 		return err
 	}
-	path := t.sub.Scale.SpecReplicas
+	path := t.Sub.Scale.SpecReplicas
 	obj.At(path[:len(path)-1]...).SetInt(path[len(path)-1], replicas)
 	return nil
 }
 
 func (s *Server) respondScale(r *request, entry store.Entry) error {
-	doc, err := document.ReadStored(r.target.resource.GV.Types(), r.target.resource.Type, entry.Body)
+	doc, err := document.ReadStored(r.target.Row.GV.Types(), r.target.Row.Type, entry.Body)
 	if err != nil {
 		return err
 	}
@@ -154,22 +153,22 @@ var scaleColumns = []api.Column{
 
 // scaleTable is a Scale, given as canonical JSON, as a table.
 func (s *Server) scaleTable(r *request, text []byte) ([]byte, error) {
-	sub := r.target.sub
+	sub := r.target.Sub
 	return s.tableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
 }
 
 func matchScale(t target, scale document.Value) error {
 	meta := scale.SetObject("metadata")
-	if err := matchName(meta, t.name); err != nil {
+	if err := objects.MatchName(meta, t.Name); err != nil {
 		return err
 	}
-	return matchNamespace(t.resource, meta, t.namespace)
+	return objects.MatchNamespace(t.Row, meta, t.Namespace)
 }
 
 // scaleOf gives the Scale of an object as canonical JSON.
 func scaleOf(t target, obj document.Value) ([]byte, error) {
-	decoder := document.Decoder{Table: t.sub.Table}
-	doc, _, err := decoder.Decode(t.sub.Type, []byte("{}"))
+	decoder := document.Decoder{Table: t.Sub.Table}
+	doc, _, err := decoder.Decode(t.Sub.Type, []byte("{}"))
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +182,7 @@ func scaleOf(t target, obj document.Value) ([]byte, error) {
 			meta.Put(field, v)
 		}
 	}
-	paths := t.sub.Scale
+	paths := t.Sub.Scale
 	spec, status := scale.SetObject("spec"), scale.SetObject("status")
 	if n, _ := obj.At(paths.SpecReplicas...).Int(); n != 0 {
 		spec.SetInt("replicas", n)
@@ -247,27 +246,27 @@ func (s *Server) applyScale(r *request) error {
 	}
 	defer a.doc.Release()
 	if meta := a.doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
-		meta.SetString("name", t.name) // it need not say
+		meta.SetString("name", t.Name) // it need not say
 	}
-	if err := matchPatched(a.doc.Root(), t.ref); err != nil {
+	if err := objects.MatchPatched(a.doc.Root(), t.Ref); err != nil {
 		return err
 	}
 	if err := apply.CheckStated(a.doc.Root(), subKind(t).apiVersion); err != nil {
 		return err
 	}
-	main := t.ref
-	main.sub = nil
-	a.opts.subresource = t.sub.Name
+	main := t.Ref
+	main.Sub = nil
+	a.opts.Subresource = t.Sub.Name
 	config, err := document.DecodeAny([]byte("{}"), s.decodeLimits)
 	if err != nil {
 		return err
 	}
 	defer config.Release()
-	want := kindOf(t.resource)
+	want := kindOf(t.Row)
 	root := config.Root()
 	root.SetString("apiVersion", want.apiVersion)
 	root.SetString("kind", want.kind)
-	root.SetObject("metadata").SetString("name", t.name)
+	root.SetObject("metadata").SetString("name", t.Name)
 	for _, field := range []string{"uid", "resourceVersion"} {
 		if v := a.doc.Root().At("metadata", field); v.Exists() {
 			root.Get("metadata").Put(field, v)
@@ -275,7 +274,7 @@ func (s *Server) applyScale(r *request) error {
 	}
 	if replicas := a.doc.Root().At("spec", "replicas"); replicas.Exists() {
 		at := root
-		path := t.sub.Scale.SpecReplicas
+		path := t.Sub.Scale.SpecReplicas
 		for _, name := range path[:len(path)-1] {
 			at = at.SetObject(name)
 		}
@@ -283,7 +282,7 @@ func (s *Server) applyScale(r *request) error {
 	}
 	entry, err := s.store.Get(r.ctx, r.key())
 	if err != nil || entry.Key == "" {
-		return api.NotFound(t.resource.GroupResource(), t.name)
+		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
 	out, err := s.applyTo(r, main, root, a)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
@@ -35,6 +36,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -55,7 +57,7 @@ type Server struct {
 	catalog      *catalog.Catalog
 	dispatch     *dispatch
 	classes      *classes
-	services     *services
+	services     *addresses.Services
 	discovery    discovery.Documents
 	store        store.Store
 	control      *operate.Socket // nil when the store has no files
@@ -63,11 +65,11 @@ type Server struct {
 	controllers  *controller.Manager
 	headers      *index.Index
 	pages        pages
-	births       *births
+	objects      *objects.Objects
 	authn        authn.Authenticator
 	authz        authz.Authorizer
-	admission    admitter
-	reader       *Reader
+	admission    objects.Admitter
+	reader       *objects.Reader
 	decodeLimits document.Limits
 	gather       *gatherRoom
 	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
@@ -119,7 +121,6 @@ func (s *Server) open(ctx context.Context) error {
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 	s.limits.set(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
 
-	s.births = newBirths()
 	s.listBuffers = &sync.Pool{New: newListBuffer}
 	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
 
@@ -142,8 +143,8 @@ func (s *Server) open(ctx context.Context) error {
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
-	s.reader = &Reader{s.store, s.catalog, cfg.durations.Soon}
-	if s.services, err = openServices(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
+	s.reader = objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
+	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
 		return err
 	}
 	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
@@ -154,6 +155,7 @@ func (s *Server) open(ctx context.Context) error {
 	if cfg.wrapAdmission != nil {
 		s.admission = cfg.wrapAdmission(s.admission)
 	}
+	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services})
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
@@ -321,7 +323,7 @@ const (
 
 // needed are the resource types that the server itself works with.
 var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"policy", "poddisruptionbudgets"},
-	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {definitionGroup, "customresourcedefinitions"}}
+	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"}}
 
 func checkNeeded(snapshot *catalog.Snapshot) error {
 	for _, r := range needed {

@@ -14,31 +14,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 )
 
-// repairServices frees what no service has, and tells of services that have what
-// they should not: in the log at once, in an event when it is still so at the next
-// repair.
+// repairServices frees what no service has, and makes an event of each service that has
+// what it should not.
 func (s *Server) repairServices(ctx context.Context) error {
-	v := s.services
-	stored := map[string][]allocate.Item{}
-	for key, items := range v.View().Under("") {
-		stored[key] = *items
-	}
-	freed, wrong := v.all.Repair(stored)
-	for _, f := range freed {
-		v.log.Warn("freed what no service has", "what", f.Item.String(), "service", f.Owner)
-	}
-	seen := make(map[allocate.Conflict]int, len(wrong))
 	var all []error
-	for _, w := range wrong {
-		seen[w] = v.seen[w] + 1
-		switch seen[w] {
-		case 1:
-			v.complain([]allocate.Conflict{w})
-		case 2:
-			all = append(all, s.tellConflict(ctx, w))
-		}
+	for _, w := range s.services.Repair() {
+		all = append(all, s.tellConflict(ctx, w))
 	}
-	v.seen = seen
 	return errors.Join(all...)
 }
 
@@ -52,7 +34,7 @@ func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
 	if err != nil {
 		return err
 	}
-	doc, err := document.ReadStored(s.services.resource.GV.Types(), s.services.resource.Type, entry.Body)
+	doc, err := document.ReadStored(s.services.Row.GV.Types(), s.services.Row.Type, entry.Body)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type streamForm struct {
 
 // streamForm prepares the frames of a watch. The error is a 400.
 func (s *Server) streamForm(r *request) (*streamForm, error) {
-	f := &streamForm{s: s, res: r.target.resource, accept: r.accept, include: r.query.get("includeObject")}
+	f := &streamForm{s: s, res: r.target.Row, accept: r.accept, include: r.query.get("includeObject")}
 	f.name = f.describe()
 	f.lastName = "last " + f.name
 	if f.accept.As != codec.AsTable {

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // requestToken is POST on the token subresource of a service account: it answers
@@ -21,13 +22,13 @@ func (s *Server) requestToken(r *request) error {
 		return err
 	}
 	t := r.target
-	doc, err := s.readObject(r, subKind(t), opts.validation)
+	doc, err := s.readObject(r, subKind(t), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	account, release, err := s.reader.Get(r.ctx, "", "serviceaccounts", t.namespace, t.name)
+	account, release, err := s.reader.Get(r.ctx, "", "serviceaccounts", t.Namespace, t.Name)
 	defer release()
 	if err != nil {
 		return err
@@ -37,17 +38,17 @@ func (s *Server) requestToken(r *request) error {
 	if err := checkTokenRequest(t, obj); err != nil {
 		return err
 	}
-	if err := matchNamespace(t.resource, meta, t.namespace); err != nil {
+	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
 		return err
 	}
-	dropSystemFields(meta)
+	objects.DropSystemFields(meta)
 	if err := s.ownToken(t, obj, opts); err != nil {
 		return err
 	}
-	meta.SetString("name", t.name)
-	meta.SetString("creationTimestamp", s.now())
+	meta.SetString("name", t.Name)
+	meta.SetString("creationTimestamp", s.objects.Now())
 
-	token := authn.AccountToken{Namespace: t.namespace, Account: referenceTo(account), From: s.cfg.Clock()}
+	token := authn.AccountToken{Namespace: t.Namespace, Account: referenceTo(account), From: s.cfg.Clock()}
 	if spec.Get("audiences").Len() == 0 {
 		setTexts(spec, "audiences", s.cfg.APIAudiences)
 	}
@@ -59,7 +60,7 @@ func (s *Server) requestToken(r *request) error {
 	}
 	seconds, _ := spec.Get("expirationSeconds").Int()
 	if most := int64(s.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
-		r.warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
+		r.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
 		seconds = most
 		spec.SetInt("expirationSeconds", seconds)
 	}
@@ -75,21 +76,21 @@ func (s *Server) requestToken(r *request) error {
 }
 
 // ownToken records in a request for a token who wrote what of it: the answer says so.
-func (s *Server) ownToken(t target, obj document.Value, opts writeOptions) error {
-	w := s.fieldWrite(t.ref, opts)
+func (s *Server) ownToken(t target, obj document.Value, opts objects.Options) error {
+	w := s.objects.FieldWrite(t.Ref, opts)
 	w.Reset = apply.Set{}
-	return t.resource.Ownership().Token.Update(document.Value{}, obj, w)
+	return t.Row.Ownership().Token.Update(document.Value{}, obj, w)
 }
 
 // checkTokenRequest finds what is wrong with a request by itself.
 func checkTokenRequest(t target, obj document.Value) error {
-	causes := document.Validate(obj, &t.resource.GV.Validation)
-	if name := obj.At("metadata", "name").Text(); name != "" && name != t.name {
+	causes := document.Validate(obj, &t.Row.GV.Validation)
+	if name := obj.At("metadata", "name").Text(); name != "" && name != t.Name {
 		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "metadata.name",
 			Message: "Invalid value: \"" + name + "\": must match the service account name"})
 	}
 	if len(causes) > 0 {
-		return api.Invalid(t.sub.Group, t.sub.Kind, "", causes)
+		return api.Invalid(t.Sub.Group, t.Sub.Kind, "", causes)
 	}
 	return nil
 }
@@ -101,10 +102,10 @@ func (s *Server) bindToken(ctx context.Context, t target, ref document.Value, to
 	}
 	plural := map[string]string{"v1/Pod": "pods", "v1/Secret": "secrets"}[ref.Get("apiVersion").Text()+"/"+ref.Get("kind").Text()]
 	if plural == "" {
-		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of v1", t.name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
+		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of v1", t.Name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
 	}
 	name := ref.Get("name").Text()
-	obj, release, err := s.reader.Get(ctx, "", plural, t.namespace, name)
+	obj, release, err := s.reader.Get(ctx, "", plural, t.Namespace, name)
 	defer release()
 	if err != nil {
 		return err
@@ -119,8 +120,8 @@ func (s *Server) bindToken(ctx context.Context, t target, ref document.Value, to
 		token.Secret = &bound
 		return nil
 	}
-	if account := obj.At("spec", "serviceAccountName").Text(); account != t.name {
-		return api.BadRequest("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", t.name)
+	if account := obj.At("spec", "serviceAccountName").Text(); account != t.Name {
+		return api.BadRequest("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", t.Name)
 	}
 	token.Pod = &bound
 	return nil

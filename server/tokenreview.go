@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // Reviews are questions that are sent as objects. The answer is the object with
@@ -19,20 +20,20 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	if err != nil {
 		return err
 	}
-	res := r.target.resource
-	doc, err := s.readObject(r, kindOf(res), opts.validation)
+	res := r.target.Row
+	doc, err := s.readObject(r, kindOf(res), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	obj := doc.Root()
 	meta := obj.SetObject("metadata")
-	dropSystemFields(meta)
+	objects.DropSystemFields(meta)
 	meta.SetNull("creationTimestamp")
-	if err := matchNamespace(res, meta, r.target.namespace); err != nil {
+	if err := objects.MatchNamespace(res, meta, r.target.Namespace); err != nil {
 		return err
 	}
-	if err := s.own(ref{resource: res}, document.Value{}, obj, opts); err != nil {
+	if err := s.objects.Own(objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
 		return err
 	}
 	obj.Remove("status")

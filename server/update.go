@@ -6,6 +6,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // update is PUT on an object or on its status.
@@ -14,31 +15,31 @@ func (s *Server) update(r *request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.readReplacement(r, opts.validation)
+	doc, err := s.readReplacement(r, opts.Validation)
 	if err != nil {
 		return err
 	}
-	out, err := s.write(r.ctx, &write{ref: r.target.ref, opts: opts, change: func(e *evaluation) (document.Value, error) {
+	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: r.target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if doc == nil { // the second time
-			if doc, err = s.readReplacement(r, opts.validation); err != nil {
+			if doc, err = s.readReplacement(r, opts.Validation); err != nil {
 				return document.Value{}, err
 			}
 		}
-		obj := e.keep(doc)
+		obj := e.Keep(doc)
 		doc = nil
-		return obj, e.mayReplace(obj.SetObject("metadata"))
+		return obj, e.MayReplace(obj.SetObject("metadata"))
 	}})
 	doc.Release()
 	return s.respondWritten(r, out, err)
 }
 
 // respondWritten answers a write with the object.
-func (s *Server) respondWritten(r *request, out result, err error) error {
+func (s *Server) respondWritten(r *request, out objects.Result, err error) error {
 	if err != nil {
 		return err
 	}
 	code := http.StatusOK
-	if out.created {
+	if out.Created {
 		code = http.StatusCreated
 	}
 	return s.respondEntry(r, code, out.Entry)
@@ -48,7 +49,7 @@ func (s *Server) respondWritten(r *request, out result, err error) error {
 // that is there now is not walked; that another write may come in between does
 // not matter, since that too was valid at its time.
 func (s *Server) readReplacement(r *request, validation string) (*document.Document, error) {
-	res := r.target.resource
+	res := r.target.Row
 	text, err := s.toJSON(r.http.Header.Get("Content-Type"), r.body, kindOf(res))
 	if err != nil {
 		return nil, err

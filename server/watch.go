@@ -30,8 +30,8 @@ func (s *Server) watch(r *request) error {
 		r.head(http.StatusOK, r.accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.resource, prefix: r.target.resource.Prefix(r.target.namespace), opts: opts, form: form, at: opts.revision,
-		events: s.metrics.EventsOf(r.target.resource)}
+	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.Row, prefix: r.target.Row.Prefix(r.target.Namespace), opts: opts, form: form, at: opts.revision,
+		events: s.metrics.EventsOf(r.target.Row)}
 	if opts.initial {
 		if err := s.reach(r, opts.revision); err != nil {
 			return err

@@ -30,7 +30,7 @@ type watchOptions struct {
 func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 	q := &r.query
 	fields := q.get("fieldSelector")
-	if name := r.target.name; name != "" {
+	if name := r.target.Name; name != "" {
 		if fields != "" {
 			fields += ","
 		}
@@ -58,7 +58,7 @@ func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
 	if len(causes) > 0 {
 		return o, invalidOptions("ListOptions", causes)
 	}
-	if o.selector, err = selectors.For(r.target.resource.Resource); err != nil {
+	if o.selector, err = selectors.For(r.target.Row.Resource); err != nil {
 		return o, err
 	}
 	rev, set, err := api.ParseRevision(q.get("resourceVersion"))

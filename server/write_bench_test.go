@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // benchPod is a pod of about 3 KiB with the shape of a workload's.
@@ -56,8 +57,8 @@ func BenchmarkCreatePod(b *testing.B) {
 					b.Fatal(err)
 				}
 				// What was applied has its owners already.
-				w := write{ref: ref{resource: res, namespace: "default"}, opts: writeOptions{manager: "bench", applied: !track}, creates: true, change: newObject(doc, nil)}
-				if _, err := s.write(context.Background(), &w); err != nil {
+				w := objects.Write{Ref: objects.Ref{Row: res, Namespace: "default"}, Opts: objects.Options{Manager: "bench", Applied: !track}, Creates: true, Change: objects.NewObject(doc, nil)}
+				if _, err := s.objects.Write(context.Background(), &w); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -20,7 +20,7 @@ import (
 const (
 	longestFile, fileSlack         = 400, 20
 	longestFunction, functionSlack = 60, 5
-	serverFiles, serverSlack       = 71, 5
+	serverFiles, serverSlack       = 65, 5
 )
 
 // longFiles are the hand-written files above the aim, with their bounds in lines.
@@ -34,7 +34,6 @@ var longFiles = map[string]int{
 	"internal/store/crash_test.go":       404,
 	"internal/store/disk.go":             462,
 	"internal/yaml/scanner.go":           414,
-	"server/delete.go":                   443,
 	"server/history_watcher_test.go":     419,
 	"server/hostile_test.go":             410,
 	"server/watch_test.go":               422,

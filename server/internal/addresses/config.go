@@ -1,12 +1,12 @@
-package server
+package addresses
 
 import (
 	"cmp"
 	"errors"
 )
 
-// Addresses says where the addresses and ports of services come from.
-type Addresses struct {
+// Config says where the addresses and ports of services come from.
+type Config struct {
 	// ServiceClusterIPRange is the CIDR that service addresses are taken from,
 	// or two of them with a comma between. Default 10.0.0.0/24.
 	ServiceClusterIPRange string
@@ -16,19 +16,19 @@ type Addresses struct {
 }
 
 const (
-	defaultServiceCIDR = "10.0.0.0/24"
+	DefaultServiceCIDR = "10.0.0.0/24"
 	defaultNodePorts   = "30000-32767"
 )
 
 // SetDefaults fills in every field that is not set.
-func (c *Addresses) SetDefaults() {
-	c.ServiceClusterIPRange = cmp.Or(c.ServiceClusterIPRange, defaultServiceCIDR)
+func (c *Config) SetDefaults() {
+	c.ServiceClusterIPRange = cmp.Or(c.ServiceClusterIPRange, DefaultServiceCIDR)
 	c.ServiceNodePortRange = cmp.Or(c.ServiceNodePortRange, defaultNodePorts)
 }
 
 // Validate reports everything that is wrong, joined into one error, or nil.
-func (c *Addresses) Validate() error {
-	_, addresses := serviceRanges(c.ServiceClusterIPRange)
-	_, _, ports := nodePortRange(c.ServiceNodePortRange)
+func (c *Config) Validate() error {
+	_, addresses := Ranges(c.ServiceClusterIPRange)
+	_, _, ports := PortRange(c.ServiceNodePortRange)
 	return errors.Join(addresses, ports)
 }

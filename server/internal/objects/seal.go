@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"crypto/rand"
@@ -14,19 +14,19 @@ import (
 )
 
 // seal is stored.Seal for objects that are not too large.
-func (s *Server) seal(res *catalog.Row, obj document.Value) (store.Value, error) {
+func (o *Objects) seal(res *catalog.Row, obj document.Value) (store.Value, error) {
 	v, err := stored.Seal(res, obj)
 	if err != nil {
 		return v, api.Internal(err.Error())
 	}
-	if int64(len(v.Body)) > s.cfg.MaxObjectBytes {
-		return store.Value{}, api.TooLarge(s.cfg.MaxObjectBytes)
+	if int64(len(v.Body)) > o.cfg.MaxObjectBytes {
+		return store.Value{}, api.TooLarge(o.cfg.MaxObjectBytes)
 	}
 	return v, nil
 }
 
-// now is the time of the server's clock as objects carry it.
-func (s *Server) now() string { return s.cfg.Clock().UTC().Format(time.RFC3339) }
+// Now is the time of the server's clock as objects carry it.
+func (o *Objects) Now() string { return o.cfg.Clock().UTC().Format(time.RFC3339) }
 
 func newUID() string { return uuid.NewString() }
 

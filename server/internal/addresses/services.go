@@ -1,4 +1,6 @@
-package server
+// Package addresses gives services their addresses and node ports: each is given to one
+// service, which claims it while it is written.
+package addresses
 
 import (
 	"context"
@@ -13,33 +15,33 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
-// services gives services their addresses and node ports.
+// Services gives services their addresses and node ports.
 //
 // Invariant: an item is claimed before the transaction that writes it, and the claim
 // ends after the transaction (settle); the collection says which service has it in the
 // store, before the write is acknowledged. See allocate.Allocator for what follows.
-type services struct {
+type Services struct {
 	*live.Collection[*[]allocate.Item] // what each service has
-	resource                           *catalog.Row
+	Row                                *catalog.Row
 	all                                *allocate.Allocator
 	log                                *slog.Logger
 
 	seen map[allocate.Conflict]int // how often repairs met it; used by them only
 }
 
-// openServices reads what the stored services have, and follows them.
-func openServices(ctx context.Context, cfg *Addresses, res *catalog.Row, s store.Store, log *slog.Logger) (*services, error) {
-	ranges, err := serviceRanges(cfg.ServiceClusterIPRange)
+// Open reads what the stored services have, and follows them.
+func Open(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store, log *slog.Logger) (*Services, error) {
+	ranges, err := Ranges(cfg.ServiceClusterIPRange)
 	if err != nil {
 		return nil, err
 	}
-	first, last, err := nodePortRange(cfg.ServiceNodePortRange)
+	first, last, err := PortRange(cfg.ServiceNodePortRange)
 	if err != nil {
 		return nil, err
 	}
-	v := &services{resource: res, log: log}
+	v := &Services{Row: res, log: log}
 	v.all = allocate.New(allocate.Config{Addresses: ranges, FirstPort: first, LastPort: last,
-		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", ownService)}})
+		Reserved: map[allocate.Item]string{{Address: allocate.First(ranges[0])}: res.Key("default", OwnService)}})
 	v.Collection, err = live.Open(ctx, live.Config[*[]allocate.Item]{Store: s, Prefixes: []string{res.Prefix("")}, Decode: serviceItems, Logger: v.log})
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func openServices(ctx context.Context, cfg *Addresses, res *catalog.Row, s store
 }
 
 // follow tells the allocator, which guards itself, what became of services.
-func (v *services) follow(_ *allocate.Allocator, changes []live.Change[*[]allocate.Item]) *allocate.Allocator {
+func (v *Services) follow(_ *allocate.Allocator, changes []live.Change[*[]allocate.Item]) *allocate.Allocator {
 	items := func(of *[]allocate.Item) []allocate.Item {
 		if of == nil {
 			return nil
@@ -62,7 +64,7 @@ func (v *services) follow(_ *allocate.Allocator, changes []live.Change[*[]alloca
 	return v.all
 }
 
-func (v *services) complain(conflicts []allocate.Conflict) {
+func (v *Services) complain(conflicts []allocate.Conflict) {
 	for _, c := range conflicts {
 		v.log.Error("a service has what it should not have; recreate it", "what", c.String())
 	}
@@ -99,12 +101,12 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 	return &items, nil
 }
 
-// claim gives a service that is about to be written the addresses and ports that it
+// Claim gives a service that is about to be written the addresses and ports that it
 // needs, and fills them in. old is the service that it replaces, absent on
 // create. The claim is ended by settle; it is nil for what is no service. Errors:
 // 422, or 500 when a range is exhausted.
-func (v *services) claim(of *catalog.Row, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
-	if of != v.resource {
+func (v *Services) Claim(of *catalog.Row, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
+	if of != v.Row {
 		return nil, nil
 	}
 	meta := obj.Get("metadata")

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"strconv"
@@ -15,29 +15,29 @@ import (
 // write, from there on in the one that is stored.
 
 // show gives the basis in the version of the write.
-func (e *evaluation) show() error {
-	if e.was = e.old; e.resource.Conversion == nil || e.deletes != nil {
+func (e *Evaluation) show() error {
+	if e.Was = e.old; e.Row.Conversion == nil || e.deletes != nil {
 		return nil
 	}
-	doc, err := convert.FromStorage(e.resource.Resource, e.old)
+	doc, err := convert.FromStorage(e.Row.Resource, e.old)
 	if err != nil {
 		return err
 	}
-	e.was = e.keep(doc)
+	e.Was = e.Keep(doc)
 	shown := *e.current
-	shown.Body = e.was.AppendJSON(nil)
-	e.shown = &shown
+	shown.Body = e.Was.AppendJSON(nil)
+	e.Shown = &shown
 	return nil
 }
 
 // beNew makes an object that was sent the one to create, with a name.
-func (e *evaluation) beNew(obj document.Value) (document.Value, error) {
+func (e *Evaluation) beNew(obj document.Value) (document.Value, error) {
 	meta := obj.SetObject("metadata")
-	if err := matchNamespace(e.resource, meta, e.namespace); err != nil {
+	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return obj, err
 	}
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
-	if err := e.s.namespaceAccepts(e.ctx, e.resource, e.namespace, name); err != nil {
+	if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, name); err != nil {
 		return obj, err
 	}
 	e.version = meta.Get("resourceVersion").Text()
@@ -48,47 +48,47 @@ func (e *evaluation) beNew(obj document.Value) (document.Value, error) {
 }
 
 // dropSystem takes out of a new object what its author says nothing in. Nobody owns it.
-func (e *evaluation) dropSystem() error {
+func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
-	e.opts.dropRepeatedOwners(meta)
-	if !e.opts.patched { // what an apply says is deleted is created so, as in 1.25
-		dropSystemFields(meta)
+	e.Opts.dropRepeatedOwners(meta)
+	if !e.Opts.Patched { // what an apply says is deleted is created so, as in 1.25
+		DropSystemFields(meta)
 	}
 	return nil
 }
 
 // compare refuses an update of another object, or of another version, than is there.
-func (e *evaluation) compare() error {
+func (e *Evaluation) compare() error {
 	meta := e.obj.Get("metadata")
-	e.opts.dropRepeatedOwners(meta)
-	return checkPreconditions(e.resource, e.name, meta, e.was.Get("metadata"), e.opts.patched)
+	e.Opts.dropRepeatedOwners(meta)
+	return CheckPreconditions(e.Row, e.Name, meta, e.Was.Get("metadata"), e.Opts.Patched)
 }
 
 // own records who owns what. Where hooks convert, convert does.
-func (e *evaluation) own() error {
+func (e *Evaluation) own() error {
 	if e.hooked() {
 		return nil
 	}
-	return e.s.own(e.ref, e.was, e.obj, e.opts)
+	return e.s.Own(e.Ref, e.Was, e.obj, e.Opts)
 }
 
-func (e *evaluation) hooked() bool {
-	return e.resource.Conversion != nil && e.resource.Conversion.FromStorage.Hook != nil
+func (e *Evaluation) hooked() bool {
+	return e.Row.Conversion != nil && e.Row.Conversion.FromStorage.Hook != nil
 }
 
 // convert turns the object into the version that is stored. Rules that hold in the
 // version of the write only are applied here.
-func (e *evaluation) convert() error {
-	if e.resource.Conversion == nil {
+func (e *Evaluation) convert() error {
+	if e.Row.Conversion == nil {
 		return nil
 	}
-	e.causes = validateRules(e.resource, e.obj, e.was, e.was)
-	doc, err := stored.Convert(e.resource, e.obj, e.old)
+	e.causes = validateRules(e.Row, e.obj, e.Was, e.Was)
+	doc, err := stored.Convert(e.Row, e.obj, e.old)
 	if err != nil {
 		return err
 	}
-	e.obj = e.keep(doc)
-	if !e.hooked() || e.opts.applied {
+	e.obj = e.Keep(doc)
+	if !e.hooked() || e.Opts.Applied {
 		return nil
 	}
 	return e.ownShown()
@@ -96,74 +96,74 @@ func (e *evaluation) convert() error {
 
 // ownShown records who owns what of the object as it is shown in the version of the
 // write: where hooks convert, a field may become an annotation there.
-func (e *evaluation) ownShown() error {
-	doc, err := convert.FromStorage(e.resource.Resource, e.obj)
+func (e *Evaluation) ownShown() error {
+	doc, err := convert.FromStorage(e.Row.Resource, e.obj)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	shown := doc.Root()
-	if err := e.s.own(e.ref, e.was, shown, e.opts); err != nil {
+	if err := e.s.Own(e.Ref, e.Was, shown, e.Opts); err != nil {
 		return err
 	}
 	e.obj.SetObject("metadata").Put("managedFields", shown.At("metadata", "managedFields"))
 	return nil
 }
 
-func (e *evaluation) prepareNew() error {
-	e.s.prepareCreate(e.stored.resource, e.obj, e.namespace, e.opts.user)
+func (e *Evaluation) prepareNew() error {
+	e.s.prepareCreate(e.stored.Row, e.obj, e.Namespace, e.Opts.User)
 	return nil
 }
 
-func (e *evaluation) prepare() error {
+func (e *Evaluation) prepare() error {
 	prepareUpdate(e.stored, e.obj, e.old)
-	if e.stored.resource.Role == api.RoleSigningRequests && e.stored.writesStatus() {
-		e.causes = append(e.causes, prepareSigning(e.sub.Endpoint, e.obj, e.old, e.s.now())...)
+	if e.stored.Row.Role == api.RoleSigningRequests && e.stored.writesStatus() {
+		e.causes = append(e.causes, prepareSigning(e.Sub.Endpoint, e.obj, e.old, e.s.Now())...)
 	}
 	return nil
 }
 
 // admit lets the admission plug-ins see the object that may change it.
-func (e *evaluation) admit() error {
+func (e *Evaluation) admit() error {
 	r := e.admission()
 	return e.s.admission.Admit(e.ctx, &r)
 }
 
 // check lets those see it that only look, once it is valid.
-func (e *evaluation) check() error {
+func (e *Evaluation) check() error {
 	r := e.admission()
 	return e.s.admission.Check(e.ctx, &r)
 }
 
 // claimAddresses gives a service the addresses and ports that it needs. An abandoned
 // evaluation gives them back.
-func (e *evaluation) claimAddresses() (err error) {
-	if e.stored.sub == nil {
-		e.claim, err = e.s.services.claim(e.stored.resource, e.obj, e.old, e.opts.dryRun)
+func (e *Evaluation) claimAddresses() (err error) {
+	if e.stored.Sub == nil {
+		e.claim, err = e.s.services.Claim(e.stored.Row, e.obj, e.old, e.Opts.DryRun)
 	}
 	return err
 }
 
 // validate refuses an object that breaks rules.
-func (e *evaluation) validate() error {
-	causes := append(validate(e.stored, e.obj, e.old), e.causes...)
+func (e *Evaluation) validate() error {
+	causes := append(Validate(e.stored, e.obj, e.old), e.causes...)
 	if len(causes) == 0 {
 		return nil
 	}
-	if e.resource.MetadataLast && !e.old.Exists() {
+	if e.Row.MetadataLast && !e.old.Exists() {
 		causes = metadataLast(causes)
 	}
 	name := e.obj.Get("metadata").Get("name").Text()
 	if e.generated {
 		name = ""
 	}
-	return e.stored.resource.Invalid(name, causes)
+	return e.stored.Row.Invalid(name, causes)
 }
 
 // refuseVersion refuses a new object that says which version it is of: when it is
 // stored, so not in a dry run, as in 1.25. Text that is no number names no version.
-func (e *evaluation) refuseVersion() error {
-	if version, _ := strconv.ParseUint(e.version, 10, 64); version != 0 && !e.opts.dryRun {
+func (e *Evaluation) refuseVersion() error {
+	if version, _ := strconv.ParseUint(e.version, 10, 64); version != 0 && !e.Opts.DryRun {
 		return api.BadRequest("resourceVersion should not be set on objects to be created, found \"%d\"", version)
 	}
 	return nil
@@ -171,9 +171,9 @@ func (e *evaluation) refuseVersion() error {
 
 // collectWarnings finds what the author of the write should know of the object, which is
 // valid. In endpoints other than that of the object itself it was said before.
-func (e *evaluation) collectWarnings() error {
-	hooks := e.stored.resource.Hooks
-	if e.opts.author != nil && hooks != nil && hooks.Warn != nil && (e.sub == nil || e.sub.Scale != nil) {
+func (e *Evaluation) collectWarnings() error {
+	hooks := e.stored.Row.Hooks
+	if e.Opts.Author != nil && hooks != nil && hooks.Warn != nil && (e.Sub == nil || e.Sub.Scale != nil) {
 		e.told = append(e.told, hooks.Warn(e.obj, e.old)...)
 	}
 	return nil
@@ -181,8 +181,8 @@ func (e *evaluation) collectWarnings() error {
 
 // seal makes the write of the object. What watchers see last of one that has nothing
 // left to wait for is what was there last.
-func (e *evaluation) seal() error {
-	row, of := e.stored.resource, e.obj
+func (e *Evaluation) seal() error {
+	row, of := e.stored.Row, e.obj
 	if e.current != nil {
 		apply.KeepTimes(e.obj, e.old)
 		if finished(e.obj) {

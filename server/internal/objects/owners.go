@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 
 // dropRepeatedOwners drops the references to owners that an object has twice, and
 // warns the author of the write.
-func (o *writeOptions) dropRepeatedOwners(meta document.Value) {
+func (o *Options) dropRepeatedOwners(meta document.Value) {
 	owners := meta.Get("ownerReferences")
 	if owners.Len() < 2 {
 		return
@@ -33,7 +33,7 @@ func (o *writeOptions) dropRepeatedOwners(meta document.Value) {
 	for _, owner := range kept {
 		list.AppendValue(owner)
 	}
-	if o.author != nil {
-		o.author.warn(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(uids, ", "))
+	if o.Author != nil {
+		o.Author.Warn(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " + strings.Join(uids, ", "))
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"hash/maphash"
@@ -8,24 +8,24 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// isNamespace reports whether a resource is that of namespaces, which hold
+// IsNamespace reports whether a resource is that of namespaces, which hold
 // others and therefore go in steps: a delete makes one terminating, and the
 // finalize subresource says that its content is gone.
-func isNamespace(res *catalog.Row) bool { return res.Role == api.RoleNamespaces }
+func IsNamespace(res *catalog.Row) bool { return res.Role == api.RoleNamespaces }
 
-// births keeps objects from being born into a namespace that is on its way out.
+// namespaceLocks keep objects from being born into a namespace that is on its way out.
 //
 // Invariant: whoever creates an object holds its namespace's lock for reading,
 // from the check that the namespace accepts it until it is stored; whoever deletes
 // a namespace holds the lock for writing. So what empties a terminating namespace
 // sees all that will ever be in it. Several namespaces may share a lock.
-type births struct {
+type namespaceLocks struct {
 	seed  maphash.Seed
 	locks [64]sync.RWMutex
 }
 
-func newBirths() *births { return &births{seed: maphash.MakeSeed()} }
+func newNamespaceLocks() *namespaceLocks { return &namespaceLocks{seed: maphash.MakeSeed()} }
 
-func (b *births) lock(namespace string) *sync.RWMutex {
+func (b *namespaceLocks) lock(namespace string) *sync.RWMutex {
 	return &b.locks[maphash.String(b.seed, namespace)%uint64(len(b.locks))]
 }

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"context"
@@ -22,36 +22,36 @@ const (
 	finalizerForeground = "foregroundDeletion"
 )
 
-// deleteOptions are the options of a delete, from the body and the query.
-type deleteOptions struct {
-	dryRun      bool
-	grace       *int64      // seconds
-	propagation string      // "", Orphan, Background, Foreground
-	uid, rv     *string     // preconditions; nil for none
-	by          *authn.User // nil for the server
-	as          *via        // what admission sees; nil for the deletion
-	cascade     bool        // orphanDependents=false, to which an object that is not gone at once answers 202
+// DeleteOptions are the options of a delete, from the body and the query.
+type DeleteOptions struct {
+	DryRun        bool
+	Grace         *int64      // seconds
+	Propagation   string      // "", Orphan, Background, Foreground
+	UID, Revision *string     // preconditions; nil for none
+	By            *authn.User // nil for the server
+	As            *Via        // what admission sees; nil for the deletion
+	Cascade       bool        // orphanDependents=false, to which an object that is not gone at once answers 202
 }
 
-// checkProtected refuses the delete of an object that the resource needs.
-func checkProtected(res *api.Resource, name string) error {
+// CheckProtected refuses the delete of an object that the resource needs.
+func CheckProtected(res *api.Resource, name string) error {
 	if res = res.Storage(); slices.Contains(res.ProtectedNames, name) {
 		return api.Forbidden(res.GroupResource(), name, "this "+strings.ToLower(res.Kind)+" may not be deleted")
 	}
 	return nil
 }
 
-// deleteObject removes an object or, where finalizers or a grace period say so,
+// DeleteObject removes an object or, where finalizers or a grace period say so,
 // marks it as terminating. gone reports which; entry is the last state, with the
 // resourceVersion that the object had. An object that is given time is marked first
 // and removed then, also when the time is none: who watches sees both.
-func (s *Server) deleteObject(ctx context.Context, of ref, opts deleteOptions) (entry store.Entry, gone bool, err error) {
-	first, err := s.deleteStep(ctx, of, opts)
-	if err != nil || first.ending != endsNext || opts.dryRun {
+func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) (entry store.Entry, gone bool, err error) {
+	first, err := o.deleteStep(ctx, of, opts)
+	if err != nil || first.ending != endsNext || opts.DryRun {
 		return first.Entry, first.ending == endsNext || first.ending == ended, err
 	}
-	uid := uidOf(first.Body)
-	second, err := s.deleteStep(ctx, of, deleteOptions{uid: &uid, by: opts.by, as: opts.as})
+	uid := UIDOf(first.Body)
+	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid, By: opts.By, As: opts.As})
 	var refused *api.Error
 	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
 		return first.Entry, true, nil // somebody else may have been faster
@@ -69,78 +69,78 @@ const (
 )
 
 // deleteSteps are those of each write of a delete. They change the basis itself.
-var deleteSteps = []step{(*evaluation).compareDeleted, (*evaluation).admit, (*evaluation).check, (*evaluation).end}
+var deleteSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).admit, (*Evaluation).check, (*Evaluation).end}
 
 // deleteStep is one write of a delete.
-func (s *Server) deleteStep(ctx context.Context, of ref, opts deleteOptions) (result, error) {
-	if isNamespace(of.resource) {
-		lock := s.births.lock(of.name)
+func (o *Objects) deleteStep(ctx context.Context, of Ref, opts DeleteOptions) (Result, error) {
+	if IsNamespace(of.Row) {
+		lock := o.namespaces.lock(of.Name)
 		lock.Lock()
 		defer lock.Unlock()
 	}
-	return s.write(ctx, &write{ref: of, opts: writeOptions{user: opts.by, dryRun: opts.dryRun}, steps: deleteSteps, deletes: &opts, as: opts.as, change: func(e *evaluation) (document.Value, error) {
+	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, DryRun: opts.DryRun}, Steps: deleteSteps, deletes: &opts, As: opts.As, Change: func(e *Evaluation) (document.Value, error) {
 		if e.current == nil {
-			return document.Value{}, api.NotFound(of.resource.GroupResource(), of.name)
+			return document.Value{}, api.NotFound(of.Row.GroupResource(), of.Name)
 		}
 		return e.old, nil
 	}})
 }
 
 // compareDeleted refuses a delete whose preconditions do not hold.
-func (e *evaluation) compareDeleted() error {
-	kind := e.resource.Kind
-	if role := e.stored.resource.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they end in their own way, and say so in their own words
-		kind = e.resource.Plural
+func (e *Evaluation) compareDeleted() error {
+	kind := e.Row.Kind
+	if role := e.stored.Row.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they end in their own way, and say so in their own words
+		kind = e.Row.Plural
 	}
-	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.stored.resource.GroupOfErrors()}, e.name, e.old.Get("metadata"))
+	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.stored.Row.GroupOfErrors()}, e.Name, e.old.Get("metadata"))
 }
 
 // end makes the write that removes the object, or marks it as terminating.
-func (e *evaluation) end() (err error) {
-	e.made, e.ending, err = e.s.deletion(e.stored.resource, e.obj, e.current, *e.deletes)
+func (e *Evaluation) end() (err error) {
+	e.made, e.ending, err = e.s.deletion(e.stored.Row, e.obj, e.current, *e.deletes)
 	return err
 }
 
 // check compares the preconditions; of is what a refusal names.
-func (o *deleteOptions) check(of api.GroupResource, name string, meta document.Value) error {
+func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.Value) error {
 	conflict := func(what, asked, have, why string) error {
 		return api.Conflict(of, name,
 			"the "+what+" in the precondition ("+asked+") does not match the "+what+" in record ("+have+"). The object might have been "+why)
 	}
-	if have := meta.Get("uid").Text(); o.uid != nil && *o.uid != have {
-		return conflict("UID", *o.uid, have, "deleted and then recreated")
+	if have := meta.Get("uid").Text(); o.UID != nil && *o.UID != have {
+		return conflict("UID", *o.UID, have, "deleted and then recreated")
 	}
-	if have := meta.Get("resourceVersion").Text(); o.rv != nil && *o.rv != have {
-		return conflict("ResourceVersion", *o.rv, have, "modified")
+	if have := meta.Get("resourceVersion").Text(); o.Revision != nil && *o.Revision != have {
+		return conflict("ResourceVersion", *o.Revision, have, "modified")
 	}
 	return nil
 }
 
 // deletion decides between removing obj now and marking it as terminating,
 // which it does in place.
-func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts deleteOptions) (store.Write, ending, error) {
+func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts DeleteOptions) (store.Write, ending, error) {
 	meta := obj.Get("metadata")
 	grace, changed := int64(0), false
 	terminating := meta.Get("deletionTimestamp").Exists()
 	switch {
 	case res.Graceful != nil && terminating:
-		if changed = shortenGrace(meta, opts.grace); !changed && timeLeft(meta) > 0 {
+		if changed = shortenGrace(meta, opts.Grace); !changed && timeLeft(meta) > 0 {
 			return store.Write{}, endsLater, nil // what was begun goes on as it was asked for
 		}
 		grace = timeLeft(meta)
 	case res.Graceful != nil:
-		grace = graceOf(res.Resource, obj, opts.grace)
+		grace = graceOf(res.Resource, obj, opts.Grace)
 	}
-	if setPropagation(meta, propagation(res, meta, opts.propagation)) {
+	if setPropagation(meta, propagation(res, meta, opts.Propagation)) {
 		changed = true
 	}
 	if res.Role == api.RoleDefinitions && !terminating {
-		s.holdDefinition(obj)
+		o.holdDefinition(obj)
 	}
-	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0 || isNamespace(res) && !terminating
+	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0 || IsNamespace(res) && !terminating
 	if wait && !terminating {
-		s.markTerminating(meta, grace)
-		if isNamespace(res) {
+		o.markTerminating(meta, grace)
+		if IsNamespace(res) {
 			meta.Remove("deletionGracePeriodSeconds")
 		}
 		if n, ok := meta.Get("generation").Int(); ok && n > 0 {
@@ -148,7 +148,7 @@ func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.E
 		}
 		changed = true
 	}
-	if wait && isNamespace(res) {
+	if wait && IsNamespace(res) {
 		changed = true
 		obj.SetObject("status").SetString("phase", "Terminating")
 	}
@@ -157,9 +157,9 @@ func (s *Server) deletion(res *catalog.Row, obj document.Value, current *store.E
 	}
 	ends := !wait && res.Graceful != nil && (changed || !terminating) // it had its time
 	if ends && !terminating {
-		s.markTerminating(meta, grace)
+		o.markTerminating(meta, grace)
 	}
-	value, err := s.seal(res, obj)
+	value, err := o.seal(res, obj)
 	switch {
 	case err != nil, wait && stored.Unchanged(value, current):
 		return store.Write{}, endsLater, err
@@ -229,9 +229,9 @@ func setPropagation(meta document.Value, policy string) bool {
 	return changed
 }
 
-// propagate reads the propagation policy.
-func (o *deleteOptions) propagate(policy string, causes []schema.Cause) []schema.Cause {
-	o.propagation = policy
+// Propagate reads the propagation policy.
+func (o *DeleteOptions) Propagate(policy string, causes []schema.Cause) []schema.Cause {
+	o.Propagation = policy
 	switch policy {
 	case "Orphan", "Background", "Foreground":
 		return causes
@@ -239,44 +239,44 @@ func (o *deleteOptions) propagate(policy string, causes []schema.Cause) []schema
 	return append(causes, api.NotSupported("propagationPolicy", policy, "Foreground", "Background", "Orphan", "nil"))
 }
 
-// orphan reads the older spelling of the propagation policy.
-func (o *deleteOptions) orphan(on bool, causes []schema.Cause) []schema.Cause {
-	o.cascade = !on
-	if o.propagation != "" {
+// Orphan reads the older spelling of the propagation policy.
+func (o *DeleteOptions) Orphan(on bool, causes []schema.Cause) []schema.Cause {
+	o.Cascade = !on
+	if o.Propagation != "" {
 		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "propagationPolicy",
-			Message: "Invalid value: \"" + o.propagation + "\": orphanDependents and deletionPropagation cannot be both set"})
+			Message: "Invalid value: \"" + o.Propagation + "\": orphanDependents and deletionPropagation cannot be both set"})
 	}
-	o.propagation = "Background"
+	o.Propagation = "Background"
 	if on {
-		o.propagation = "Orphan"
+		o.Propagation = "Orphan"
 	}
 	return causes
 }
 
-// read takes the options from a DeleteOptions object.
-func (o *deleteOptions) read(obj document.Value) (causes []schema.Cause) {
+// Read takes the options from a DeleteOptions object.
+func (o *DeleteOptions) Read(obj document.Value) (causes []schema.Cause) {
 	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
-		o.grace = &n
+		o.Grace = &n
 	}
 	if v := obj.Get("propagationPolicy"); v.Exists() {
-		causes = o.propagate(v.Text(), causes)
+		causes = o.Propagate(v.Text(), causes)
 	}
 	if v := obj.Get("orphanDependents"); v.Exists() {
-		causes = o.orphan(v.Bool(), causes)
+		causes = o.Orphan(v.Bool(), causes)
 	}
 	for _, v := range obj.Get("dryRun").Elements() {
 		if v.Equals("All") {
-			o.dryRun = true
+			o.DryRun = true
 		} else {
 			causes = append(causes, api.NotSupported("dryRun", v.Text(), "All"))
 		}
 	}
-	o.uid, o.rv = textAt(obj, "preconditions", "uid"), textAt(obj, "preconditions", "resourceVersion")
+	o.UID, o.Revision = TextAt(obj, "preconditions", "uid"), TextAt(obj, "preconditions", "resourceVersion")
 	return causes
 }
 
-// textAt is the text at a path, nil where there is none.
-func textAt(obj document.Value, path ...string) *string {
+// TextAt is the text at a path, nil where there is none.
+func TextAt(obj document.Value, path ...string) *string {
 	v := obj.At(path...)
 	if !v.Exists() {
 		return nil
@@ -285,26 +285,26 @@ func textAt(obj document.Value, path ...string) *string {
 	return &text
 }
 
-func uidOf(body []byte) string {
+func UIDOf(body []byte) string {
 	uid, _ := document.Find(body, "metadata", "uid")
 	return strings.Trim(string(uid), `"`)
 }
 
 // holdDefinition makes a definition that is to be deleted wait until its objects are
 // gone, and says so.
-func (s *Server) holdDefinition(obj document.Value) {
-	if finalizers := obj.Get("metadata").SetArray("finalizers"); !finalizers.HasText(definitionFinalizer) {
-		finalizers.AppendString(definitionFinalizer)
+func (o *Objects) holdDefinition(obj document.Value) {
+	if finalizers := obj.Get("metadata").SetArray("finalizers"); !finalizers.HasText(DefinitionFinalizer) {
+		finalizers.AppendString(DefinitionFinalizer)
 	}
 	terminating := api.Condition{Type: "Terminating", Status: "True", Reason: "InstanceDeletionPending",
 		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"}
-	terminating.Set(obj.SetObject("status").SetArray("conditions"), s.now())
+	terminating.Set(obj.SetObject("status").SetArray("conditions"), o.Now())
 }
 
 const (
-	definitionGroup = "apiextensions." + profile.GroupSuffix
-	// definitionFinalizer holds a definition until no object of it is left.
-	definitionFinalizer = "customresourcecleanup." + definitionGroup
-	// definitionManager is the manager of the status of definitions.
-	definitionManager = "kube-apiserver"
+	DefinitionGroup = "apiextensions." + profile.GroupSuffix
+	// DefinitionFinalizer holds a definition until no object of it is left.
+	DefinitionFinalizer = "customresourcecleanup." + DefinitionGroup
+	// DefinitionManager is the manager of the status of definitions.
+	DefinitionManager = "kube-apiserver"
 )

@@ -1,4 +1,4 @@
-package server
+package addresses
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 // leastServices is how many addresses a range has at least.
 const leastServices = 8
 
-// serviceRanges parses ServiceClusterIPRange.
-func serviceRanges(text string) ([]netip.Prefix, error) {
+// Ranges parses ServiceClusterIPRange.
+func Ranges(text string) ([]netip.Prefix, error) {
 	parts := strings.Split(text, ",")
 	if len(parts) > 2 {
 		return nil, fmt.Errorf("service address range: %q has %d ranges; use one, or one for each address family", text, len(parts))
@@ -22,11 +22,11 @@ func serviceRanges(text string) ([]netip.Prefix, error) {
 	for _, part := range parts {
 		p, err := netip.ParsePrefix(strings.TrimSpace(part))
 		if err != nil {
-			return nil, fmt.Errorf("service address range: %q is not a CIDR; use one such as %s", part, defaultServiceCIDR)
+			return nil, fmt.Errorf("service address range: %q is not a CIDR; use one such as %s", part, DefaultServiceCIDR)
 		}
 		switch hostBits := p.Addr().BitLen() - p.Bits(); {
 		case 1<<min(hostBits, 8) < leastServices:
-			return nil, fmt.Errorf("service address range: %q has room for fewer than %d addresses; use a wider one such as %s", part, leastServices, defaultServiceCIDR)
+			return nil, fmt.Errorf("service address range: %q has room for fewer than %d addresses; use a wider one such as %s", part, leastServices, DefaultServiceCIDR)
 		case hostBits > allocate.MaxHostBits:
 			return nil, fmt.Errorf("service address range: %q is too wide; its mask has to have %d bits or more", part, p.Addr().BitLen()-allocate.MaxHostBits)
 		}
@@ -38,9 +38,9 @@ func serviceRanges(text string) ([]netip.Prefix, error) {
 	return ranges, nil
 }
 
-// nodePortRange parses ServiceNodePortRange: "first-last", "first+count", or one
+// PortRange parses ServiceNodePortRange: "first-last", "first+count", or one
 // port.
-func nodePortRange(text string) (first, last int, err error) {
+func PortRange(text string) (first, last int, err error) {
 	from, to, dash := strings.Cut(text, "-")
 	if !dash {
 		from, to, _ = strings.Cut(text, "+")

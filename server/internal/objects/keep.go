@@ -1,4 +1,4 @@
-package server
+package objects
 
 import "github.com/capstan-dev/capstan/internal/document"
 

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"context"
@@ -16,6 +16,11 @@ type Reader struct {
 	store   store.Store
 	catalog *catalog.Catalog
 	soon    time.Duration // how long GetSoon waits
+}
+
+// NewReader makes a reader of the objects of a store. GetSoon waits for a time.
+func NewReader(s store.Store, c *catalog.Catalog, soon time.Duration) *Reader {
+	return &Reader{s, c, soon}
 }
 
 // Get reads an object of the newest state, which is to be released. Errors: 404.

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"fmt"
@@ -17,19 +17,19 @@ import (
 // bytes of keys and values.
 const maxAnnotations = 256 << 10
 
-// validate finds everything that is wrong with an object: its metadata, what
+// Validate finds everything that is wrong with an object: its metadata, what
 // the schema says, and the kind's own rules. old is what it is to replace, absent
 // on create.
-func validate(t ref, obj, old document.Value) []schema.Cause {
-	return validateChange(t, obj, old, old)
+func Validate(t Ref, obj, old document.Value) []schema.Cause {
+	return ValidateChange(t, obj, old, old)
 }
 
-// validateChange is validate for an object of which not every change counts as
+// ValidateChange is validate for an object of which not every change counts as
 // one: before is what the object was, old what the rules for changes compare with.
 // What was wrong before and has not been touched is let be (stillWrong): the rules
 // may be younger than the object.
-func validateChange(t ref, obj, old, before document.Value) []schema.Cause {
-	res := t.resource
+func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
+	res := t.Row
 	v := validation{res: res, anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
 	v.metadata = validateMetadata(res.NameFormat, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
 	if !old.Exists() {
@@ -171,8 +171,8 @@ func (v *validation) forgiveMetadata() {
 	was := validateMetadata(v.res.NameFormat, v.anyFinalizer, meta, meta)
 	m := &v.metadata
 	for _, part := range []struct {
-		now *causes
-		was causes
+		now *Causes
+		was Causes
 	}{{&m.path, was.path}, {&m.names, was.names}, {&m.state, was.state}, {&m.standard, was.standard}, {&m.change, was.change}} {
 		if len(*part.now) > 0 {
 			*part.now = stillWrong(*part.now, v.obj, v.before, func() []schema.Cause { return part.was })
@@ -206,11 +206,11 @@ func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func
 // metadataCauses is what is wrong with the metadata of an object, by what 1.25 tells
 // together, in its order.
 type metadataCauses struct {
-	path     causes // what no path can hold
-	names    causes
-	state    causes
-	standard causes // finalizers without a domain
-	change   causes
+	path     Causes // what no path can hold
+	names    Causes
+	state    Causes
+	standard Causes // finalizers without a domain
+	change   Causes
 }
 
 func (m *metadataCauses) none() bool {
@@ -220,7 +220,7 @@ func (m *metadataCauses) none() bool {
 // validateMetadata checks the rules that hold for the metadata of every kind.
 func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.Value) (m metadataCauses) {
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
-		m.state.add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
+		m.state.Add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
 	}
 	m.state.descriptions(meta)
 	m.state.finalizers(meta)
@@ -230,7 +230,7 @@ func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.V
 	}
 	if !old.Exists() {
 		if name := meta.Get("name").Text(); len(m.names) == 0 && catalog.BadSegment(name) {
-			m.names.add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")
+			m.names.Add(schema.CauseInvalid, "metadata.name", "Invalid value: "+strconv.Quote(name)+": may not hold control characters: no path could name the object")
 		}
 		return m
 	}
@@ -242,19 +242,19 @@ func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.V
 }
 
 // names checks the name of an object, and what it is generated from, by a rule.
-func (c *causes) names(rule string, meta document.Value) {
+func (c *Causes) names(rule string, meta document.Value) {
 	prefix, name := meta.Get("generateName").Text(), meta.Get("name").Text()
 	switch {
 	case prefix == "":
 	case rule == "path-segment":
 		if strings.ContainsAny(prefix, "/%") {
-			c.add(schema.CauseInvalid, "metadata.generateName", "Invalid value: "+strconv.Quote(prefix)+": may not contain '/' or '%'")
+			c.Add(schema.CauseInvalid, "metadata.generateName", "Invalid value: "+strconv.Quote(prefix)+": may not contain '/' or '%'")
 		}
 	default:
 		c.format("metadata.generateName", rule, prefix, maskDash(prefix))
 	}
 	if name == "" {
-		c.add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
+		c.Add(schema.CauseRequired, "metadata.name", "Required value: name or generateName is required")
 	} else {
 		c.format("metadata.name", rule, name, name)
 	}
@@ -268,29 +268,29 @@ func maskDash(prefix string) string {
 	return prefix
 }
 
-type causes []schema.Cause
+type Causes []schema.Cause
 
-func (c *causes) add(reason, field, message string) {
+func (c *Causes) Add(reason, field, message string) {
 	if len(*c) <= api.MaxCauses { // one more than is told, so that this is seen
 		*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
 	}
 }
 
 // format checks text by a named rule; shown is the value as it was sent.
-func (c *causes) format(field, rule, shown, text string) {
+func (c *Causes) format(field, rule, shown, text string) {
 	for _, problem := range document.CheckFormat(rule, text) {
-		c.add(schema.CauseInvalid, field, "Invalid value: "+strconv.Quote(shown)+": "+problem)
+		c.Add(schema.CauseInvalid, field, "Invalid value: "+strconv.Quote(shown)+": "+problem)
 	}
 }
 
 // descriptions checks what users say of an object.
-func (c *causes) descriptions(meta document.Value) {
+func (c *Causes) descriptions(meta document.Value) {
 	c.labels(meta.Get("labels"))
 	c.annotations(meta.Get("annotations"))
 	c.owners(meta.Get("ownerReferences"))
 }
 
-func (c *causes) labels(labels document.Value) {
+func (c *Causes) labels(labels document.Value) {
 	for key, value := range labels.Members() {
 		c.format("metadata.labels", "qualified-name", key, key)
 		if text := value.Text(); text != "" {
@@ -299,33 +299,33 @@ func (c *causes) labels(labels document.Value) {
 	}
 }
 
-func (c *causes) annotations(annotations document.Value) {
+func (c *Causes) annotations(annotations document.Value) {
 	total := 0
 	for key, value := range annotations.Members() {
 		c.format("metadata.annotations", "qualified-name", key, strings.ToLower(key))
 		total += len(key) + len(value.Text())
 	}
 	if total > maxAnnotations {
-		c.add(schema.CauseTooLong, "metadata.annotations", fmt.Sprintf("Too long: must have at most %d bytes", maxAnnotations))
+		c.Add(schema.CauseTooLong, "metadata.annotations", fmt.Sprintf("Too long: must have at most %d bytes", maxAnnotations))
 	}
 }
 
 // owners checks the references to owners, which are all reported at the list.
-func (c *causes) owners(owners document.Value) {
+func (c *Causes) owners(owners document.Value) {
 	const list = "metadata.ownerReferences"
 	controller := ""
 	for _, owner := range owners.Elements() {
 		version := owner.Get("apiVersion").Text()
 		if version == "" || strings.HasSuffix(version, "/") || strings.Count(version, "/") > 1 {
-			c.add(schema.CauseInvalid, list+".apiVersion", "Invalid value: "+strconv.Quote(version)+": version must not be empty")
+			c.Add(schema.CauseInvalid, list+".apiVersion", "Invalid value: "+strconv.Quote(version)+": version must not be empty")
 		}
 		for _, name := range []string{"kind", "name", "uid"} {
 			if owner.Get(name).Text() == "" {
-				c.add(schema.CauseInvalid, list+"."+name, "Invalid value: \"\": "+name+" must not be empty")
+				c.Add(schema.CauseInvalid, list+"."+name, "Invalid value: \"\": "+name+" must not be empty")
 			}
 		}
 		if version == "v1" && owner.Get("kind").Equals("Event") {
-			c.add(schema.CauseInvalid, list, "Invalid value: an Event is disallowed from being an owner")
+			c.Add(schema.CauseInvalid, list, "Invalid value: an Event is disallowed from being an owner")
 		}
 		if !owner.Get("controller").Bool() {
 			continue
@@ -333,13 +333,13 @@ func (c *causes) owners(owners document.Value) {
 		if name := owner.Get("name").Text(); controller == "" {
 			controller = name
 		} else {
-			c.add(schema.CauseInvalid, list,
+			c.Add(schema.CauseInvalid, list,
 				fmt.Sprintf("Invalid value: Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, name))
 		}
 	}
 }
 
-func (c *causes) finalizers(meta document.Value) {
+func (c *Causes) finalizers(meta document.Value) {
 	orphan, foreground := false, false
 	for _, f := range meta.Get("finalizers").Elements() {
 		text := f.Text()
@@ -348,40 +348,47 @@ func (c *causes) finalizers(meta document.Value) {
 		c.format("metadata.finalizers", "qualified-name", text, text)
 	}
 	if orphan && foreground {
-		c.add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: finalizer orphan and foregroundDeletion cannot be both set")
+		c.Add(schema.CauseInvalid, "metadata.finalizers", "Invalid value: finalizer orphan and foregroundDeletion cannot be both set")
 	}
 }
 
 // standardFinalizers checks that finalizers without a domain are known.
-func (c *causes) standardFinalizers(meta document.Value) {
+func (c *Causes) standardFinalizers(meta document.Value) {
 	for i, f := range meta.Get("finalizers").Elements() {
 		if text := f.Text(); !strings.Contains(text, "/") && !builtInFinalizers[text] {
-			c.add(schema.CauseInvalid, fmt.Sprintf("metadata.finalizers[%d]", i), "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
+			c.Add(schema.CauseInvalid, fmt.Sprintf("metadata.finalizers[%d]", i), "Invalid value: "+strconv.Quote(text)+": name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
 }
 
 // addedFinalizers checks that a terminating object gets none.
-func (c *causes) addedFinalizers(meta, old document.Value) {
+func (c *Causes) addedFinalizers(meta, old document.Value) {
 	if !old.Get("deletionTimestamp").Exists() {
 		return
 	}
 	for _, f := range meta.Get("finalizers").Elements() {
 		if text := f.Text(); !old.Get("finalizers").HasText(text) {
-			c.add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
+			c.Add(schema.CauseForbidden, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers "+strconv.Quote(text))
 			return
 		}
 	}
 }
 
 // fixed checks what an update may not say otherwise than the object does.
-func (c *causes) fixed(meta, old document.Value) {
+func (c *Causes) fixed(meta, old document.Value) {
 	for _, name := range [...]string{"uid", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		if v := meta.Get(name); v.Exists() && !v.IsNull() && !document.Equal(v, old.Get(name)) {
-			c.add(schema.CauseInvalid, "metadata."+name, "Invalid value: "+string(v.AppendJSON(nil))+": field is immutable")
+			c.Add(schema.CauseInvalid, "metadata."+name, "Invalid value: "+string(v.AppendJSON(nil))+": field is immutable")
 		}
 	}
 }
 
 // builtInFinalizers are the finalizers without a domain.
 var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, profile.MediaTypeWord: true}
+
+// ValidateScale finds everything that is wrong with a Scale that is written: its metadata,
+// and what the schema says.
+func ValidateScale(scale document.Value) []schema.Cause {
+	wrong := validateMetadata("dns1123-subdomain", false, scale.Get("metadata"), document.Value{})
+	return slices.Concat(wrong.names, wrong.state, wrong.standard, document.Validate(scale, nil))
+}

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"context"
@@ -9,34 +9,34 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// mayReplace decides whether an object that was sent may be stored in place of the basis.
-func (e *evaluation) mayReplace(meta document.Value) error {
-	if err := matchName(meta, e.name); err != nil {
+// MayReplace decides whether an object that was sent may be stored in place of the basis.
+func (e *Evaluation) MayReplace(meta document.Value) error {
+	if err := MatchName(meta, e.Name); err != nil {
 		return err
 	}
-	if err := matchNamespace(e.resource, meta, e.namespace); err != nil {
+	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return err
 	}
-	if e.shown == nil {
-		return e.s.mayCreate(e.ctx, e.ref, meta)
+	if e.Shown == nil {
+		return e.s.mayCreate(e.ctx, e.Ref, meta)
 	}
-	if uid := meta.Get("uid").Text(); uid != "" && uid != e.was.At("metadata", "uid").Text() {
+	if uid := meta.Get("uid").Text(); uid != "" && uid != e.Was.At("metadata", "uid").Text() {
 		return nil // another object: that is told first
 	}
-	return checkConditional(e.ref, meta)
+	return CheckConditional(e.Ref, meta)
 }
 
 // mayCreate decides whether a PUT of a missing object creates it: only when
 // nothing in it says that it existed, so that a controller's late update does
 // not bring back what was deleted.
-func (s *Server) mayCreate(ctx context.Context, t ref, meta document.Value) error {
-	if t.sub != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
-		return api.NotFound(t.resource.GroupResource(), t.name)
+func (o *Objects) mayCreate(ctx context.Context, t Ref, meta document.Value) error {
+	if t.Sub != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
+		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
-	return s.namespaceAccepts(ctx, t.resource, t.namespace, t.name)
+	return o.NamespaceAccepts(ctx, t.Row, t.Namespace, t.Name)
 }
 
-func matchName(meta document.Value, name string) error {
+func MatchName(meta document.Value, name string) error {
 	switch got := meta.Get("name").Text(); got {
 	case name:
 	case "":
@@ -47,36 +47,36 @@ func matchName(meta document.Value, name string) error {
 	return nil
 }
 
-// checkConditional refuses what replaces an object that exists without the version that
+// CheckConditional refuses what replaces an object that exists without the version that
 // its resource demands.
-func checkConditional(t ref, meta document.Value) error {
-	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !t.resource.Storage().ConditionalUpdate {
+func CheckConditional(t Ref, meta document.Value) error {
+	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !t.Row.Storage().ConditionalUpdate {
 		return nil
 	}
-	return api.Invalid(t.resource.GV.Group, t.resource.Plural, t.name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.resourceVersion",
+	return api.Invalid(t.Row.GV.Group, t.Row.Plural, t.Name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.resourceVersion",
 		Message: "Invalid value: 0x0: must be specified for an update"}})
 }
 
-// checkPreconditions compares what the object says of itself with what is
+// CheckPreconditions compares what the object says of itself with what is
 // stored (optimistic locking).
-func checkPreconditions(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
-	if err := checkUID(res, name, meta, old, patched); err != nil {
+func CheckPreconditions(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
+	if err := CheckUID(res, name, meta, old, patched); err != nil {
 		return err
 	}
-	return checkRevision(res, name, meta, old)
+	return CheckRevision(res, name, meta, old)
 }
 
-// checkUID compares the uid. A patch that changes it is no condition, but a change
+// CheckUID compares the uid. A patch that changes it is no condition, but a change
 // that is not allowed.
-func checkUID(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
+func CheckUID(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
 	if uid := meta.Get("uid").Text(); !patched && uid != "" && uid != old.Get("uid").Text() {
 		return api.Conflict(res.GroupResource(), name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
 	}
 	return nil
 }
 
-// checkRevision compares the version.
-func checkRevision(res *catalog.Row, name string, meta, old document.Value) error {
+// CheckRevision compares the version.
+func CheckRevision(res *catalog.Row, name string, meta, old document.Value) error {
 	asked, set, err := api.ParseRevision(meta.Get("resourceVersion").Text())
 	if err != nil {
 		return err
@@ -90,8 +90,8 @@ func checkRevision(res *catalog.Row, name string, meta, old document.Value) erro
 // prepareUpdate gives obj what the server owns from the object it replaces. The
 // status endpoint may change nothing but status (and some metadata), the main
 // one everything else.
-func prepareUpdate(t ref, obj, old document.Value) {
-	res := t.resource
+func prepareUpdate(t Ref, obj, old document.Value) {
+	res := t.Row
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
 	for _, field := range [...]string{"creationTimestamp", "generation", "selfLink"} {
 		keepMember(meta, oldMeta, field)
@@ -105,7 +105,7 @@ func prepareUpdate(t ref, obj, old document.Value) {
 		}
 	}
 	status := t.writesStatus()
-	finalize := t.sub != nil && t.sub.Endpoint == api.EndpointFinalize
+	finalize := t.Sub != nil && t.Sub.Endpoint == api.EndpointFinalize
 	if res.HasStatus {
 		for name := range old.Members() {
 			if !kept(name) && (name == "status") != status {
@@ -118,8 +118,8 @@ func prepareUpdate(t ref, obj, old document.Value) {
 			obj.Remove("status")
 		}
 	}
-	if t.sub != nil {
-		keep(obj, old, t.sub.Keeps)
+	if t.Sub != nil {
+		keep(obj, old, t.Sub.Keeps)
 	} else {
 		keep(obj, old, res.Keeps)
 	}
@@ -178,11 +178,11 @@ func finished(obj document.Value) bool {
 	return grace == 0 && obj.At("spec", "finalizers").Len() == 0
 }
 
-// matchPatched refuses a patch that moves the object.
-func matchPatched(obj document.Value, t ref) error {
+// MatchPatched refuses a patch that moves the object.
+func MatchPatched(obj document.Value, t Ref) error {
 	meta := obj.SetObject("metadata")
-	if err := matchName(meta, t.name); err != nil {
+	if err := MatchName(meta, t.Name); err != nil {
 		return err
 	}
-	return matchNamespace(t.resource, meta, t.namespace)
+	return MatchNamespace(t.Row, meta, t.Namespace)
 }

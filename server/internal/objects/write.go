@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"context"
@@ -12,19 +12,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
-	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// ref is what a write is about: an object, or one of its subresources, in one version.
-type ref struct {
-	resource  *catalog.Row
-	sub       *api.Subresource
-	namespace string       // "" for cluster-scoped resources and for all namespaces
-	name      string       // "" for collections, and for objects whose name is generated
-	written   *catalog.Row // the version that was written, when resource is the one that is stored instead; else nil
-}
-
-// write is one change of one object, whoever makes it: every request that writes, and
+// Write is one change of one object, whoever makes it: every request that writes, and
 // the server itself. It is evaluated against a basis, which is the object as it was read
 // or nothing, and committed while the basis stands; else it is evaluated again.
 //
@@ -34,70 +24,62 @@ type ref struct {
 //	    and what an abandoned one claimed is given back. So it may run again.
 //	W2. Where no step can wait, the evaluation runs in the store's transaction, under the
 //	    lock of the key. Where one can, no lock is held while it runs.
-//	W3. Whoever creates an object in a namespace keeps the namespace from ending (births)
+//	W3. Whoever creates an object in a namespace keeps the namespace from ending (namespaceLocks)
 //	    from the last check that it accepts the object until the object is stored.
-type write struct {
-	ref
-	opts    writeOptions
-	change  changeFunc
-	steps   []step         // between change and commit; nil: those of a new object, or of an update
-	creates bool           // there is to be no object yet, and its name may be generated
-	deletes *deleteOptions // of a delete, which changes the basis itself
-	as      *via           // what admission sees instead of the object; nil for that
+type Write struct {
+	Ref
+	Opts    Options
+	Change  Change
+	Steps   []step         // between change and commit; nil: those of a new object, or of an update
+	Creates bool           // there is to be no object yet, and its name may be generated
+	deletes *DeleteOptions // of a delete, which changes the basis itself
+	As      *Via           // what admission sees instead of the object; nil for that
 }
 
-// changeFunc gives the object to store in place of the basis, e.shown, of which e.was is
+// Change gives the object to store in place of the basis, e.shown, of which e.was is
 // the tree, and which must not be changed; both are in the version of the write. What it
 // makes on the way it hands to e.keep. It may be called again, and then begins anew.
-type changeFunc func(e *evaluation) (document.Value, error)
+type Change func(e *Evaluation) (document.Value, error)
 
 // step is a part of an evaluation. An error refuses the write.
-type step func(e *evaluation) error
+type step func(e *Evaluation) error
 
 // The steps of writes, in their order.
 var (
-	createSteps = []step{(*evaluation).dropSystem, (*evaluation).own, (*evaluation).convert, (*evaluation).prepareNew, (*evaluation).admit,
-		(*evaluation).claimAddresses, (*evaluation).validate, (*evaluation).refuseVersion, (*evaluation).collectWarnings, (*evaluation).check, (*evaluation).seal}
-	updateSteps = []step{(*evaluation).compare, (*evaluation).own, (*evaluation).convert, (*evaluation).prepare, (*evaluation).admit,
-		(*evaluation).claimAddresses, (*evaluation).validate, (*evaluation).collectWarnings, (*evaluation).check, (*evaluation).seal}
+	createSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).prepareNew, (*Evaluation).admit,
+		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
+	updateSteps = []step{(*Evaluation).compare, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).prepare, (*Evaluation).admit,
+		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	// What only the server may change follows none of the rules for updates.
-	directSteps = []step{(*evaluation).admit, (*evaluation).check, (*evaluation).seal}
+	DirectSteps = []step{(*Evaluation).admit, (*Evaluation).check, (*Evaluation).seal}
 )
 
-// subName is the name of the subresource, "" for the object itself.
-func (t *ref) subName() string {
-	if t.sub == nil {
-		return ""
-	}
-	return t.sub.Name
-}
-
-// result is what became of a write. The entry is what the store holds, or would hold
+// Result is what became of a write. The entry is what the store holds, or would hold
 // after a dry run; of a deletion it is the last state.
-type result struct {
+type Result struct {
 	store.Entry
-	created bool
+	Created bool
 	ending  ending
 }
 
-// evaluation is one attempt of a write.
-type evaluation struct {
-	*write
-	s         *Server
+// Evaluation is one attempt of a write.
+type Evaluation struct {
+	*Write
+	s         *Objects
 	ctx       context.Context
-	opts      writeOptions // of this attempt
-	stored    ref          // what is written, in the version that is stored
+	Opts      Options      // of this attempt
+	stored    Ref          // what is written, in the version that is stored
 	current   *store.Entry // the basis; nil for nothing
-	shown     *store.Entry // the basis in the version of the write
+	Shown     *store.Entry // the basis in the version of the write
 	old       document.Value
-	was       document.Value // old in the version of the write
+	Was       document.Value // old in the version of the write
 	obj       document.Value // from convert on in the version that is stored
-	via       *via
+	Via       *Via
 	version   string // that a new object came with
 	generated bool
 	causes    []schema.Cause // what is wrong with the object in the version of the write
 	claim     *allocate.Claim
-	births    *sync.RWMutex // held for reading
+	alive     *sync.RWMutex // of the namespace, held for reading
 	told      []string      // warnings
 	docs      []*document.Document
 	made      store.Write
@@ -106,15 +88,15 @@ type evaluation struct {
 	ending    ending
 }
 
-// via is what admission sees of a write through a subresource whose bodies are of another
+// Via is what admission sees of a write through a subresource whose bodies are of another
 // kind.
-type via struct {
-	subresource string
-	obj, old    document.Value
+type Via struct {
+	Subresource string
+	Obj, Old    document.Value
 }
 
-// keep lets the evaluation release a document when it is over.
-func (e *evaluation) keep(doc *document.Document) document.Value {
+// Keep lets the evaluation release a document when it is over.
+func (e *Evaluation) Keep(doc *document.Document) document.Value {
 	e.docs = append(e.docs, doc)
 	return doc.Root()
 }
@@ -129,27 +111,27 @@ const (
 // errStale leaves a transaction whose basis no longer stands.
 var errStale = errors.New("the basis of the write has changed")
 
-// write makes one change. Errors: those of the steps, 404, 409, 413, the store's.
-func (s *Server) write(ctx context.Context, w *write) (result, error) {
-	if w.creates || s.waits(w, admission.Update) {
-		return s.writeApart(ctx, w)
+// Write makes one change. Errors: those of the steps, 404, 409, 413, the store's.
+func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
+	if w.Creates || o.waits(w, admission.Update) {
+		return o.writeApart(ctx, w)
 	}
-	var e *evaluation
+	var e *Evaluation
 	defer func() { e.abandon() }() // after a panic; otherwise finish was first
-	key := w.resource.Key(w.namespace, w.name)
-	entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+	key := w.Row.Key(w.Namespace, w.Name)
+	entry, err := o.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		e.abandon()
-		if e = nil; current == nil && s.waits(w, admission.Create) {
+		if e = nil; current == nil && o.waits(w, admission.Create) {
 			return store.Write{}, errWaits
 		}
-		e = newEvaluation(ctx, s, w, current)
+		e = newEvaluation(ctx, o, w, current)
 		if err := e.run(); err != nil {
 			return store.Write{}, err
 		}
 		return e.commit()
 	})
 	if errors.Is(err, errWaits) {
-		return s.writeApart(ctx, w)
+		return o.writeApart(ctx, w)
 	}
 	return e.finish(key, entry, err)
 }
@@ -158,44 +140,44 @@ func (s *Server) write(ctx context.Context, w *write) (result, error) {
 var errWaits = errors.New("the evaluation may wait")
 
 // waits reports whether a step of the write may wait, where it is one of this sort.
-func (s *Server) waits(w *write, operation admission.Operation) bool {
+func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	if w.deletes != nil {
 		operation = admission.Delete
 	}
-	return s.admission.Waits(operation, w.resource.Storage().Resource, w.subName())
+	return o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
 }
 
 // writeApart makes one change whose evaluation may wait, or that does not know its key
 // before.
-func (s *Server) writeApart(ctx context.Context, w *write) (result, error) {
+func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 	for try := 1; ; try++ {
 		var basis *store.Entry
-		if !w.creates {
-			switch entry, err := s.store.Get(ctx, w.resource.Key(w.namespace, w.name)); {
+		if !w.Creates {
+			switch entry, err := o.store.Get(ctx, w.Row.Key(w.Namespace, w.Name)); {
 			case err == nil:
 				basis = &entry
 			case !errors.Is(err, store.ErrNotFound):
-				return result{}, err
+				return Result{}, err
 			}
 		}
-		e := newEvaluation(ctx, s, w, basis)
+		e := newEvaluation(ctx, o, w, basis)
 		defer e.abandon() // after a panic; otherwise finish was first
 		if err := e.run(); err != nil {
 			return e.finish("", store.Entry{}, err)
 		}
 		name := e.obj.Get("metadata").Get("name").Text()
-		key := w.resource.Key(w.namespace, name)
-		entry, err := s.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
+		key := w.Row.Key(w.Namespace, name)
+		entry, err := o.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 			if !sameBasis(basis, current) {
 				return store.Write{}, errStale
 			}
 			return e.commit()
 		})
 		switch stale := errors.Is(err, errStale); {
-		case stale && w.creates && (!e.generated || try == generateTries):
-			err = api.AlreadyExists(w.resource.GroupResource(), name)
-		case stale && !w.creates && try == basisTries:
-			err = api.Conflict(w.resource.GroupResource(), name, "the object has been modified again and again while the change was decided on; please try again")
+		case stale && w.Creates && (!e.generated || try == generateTries):
+			err = api.AlreadyExists(w.Row.GroupResource(), name)
+		case stale && !w.Creates && try == basisTries:
+			err = api.Conflict(w.Row.GroupResource(), name, "the object has been modified again and again while the change was decided on; please try again")
 		case stale:
 			e.abandon()
 			continue
@@ -212,32 +194,32 @@ func sameBasis(basis, current *store.Entry) bool {
 	return basis.Revision == current.Revision
 }
 
-func newEvaluation(ctx context.Context, s *Server, w *write, current *store.Entry) *evaluation {
-	return &evaluation{write: w, s: s, ctx: ctx, opts: w.opts, via: w.as, stored: w.ref.stored(), current: current, shown: current}
+func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Entry) *Evaluation {
+	return &Evaluation{Write: w, s: s, ctx: ctx, Opts: w.Opts, Via: w.As, stored: w.Ref.Stored(), current: current, Shown: current}
 }
 
 // run evaluates the write: what is made is in e.made.
-func (e *evaluation) run() (err error) {
+func (e *Evaluation) run() (err error) {
 	if e.current != nil {
-		row := e.stored.resource
+		row := e.stored.Row
 		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.current.Body)
 		if err != nil {
 			return err
 		}
-		e.old = e.keep(doc)
+		e.old = e.Keep(doc)
 		if err := e.show(); err != nil {
 			return err
 		}
 	}
-	if e.obj, err = e.change(e); err != nil {
+	if e.obj, err = e.Change(e); err != nil {
 		return e.mistakesFirst(err)
 	}
 	return e.take()
 }
 
 // take goes through the steps.
-func (e *evaluation) take() error {
-	steps := e.steps
+func (e *Evaluation) take() error {
+	steps := e.Steps
 	switch {
 	case steps != nil:
 	case e.current == nil:
@@ -255,16 +237,16 @@ func (e *evaluation) take() error {
 
 // mistakesFirst is err, or where a kind's missing objects are checked first what is
 // wrong with the one that was to be there, unless that is one of which it says the uid.
-func (e *evaluation) mistakesFirst(err error) error {
+func (e *Evaluation) mistakesFirst(err error) error {
 	var missing, wrong *api.Error
 	switch {
-	case e.current != nil || !e.resource.CheckedWhenMissing || !e.obj.Exists() || e.obj.At("metadata", "uid").Text() != "":
+	case e.current != nil || !e.Row.CheckedWhenMissing || !e.obj.Exists() || e.obj.At("metadata", "uid").Text() != "":
 		return err
-	case !errors.As(err, &missing) || missing.Kind != e.resource.Plural && missing.Kind != e.stored.resource.Plural:
+	case !errors.As(err, &missing) || missing.Kind != e.Row.Plural && missing.Kind != e.stored.Row.Plural:
 		return err
 	}
-	e.write = &write{ref: e.ref, opts: e.write.opts}
-	e.sub, e.stored.sub = nil, nil
+	e.Write = &Write{Ref: e.Ref, Opts: e.Write.Opts}
+	e.Sub, e.stored.Sub = nil, nil
 	if other := e.take(); errors.As(other, &wrong) && wrong.Reason == api.ReasonInvalid {
 		return wrong
 	}
@@ -272,18 +254,18 @@ func (e *evaluation) mistakesFirst(err error) error {
 }
 
 // commit gives the store what was evaluated. Under it the basis stands.
-func (e *evaluation) commit() (store.Write, error) {
-	if e.made.Op == store.OpCreate && e.resource.Namespaced && e.births == nil {
-		e.births = e.s.births.lock(e.namespace)
-		e.births.RLock()
-		if err := e.s.namespaceAccepts(e.ctx, e.resource, e.namespace, e.obj.Get("metadata").Get("name").Text()); err != nil {
+func (e *Evaluation) commit() (store.Write, error) {
+	if e.made.Op == store.OpCreate && e.Row.Namespaced && e.alive == nil {
+		e.alive = e.s.namespaces.lock(e.Namespace)
+		e.alive.RLock()
+		if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, e.obj.Get("metadata").Get("name").Text()); err != nil {
 			return store.Write{}, err
 		}
 	}
-	if e.opts.dryRun || e.made.Op == store.OpDelete && e.answersObject() {
+	if e.Opts.DryRun || e.made.Op == store.OpDelete && e.answersObject() {
 		e.answer = notStored(e.current, e.obj, e.version)
 	}
-	if e.opts.dryRun {
+	if e.Opts.DryRun {
 		return store.Write{}, errDryRun
 	}
 	e.given = true
@@ -291,12 +273,12 @@ func (e *evaluation) commit() (store.Write, error) {
 }
 
 // answersObject reports whether a deletion is answered with the object as it was.
-func (e *evaluation) answersObject() bool {
-	return e.steps == nil || e.stored.resource.DeleteReturnsObject
+func (e *Evaluation) answersObject() bool {
+	return e.Steps == nil || e.stored.Row.DeleteReturnsObject
 }
 
 // abandon gives back what an evaluation has that is not to be written. There may be none.
-func (e *evaluation) abandon() {
+func (e *Evaluation) abandon() {
 	if e != nil {
 		e.claim.Release()
 		e.claim = nil
@@ -304,10 +286,10 @@ func (e *evaluation) abandon() {
 	}
 }
 
-func (e *evaluation) release() {
-	if e.births != nil {
-		e.births.RUnlock()
-		e.births = nil
+func (e *Evaluation) release() {
+	if e.alive != nil {
+		e.alive.RUnlock()
+		e.alive = nil
 	}
 	for _, doc := range e.docs {
 		doc.Release()
@@ -317,21 +299,21 @@ func (e *evaluation) release() {
 
 // finish ends the last evaluation of a write, after the store's transaction, of which
 // entry and err are the result. There is none where the store did not begin.
-func (e *evaluation) finish(key string, entry store.Entry, err error) (result, error) {
+func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, error) {
 	if e == nil {
-		return result{}, err
+		return Result{}, err
 	}
 	defer e.release()
 	settle(e.claim, key, e.given, err)
 	e.claim = nil
-	if e.opts.author != nil {
+	if e.Opts.Author != nil {
 		for _, text := range e.told {
-			e.opts.author.warn(text)
+			e.Opts.Author.Warn(text)
 		}
 	}
-	out := result{created: e.made.Op == store.OpCreate, ending: e.ending}
+	out := Result{Created: e.made.Op == store.OpCreate, ending: e.ending}
 	switch {
-	case errors.Is(err, errNothing):
+	case errors.Is(err, ErrNothing):
 		err = nil
 	case errors.Is(err, errDryRun), err == nil && e.answer != nil:
 		out.Entry, err = *e.answer, nil
@@ -363,25 +345,25 @@ func notStored(current *store.Entry, obj document.Value, version string) *store.
 	return entry
 }
 
-// editing is a change that edit makes in a copy of the object. Errors besides edit's: 404.
-func editing(edit func(obj document.Value) error) changeFunc {
-	return func(e *evaluation) (document.Value, error) {
-		if e.shown == nil {
-			return document.Value{}, api.NotFound(e.resource.GroupResource(), e.name)
+// Editing is a change that edit makes in a copy of the object. Errors besides edit's: 404.
+func Editing(edit func(obj document.Value) error) Change {
+	return func(e *Evaluation) (document.Value, error) {
+		if e.Shown == nil {
+			return document.Value{}, api.NotFound(e.Row.GroupResource(), e.Name)
 		}
-		doc, err := document.ReadStored(e.resource.GV.Types(), e.resource.Type, e.shown.Body)
+		doc, err := document.ReadStored(e.Row.GV.Types(), e.Row.Type, e.Shown.Body)
 		if err != nil {
 			return document.Value{}, err
 		}
-		obj := e.keep(doc)
+		obj := e.Keep(doc)
 		return obj, edit(obj)
 	}
 }
 
-// newObject is a change that creates what decode gives, to which first was decoded
+// NewObject is a change that creates what decode gives, to which first was decoded
 // already; nil when it was not.
-func newObject(first *document.Document, decode func() (*document.Document, error)) changeFunc {
-	return func(e *evaluation) (document.Value, error) {
+func NewObject(first *document.Document, decode func() (*document.Document, error)) Change {
+	return func(e *Evaluation) (document.Value, error) {
 		doc := first
 		if first = nil; doc == nil {
 			var err error
@@ -389,6 +371,6 @@ func newObject(first *document.Document, decode func() (*document.Document, erro
 				return document.Value{}, err
 			}
 		}
-		return e.beNew(e.keep(doc))
+		return e.beNew(e.Keep(doc))
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"context"
@@ -8,24 +8,24 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// admitter is what writes ask: all admission plug-ins that are on (admission.Chain).
-type admitter interface {
+// Admitter is what writes ask: all admission plug-ins that are on (admission.Chain).
+type Admitter interface {
 	Admit(ctx context.Context, r *admission.Request) error
 	Check(ctx context.Context, r *admission.Request) error
 	Waits(o admission.Operation, resource *api.Resource, subresource string) bool
 }
 
 // admission is what the admission plug-ins see of the write.
-func (e *evaluation) admission() admission.Request {
-	r := admission.Request{Operation: admission.Create, Resource: e.stored.resource.Resource, Namespace: e.namespace, User: e.opts.user, Object: e.obj, Old: e.old}
-	if e.sub != nil {
-		r.Subresource = e.sub.Name
+func (e *Evaluation) admission() admission.Request {
+	r := admission.Request{Operation: admission.Create, Resource: e.stored.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: e.old}
+	if e.Sub != nil {
+		r.Subresource = e.Sub.Name
 	}
-	if e.via != nil {
-		r.Subresource, r.Object, r.Old = e.via.subresource, e.via.obj, e.via.old
+	if e.Via != nil {
+		r.Subresource, r.Object, r.Old = e.Via.Subresource, e.Via.Obj, e.Via.Old
 	}
 	switch {
-	case e.via == nil && e.deletes != nil:
+	case e.Via == nil && e.deletes != nil:
 		r.Operation, r.Object = admission.Delete, document.Value{}
 	case r.Old.Exists():
 		r.Operation = admission.Update

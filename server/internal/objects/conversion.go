@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"cmp"
@@ -11,31 +11,31 @@ import (
 // there on the object is what is stored, and answers are converted back. For
 // kinds of one version nothing of this runs.
 
-// stored is the target in the version that its objects are stored in.
-func (t ref) stored() ref {
-	if t.resource.Conversion != nil {
-		t.written, t.resource = t.resource, t.resource.Storage()
-		if t.sub != nil {
-			t.sub = t.resource.Subresource(t.sub.Name)
+// Stored is the target in the version that its objects are stored in.
+func (t Ref) Stored() Ref {
+	if t.Row.Conversion != nil {
+		t.written, t.Row = t.Row, t.Row.Storage()
+		if t.Sub != nil {
+			t.Sub = t.Row.Subresource(t.Sub.Name)
 		}
 	}
 	return t
 }
 
 // checks is what an update of the target checks, in its order.
-func (t *ref) checks() []api.Check {
+func (t *Ref) checks() []api.Check {
 	switch {
-	case t.sub != nil && t.sub.Checks != nil:
-		return t.sub.Checks
+	case t.Sub != nil && t.Sub.Checks != nil:
+		return t.Sub.Checks
 	case t.writesStatus():
 		return api.UsualStatusChecks
 	case t.written != nil && t.written.Checks != nil:
 		return t.written.Checks
-	case t.resource.Checks != nil:
-		return t.resource.Checks
+	case t.Row.Checks != nil:
+		return t.Row.Checks
 	}
 	return api.UsualChecks
 }
 
 // anyFinalizer reports whether finalizers without a domain need not be known.
-func (t *ref) anyFinalizer() bool { return cmp.Or(t.written, t.resource).AnyFinalizer }
+func (t *Ref) anyFinalizer() bool { return cmp.Or(t.written, t.Row).AnyFinalizer }

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// matchNamespace makes the object's namespace that of the path, or refuses it.
-func matchNamespace(res *catalog.Row, meta document.Value, namespace string) error {
+// MatchNamespace makes the object's namespace that of the path, or refuses it.
+func MatchNamespace(res *catalog.Row, meta document.Value, namespace string) error {
 	if !res.Namespaced {
 		meta.Remove("namespace")
 		return nil
@@ -24,13 +24,13 @@ func matchNamespace(res *catalog.Row, meta document.Value, namespace string) err
 	return nil
 }
 
-// namespaceAccepts checks that the namespace exists and takes new content.
-func (s *Server) namespaceAccepts(ctx context.Context, res *catalog.Row, namespace, name string) error {
+// NamespaceAccepts checks that the namespace exists and takes new content.
+func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namespace, name string) error {
 	if !res.Namespaced {
 		return nil
 	}
-	namespaces := s.catalog.Snapshot().Core("namespaces")
-	entry, err := s.store.Get(ctx, namespaces.Key("", namespace))
+	namespaces := o.catalog.Snapshot().Core("namespaces")
+	entry, err := o.store.Get(ctx, namespaces.Key("", namespace))
 	if errors.Is(err, store.ErrNotFound) {
 		return api.NotFound(namespaces.GroupResource(), namespace)
 	}
@@ -46,11 +46,11 @@ func (s *Server) namespaceAccepts(ctx context.Context, res *catalog.Row, namespa
 }
 
 // prepareCreate sets what the server owns on a new object.
-func (s *Server) prepareCreate(res *catalog.Row, obj document.Value, namespace string, user *authn.User) {
+func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
 	meta.Remove("selfLink")
 	meta.SetString("uid", newUID())
-	meta.SetString("creationTimestamp", s.now())
+	meta.SetString("creationTimestamp", o.Now())
 	if res.HasGeneration {
 		meta.SetInt("generation", 1)
 	}
@@ -71,7 +71,7 @@ func (s *Server) prepareCreate(res *catalog.Row, obj document.Value, namespace s
 // anything in.
 var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
-func dropSystemFields(meta document.Value) {
+func DropSystemFields(meta document.Value) {
 	for _, field := range systemFields {
 		meta.Remove(field)
 	}

@@ -1,4 +1,4 @@
-package server
+package objects
 
 import (
 	"time"
@@ -13,8 +13,8 @@ func timeLeft(meta document.Value) int64 {
 	return left
 }
 
-func (s *Server) markTerminating(meta document.Value, grace int64) {
-	at := s.cfg.Clock().Add(time.Duration(grace) * time.Second)
+func (o *Objects) markTerminating(meta document.Value, grace int64) {
+	at := o.cfg.Clock().Add(time.Duration(grace) * time.Second)
 	meta.SetString("deletionTimestamp", at.UTC().Format(time.RFC3339))
 	meta.SetInt("deletionGracePeriodSeconds", grace)
 }

@@ -1,0 +1,49 @@
+package objects
+
+import (
+	"errors"
+
+	"github.com/capstan-dev/capstan/internal/apply"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// serverManager is the manager of what the server writes of its own accord.
+const serverManager = "kube-apiserver"
+
+// FieldWrite says in whose name and where a write happens.
+func (o *Objects) FieldWrite(t Ref, opts Options) apply.Write {
+	w := apply.Write{Manager: opts.Manager, Subresource: opts.Subresource, Time: o.Now(), Reset: t.Row.Ownership().Reset(t.Sub)}
+	if w.Manager == "" {
+		w.Manager = serverManager
+	}
+	if t.Sub != nil {
+		w.Subresource = t.Sub.Name
+	}
+	return w
+}
+
+// Own records in obj who owns what, after a write that is not an apply. old is the
+// object that it replaces, absent on create.
+func (o *Objects) Own(t Ref, old, obj document.Value, opts Options) error {
+	if opts.Applied {
+		return nil
+	}
+	return t.Row.Ownership().Kind.Update(old, obj, o.FieldWrite(t, opts))
+}
+
+// DecodeOwn reads an object that the server itself makes. It need not say of which
+// kind it is.
+func (o *Objects) DecodeOwn(res *catalog.Row, text []byte) (*document.Document, error) {
+	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: o.decodeLimits}
+	doc, _, err := decoder.Decode(res.Type, text)
+	if err != nil {
+		return nil, err
+	}
+	doc.Root().SetString("kind", res.Kind)
+	doc.Root().SetString("apiVersion", res.GV.APIVersion())
+	return doc, nil
+}
+
+// ErrNothing leaves a transaction that has nothing to write.
+var ErrNothing = errors.New("nothing to write")

@@ -1,0 +1,36 @@
+package objects
+
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// Ref is what a write is about: an object, or one of its subresources, in one version.
+type Ref struct {
+	Row       *catalog.Row
+	Sub       *api.Subresource
+	Namespace string       // "" for cluster-scoped resources and for all namespaces
+	Name      string       // "" for collections, and for objects whose name is generated
+	written   *catalog.Row // the version that was written, when Row is the one that is stored instead; else nil
+}
+
+// subName is the name of the subresource, "" for the object itself.
+func (t *Ref) subName() string {
+	if t.Sub == nil {
+		return ""
+	}
+	return t.Sub.Name
+}
+
+// Does is the endpoint of a subresource or of an operation; "" for objects that are
+// kept.
+func (t *Ref) Does() api.Endpoint {
+	if t.Sub != nil {
+		return t.Sub.Endpoint
+	}
+	return t.Row.Endpoint
+}
+
+// writesStatus reports whether the target is an endpoint that writes an object's
+// status and nothing else of it.
+func (t *Ref) writesStatus() bool { return t.Sub != nil && t.Sub.Endpoint.WritesStatus() }
