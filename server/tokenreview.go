@@ -53,13 +53,17 @@ func (s *Server) reviewToken(r *request) error {
 		}
 		status := obj.SetObject("status")
 		user := status.SetObject("user")
+		var known *authn.User
+		var err error
 		audiences := s.audiences(spec.Get("audiences"))
-		if len(audiences) == 0 {
-			return nil
+		if len(audiences) > 0 {
+			known, err = s.keys.AuthenticateToken(r.ctx, token)
 		}
-		known, err := s.keys.AuthenticateToken(r.ctx, token)
-		if err != nil {
+		switch {
+		case err != nil:
 			status.SetString("error", err.Error())
+		case known == nil:
+			status.SetString("error", "invalid bearer token")
 		}
 		if known == nil {
 			return nil

@@ -2,7 +2,7 @@ package compare
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
@@ -106,12 +106,13 @@ func conflicts(n *normalizer, v any) map[string][]string {
 
 // alikeConflicts lists the causes of two apply conflicts so that only what the reference does on purpose is compared. Its managers come
 // in the order of a Go map, so they are put in order on both sides. Its paths share memory, so that a field's neighbours may all
-// be told under the name of the last of them: where it names a field of a manager more than once, the server under test must tell as
-// many fields, all that the reference names among them.
+// be told under the name of the last of them, or of what that one is in: where it names a field of a manager more than once, or two
+// of which one holds the other, the server under test must tell as many fields, and for each that the reference names this one or
+// one in it.
 func alikeConflicts(want, got map[string][]string) (w, g []string) {
 	for _, manager := range sortedKeys(want, got) {
 		wf, gf := want[manager], got[manager]
-		if len(wf) == len(gf) && repeats(wf) && within(wf, gf) {
+		if len(wf) == len(gf) && overwritten(wf) && within(wf, gf) {
 			wf = gf
 		}
 		w, g = append(w, causesAt(wf)...), append(g, causesAt(gf)...)
@@ -127,23 +128,28 @@ func causesAt(fields []string) []string {
 	return out
 }
 
-// repeats reports whether a list names something twice.
-func repeats(l []string) bool {
-	s := append([]string(nil), l...)
-	sort.Strings(s)
-	for i := 1; i < len(s); i++ {
-		if s[i] == s[i-1] {
-			return true
+// overwritten reports whether a list names something twice, or in two fields of which one holds the other.
+func overwritten(fields []string) bool {
+	for i, f := range fields {
+		for j, other := range fields {
+			if i != j && holds(f, other) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// within reports whether all of a are in b.
+// holds reports whether a path is another one, or leads to it.
+func holds(path, other string) bool {
+	rest, ok := strings.CutPrefix(other, path)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// within reports whether all of a are in b, or hold something that is.
 func within(a, b []string) bool {
-	all := "\x00" + strings.Join(b, "\x00") + "\x00"
 	for _, x := range a {
-		if !strings.Contains(all, "\x00"+x+"\x00") {
+		if !slices.ContainsFunc(b, func(y string) bool { return holds(x, y) }) {
 			return false
 		}
 	}

@@ -108,6 +108,8 @@ func TestConflictsOfManagers(t *testing.T) {
 		{"another manager", cause("m", ".a"), cause("n", ".a"), false}, // compared by place only
 		{"a repeated field", join(cause("m", ".s.b"), cause("m", ".s.b"), cause("m", ".x")), join(cause("m", ".s.a"), cause("m", ".s.b"), cause("m", ".x")), false},
 		{"a repeated field without its place", join(cause("m", ".s.b"), cause("m", ".s.b")), join(cause("m", ".s.a"), cause("m", ".s.c")), true},
+		{"a field that holds another", join(cause("m", ".s.b"), cause("m", ".s.b.x")), join(cause("m", ".s.a"), cause("m", ".s.b.x")), false},
+		{"a field that holds none", join(cause("m", ".s.b"), cause("m", ".s.b")), join(cause("m", ".s.a"), cause("m", ".s.bx")), true},
 		{"too few", join(cause("m", ".s.b"), cause("m", ".s.b")), cause("m", ".s.b"), true},
 		{"another field", join(cause("m", ".a"), cause("m", ".b")), join(cause("m", ".a"), cause("m", ".c")), true},
 	} {
