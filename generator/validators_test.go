@@ -62,7 +62,7 @@ func judges(t testing.TB) []*judge {
 			if err != nil {
 				t.Fatalf("%s: %v", typ.ID, err)
 			}
-			all = append(all, &judge{typ.ID, tables[gv.Dir], gv.Table, typ, s, drawing{o: o}})
+			all = append(all, &judge{typ.ID, sayable(tables[gv.Dir]), sayable(gv.Table), typ, s, drawing{o: o}})
 		}
 	}
 	return all

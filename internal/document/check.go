@@ -39,15 +39,26 @@ func (v Value) Chosen() (name string, member Value) {
 	return name, member
 }
 
-// check merges the causes of a validation hook with those found in the members of its
-// value since mark, each in its position.
+// check adds the causes of a validation hook.
 func (c *checker) check(n int32, check func(Value) []schema.Cause, old Value, mark int) {
-	found := check(Value{c.d, n})
-	if len(found) == 0 {
-		return
+	if found := check(Value{c.d, n}); len(found) > 0 {
+		c.merge(found, old, mark, func() []schema.Cause { return check(old) })
 	}
+}
+
+// demands adds which rules across its members an object breaks.
+func (c *checker) demands(n int32, demands []schema.Demand, old Value, mark int) {
+	if found := broken(Value{c.d, n}, Value{}, demands); len(found) > 0 {
+		c.merge(found, old, mark, func() []schema.Cause { return broken(old, Value{}, demands) })
+	}
+}
+
+// merge puts what was found wrong with an object, that was old before an update, among
+// what was found in its members since mark, each at its place. inBefore finds what was
+// wrong before.
+func (c *checker) merge(found []schema.Cause, old Value, mark int, inBefore func() []schema.Cause) {
 	if c.update && old.Exists() {
-		found = StillWrong(found, c.d.Root(), c.before, func() []schema.Cause { return check(old) })
+		found = StillWrong(found, c.d.Root(), c.before, inBefore)
 	}
 	c.causes = append(c.causes[:mark], MergeCauses(c.d.Root(), slices.Clone(c.causes[mark:]), found)...)
 }

@@ -12,7 +12,7 @@ import (
 // Formats lists the names that CheckFormat knows.
 func Formats() []string {
 	return []string{
-		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain",
+		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-path",
 		"env-var-name", "file-path", "ip", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
 		"qualified-name", "relative-path",
 	}
@@ -35,6 +35,8 @@ func checkFormat(name, value string) []string {
 		return validation.IsDNS1123Subdomain(value)
 	case "dns1035-label":
 		return validation.IsDNS1035Label(value)
+	case "domain-path":
+		return details(validation.IsDomainPrefixedPath(nil, value))
 	case "qualified-name":
 		return validation.IsQualifiedName(value)
 	case "label-value":

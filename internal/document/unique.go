@@ -2,6 +2,7 @@ package document
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -69,6 +70,73 @@ func appendIdentity(dst []byte, v Value, t *schema.Type) []byte {
 		return dst[:start]
 	}
 	return append(dst, '}')
+}
+
+// repeated finds the elements of a list that cannot be told from an earlier one by the
+// members that keys names. What old, the list before an update, repeats too is let be.
+func (c *checker) repeated(n int32, keys []string, old Value) (causes []schema.Cause) {
+	list := Value{c.d, n}
+	if !mayRepeat(list, keys) {
+		return nil
+	}
+	seen := map[string]int{}
+	var text []byte
+	for _, e := range old.Elements() {
+		text = appendMembers(text[:0], e, keys)
+		seen[string(text)]--
+	}
+	for key, count := range seen {
+		seen[key] = count + 1 // one is none too many
+	}
+	for _, e := range list.Elements() {
+		if len(causes) >= MaxCauses {
+			break
+		}
+		if text = appendMembers(text[:0], e, keys); seen[string(text)] > 0 {
+			at, shows := e.pathTo(nil), e
+			if len(keys) == 1 {
+				at, shows = e.pathTo(steps(keys[0])), e.At(steps(keys[0])...)
+			}
+			causes = append(causes, schema.Cause{Reason: schema.CauseDuplicate, Field: at, Message: "Duplicate value: " + Shown(shows)})
+		}
+		seen[string(text)]++
+	}
+	return causes
+}
+
+// mayRepeat reports, without keeping texts, whether elements of a list may be the same
+// in the members that keys names.
+func mayRepeat(list Value, keys []string) bool {
+	var space [64]byte
+	var hashes [32]uint32
+	seen := hashes[:0]
+	for _, e := range list.Elements() {
+		hash := uint32(2166136261)
+		for _, b := range appendMembers(space[:0], e, keys) {
+			hash = (hash ^ uint32(b)) * 16777619
+		}
+		if len(seen) == len(hashes) || slices.Contains(seen, hash) {
+			return true
+		}
+		seen = append(seen, hash)
+	}
+	return false
+}
+
+// appendMembers appends the members of an element by which it is known.
+func appendMembers(dst []byte, v Value, keys []string) []byte {
+	for _, key := range keys {
+		member := v
+		if key != "." {
+			member = v.Get(key)
+		}
+		if isNothing(member) {
+			dst = append(dst, ',')
+			continue
+		}
+		dst = append(member.AppendJSON(dst), ',')
+	}
+	return dst
 }
 
 // patterns holds compiled patterns by their text. Patterns come from schemas, not from

@@ -2,9 +2,10 @@ package document
 
 import "github.com/capstan-dev/capstan/internal/schema"
 
-// ValidateUpdate returns a cause for every immutable field that differs. Elements of
-// map-like lists are matched by their keys, members of maps by name; elements of other
-// lists have no identity, so nothing below them is immutable.
+// ValidateUpdate returns a cause for every immutable field that differs, and for every
+// broken rule across members that asks what was. Elements of map-like lists are matched
+// by their keys, members of maps by name; elements of other lists have no identity, so
+// nothing below them is immutable.
 func ValidateUpdate(updated, old Value) []schema.Cause {
 	var causes []schema.Cause
 	compareUpdate(&causes, updated, old)
@@ -18,6 +19,9 @@ func compareUpdate(causes *[]schema.Cause, updated, old Value) {
 	}
 	switch t := &table.Types[typ]; t.Kind {
 	case schema.Object:
+		if t.Demands != nil {
+			*causes = append(*causes, broken(updated, old, t.Demands.Change)...)
+		}
 		for i := range t.Fields {
 			f := &t.Fields[i]
 			if !f.Immutable && !holdsFields(table, f.Type) {

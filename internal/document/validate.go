@@ -1,13 +1,9 @@
 package document
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -91,6 +87,9 @@ func (c *checker) value(n int32, old Value) {
 		}
 		mark := len(c.causes)
 		c.object(n, t, old)
+		if t.Demands != nil {
+			c.demands(n, t.Demands.State, old, mark)
+		}
 		if i := int(t.Check) - 1; i >= 0 && c.hooks != nil && i < len(c.hooks.Checks) {
 			c.check(n, c.hooks.Checks[i], old, mark)
 		}
@@ -100,8 +99,14 @@ func (c *checker) value(n int32, old Value) {
 			nd.flags &^= wrong
 		}
 	case schema.Map, schema.List:
+		mark := len(c.causes)
 		if elem := t.Elem; elem >= 0 && !c.free(&c.table.Types[elem]) {
 			c.children(n, t, old)
+		}
+		if t.Rules != nil && len(t.Rules.Unique) > 0 {
+			if found := c.repeated(n, t.Rules.Unique, old); len(found) > 0 {
+				c.causes = append(c.causes[:mark], MergeCauses(c.d.Root(), slices.Clone(c.causes[mark:]), found)...)
+			}
 		}
 	}
 }
@@ -180,7 +185,7 @@ func (c *checker) without(path string, f *schema.Field) {
 	switch t.Kind {
 	case schema.Integer, schema.Number, schema.IntOrString:
 		if problem := outside(t.Rules, 0); problem != "" {
-			invalid("0", problem)
+			invalid("0", cmp.Or(t.Rules.Why, problem))
 		}
 		for _, problem := range CheckFormat(t.Rules.Format, "0") {
 			invalid("0", problem)
@@ -193,7 +198,7 @@ func (c *checker) without(path string, f *schema.Field) {
 			invalid(`""`, problem)
 		}
 		if re := pattern(t.Rules.Pattern); t.Rules.Pattern != "" && re != nil && !re.MatchString("") {
-			invalid(`""`, "must match the pattern "+t.Rules.Pattern)
+			invalid(`""`, cmp.Or(t.Rules.Why, "must match the pattern "+t.Rules.Pattern))
 		}
 	}
 }
@@ -263,125 +268,4 @@ func (c *checker) missing(n int32) bool {
 func (c *checker) empty(n int32) bool {
 	nd := &c.d.nodes[n]
 	return nd.kind == Null || nd.kind == String && nd.size == 2
-}
-
-// rules checks the rules of one value, which was old before an update.
-func (c *checker) rules(n int32, t *schema.Type, old Value) {
-	r, v, mark := t.Rules, Value{c.d, n}, len(c.causes)
-	switch v.Kind() {
-	case String:
-		c.text(n, t, v)
-	case Number:
-		if value, ok := v.Float(); ok {
-			c.bounds(n, r, value)
-		}
-		if r.Format != "" {
-			for _, problem := range CheckFormat(r.Format, Shown(v)) {
-				c.invalid(n, problem)
-			}
-		}
-	case Array, Object:
-		if t.Kind != schema.Object && (r.MinItems > 0 || r.MaxItems > 0) {
-			if count := v.Len(); !c.update || !old.Exists() || count != old.Len() {
-				c.count(n, r, count)
-			}
-		}
-		if r.UniqueItems && t.Kind == schema.List {
-			c.unique(n, t, old)
-		}
-		return
-	}
-	c.forgive(mark, n, old)
-}
-
-func (c *checker) text(n int32, t *schema.Type, v Value) {
-	r := t.Rules
-	if t.Kind == schema.Quantity {
-		if r.HasMin || r.HasMax {
-			if q, err := resource.ParseQuantity(v.Text()); err == nil {
-				c.bounds(n, r, q.AsApproximateFloat64())
-			}
-		}
-		return
-	}
-	if t.Kind == schema.IntOrString && r.Format == "port-number" {
-		r = &schema.Rules{Format: "port-name"} // the other way to name a port
-	}
-	if len(r.Enum) > 0 && !equalsAny(v, r.Enum) {
-		at := n
-		if r.AtParent {
-			at = c.d.nodes[n].parent
-		}
-		c.unsupported(c.path(at), c.shown(n), r)
-	}
-	if r.Pattern == "" && r.Format == "" && r.MinLength == 0 && r.MaxLength == 0 {
-		return
-	}
-	s := v.Text()
-	if length := uint32(utf8.RuneCountInString(s)); length < r.MinLength {
-		c.invalid(n, fmt.Sprintf("must be at least %d characters long", r.MinLength))
-	} else if r.MaxLength > 0 && length > r.MaxLength {
-		c.add(schema.CauseTooLong, c.path(n), fmt.Sprintf("Too long: must have at most %d characters", r.MaxLength))
-	}
-	if r.Pattern != "" {
-		if re := pattern(r.Pattern); re != nil && !re.MatchString(s) {
-			c.invalid(n, "must match the pattern "+r.Pattern)
-		}
-	}
-	for _, problem := range CheckFormat(r.Format, s) {
-		c.invalid(n, problem)
-	}
-}
-
-// unsupported adds the cause of a text, at path, that is not one of the allowed ones.
-func (c *checker) unsupported(path, shown string, r *schema.Rules) {
-	quoted := make([]string, len(r.Enum))
-	for i, s := range r.Enum {
-		quoted[i] = strconv.Quote(s)
-	}
-	reason, what := schema.CauseNotSupported, "Unsupported value: "
-	if r.Invalid {
-		reason, what = schema.CauseInvalid, "Invalid value: "
-	}
-	c.add(reason, path, what+shown+": supported values: "+strings.Join(quoted, ", "))
-}
-
-func equalsAny(v Value, texts []string) bool {
-	for _, s := range texts {
-		if v.Equals(s) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *checker) bounds(n int32, r *schema.Rules, value float64) {
-	if problem := outside(r, value); problem != "" {
-		c.invalid(n, problem)
-	}
-}
-
-// outside describes how a number breaks its bounds, "" when it keeps them.
-func outside(r *schema.Rules, value float64) string {
-	number := func(f float64) string { return string(appendFloat(nil, f)) }
-	switch {
-	case r.HasMin && r.ExclusiveMin && value <= r.Min:
-		return "must be greater than " + number(r.Min)
-	case r.HasMin && value < r.Min:
-		return "must be greater than or equal to " + number(r.Min)
-	case r.HasMax && r.ExclusiveMax && value >= r.Max:
-		return "must be less than " + number(r.Max)
-	case r.HasMax && value > r.Max:
-		return "must be less than or equal to " + number(r.Max)
-	}
-	return ""
-}
-
-func (c *checker) count(n int32, r *schema.Rules, count int) {
-	if count < int(r.MinItems) {
-		c.add(schema.CauseInvalid, c.path(n), fmt.Sprintf("Invalid value: %d: must have at least %d items", count, r.MinItems))
-	}
-	if r.MaxItems > 0 && count > int(r.MaxItems) {
-		c.add(schema.CauseTooMany, c.path(n), fmt.Sprintf("Too many: %d: must have at most %d items", count, r.MaxItems))
-	}
 }

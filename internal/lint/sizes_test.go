@@ -48,7 +48,6 @@ var longFunctions = map[string]struct {
 	"generator/internal/emit/catalog.go: newCatalogGroup": {61, "to be split"},
 	"generator/internal/emit/openapi_schema.go: schema":   {61, "to be split"},
 	"generator/internal/load/resource.go: resource":       {73, "half of it is the table of keys"},
-	"generator/internal/load/schema.go: schemaFields":     {61, "a table of keys"},
 	"internal/apply/applied.go: applyOnce":                {61, "the steps of an apply in their order"},
 	"internal/apply/merge.go: mergeItems":                 {66, "one walk over two lists, with what it remembers"},
 	"internal/codec/binary_value.go: wrapped":             {63, "a case for each form of a value"},

@@ -62,6 +62,7 @@ func Compile(src Source) (*Table, error) {
 	}
 	t := ordered(&Table{Group: src.Group, Version: src.Version, Types: c.out, Roots: roots})
 	numberHooks(t)
+	c.checkDemands(t)
 	if c.causeOrders(t); len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
@@ -150,6 +151,9 @@ func (c *compiler) refTo(s *Schema, in *Named) Ref {
 		if s.CauseOrder != nil {
 			c.fail(s.Pos, "give the type a name in $defs", "an order of causes on a type without a name")
 		}
+		if s.Rules != nil {
+			c.fail(s.Pos, "give the type a name in $defs", "rules across members on a type without a name")
+		}
 		if c.depth++; c.depth > maxDepth {
 			c.fail(s.Pos, "give inner types names in $defs", "schemas are nested more than %d deep", maxDepth)
 			return 0
@@ -223,7 +227,7 @@ func (c *compiler) object(t *Type, s *Schema, in *Named) {
 	for _, p := range s.Properties {
 		t.Fields = append(t.Fields, c.field(p, s, in))
 	}
-	t.OneOf = c.oneOf(t, s)
+	t.OneOf, t.Demands = c.oneOf(t, s), c.demandsOf(s)
 }
 
 // oneOf compiles the members of an object of which only one may be set.
@@ -311,7 +315,7 @@ func rulesOf(s *Schema) *Rules {
 	if s.OpenEnum {
 		enum = nil
 	}
-	r := Rules{Enum: enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems,
+	r := Rules{Enum: enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems, Unique: s.Unique, Keys: s.KeyCheck, Why: s.Why,
 		Invalid: slices.Contains(s.Cause, "invalid"), AtParent: slices.Contains(s.Cause, "parent")}
 	limit := func(has, exclusive *bool, to *float64, inclusiveAt, exclusiveAt *float64) {
 		if inclusiveAt != nil {
@@ -332,6 +336,7 @@ func rulesOf(s *Schema) *Rules {
 	count(&r.MaxLength, s.MaxLength)
 	count(&r.MinItems, s.MinItems)
 	count(&r.MaxItems, s.MaxItems)
+	count(&r.MaxBytes, s.MaxBytes)
 	if reflect.DeepEqual(r, Rules{}) {
 		return nil
 	}

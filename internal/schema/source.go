@@ -50,6 +50,11 @@ type Schema struct {
 	UniqueItems      bool
 
 	// The x-cluster-… extensions.
+	Rules         []Demand // x-cluster-rules
+	Unique        []string // x-cluster-unique
+	KeyCheck      string   // x-cluster-keys
+	MaxBytes      *int     // x-cluster-max-bytes
+	Why           string   // x-cluster-why
 	Binary        int      // x-cluster-binary: its number, or that which follows from the fields before it
 	BinaryOuter   int      // x-cluster-binary-outer of the object that has the field
 	Presence      string   // x-cluster-presence: implicit | explicit | always

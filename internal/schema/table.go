@@ -146,6 +146,7 @@ type Type struct {
 	Rules        *Rules   // constraints on the value itself; nil for none
 	OneOf        *OneOf   // Object: members of which only one may be set; nil for none
 	Values       *Values  // of custom resources: what is demanded of values; nil for other types
+	Demands      *Demands // Object: rules across its members; nil for none
 	Fields       []Field  // Object, in canonical order
 	Index                 // Object: derived from Fields
 	Name         string   // "core/v1.PodSpec"; "" for an anonymous type
@@ -215,8 +216,12 @@ type Rules struct {
 	MinLength, MaxLength uint32 // strings, in characters; MaxLength 0: none
 	MinItems, MaxItems   uint32 // lists and maps; MaxItems 0: none
 	UniqueItems          bool
-	Invalid              bool // a value outside Enum is called invalid, not unsupported
-	AtParent             bool // the cause names the object that holds the value
+	Unique               []string // lists: members that tell elements apart, "." for whole elements; nil for none
+	MaxBytes             uint32   // strings, and names and values of a map together; 0: no limit
+	Keys                 string   // maps: a named check of the names, e.g. "qualified-name"; "" for none
+	Why                  string   // what is wrong when bounds, lengths or the pattern are broken, for people; "" for the usual words
+	Invalid              bool     // a value outside Enum is called invalid, not unsupported
+	AtParent             bool     // the cause names the object that holds the value
 }
 
 // Root returns the type declared under that name, or None.

@@ -1,6 +1,8 @@
 package compat
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,6 +28,17 @@ func (c *comparison) rules(s scope, old, now *schema.Schema, path string) {
 	if now.FormatCheck != "" && now.FormatCheck != old.FormatCheck {
 		c.find(s, "pattern-changed", now.Pos, "%s has to be a %s", path, now.FormatCheck)
 	}
+	if now.KeyCheck != "" && now.KeyCheck != old.KeyCheck {
+		c.find(s, "pattern-changed", now.Pos, "the keys of %s have to be a %s", path, now.KeyCheck)
+	}
+	if now.Unique != nil && !slices.Equal(now.Unique, old.Unique) {
+		c.find(s, "bounds-tightened", now.Pos, "elements of %s may not have the same %s", path, strings.Join(now.Unique, ", "))
+	}
+	for _, d := range now.Rules {
+		if !slices.ContainsFunc(old.Rules, func(o schema.Demand) bool { return reflect.DeepEqual(o, d) }) {
+			c.find(s, "rule-added", now.Pos, "%s has to keep a rule: %s", path, cmp.Or(d.Why, strings.Join(d.Then[0].Path, ".")))
+		}
+	}
 	tightened := func(what string, tighter bool) {
 		if tighter {
 			c.find(s, "bounds-tightened", now.Pos, "%s of %s allows less", what, path)
@@ -39,6 +52,7 @@ func (c *comparison) rules(s scope, old, now *schema.Schema, path string) {
 	tightened("the maximum", above(high, open, oldHigh, oldOpen))
 	tightened("minLength", more(now.MinLength, old.MinLength))
 	tightened("maxLength", more(negated(now.MaxLength), negated(old.MaxLength)))
+	tightened("x-cluster-max-bytes", more(negated(now.MaxBytes), negated(old.MaxBytes)))
 	tightened("minItems", more(now.MinItems, old.MinItems))
 	tightened("maxItems", more(negated(now.MaxItems), negated(old.MaxItems)))
 	tightened("uniqueItems", now.UniqueItems && !old.UniqueItems)

@@ -57,6 +57,7 @@ var Rules = []Rule{
 	{"enum-added", Error, "values that were free would be refused"},
 	{"bounds-tightened", Error, "stored and sent values would be refused"},
 	{"pattern-changed", Error, "stored and sent values may be refused"},
+	{"rule-added", Error, "objects that were taken would be refused"},
 	{"list-semantics-changed", Error, "merges and field ownership would change"},
 	{"map-semantics-changed", Error, "field ownership would change"},
 	{"patch-semantics-changed", Error, "strategic merge patches would do something else"},

@@ -103,6 +103,9 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 	if one := t.OneOf; one != nil {
 		l.add("OneOf", fmt.Sprintf("&schema.OneOf{Fields: %#v, Names: %#v, What: %q, Required: %t}", one.Fields, one.Names, one.What, one.Required), false)
 	}
+	if t.Demands != nil {
+		l.add("Demands", fmt.Sprintf("&%#v", *t.Demands), false)
+	}
 	if t.Fields != nil {
 		l.add("Fields", "[]schema.Field{\n", false)
 		for j := range t.Fields {
@@ -201,6 +204,10 @@ func rulesLiteral(r *schema.Rules) string {
 	l.add("MinItems", fmt.Sprint(r.MinItems), r.MinItems == 0)
 	l.add("MaxItems", fmt.Sprint(r.MaxItems), r.MaxItems == 0)
 	l.add("UniqueItems", "true", !r.UniqueItems)
+	l.add("Unique", fmt.Sprintf("%#v", r.Unique), r.Unique == nil)
+	l.add("MaxBytes", fmt.Sprint(r.MaxBytes), r.MaxBytes == 0)
+	l.add("Keys", strconv.Quote(r.Keys), r.Keys == "")
+	l.add("Why", strconv.Quote(r.Why), r.Why == "")
 	l.add("Invalid", "true", !r.Invalid)
 	l.add("AtParent", "true", !r.AtParent)
 	b.WriteString("}")

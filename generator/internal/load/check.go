@@ -94,6 +94,11 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 			d.fail(d.at(s, at), "name a scalar field", "the %s %q is not a scalar", what, name)
 		}
 	}
+	for _, name := range s.Unique {
+		if name != "." {
+			key(name, "x-cluster-unique", "member")
+		}
+	}
 	for _, name := range s.ListMapKeys {
 		key(name, "x-cluster-list-map-keys", "list key")
 	}

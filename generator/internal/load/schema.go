@@ -2,6 +2,7 @@ package load
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -63,7 +64,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		}
 	}
 	r.places[s] = places
-	return map[string]func(node){
+	fields := map[string]func(node){
 		"$ref":                 r.text(&s.Ref),
 		"description":          r.text(&s.Description),
 		"type":                 r.word(&s.Type, "type", "object", "array", "string", "integer", "number", "boolean"),
@@ -72,18 +73,8 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"required":             r.texts(&s.Required),
 		"items":                func(n node) { s.Items = r.schema(n) },
 		"additionalProperties": func(n node) { s.Additional = r.schema(n) },
-		"enum":                 r.texts(&s.Enum),
 		"default":              r.json(&s.Default),
 		"pattern":              r.pattern(&s.Pattern), "x-cluster-default-when": r.defaultWhen(s),
-		"minimum":          r.number(&s.Minimum),
-		"maximum":          r.number(&s.Maximum),
-		"exclusiveMinimum": r.number(&s.ExclusiveMinimum),
-		"exclusiveMaximum": r.number(&s.ExclusiveMaximum),
-		"minLength":        r.count(&s.MinLength),
-		"maxLength":        r.count(&s.MaxLength),
-		"minItems":         r.count(&s.MinItems),
-		"maxItems":         r.count(&s.MaxItems),
-		"uniqueItems":      r.boolean(&s.UniqueItems),
 
 		"x-cluster-binary":                  r.binaryNumber(&s.Binary),
 		"x-cluster-binary-outer":            r.innerMessages(s),
@@ -100,19 +91,38 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 		"x-cluster-go-name":                 r.text(&s.Goname),
 		"x-cluster-binary-form":             r.word(&s.BinaryForm, "binary form", "raw", "string-list", "object-or-list", "object-or-boolean", "object-or-strings"),
 		"x-cluster-objects":                 r.text(&s.Objects),
-		"x-cluster-format":                  r.word(&s.FormatCheck, "named check", document.Formats()...),
 		"x-cluster-validate":                r.optionalBool(&s.Validate),
-		"x-cluster-cause":                   r.words(&s.Cause, "form of a cause", "invalid", "parent"),
 		"x-cluster-feature-gate":            r.text(&s.FeatureGate),
 		"x-cluster-gate-value":              r.text(&s.GateValue), "x-cluster-feature-gates": r.not(&s.Ungated),
 		"x-cluster-required-published": r.texts(&s.RequiredPublished), "x-cluster-required-enforced": r.texts(&s.RequiredEnforced),
-		"x-cluster-missing":       r.word(&s.Missing, "kind of missing value", "by-rules", "nonzero"),
-		"x-cluster-null":          r.boolean(&s.Null),
+		"x-cluster-missing":    r.word(&s.Missing, "kind of missing value", "by-rules", "nonzero"),
+		"x-cluster-null":       r.boolean(&s.Null),
+		"x-cluster-cause-name": r.text(&s.CauseName), "x-cluster-cause-index": r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
+	}
+	maps.Copy(fields, r.ruleFields(s))
+	return fields
+}
+
+// ruleFields says how the keys are read that say which values are refused, and how.
+func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
+	return map[string]func(node){
+		"enum":                    r.texts(&s.Enum),
+		"minimum":                 r.number(&s.Minimum),
+		"maximum":                 r.number(&s.Maximum),
+		"exclusiveMinimum":        r.number(&s.ExclusiveMinimum),
+		"exclusiveMaximum":        r.number(&s.ExclusiveMaximum),
+		"minLength":               r.count(&s.MinLength),
+		"maxLength":               r.count(&s.MaxLength),
+		"minItems":                r.count(&s.MinItems),
+		"maxItems":                r.count(&s.MaxItems),
+		"uniqueItems":             r.boolean(&s.UniqueItems),
+		"x-cluster-format":        r.word(&s.FormatCheck, "named check", document.Formats()...),
+		"x-cluster-cause":         r.words(&s.Cause, "form of a cause", "invalid", "parent"),
 		"x-cluster-validate-enum": r.not(&s.OpenEnum),
 		"x-cluster-one-of":        r.texts(&s.OneOf), "x-cluster-one-of-what": r.text(&s.OneOfAs),
 		"x-cluster-one-of-required": r.boolean(&s.OneNeeded),
-		"x-cluster-cause-name":      r.text(&s.CauseName),
-		"x-cluster-cause-index":     r.not(&s.CauseList), "x-cluster-cause-order": r.texts(&s.CauseOrder),
+		"x-cluster-rules":           r.demands(&s.Rules), "x-cluster-unique": r.texts(&s.Unique), "x-cluster-why": r.text(&s.Why),
+		"x-cluster-max-bytes": r.count(&s.MaxBytes), "x-cluster-keys": r.word(&s.KeyCheck, "named check", document.Formats()...),
 	}
 }
 
@@ -224,6 +234,10 @@ func (r *reader) finish(s *schema.Schema) {
 		{"x-cluster-map-type", s.MapType != "" && s.Type != "object" && s.Ref == "", "x-cluster-map-type on something that is neither an object nor a map", "put it beside type: object"},
 		{"x-cluster-gate-value", s.GateValue != "" && s.FeatureGate == "", "a value for a gate that is not named", "add x-cluster-feature-gate"},
 		{"x-cluster-gate-value", s.GateValue != "" && s.Type != "string", "a gate's value on something that is not a string", "drop it; the field is then dropped"},
+		{"x-cluster-unique", s.Unique != nil && s.Type != "array", "x-cluster-unique on something that is not a list", "put it beside items"},
+		{"x-cluster-max-bytes", s.MaxBytes != nil && s.Type != "string" && s.Additional == nil, "x-cluster-max-bytes on something that is neither a string nor a map", "count items with maxItems"},
+		{"x-cluster-keys", s.KeyCheck != "" && s.Additional == nil, "x-cluster-keys on something that is not a map", "put it beside additionalProperties"},
+		{"x-cluster-rules", s.Rules != nil && s.Type != "object", "x-cluster-rules on something that is not an object", "put them beside properties"},
 		{"items", s.Items != nil && s.Type != "array", "items on something that is not a list", "write type: array"},
 		{"properties", len(s.Properties) > 0 && s.Type != "object", "properties on something that is not an object", "write type: object"},
 		{"additionalProperties", s.Additional != nil && s.Type != "object", "additionalProperties on something that is not a map", "write type: object"},

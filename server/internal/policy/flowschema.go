@@ -8,9 +8,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// firstPrecedence is that of the schema named exempt, and of no other.
-const firstPrecedence = 1
-
 // every stands for all users, verbs, groups, resources, namespaces or paths.
 const every = "*"
 
@@ -33,17 +30,10 @@ var flowVerbs = []string{"create", "delete", "deletecollection", "get", "list", 
 func (Policy) ValidateFlowSchema(obj, _ document.Value) []schema.Cause {
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
-	if n, _ := spec.Get("matchingPrecedence").Int(); n == firstPrecedence && name != "exempt" {
-		c.invalid(spec.Get("matchingPrecedence"), "only the schema named 'exempt' may have matchingPrecedence 1")
-	}
-	if method := spec.Get("distinguisherMethod"); isSet(method) {
-		c.oneOf(method, "type", "ByNamespace", "ByUser")
-	}
 	for _, rule := range spec.Get("rules").Elements() {
 		c.flowRule(rule)
 	}
 	c.fixedSpec(name, spec, fixedFlowSchemas)
-	c.uniqueConditions(obj.At("status", "conditions"))
 	return c
 }
 
@@ -63,28 +53,18 @@ func (c *causes) fixedSpec(name string, spec document.Value, fixed map[string]st
 }
 
 func (c *causes) flowRule(rule document.Value) {
-	for _, subject := range rule.Get("subjects").Elements() {
-		c.flowSubject(subject)
-	}
-	resources, paths := rule.Get("resourceRules"), rule.Get("nonResourceRules")
-	if resources.Len()+paths.Len() == 0 {
-		c.required(rule.Path(), "at least one of resourceRules and nonResourceRules has to be non-empty")
-	}
-	for _, r := range resources.Elements() {
+	for _, r := range rule.Get("resourceRules").Elements() {
 		c.flowVerbs(r.Get("verbs"))
 		c.loneWildcard(r.Get("apiGroups"), "api groups")
 		c.loneWildcard(r.Get("resources"), "resources")
 		namespaces := r.Get("namespaces")
-		if namespaces.Len() == 0 && !r.Get("clusterScope").Bool() {
-			c.required(member(r, "namespaces"), "resource rules that are not cluster scoped must supply at least one namespace")
-		}
 		if !c.loneWildcard(namespaces, "namespaces") {
 			for _, n := range namespaces.Elements() {
 				c.format(n, "dns1123-label")
 			}
 		}
 	}
-	for _, r := range paths.Elements() {
+	for _, r := range rule.Get("nonResourceRules").Elements() {
 		c.flowVerbs(r.Get("verbs"))
 		if urls := r.Get("nonResourceURLs"); !c.loneWildcard(urls, "non-resource URLs") {
 			for _, url := range urls.Elements() {
@@ -133,33 +113,6 @@ func (c *causes) flowPath(v document.Value) {
 		c.invalid(v, "must not contain double slash")
 	case stars > 1 || stars == 1 && !strings.HasSuffix(path, "/*"):
 		c.invalid(v, "wildcard can only do suffix matching")
-	}
-}
-
-// subjectMembers are the members that say who, by the kind that they are for.
-var subjectMembers = [...]struct{ kind, member string }{{"User", "user"}, {"Group", "group"}, {"ServiceAccount", "serviceAccount"}}
-
-func (c *causes) flowSubject(subject document.Value) {
-	kind, known := subject.Get("kind").Text(), false
-	for _, m := range subjectMembers {
-		known = known || m.kind == kind
-	}
-	if !known {
-		c.oneOf(subject, "kind", "Group", "ServiceAccount", "User")
-		return
-	}
-	for _, m := range subjectMembers {
-		switch v := subject.Get(m.member); {
-		case m.kind == kind && !isSet(v):
-			c.required(member(subject, m.member), m.member+" is required when subject kind is '"+kind+"'")
-		case m.kind == kind:
-			*c = append(*c, document.Validate(v, nil)...)
-		case m.kind != kind && isSet(v):
-			c.forbidden(v.Path(), m.member+" is forbidden when subject kind is not '"+m.kind+"'")
-		}
-	}
-	if name := subject.At("serviceAccount", "name"); kind == "ServiceAccount" && !isEmpty(name) && !name.Equals(every) {
-		c.format(name, "dns1123-subdomain")
 	}
 }
 

@@ -3,8 +3,6 @@ package policy
 import (
 	"net/netip"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -22,66 +20,21 @@ func (Policy) DefaultNetworkPolicySpec(spec document.Value) {
 	}
 }
 
-// ValidateNetworkPolicy checks the ports and the peers of all rules.
+// ValidateNetworkPolicy checks the ranges of all rules, and how many directions there are.
 func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	for _, side := range [...][2]string{{"ingress", "from"}, {"egress", "to"}} {
 		for _, rule := range spec.Get(side[0]).Elements() {
-			for _, port := range rule.Get("ports").Elements() {
-				c.policyPort(port)
-			}
 			for _, peer := range rule.Get(side[1]).Elements() {
-				c.policyPeer(peer)
+				c.ipBlock(peer.Get("ipBlock"))
 			}
 		}
 	}
 	if types := spec.Get("policyTypes"); types.Len() > 2 {
 		c.invalid(types, "may not specify more than two policyTypes")
 	}
-	c.conditions(obj.At("status", "conditions"))
 	return c
-}
-
-// policyPort checks a port, or a range of them.
-func (c *causes) policyPort(entry document.Value) {
-	port, end := entry.Get("port"), entry.Get("endPort")
-	switch port.Kind() {
-	case document.Number:
-		for _, problem := range validation.IsValidPortNum(int(number(port))) {
-			c.invalid(port, problem)
-		}
-		if !isSet(end) {
-			return
-		}
-		if number(end) < number(port) {
-			c.invalid(end, "must be greater than or equal to `port`")
-		}
-		for _, problem := range validation.IsValidPortNum(int(number(end))) {
-			c.invalid(end, problem)
-		}
-	case document.String:
-		if isSet(end) {
-			c.invalid(end, "may not be specified when `port` is non-numeric")
-		}
-		c.format(port, "port-name")
-	default:
-		if isSet(end) {
-			c.invalid(end, "may not be specified when `port` is not specified")
-		}
-	}
-}
-
-// policyPeer checks that a peer is pods or addresses, and not both.
-func (c *causes) policyPeer(peer document.Value) {
-	pods, namespaces, block := peer.Get("podSelector"), peer.Get("namespaceSelector"), peer.Get("ipBlock")
-	c.ipBlock(block)
-	switch selects := isSet(pods) || isSet(namespaces); {
-	case !selects && !isSet(block):
-		c.required(peer.Path(), "must specify a peer")
-	case selects && isSet(block):
-		c.forbidden(peer.Path(), "may not specify both ipBlock and another peer")
-	}
 }
 
 // ipBlock checks that the holes of a range are in it.

@@ -131,7 +131,7 @@ func runUpdate(t *testing.T, head string, cases []updateCase) {
 			if !obj.Get("status").Exists() || r.HasStatus {
 				obj.Put("status", old.Get("status"))
 			}
-			if r.Hooks.Update != nil {
+			if r.Hooks != nil && r.Hooks.Update != nil {
 				r.Hooks.Update(obj, old)
 			}
 			expect(t, causes(r, obj, old), c.want)
@@ -241,7 +241,7 @@ func TestExamples(t *testing.T) {
 				if r.Hooks == nil {
 					return
 				}
-				if r.Hooks.Update != nil {
+				if r.Hooks != nil && r.Hooks.Update != nil {
 					r.Hooks.Update(again, obj)
 				}
 				expect(t, causes(r, again, obj), "")
@@ -279,7 +279,7 @@ func runAll(t testing.TB, text []byte) {
 				if r.Hooks.Create != nil {
 					r.Hooks.Create(obj)
 				}
-				if r.Hooks.Update != nil {
+				if r.Hooks != nil && r.Hooks.Update != nil {
 					r.Hooks.Update(obj, old)
 				}
 				if r.Hooks.Validate != nil {

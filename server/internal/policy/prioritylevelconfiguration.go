@@ -22,44 +22,19 @@ var fixedPriorityLevels = map[string]string{
 func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema.Cause {
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
-	typ, limited := spec.Get("type"), spec.Get("limited")
-	if (name == "exempt") != typ.Equals("Exempt") {
-		c.invalidAt(member(spec, "type"), typ, "type must be 'Exempt' if and only if name is 'exempt'")
-	}
-	c.oneOf(spec, "type", "Exempt", "Limited")
-	switch {
-	case typ.Equals("Exempt") && isSet(limited):
-		c.forbidden(limited.Path(), "must be nil if the type is not Limited")
-	case typ.Equals("Limited") && !isSet(limited):
-		c.required(member(spec, "limited"), "must not be empty when type is Limited")
-	case typ.Equals("Limited"):
-		c.limitResponse(limited.Get("limitResponse"))
-	}
+	c.handSize(spec.At("limited", "limitResponse"))
 	c.fixedSpec(name, spec, fixedPriorityLevels)
-	c.uniqueConditions(obj.At("status", "conditions"))
 	return c
-}
-
-func (c *causes) limitResponse(response document.Value) {
-	c.oneOf(response, "type", "Queue", "Reject")
-	typ, queuing := response.Get("type"), response.Get("queuing")
-	switch {
-	case typ.Equals("Reject") && isSet(queuing):
-		c.forbidden(queuing.Path(), "must be nil if limited.limitResponse.type is not Limited")
-	case typ.Equals("Queue") && !isSet(queuing):
-		c.required(member(response, "queuing"), "must not be empty if limited.limitResponse.type is Limited")
-	case typ.Equals("Queue"):
-		c.handSize(queuing)
-	}
 }
 
 // handSize refuses hands of more cards than there are, and those that take more
 // chance to deal than there is.
-func (c *causes) handSize(queuing document.Value) {
+func (c *causes) handSize(response document.Value) {
+	queuing := response.Get("queuing")
 	hand := queuing.Get("handSize")
 	cards, _ := hand.Int()
 	queues, _ := queuing.Get("queues").Int()
-	if cards < 1 {
+	if cards < 1 || !response.Get("type").Equals("Queue") {
 		return // the schema says so
 	}
 	if cards > queues {

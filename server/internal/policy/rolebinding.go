@@ -4,71 +4,7 @@ import (
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/gen/profile"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
-
-// roleGroup is the API group of roles, users and groups.
-const roleGroup = "rbac.authorization." + profile.GroupSuffix
-
-// ValidateRoleBinding checks what is granted and to whom.
-func (Policy) ValidateRoleBinding(obj, _ document.Value) []schema.Cause {
-	return bindingCauses(obj, true, "ClusterRole", "Role")
-}
-
-// ValidateClusterRoleBinding checks what is granted and to whom.
-func (Policy) ValidateClusterRoleBinding(obj, _ document.Value) []schema.Cause {
-	return bindingCauses(obj, false, "ClusterRole")
-}
-
-func bindingCauses(obj document.Value, namespaced bool, kinds ...string) []schema.Cause {
-	var c causes
-	ref := obj.Get("roleRef")
-	if group := ref.Get("apiGroup"); !group.Equals(roleGroup) {
-		c.notSupportedAt(member(ref, "apiGroup"), group, roleGroup)
-	}
-	known := false
-	for _, k := range kinds {
-		known = known || ref.Get("kind").Equals(k)
-	}
-	if !known {
-		c.notSupportedAt(member(ref, "kind"), ref.Get("kind"), kinds...)
-	}
-	if name := ref.Get("name"); isEmpty(name) {
-		c.required(member(ref, "name"), "")
-	} else {
-		c.format(name, "path-segment")
-	}
-	for _, s := range obj.Get("subjects").Elements() {
-		c.subject(s, namespaced)
-	}
-	return c
-}
-
-func (c *causes) subject(s document.Value, namespaced bool) {
-	name, group := s.Get("name"), s.Get("apiGroup")
-	if isEmpty(name) {
-		c.required(member(s, "name"), "")
-	}
-	switch s.Get("kind").Text() {
-	case "ServiceAccount":
-		if !isEmpty(name) {
-			c.format(name, "dns1123-subdomain")
-		}
-		if !isEmpty(group) {
-			c.notSupported(group, "")
-		}
-		if isEmpty(s.Get("namespace")) && !namespaced {
-			c.required(member(s, "namespace"), "")
-		}
-	case "User", "Group":
-		if !group.Equals(roleGroup) {
-			c.notSupportedAt(member(s, "apiGroup"), group, roleGroup)
-		}
-	default:
-		c.notSupportedAt(member(s, "kind"), s.Get("kind"), "ServiceAccount", "User", "Group")
-	}
-}
 
 func roleCell(obj document.Value) string {
 	return obj.At("roleRef", "kind").Text() + "/" + obj.At("roleRef", "name").Text()

@@ -18,8 +18,8 @@ const (
 )
 
 // ValidateStorageClass checks the provisioner, its parameters and the places of
-// volumes, and that volumes of the class stay alike.
-func (Policy) ValidateStorageClass(obj, old document.Value) []schema.Cause {
+// volumes.
+func (Policy) ValidateStorageClass(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if provisioner := obj.Get("provisioner"); !isEmpty(provisioner) {
 		for _, problem := range document.CheckFormat("qualified-name", strings.ToLower(provisioner.Text())) {
@@ -28,14 +28,6 @@ func (Policy) ValidateStorageClass(obj, old document.Value) []schema.Cause {
 	}
 	c.classParameters(obj.Get("parameters"))
 	c.topologyTerms(obj.Get("allowedTopologies"))
-	if !old.Exists() {
-		return c
-	}
-	for _, name := range [...]string{"parameters", "provisioner", "reclaimPolicy"} {
-		if !same(obj.Get(name), old.Get(name)) {
-			c.forbidden(name, "updates to "+name+" are forbidden.")
-		}
-	}
 	return c
 }
 

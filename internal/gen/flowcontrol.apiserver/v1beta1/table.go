@@ -29,11 +29,11 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		{Name: "UserSubject", Type: 26},
 	},
 	Types: []schema.Type{
-		0: {Name: "flowcontrol.apiserver/v1beta1.FlowDistinguisherMethod", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		0: {Name: "flowcontrol.apiserver/v1beta1.FlowDistinguisherMethod", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"ByNamespace", "ByUser"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 1}, Fills: []uint16{0}}},
 		1: {Kind: schema.String, Elem: -1},
-		2: {Name: "flowcontrol.apiserver/v1beta1.FlowSchema", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		2: {Name: "flowcontrol.apiserver/v1beta1.FlowSchema", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x6, Values: []string{"exempt"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "matchingPrecedence"}, Is: 0x6, Values: []string{"1"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "only the schema named 'exempt' may have matchingPrecedence 1", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
@@ -91,38 +91,38 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 			{Name: "matchingPrecedence", Type: 21, Number: 2, Presence: schema.Always, Default: "1000"},
 			{Name: "distinguisherMethod", Number: 3, Presence: schema.Explicit},
 			{Name: "rules", Type: 22, Number: 4},
-		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 0, 3, 0, 2}, Checks: []uint16{0, 1, 3}, Fills: []uint16{0, 1}}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 4, 0, 3, 0, 2}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{0, 1}}},
 		19: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfigurationReference", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 20, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		20: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
 		21: {Kind: schema.Integer, Bits: 32, Elem: -1, Rules: &schema.Rules{HasMin: true, Min: 1, HasMax: true, Max: 10000}},
 		22: {Kind: schema.List, Elem: 23},
-		23: {Name: "flowcontrol.apiserver/v1beta1.PolicyRulesWithSubjects", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		23: {Name: "flowcontrol.apiserver/v1beta1.PolicyRulesWithSubjects", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"resourceRules"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"nonResourceRules"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: ".", Shown: "", Why: "at least one of resourceRules and nonResourceRules has to be non-empty", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "subjects", Type: 24, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "resourceRules", Type: 30, Number: 2},
 			{Name: "nonResourceRules", Type: 33, Number: 3},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 1, 0, 3, 0, 2}, Checks: []uint16{0, 1, 2}, Fills: []uint16{0}}},
 		24: {Kind: schema.List, Elem: 25},
-		25: {Name: "flowcontrol.apiserver/v1beta1.Subject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		25: {Name: "flowcontrol.apiserver/v1beta1.Subject", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"Group", "ServiceAccount", "User"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: "."}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"User"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"user"}, Is: 0x1, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "user is required when subject kind is 'User'", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"Group", "ServiceAccount"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"user"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "user is forbidden when subject kind is not 'User'", Hides: "user"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"Group"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"group"}, Is: 0x1, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "group is required when subject kind is 'Group'", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"User", "ServiceAccount"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"group"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "group is forbidden when subject kind is not 'Group'", Hides: "group"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"ServiceAccount"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"serviceAccount"}, Is: 0x1, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "serviceAccount is required when subject kind is 'ServiceAccount'", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"User", "Group"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"serviceAccount"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "serviceAccount is forbidden when subject kind is not 'ServiceAccount'", Hides: "serviceAccount"}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 1, Number: 1, Presence: schema.Always},
-			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit, Unchecked: true},
-			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit, Unchecked: true},
-			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit, Unchecked: true},
-		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 2, 3, 4, 0}, Fills: []uint16{0}}},
+			{Name: "user", Type: 26, Number: 2, Presence: schema.Explicit},
+			{Name: "group", Type: 27, Number: 3, Presence: schema.Explicit},
+			{Name: "serviceAccount", Type: 28, Number: 4, Presence: schema.Explicit},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 0, 2, 3, 4, 0}, Checks: []uint16{1, 2, 3}, Fills: []uint16{0}}},
 		26: {Name: "flowcontrol.apiserver/v1beta1.UserSubject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
 		27: {Name: "flowcontrol.apiserver/v1beta1.GroupSubject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 1, Number: 1, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}, Fills: []uint16{0}}},
-		28: {Name: "flowcontrol.apiserver/v1beta1.ServiceAccountSubject", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		28: {Name: "flowcontrol.apiserver/v1beta1.ServiceAccountSubject", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x6, Values: []string{"*", ""}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x9, Values: []string{"dns1123-subdomain"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "namespace", Type: 29, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "name", Type: 1, Number: 2, Presence: schema.Always, Required: true},
 		}, Index: schema.Index{Names: []uint16{2, 0, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
 		29: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-label"}},
 		30: {Kind: schema.List, Elem: 31},
-		31: {Name: "flowcontrol.apiserver/v1beta1.ResourcePolicyRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		31: {Name: "flowcontrol.apiserver/v1beta1.ResourcePolicyRule", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"clusterScope"}, Is: 0x6, Values: []string{"true"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"namespaces"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "resource rules that are not cluster scoped must supply at least one namespace", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "verbs", Type: 32, Number: 1, Presence: schema.Always, Required: true},
 			{Name: "apiGroups", Type: 32, Number: 2, Presence: schema.Always, Required: true},
 			{Name: "resources", Type: 32, Number: 3, Presence: schema.Always, Required: true},
@@ -138,7 +138,7 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 		35: {Name: "flowcontrol.apiserver/v1beta1.FlowSchemaStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditions", Type: 36, Number: 1},
 		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
-		36: {Kind: schema.List, ListType: schema.ListMap, Elem: 37, ListKeys: []string{"type"}},
+		36: {Kind: schema.List, ListType: schema.ListMap, Elem: 37, ListKeys: []string{"type"}, Rules: &schema.Rules{Unique: []string{"type"}}},
 		37: {Name: "flowcontrol.apiserver/v1beta1.FlowSchemaCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Required: true},
 			{Name: "status", Type: 1, Number: 2},
@@ -146,7 +146,7 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 			{Name: "reason", Type: 1, Number: 4},
 			{Name: "message", Type: 1, Number: 5},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 3, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 4, 0}, Checks: []uint16{0}, Fills: []uint16{2}}},
-		38: {Name: "flowcontrol.apiserver/v1beta1.LimitResponse", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		38: {Name: "flowcontrol.apiserver/v1beta1.LimitResponse", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Queue", "Reject"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: "queuing"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Reject"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"queuing"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "must be nil if limited.limitResponse.type is not Limited", Hides: "queuing"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Queue"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"queuing"}, Is: 0x1, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "must not be empty if limited.limitResponse.type is Limited", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "queuing", Type: 39, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
@@ -161,21 +161,21 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 			{Name: "assuredConcurrencyShares", Type: 41, Number: 1, Presence: schema.Always, Default: "30"},
 			{Name: "limitResponse", Type: 38, Number: 2, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 2, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{0, 1}}},
-		43: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		43: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfiguration", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x5, Values: []string{"exempt"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "type"}, Is: 0x5, Values: []string{"Exempt"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueInvalid", At: "", Shown: "", Why: "type must be 'Exempt' if and only if name is 'exempt'", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"metadata", "name"}, Is: 0x6, Values: []string{"exempt"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"spec", "type"}, Is: 0x6, Values: []string{"Exempt"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "type must be 'Exempt' if and only if name is 'exempt'", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 3, Number: 1, Presence: schema.Always},
 			{Name: "spec", Type: 44, Number: 2, Presence: schema.Always},
 			{Name: "status", Type: 45, Number: 3, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 4, 0, 5, 0, 0, 0, 0, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3, 4}}},
-		44: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfigurationSpec", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		44: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfigurationSpec", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Exempt", "Limited"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: "limited"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Exempt"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"limited"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "must be nil if the type is not Limited", Hides: "limited"}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Limited"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"limited"}, Is: 0x1, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "must not be empty when type is Limited", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "limited", Type: 42, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Checks: []uint16{1}, Fills: []uint16{0}}},
 		45: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfigurationStatus", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "conditions", Type: 46, Number: 1},
 		}, Index: schema.Index{Names: []uint16{0, 1}, Checks: []uint16{0}}},
-		46: {Kind: schema.List, ListType: schema.ListMap, Elem: 47, ListKeys: []string{"type"}},
+		46: {Kind: schema.List, ListType: schema.ListMap, Elem: 47, ListKeys: []string{"type"}, Rules: &schema.Rules{Unique: []string{"type"}}},
 		47: {Name: "flowcontrol.apiserver/v1beta1.PriorityLevelConfigurationCondition", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "type", Type: 1, Number: 1, Required: true},
 			{Name: "status", Type: 1, Number: 2},

@@ -14,7 +14,6 @@ func New(h Hooks) *api.GroupVersion {
 			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadataChange, api.CheckChange, api.CheckMetadata, api.CheckObject},
-			Hooks:         &api.Hooks{Validate: h.ValidateIngressClass},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress class.", Path: ".metadata.name"},
 				{Name: "Controller", Type: "string", Description: "Who carries out the ingresses of the class.", Path: ".spec.controller"},
@@ -43,7 +42,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 49,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "70ee788e595bc40d", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "98b6773c320688df", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",

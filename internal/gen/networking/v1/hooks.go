@@ -27,8 +27,6 @@ type Hooks interface {
 	DefaultNetworkPolicySpec(v document.Value)
 	// ValidateIngress finds what the schema cannot say; old is absent on create.
 	ValidateIngress(obj, old document.Value) []api.FieldError
-	// ValidateIngressClass finds what the schema cannot say; old is absent on create.
-	ValidateIngressClass(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateNetworkPolicy finds what the schema cannot say; old is absent on create.

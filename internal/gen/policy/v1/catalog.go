@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", ListKind: "PodDisruptionBudgetList", Type: 19,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "ad786bf06e7adfc3", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "b8b01bb9f51c3743", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "dns1123-subdomain",
 			HasStatus:         true,
 			HasGeneration:     true,
 			ConditionalUpdate: true,

@@ -27,14 +27,8 @@ type Hooks interface {
 	CellRoleBindingUsers(obj document.Value) any
 	// ValidateClusterRole finds what the schema cannot say; old is absent on create.
 	ValidateClusterRole(obj, old document.Value) []api.FieldError
-	// ValidateClusterRoleBinding finds what the schema cannot say; old is absent on create.
-	ValidateClusterRoleBinding(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
-	// ValidateRole finds what the schema cannot say; old is absent on create.
-	ValidateRole(obj, old document.Value) []api.FieldError
-	// ValidateRoleBinding finds what the schema cannot say; old is absent on create.
-	ValidateRoleBinding(obj, old document.Value) []api.FieldError
 }
 
 // validation has the hooks of types that take part in the validation.

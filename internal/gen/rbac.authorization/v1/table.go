@@ -11,13 +11,13 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 		{Name: "ClusterRole", Type: 9},
 		{Name: "ClusterRoleBinding", Type: 25},
 		{Name: "PolicyRule", Type: 24},
-		{Name: "Role", Type: 29},
-		{Name: "RoleBinding", Type: 30},
+		{Name: "Role", Type: 30},
+		{Name: "RoleBinding", Type: 31},
 		{Name: "RoleRef", Type: 28},
 		{Name: "Subject", Type: 27},
 	},
 	Types: []schema.Type{
-		0: {Name: "rbac.authorization/v1.AggregationRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		0: {Name: "rbac.authorization/v1.AggregationRule", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"clusterRoleSelectors"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "at least one clusterRoleSelector required if aggregationRule is non-nil", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "clusterRoleSelectors", Type: 1, Number: 1},
 		}, Index: schema.Index{Names: []uint16{1, 0}, Checks: []uint16{0}}},
 		1: {Kind: schema.List, Elem: 2},
@@ -41,7 +41,7 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "rules", Type: 23, Number: 2, Presence: schema.Always},
 			{Name: "aggregationRule", Number: 3, Presence: schema.Explicit},
-		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 0, 0, 0, 5, 0, 0, 4, 0, 2, 0, 0, 0}, Checks: []uint16{2, 4}, Fills: []uint16{2, 3}}},
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 0, 0, 0, 5, 0, 0, 4, 0, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 3}}},
 		10: {Name: "meta/v1.ObjectMeta", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 4, Number: 1},
 			{Name: "generateName", Type: 4, Number: 2},
@@ -87,49 +87,50 @@ var Table = schema.Table{Group: "rbac.authorization.k8s.io", Version: "v1",
 		21: {Kind: schema.Any, Binary: schema.BinaryRaw, Elem: -1},
 		22: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		23: {Kind: schema.List, Elem: 24},
-		24: {Name: "rbac.authorization/v1.PolicyRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		24: {Name: "rbac.authorization/v1.PolicyRule", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"verbs"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "verbs must contain at least one value", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"nonResourceURLs"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"apiGroups"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}, schema.Test{Path: []string{"resources"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}, schema.Test{Path: []string{"resourceNames"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueInvalid", At: "nonResourceURLs", Shown: "", Why: "rules cannot apply to both regular resources and non-resource URLs", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"nonResourceURLs"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"apiGroups"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "resource rules must supply at least one api group", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"nonResourceURLs"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"resources"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "resource rules must supply at least one resource", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "verbs", Type: 8, Number: 1, Presence: schema.Always},
 			{Name: "apiGroups", Type: 8, Number: 2},
 			{Name: "resources", Type: 8, Number: 3},
 			{Name: "resourceNames", Type: 8, Number: 4},
 			{Name: "nonResourceURLs", Type: 8, Number: 5},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 5, 4, 0, 0, 3, 2, 0, 0, 1, 0, 0}, Fills: []uint16{0}}},
-		25: {Name: "rbac.authorization/v1.ClusterRoleBinding", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		25: {Name: "rbac.authorization/v1.ClusterRoleBinding", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"roleRef", "kind"}, Is: 0x5, Values: []string{"ClusterRole"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"ServiceAccount"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"namespace"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string{"subjects"}, Cause: "", At: "", Shown: "", Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "subjects", Type: 26, Number: 2},
 			{Name: "roleRef", Type: 28, Number: 3, Presence: schema.Always, Immutable: true},
-		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 4}}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 4}}},
 		26: {Kind: schema.List, Elem: 27},
-		27: {Name: "rbac.authorization/v1.Subject", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		27: {Name: "rbac.authorization/v1.Subject", Kind: schema.Object, AtomicMap: true, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"ServiceAccount"}, Than: []string(nil)}, schema.Test{Path: []string{"name"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"name"}, Is: 0x9, Values: []string{"dns1123-subdomain"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"ServiceAccount"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"apiGroup"}, Is: 0x5, Values: []string{""}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}, schema.Demand{If: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"User", "Group"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"apiGroup"}, Is: 0x5, Values: []string{"rbac.authorization.k8s.io"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}, schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"kind"}, Is: 0x5, Values: []string{"ServiceAccount", "User", "Group"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 4, Number: 1, Presence: schema.Always},
 			{Name: "apiGroup", Type: 4, Number: 2, Default: "\"rbac.authorization.k8s.io\"", More: &schema.More{When: "kind", WhenIs: []string{"User", "Group"}}},
-			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
+			{Name: "name", Type: 4, Number: 3, Presence: schema.Always, Required: true},
 			{Name: "namespace", Type: 4, Number: 4},
-		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 4, 0}, Fills: []uint16{0, 1, 2}}},
-		28: {Name: "rbac.authorization/v1.RoleRef", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 4, 0}, Checks: []uint16{2}, Fills: []uint16{0, 1, 2}}},
+		28: {Name: "rbac.authorization/v1.RoleRef", Kind: schema.Object, AtomicMap: true, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"apiGroup"}, Is: 0x5, Values: []string{"rbac.authorization.k8s.io"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "apiGroup", Type: 4, Number: 1, Presence: schema.Always, Default: "\"rbac.authorization.k8s.io\""},
 			{Name: "kind", Type: 4, Number: 2, Presence: schema.Always},
-			{Name: "name", Type: 4, Number: 3, Presence: schema.Always},
-		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Fills: []uint16{0, 1, 2}}},
-		29: {Name: "rbac.authorization/v1.Role", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+			{Name: "name", Type: 29, Number: 3, Presence: schema.Always, Required: true},
+		}, Index: schema.Index{Names: []uint16{3, 0, 1, 2, 0, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{0, 1, 2}}},
+		29: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "path-segment"}},
+		30: {Name: "rbac.authorization/v1.Role", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"nonResourceURLs"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string{"rules"}, Cause: "FieldValueInvalid", At: "", Shown: "", Why: "namespaced rules cannot apply to non-resource URLs", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "rules", Type: 23, Number: 2, Presence: schema.Always},
-		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 3}}},
-		30: {Name: "rbac.authorization/v1.RoleBinding", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		}, Index: schema.Index{Names: []uint16{0, 0, 1, 3, 2, 4, 0, 0}, Checks: []uint16{2, 3}, Fills: []uint16{2, 3}}},
+		31: {Name: "rbac.authorization/v1.RoleBinding", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"roleRef", "kind"}, Is: 0x5, Values: []string{"ClusterRole", "Role"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "kind", Type: 4},
 			{Name: "apiVersion", Type: 4},
 			{Name: "metadata", Type: 10, Number: 1, Presence: schema.Always},
 			{Name: "subjects", Type: 26, Number: 2},
 			{Name: "roleRef", Type: 28, Number: 3, Presence: schema.Always, Immutable: true},
-		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2}, Fills: []uint16{2, 4}}},
+		}, Index: schema.Index{Names: []uint16{5, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 4, 2, 0, 0, 0}, Checks: []uint16{2, 3, 4}, Fills: []uint16{2, 4}}},
 	},
 	CauseOrders: map[schema.Ref][]string{
 		6:  []string{"values", "operator", "key"},
 		25: []string{"metadata", "roleRef", "subjects"},
 		27: []string{"name", "apiGroup", "namespace", "kind"},
-		30: []string{"metadata", "roleRef", "subjects"},
+		31: []string{"metadata", "roleRef", "subjects"},
 	}}

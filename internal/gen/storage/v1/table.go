@@ -136,7 +136,7 @@ var Table = schema.Table{Group: "storage.k8s.io", Version: "v1",
 		33: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "qualified-name"}},
 		34: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Format: "dns1123-subdomain"}},
 		35: {Kind: schema.Quantity, Elem: -1},
-		36: {Name: "storage/v1.StorageClass", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		36: {Name: "storage/v1.StorageClass", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand(nil), Change: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"parameters"}, Is: 0xb, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueForbidden", At: "", Shown: "", Why: "updates to parameters are forbidden.", Hides: ""}, schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"provisioner"}, Is: 0xb, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueForbidden", At: "", Shown: "", Why: "updates to provisioner are forbidden.", Hides: ""}, schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"reclaimPolicy"}, Is: 0xb, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueForbidden", At: "", Shown: "", Why: "updates to reclaimPolicy are forbidden.", Hides: ""}}}, Fields: []schema.Field{
 			{Name: "kind", Type: 1},
 			{Name: "apiVersion", Type: 1},
 			{Name: "metadata", Type: 2, Number: 1, Presence: schema.Always},

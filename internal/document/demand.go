@@ -1,0 +1,208 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// broken finds which rules across its members an object breaks that was old before
+// an update. It allocates only for what is wrong.
+func broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
+	for i := range demands {
+		d := &demands[i]
+		if d.Each == nil {
+			causes = breaks(causes, v, old, d)
+			continue
+		}
+		for _, element := range v.At(d.Each...).Elements() {
+			causes = breaks(causes, element, Value{}, d)
+		}
+	}
+	return causes
+}
+
+// breaks adds how an object breaks one rule.
+func breaks(causes []schema.Cause, v, old Value, d *schema.Demand) []schema.Cause {
+	if !allHold(v, old, d.If) || !allHold(old, old, d.Was) || len(causes) >= MaxCauses {
+		return causes
+	}
+	for i := range d.Then {
+		t := &d.Then[i]
+		switch {
+		case holds(v, old, t):
+			continue
+		case t.Is == schema.Formed && d.Why == "":
+			for _, problem := range CheckFormat(t.Values[0], plain(v.At(t.Path...))) {
+				causes = append(causes, cause(v, d, t, problem))
+			}
+		default:
+			causes = append(causes, cause(v, d, t, d.Why))
+		}
+		if d.At != "" {
+			break // what else fails would be told in the same words
+		}
+	}
+	return causes
+}
+
+func allHold(v, old Value, tests []schema.Test) bool {
+	for i := range tests {
+		if !holds(v, old, &tests[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether a member is as a test wants it.
+func holds(of, old Value, t *schema.Test) bool {
+	v := of.At(t.Path...)
+	switch t.Is {
+	case schema.Set:
+		return v.Exists() && !v.IsNull()
+	case schema.Unset:
+		return !v.Exists() || v.IsNull()
+	case schema.Filled:
+		return !isNothing(v)
+	case schema.Empty:
+		return isNothing(v)
+	case schema.In:
+		return isOne(v, t.Values)
+	case schema.NotIn:
+		return !isOne(v, t.Values)
+	case schema.Text:
+		return v.Kind() == String
+	case schema.Digits:
+		return v.Kind() == Number
+	case schema.Formed:
+		return len(CheckFormat(t.Values[0], plain(v))) == 0
+	case schema.AtLeast:
+		return !less(v, of.At(t.Than...))
+	case schema.Same:
+		was := old.At(t.Path...)
+		return isNothing(v) && isNothing(was) || Equal(v, was)
+	}
+	return true
+}
+
+// isNothing reports whether nothing was said: absent, null, "", [] or {}.
+func isNothing(v Value) bool {
+	switch v.Kind() {
+	case Absent, Null:
+		return true
+	case String:
+		return v.Equals("")
+	case Array, Object:
+		return v.IsEmpty()
+	}
+	return false
+}
+
+// isOne reports whether a text, a number or a boolean is one of some texts; "" stands for
+// all that is empty.
+func isOne(v Value, texts []string) bool {
+	if isNothing(v) {
+		return slices.Contains(texts, "")
+	}
+	switch nd := v.node(); nd.kind {
+	case String:
+		return equalsAny(v, texts)
+	case Bool, Number:
+		for _, text := range texts {
+			if string(v.d.text(nd.off, nd.size)) == text {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plain is a text, or the JSON of another value, "" where there is none.
+func plain(v Value) string {
+	if v.Kind() == Number {
+		return Shown(v)
+	}
+	return v.Text()
+}
+
+// less reports whether both are numbers, or quantities, and the first is less.
+func less(a, b Value) bool {
+	if x, ok := a.Int(); ok {
+		y, ok := b.Int()
+		return ok && x < y
+	}
+	if a.Kind() != String || b.Kind() != String {
+		return false
+	}
+	x, err := resource.ParseQuantity(a.Text())
+	y, err2 := resource.ParseQuantity(b.Text())
+	return err == nil && err2 == nil && x.Cmp(y) < 0
+}
+
+// cause says that an object breaks a rule, since a test fails, and why that is wrong.
+func cause(of Value, d *schema.Demand, t *schema.Test, why string) schema.Cause {
+	at := t.Path
+	if d.At != "" {
+		at = steps(d.At)
+	}
+	c := schema.Cause{Reason: d.Reason(t), Field: of.pathTo(at)}
+	value := d.Shown
+	if v := of.At(at...); value != "" {
+	} else if value = Shown(v); !v.Exists() && len(t.Values) > 0 {
+		value = `""`
+	}
+	switch c.Reason {
+	case schema.CauseRequired:
+		c.Message = "Required value"
+	case schema.CauseForbidden:
+		c.Message = "Forbidden"
+	case schema.CauseNotSupported:
+		c.Message, why = "Unsupported value: "+value, "supported values: "+quoted(t.Values)
+	default:
+		c.Message = "Invalid value: " + value
+	}
+	if why != "" {
+		c.Message += ": " + why
+	}
+	if d.Hides != "" {
+		c.Hides = of.pathTo(steps(d.Hides))
+	}
+	return c
+}
+
+// steps are the names of a path, of which "." has none.
+func steps(path string) []string {
+	if path == "." {
+		return nil
+	}
+	return strings.Split(path, ".")
+}
+
+// pathTo is the path of a member, be it there or not, as causes have it.
+func (v Value) pathTo(names []string) string {
+	path := v.d.appendPath(nil, v.n, true)
+	table, ref := v.Type()
+	for _, name := range names {
+		var field *schema.Field
+		if table != nil && ref >= 0 {
+			typ := &table.Types[ref]
+			ref = typ.Elem
+			if i := typ.Field(name); i >= 0 {
+				field, ref = &typ.Fields[i], typ.Fields[i].Type
+			} else if typ.Kind == schema.Map {
+				path = append(append(append(path, '['), name...), ']')
+				continue
+			}
+		}
+		if field != nil {
+			path = appendField(path, field)
+		} else {
+			path = appendStep(path, name)
+		}
+	}
+	return string(path)
+}

@@ -1,0 +1,119 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// demanding is a table with rules across members, unique elements and checked keys.
+func demanding(t *testing.T) *schema.Table {
+	table := parseTable(t, `
+type Box
+  kind string
+  lid Lid explicit
+  open bool
+  low int32 explicit
+  high int32 explicit
+  size quantity explicit
+  most quantity explicit
+  tags map:string
+  parts []Part
+  words []string
+type Lid
+  colour Colour
+type Part
+  name string
+scalar Colour string enum=red
+`)
+	at := func(path string, is schema.Condition, values ...string) []schema.Test {
+		return []schema.Test{{Path: strings.Split(path, "."), Is: is, Values: values, Than: values}}
+	}
+	box := &table.Types[table.Root("Box")]
+	box.Demands = &schema.Demands{
+		State: []schema.Demand{
+			{If: at("kind", schema.In, "Closed"), Then: at("lid", schema.Set), Why: "closed boxes have one"},
+			{If: at("kind", schema.In, "Flat", "Thin"), Then: at("lid", schema.Unset), Why: "flat boxes have none", Hides: "lid"},
+			{If: at("lid.colour", schema.Filled), Then: at("open", schema.NotIn, "true"), Why: "a coloured lid is shut"},
+			{If: at("low", schema.Set), Then: at("high", schema.AtLeast, "low"), Why: "must not be below low"},
+			{Then: at("most", schema.AtLeast, "size"), Why: "must not be below size", At: ".", Shown: `"two sizes"`},
+			{If: at("kind", schema.Filled), Then: at("kind", schema.In, "Closed", "Flat", "Thin", "Open")},
+		},
+		Change: []schema.Demand{
+			{Was: at("kind", schema.Filled), Then: at("kind", schema.Same), Why: "is kept"},
+			{Was: at("lid.colour", schema.In, "red"), Then: at("lid.colour", schema.Same), Cause: schema.CauseForbidden, Why: "red stays red"},
+		},
+	}
+	rules := func(name string, r *schema.Rules) {
+		f := box.Fields[box.Field(name)]
+		table.Types[f.Type].Rules = r
+	}
+	rules("tags", &schema.Rules{Keys: "dns1123-label"})
+	rules("parts", &schema.Rules{Unique: []string{"name"}})
+	rules("words", &schema.Rules{Unique: []string{"."}})
+	table.MakeIndex()
+	return table
+}
+
+func TestDemands(t *testing.T) {
+	table := demanding(t)
+	for _, c := range []struct{ name, was, in, want string }{
+		{"nothing", ``, `{}`, ``},
+		{"needed", ``, `{"kind":"Closed"}`, "FieldValueRequired lid: Required value: closed boxes have one"},
+		{"needed and there", ``, `{"kind":"Closed","lid":{}}`, ``},
+		{"refused, and not looked at", ``, `{"kind":"Thin","lid":{"colour":"blue"}}`, `FieldValueForbidden lid: Forbidden: flat boxes have none`},
+		{"not that value", ``, `{"lid":{"colour":"red"},"open":true}`, `FieldValueInvalid open: Invalid value: true: a coloured lid is shut`},
+		{"less", ``, `{"low":3,"high":2}`, `FieldValueInvalid high: Invalid value: 2: must not be below low`},
+		{"not less", ``, `{"low":3,"high":3,"size":"1Gi","most":"1025Mi"}`, ``},
+		{"less than an amount", ``, `{"size":"1Gi","most":"1Mi"}`, `FieldValueInvalid : Invalid value: "two sizes": must not be below size`},
+		{"none of the values", ``, `{"kind":"Round"}`, `FieldValueNotSupported kind: Unsupported value: "Round": supported values: "Closed", "Flat", "Thin", "Open"`},
+		{"changed", `{"kind":"Open","lid":{"colour":"red"}}`, `{"kind":"Flat"}`, `FieldValueInvalid kind: Invalid value: "Flat": is kept; FieldValueForbidden lid.colour: Forbidden: red stays red`},
+		{"set for the first time", `{}`, `{"kind":"Open"}`, ``},
+		{"broken before", `{"low":3,"high":2}`, `{"low":3,"high":2,"open":true}`, ``},
+		{"broken before in another way", `{"low":3,"high":2}`, `{"low":3,"high":1}`, `FieldValueInvalid high: Invalid value: 1: must not be below low`},
+		{"keys", ``, `{"tags":{"a":"","B":""}}`, `FieldValueInvalid tags[B]: Invalid value: "B": a lowercase`},
+		{"keys from before", `{"tags":{"B":""}}`, `{"tags":{"B":"c"}}`, ``},
+		{"repeated", ``, `{"parts":[{"name":"a"},{"name":"b"},{"name":"a"},{},{}],"words":["x","y","x"]}`,
+			`FieldValueDuplicate parts[2].name: Duplicate value: "a"; FieldValueDuplicate parts[4].name: Duplicate value: null; FieldValueDuplicate words[2]: Duplicate value: "x"`},
+		{"repeated before", `{"words":["x","x"]}`, `{"words":["x","y","x"]}`, ``},
+		{"repeated once more", `{"words":["x","x"]}`, `{"words":["x","x","x"]}`, `FieldValueDuplicate words[2]: Duplicate value: "x"`},
+	} {
+		decoder := Decoder{Table: table}
+		now, _, err := decoder.Decode(table.Root("Box"), []byte(c.in))
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		causes := Validate(now.Root(), nil)
+		if c.was != "" {
+			was, _, err := decoder.Decode(table.Root("Box"), []byte(c.was))
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			causes = append(ValidateTouched(now.Root(), was.Root(), nil), ValidateUpdate(now.Root(), was.Root())...)
+		}
+		var got []string
+		for _, cause := range causes {
+			got = append(got, cause.Reason+" "+cause.Field+": "+cause.Message)
+		}
+		if text := strings.Join(got, "; "); !strings.HasPrefix(text, c.want) || c.want == "" && text != "" {
+			t.Errorf("%s: got %s", c.name, text)
+		}
+	}
+}
+
+func TestKeptDemandsCostNothing(t *testing.T) {
+	table := demanding(t)
+	d, _, err := (&Decoder{Table: table}).Decode(table.Root("Box"), []byte(`{"kind":"Closed","lid":{"colour":"red"},"low":1,"high":2,"tags":{"a":"b"},"parts":[{"name":"a"},{"name":"b"}],"words":["x","y"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := d.Root()
+	if n := testing.AllocsPerRun(100, func() {
+		if Validate(root, nil) != nil {
+			t.Error("something is wrong")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

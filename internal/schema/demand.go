@@ -1,0 +1,140 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// Demand is a rule across the members of an object: where all of If hold, all of
+// Then have to.
+type Demand struct {
+	If, Then []Test
+	Was      []Test   // of the object before an update
+	Each     []string // path of a list: the rule is for its elements, not for the object; nil for the object
+	Cause    string   // the reason; "" for the one that follows from the test that fails
+	At       string   // path of the cause below the object, "." for the object itself; "" for the member that the test is of
+	Shown    string   // JSON that an invalid cause shows; "" for the value there
+	Why      string   // for people
+	Hides    string   // path below the object of what is not looked at while this is wrong, "." for the object; "" for none
+}
+
+// Test is a question about a member of an object, or of an object in it.
+type Test struct {
+	Path   []string
+	Is     Condition
+	Values []string // of In and NotIn
+	Than   []string // path of the other member of AtLeast
+}
+
+// Condition is how a member has to be.
+type Condition uint8
+
+// The conditions. A text, a number or a boolean is in a list when its text is, and what
+// is empty when "" is.
+const (
+	Set     Condition = iota + 1 // there, be it empty, and not null
+	Unset                        // not there, or null
+	Filled                       // neither unset nor "", [] or {}
+	Empty                        // not filled
+	In                           // one of Values
+	NotIn                        // none of Values
+	Text                         // a string
+	Digits                       // a number
+	Formed                       // passing the named check in Values
+	AtLeast                      // not less than the member at Than, if both are numbers
+	Same                         // as it was before the update
+)
+
+// Demands are the rules across the members of an object.
+type Demands struct {
+	State  []Demand // of objects as they are
+	Change []Demand // of updates: those that ask what was
+}
+
+// reason is the one that follows from a test that fails.
+func (t *Test) reason() string {
+	switch t.Is {
+	case Set, Filled:
+		return CauseRequired
+	case Unset, Empty:
+		return CauseForbidden
+	case In:
+		return CauseNotSupported
+	}
+	return CauseInvalid
+}
+
+// Reason is that of the cause when a test fails.
+func (d *Demand) Reason(t *Test) string {
+	if d.Cause != "" {
+		return d.Cause
+	}
+	return t.reason()
+}
+
+// changes reports whether the rule is about updates.
+func (d *Demand) changes() bool {
+	return len(d.Was) > 0 || slices.ContainsFunc(slices.Concat(d.If, d.Then), func(t Test) bool { return t.Is == Same })
+}
+
+// demandsOf gathers the rules across the members of a type; nil when it has none.
+func (c *compiler) demandsOf(s *Schema) *Demands {
+	if len(s.Rules) == 0 {
+		return nil
+	}
+	demands := &Demands{}
+	for _, d := range s.Rules {
+		if d.changes() {
+			demands.Change = append(demands.Change, d)
+		} else {
+			demands.State = append(demands.State, d)
+		}
+	}
+	return demands
+}
+
+// checkDemands refuses rules whose paths lead nowhere.
+func (c *compiler) checkDemands(t *Table) {
+	for i := range t.Types {
+		n := c.types[t.Types[i].Name]
+		if n == nil || n.Schema.Rules == nil {
+			continue
+		}
+		for _, d := range n.Schema.Rules {
+			of, ok := t.leads(Ref(i), d.Each)
+			if ok && d.Each != nil {
+				of, ok = t.Types[of].Elem, t.Types[of].Kind == List
+			}
+			if !ok {
+				c.fail(n.Schema.Pos, "name a list", "x-cluster-rules names the elements of %s, which is no list", strings.Join(d.Each, "."))
+				continue
+			}
+			for _, test := range slices.Concat(d.If, d.Was, d.Then) {
+				for _, path := range [][]string{test.Path, test.Than} {
+					if _, ok := t.leads(of, path); !ok {
+						c.fail(n.Schema.Pos, "name members of the type, with dots between", "x-cluster-rules names %s, which leads nowhere", strings.Join(path, "."))
+					}
+				}
+			}
+		}
+	}
+}
+
+// leads finds the type of what values of a type can have at a path.
+func (t *Table) leads(ref Ref, path []string) (at Ref, ok bool) {
+	for _, name := range path {
+		switch typ := &t.Types[ref]; typ.Kind {
+		case Map:
+			ref = typ.Elem
+		case Object:
+			i := slices.IndexFunc(typ.Fields, func(f Field) bool { return f.Name == name })
+			if i < 0 {
+				return None, false
+			}
+			ref = typ.Fields[i].Type
+		default:
+			return None, false
+		}
+	}
+	return ref, true
+}
