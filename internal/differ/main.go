@@ -1,4 +1,5 @@
-// Command differ sends random requests to a server under test and to a reference, and says where the answers differ.
+// Command differ sends random requests to a server under test and to a reference, and
+// reports the differences of the answers.
 package main
 
 import (
@@ -248,7 +249,8 @@ func cmdRun(ctx context.Context, args []string) (bool, error) {
 	return differs || len(col.Failed) > 0, nil
 }
 
-// describe reads what the reference serves; custom resources only where both sides have them.
+// describe reads the resources that the reference serves; custom resources only where
+// both sides have them.
 func describe(ctx context.Context, r *exec.Runner) (*api.API, error) {
 	custom, err := r.Install(ctx)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestRecordedReference sends scenarios to the server of this tree whose answers by the reference are kept in testdata. They are
-// made anew, with another seed, by "differ run … -record".
+// TestRecordedReference sends scenarios to the server of this tree and compares the
+// answers with the reference's, kept in testdata. They are made anew, with another seed,
+// by "differ run … -record".
 func TestRecordedReference(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "capstan")
 	build := exec.Command("go", "build", "-o", binary, "./server/cmd/capstan")

@@ -72,8 +72,8 @@ func TestTypedClient(t *testing.T) {
 	}
 }
 
-// TestInformerSeesEveryEvent writes while an informer watches, and compares
-// what the informer was told with what was written.
+// TestInformerSeesEveryEvent writes while an informer watches, and compares the
+// informer's events with the writes.
 func TestInformerSeesEveryEvent(t *testing.T) {
 	client := serve(t, "", "--controllers=-*").client(t)
 	ctx := testContext(t)

@@ -21,8 +21,8 @@ var (
 	nodeFolder = os.Getenv("CAPSTAN_NODE_CLIENT") // has node_modules/@kubernetes/client-node
 )
 
-// TestOldKubectl runs the scripts of testdata/kubectl-1.20 with that kubectl.
-// Beside the commands of TestKubectl a script has:
+// TestOldKubectl runs the scripts of testdata/kubectl-1.20 with that kubectl. In addition
+// to the commands of TestKubectl a script has:
 //
 //	finish NAME     reports in its status that a deployment is rolled out
 func TestOldKubectl(t *testing.T) {
@@ -41,7 +41,7 @@ func TestOldKubectl(t *testing.T) {
 	})
 }
 
-// finish does what the deployment controller would.
+// finish does the work of the deployment controller.
 func finish(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: finish NAME")
@@ -70,7 +70,7 @@ func TestNodeClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Imports are looked for beside the script.
+	// Imports are resolved next to the script.
 	path := filepath.Join(nodeFolder, "smoke.mjs")
 	if err := os.WriteFile(path, script, 0o600); err != nil {
 		t.Fatal(err)

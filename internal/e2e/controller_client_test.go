@@ -69,7 +69,7 @@ func readCache(t *testing.T, ctx context.Context, m ctrl.Manager) {
 	}
 }
 
-// useClient does what the client offers beside create, update and delete.
+// useClient uses the client's operations other than create, update and delete.
 func useClient(t *testing.T, ctx context.Context, c client.WithWatch) {
 	t.Helper()
 	object := func(owner string) *unstructured.Unstructured {

@@ -28,8 +28,8 @@ const (
 	replicasField  = "data.replicas"
 )
 
-// mirror is a reconciler as people write them: it keeps a config map beside
-// each deployment, reports in the status, and tidies up before the end.
+// mirror is a typical reconciler: it keeps a config map for each deployment, reports in
+// the status, and has a finalizer.
 type mirror struct {
 	client.Client
 	tidied chan string // names of deployments whose finalizer ran
@@ -144,7 +144,7 @@ func awaitEvent(t *testing.T, ctx context.Context, c client.WithWatch, list clie
 	t.Fatalf("the watch ended before %s", what)
 }
 
-// settled says that the controller has seen and reported the last change.
+// settled reports whether the controller has seen and reported the last change.
 func settled(name string, replicas int32) func(watch.Event) bool {
 	return func(e watch.Event) bool {
 		d, ok := e.Object.(*appsv1.Deployment)
@@ -207,7 +207,7 @@ func TestControllerRuntime(t *testing.T) {
 		t.Errorf("an update from a stale state: %v, want Conflict", err)
 	}
 
-	// What a controller owns comes back when somebody deletes it.
+	// A controller's object comes back when it is deleted.
 	if err := direct.Delete(ctx, &child, client.Preconditions{UID: &child.UID}); err != nil {
 		t.Fatal(err)
 	}
@@ -217,8 +217,8 @@ func TestControllerRuntime(t *testing.T) {
 	t.Run("cache", func(t *testing.T) { readCache(t, ctx, manager) })
 	t.Run("client", func(t *testing.T) { useClient(t, ctx, direct) })
 
-	// The second manager takes over and runs the finalizer; what the
-	// deployment owned is collected.
+	// The second manager takes over and runs the finalizer; the deployment's dependents
+	// are collected.
 	select {
 	case <-standby.Elected():
 		t.Fatal("two managers lead")

@@ -23,12 +23,12 @@ type candidate struct {
 	stop context.CancelFunc
 	gone chan struct{} // closed when it has ended
 	cut  atomic.Bool   // its requests fail
-	// busy is held for reading by requests. Who is stopped amid a request does
-	// not know whether it renewed, and cannot release.
+	// busy is held for reading by requests. A candidate stopped amid a request does not
+	// know whether it renewed, and cannot release.
 	busy sync.RWMutex
 }
 
-// release makes the candidate give up what it holds.
+// release makes the candidate give up its lease.
 func (c *candidate) release() {
 	c.busy.Lock()
 	defer c.busy.Unlock()
@@ -42,7 +42,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// stand makes a candidate run. What happens to it goes to said.
+// stand makes a candidate run. Its messages go to said.
 func (i *instance) stand(t *testing.T, name string, said chan<- string) *candidate {
 	t.Helper()
 	ctx, stop := context.WithCancel(testContext(t))
@@ -138,7 +138,7 @@ func TestLeaderElection(t *testing.T) {
 	second := server.stand(t, "second", said)
 	expect("second follows first")
 
-	// Released: nobody waits for the lease to run out.
+	// After a release the others do not wait for the lease to run out.
 	released := time.Now()
 	first.release()
 	expect("first stopped")

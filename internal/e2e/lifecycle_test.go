@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestCommandLineMistakes: what is wrong, what to do, and exit status 1.
+// TestCommandLineMistakes: a message with the mistake and the remedy, and exit status 1.
 func TestCommandLineMistakes(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"serve --no-such-flag", "capstan: unknown flag --no-such-flag; see --help\nRun 'capstan serve --help' for usage.\n"},
@@ -37,7 +37,7 @@ func TestCommandLineMistakes(t *testing.T) {
 	}
 }
 
-// refused starts a server that must not start, and compares what it says.
+// refused starts a server that must not start, and compares its message.
 func refused(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	i, err := start(dir)
@@ -66,8 +66,8 @@ func TestSecondServerIsRefused(t *testing.T) {
 	}
 }
 
-// TestForeignStoreIsRefused alters a data directory into what another format of
-// the store and a later library would leave there.
+// TestForeignStoreIsRefused alters a data directory as another format of the store and a
+// later library would.
 func TestForeignStoreIsRefused(t *testing.T) {
 	for name, alter := range map[string]func(t *testing.T, store string){
 		"key order": func(t *testing.T, store string) {
@@ -220,7 +220,7 @@ func writeUntilRefused(t *testing.T, client *kubernetes.Clientset, enough int, s
 	return acknowledged
 }
 
-// watched is what a watch of new objects showed.
+// watched is the result of a watch of new objects.
 type watched struct {
 	names    map[string]int // how often
 	last     string         // resourceVersion of the last event
@@ -272,8 +272,7 @@ func TestBinaryIsSmall(t *testing.T) {
 	t.Logf("the binary has %d MiB", info.Size()>>20)
 }
 
-// readyLimit is what a start may take in tests: machines that run them are slow;
-// the aim is 100 ms.
+// readyLimit bounds a start in tests, on slow machines; the aim is 100 ms.
 const readyLimit = 2 * time.Second
 
 // TestStartAndIdle measures how long a server takes to say that it is ready, on
@@ -298,8 +297,8 @@ func TestStartAndIdle(t *testing.T) {
 	}
 }
 
-// untilReady asks /readyz until the server is ready or the limit is over, and
-// says how long that took since the given start.
+// untilReady polls /readyz until the server is ready or the limit is over, and returns
+// the time since the given start.
 func untilReady(t *testing.T, client *http.Client, url string, began time.Time, limit time.Duration) (took time.Duration, ready bool) {
 	t.Helper()
 	for time.Since(began) < limit {

@@ -15,7 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// binaries holds the absolute paths of what is tested.
+// binaries holds the absolute paths of the tested programs.
 var binaries struct{ capstan, kubectl string }
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -46,7 +46,7 @@ func run(m *testing.M) int {
 			return 1
 		}
 	}
-	// What libraries log is about tests that take things away from them.
+	// Libraries log the disruptions that tests cause.
 	klog.SetLogger(logr.Discard())
 	ctrl.SetLogger(logr.Discard())
 	return m.Run()

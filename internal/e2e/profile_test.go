@@ -26,8 +26,8 @@ mediaTypeWord: harbor
 extensionPrefix: x-harbor-
 `
 
-// publishedName finds a name of the published profile, which nothing may show
-// under another one, and returns it with what surrounds it; nil when there is none.
+// publishedName finds a name of the published profile, which another profile must not
+// show, and returns it with the text around it, or nil.
 func publishedName(text []byte) []byte {
 	for _, name := range []string{"k8s.io", "io.k8s", "kubernetes"} {
 		if i := bytes.Index(text, []byte(name)); i >= 0 {
@@ -37,8 +37,8 @@ func publishedName(text []byte) []byte {
 	return nil
 }
 
-// TestOtherProfile generates and builds everything with other names, and looks
-// through what such a server shows for names of the published profile.
+// TestOtherProfile generates and builds everything with other names, and searches the
+// answers of such a server for names of the published profile.
 func TestOtherProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the whole server")
@@ -76,7 +76,7 @@ func TestOtherProfile(t *testing.T) {
 	t.Run("discovery", o.discovery) // last: it sees the objects of the others
 }
 
-// copyProject copies what the server is made of, without what is generated.
+// copyProject copies the sources of the server, without generated files.
 func copyProject(t *testing.T, to string) {
 	t.Helper()
 	from := filepath.Join("..", "..")
@@ -210,7 +210,7 @@ func (o otherServer) requests(t *testing.T) {
 	}
 }
 
-// token reads what a token of a service account claims.
+// token reads the claims of a service account's token.
 func (o otherServer) token(t *testing.T) {
 	body := o.ask(t, http.StatusCreated, "POST", "/api/v1/namespaces/default/serviceaccounts/runner/token", jsonMedia, `{"spec":{}}`)
 	var request struct{ Status struct{ Token string } }

@@ -33,8 +33,7 @@ type instance struct {
 // startLimit is how long a server may take to come up before a test gives up.
 const startLimit = 30 * time.Second
 
-// start runs capstan on a data directory and a free port, and returns when it
-// says that it serves.
+// start runs capstan on a data directory and a free port, and returns when it is serving.
 func start(dir string, args ...string) (*instance, error) {
 	return startBinary(binaries.capstan, dir, args...)
 }

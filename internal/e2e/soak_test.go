@@ -33,16 +33,15 @@ const (
 	soakPause = 75 * time.Second
 	// soakSettle is how long its clients may need afterwards.
 	soakSettle = 45 * time.Second
-	// soakWatch is the timeoutSeconds of watches that have some: more than twice
-	// what a write, a request or an idle connection may take.
+	// soakWatch is the timeoutSeconds of some watches: more than twice the allowed time
+	// of a write, a request or an idle connection.
 	soakWatch = 150
 )
 
-// TestSoak lets watches of all kinds and informers live with the real binary, in
-// real time, idle or with an event now and then, past all time-outs of the server
-// and through a time in which its process stands still: every watch ends as it
-// should, clients that do not read are let go, and the server does not grow.
-// CAPSTAN_SOAK says for how long.
+// TestSoak keeps watches in every transport and informers on the real binary, in real
+// time, idle or with an event now and then, past all time-outs of the server and through
+// a time in which its process stands still: every watch ends as it should, clients that
+// do not read are dropped, and the server does not grow. CAPSTAN_SOAK is the duration.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("CAPSTAN_SOAK"))
 	if err != nil {
@@ -197,7 +196,7 @@ func (s *soak) stall() (streams []*streamtest.Stream) {
 	return streams
 }
 
-// inform runs informers, of what changes and of what does not.
+// inform runs informers, of changing and of constant objects.
 func (s *soak) inform() {
 	all := informers.NewSharedInformerFactory(s.client, 0)
 	s.reader = all.Core().V1().ConfigMaps().Informer()
@@ -306,7 +305,7 @@ func (s *soak) finish(warm figures, stalled []*streamtest.Stream) {
 			got = object.(*corev1.ConfigMap).Data["n"]
 		}
 	}
-	s.steady.Store(time.Now().Add(time.Hour).Unix()) // what client-go says of the end
+	s.steady.Store(time.Now().Add(time.Hour).Unix()) // client-go's messages at the end
 	close(s.stopped)
 	s.must(nil, s.server.cmd.Process.Signal(syscall.SIGTERM))
 	s.open.Wait() // with a proper end

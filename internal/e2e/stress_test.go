@@ -86,8 +86,8 @@ func see(p *corev1.PodTemplate, deleted bool) seen {
 // crashes is a data directory, the servers that run on it one after the other,
 // and the ledger that their clients keep.
 //
-// Pod templates are what is written: nothing in the server changes them, and
-// deleting one is answered with its last state, at the revision that it had.
+// The clients write pod templates: nothing in the server changes them, and deleting one
+// is answered with its last state, at the revision that it had.
 type crashes struct {
 	t      *testing.T
 	dir    string
@@ -95,7 +95,7 @@ type crashes struct {
 	client *kubernetes.Clientset
 	writes atomic.Int64
 
-	mu           sync.Mutex      // guards what follows
+	mu           sync.Mutex      // guards the fields below
 	acknowledged map[uint64]seen // states, by the revision that made them
 	ended        map[uint64]seen // states that were deleted, by the revision that had made them
 	marks        map[string]bool // of writes without an answer
@@ -103,7 +103,7 @@ type crashes struct {
 
 	watching   sync.WaitGroup
 	eventsMu   sync.Mutex
-	events     []seen        // of all watches, each of which goes on where the last one was
+	events     []seen        // of all watches, each of which continues the one before
 	eventMoved chan struct{} // closed when there is one more
 }
 
@@ -213,8 +213,8 @@ func (w *crashWriter) write() bool {
 	return false
 }
 
-// acknowledge puts a write into the ledger, where each revision has one place, and
-// ends once.
+// acknowledge puts a write into the ledger, which has one entry per revision, and ends
+// once.
 func (c *crashes) acknowledge(s seen) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,8 +269,8 @@ func (c *crashes) watch(after uint64) io.ReadCloser {
 	return stream
 }
 
-// readSeen reads a watch until visit returns false or the stream ends, cleanly or
-// not. The error is of a server that says what it must not say.
+// readSeen reads a watch until visit returns false or the stream ends, cleanly or not.
+// The error is one of the server's events.
 func readSeen(stream io.Reader, visit func(seen) bool) error {
 	lines := bufio.NewReader(stream)
 	for {
@@ -295,7 +295,7 @@ func readSeen(stream io.Reader, visit func(seen) bool) error {
 	}
 }
 
-// check compares what the server has after a crash with the ledger.
+// check compares the server's content after a crash with the ledger.
 func (c *crashes) check(r *rand.Rand) {
 	c.t.Helper()
 	ctx := testContext(c.t)
@@ -304,8 +304,8 @@ func (c *crashes) check(r *rand.Rand) {
 		c.t.Fatal(err)
 	}
 	c.checkListed(list.ResourceVersion)
-	// What this makes is newer than all that happened, so that a watch that shows
-	// it has shown everything.
+	// This object is newer than everything before, so that a watch that shows it has
+	// shown everything.
 	probe, err := c.client.CoreV1().PodTemplates("default").Create(ctx, &corev1.PodTemplate{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"},
 		Template:   corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
@@ -345,7 +345,7 @@ func (c *crashes) await(ctx context.Context, revision uint64) []seen {
 	}
 }
 
-// checkListed: a list is not older than what was acknowledged before the crash.
+// checkListed: a list is not older than the writes acknowledged before the crash.
 func (c *crashes) checkListed(revision string) {
 	at, err := strconv.ParseUint(revision, 10, 64)
 	if err != nil {
@@ -367,8 +367,8 @@ func (c *crashes) checkOrder(events []seen) {
 	}
 }
 
-// checkWrites: every acknowledged write was shown as it was acknowledged, and
-// what else was shown are writes that were not answered.
+// checkWrites: every acknowledged write was shown as it was acknowledged, and all other
+// events are of unanswered writes.
 func (c *crashes) checkWrites(events []seen) {
 	shown := make(map[uint64]seen)
 	last := make(map[string]uint64)  // revision of the newest state of an object
@@ -400,7 +400,7 @@ func (c *crashes) checkWrites(events []seen) {
 	}
 }
 
-// checkList: the list is what the events up to its revision add up to.
+// checkList: the list is the sum of the events up to its revision.
 func (c *crashes) checkList(events []seen, list *corev1.PodTemplateList) {
 	at, _ := strconv.ParseUint(list.ResourceVersion, 10, 64)
 	want := make(map[string]seen)

@@ -32,7 +32,7 @@ func (r *Resource) Short() string {
 	return r.Name + "." + r.Group
 }
 
-// APIVersion is what objects say.
+// APIVersion is the apiVersion of the resource's objects.
 func (r *Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -254,7 +254,7 @@ func (s *Schema) Property(name string) *Schema {
 	return s.Values()
 }
 
-// Values is the schema of a map's values; nil when it is no map.
+// Values is the schema of a map's values; nil when the schema is not a map.
 func (s *Schema) Values() *Schema {
 	if s == nil {
 		return nil
@@ -263,7 +263,7 @@ func (s *Schema) Values() *Schema {
 	return s.resolve(n)
 }
 
-// Items is the schema of a list's items; nil when it is no list.
+// Items is the schema of a list's items; nil when the schema is not a list.
 func (s *Schema) Items() *Schema {
 	if s == nil {
 		return nil
@@ -310,7 +310,7 @@ func (s *Schema) Enum() []any {
 	return l
 }
 
-// Required says whether a field is required.
+// Required reports whether a field is required.
 func (s *Schema) Required(name string) bool {
 	l, _ := s.node["required"].([]any)
 	for _, x := range l {

@@ -37,11 +37,12 @@ func (d *stepDiff) binary(want, got *Answer) {
 		if i == 3 {
 			break
 		}
-		d.add("binary", fmt.Sprintf("%s binary %s%s", status(want), c.sign, c.general), place(c, "+", c.want), place(c, "-", c.got))
+		d.add("binary", fmt.Sprintf("%s binary %s%s", status(want), c.sign, c.general), shownSide(c, "+", c.want), shownSide(c, "-", c.got))
 	}
 }
 
-// refusalOnly leaves of a binary Status what holds no sentences: status, reason and code.
+// refusalOnly leaves of a binary Status the members without sentences: status, reason and
+// code.
 func refusalOnly(m map[string]any) {
 	l, _ := m["2"].([]any)
 	for _, x := range l {

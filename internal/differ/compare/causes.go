@@ -104,11 +104,12 @@ func conflicts(n *normalizer, v any) map[string][]string {
 	return out
 }
 
-// alikeConflicts lists the causes of two apply conflicts so that only what the reference does on purpose is compared. Its managers come
-// in the order of a Go map, so they are put in order on both sides. Its paths share memory, so that a field's neighbours may all
-// be told under the name of the last of them, or of what that one is in: where it names a field of a manager more than once, or two
-// of which one holds the other, the server under test must tell as many fields, and for each that the reference names this one or
-// one in it.
+// alikeConflicts lists the causes of two apply conflicts without the accidents of the
+// reference. Its managers come in the order of a Go map, so they are sorted on both
+// sides. Its paths share memory, so that the neighbours of a field may all be reported
+// under the name of the last of them, or of the value around that: where it names a field
+// of a manager more than once, or two of which one holds the other, the server under test
+// must report as many fields, and for each that the reference names this one or one in it.
 func alikeConflicts(want, got map[string][]string) (w, g []string) {
 	for _, manager := range sortedKeys(want, got) {
 		wf, gf := want[manager], got[manager]

@@ -105,7 +105,7 @@ func TestConflictsOfManagers(t *testing.T) {
 	}{
 		{"managers in any order", join(cause("m", ".a"), cause("n", ".b")), join(cause("n", ".b"), cause("m", ".a")), false},
 		{"fields of one in another order", join(cause("m", ".a"), cause("m", ".b")), join(cause("m", ".b"), cause("m", ".a")), true},
-		{"another manager", cause("m", ".a"), cause("n", ".a"), false}, // compared by place only
+		{"another manager", cause("m", ".a"), cause("n", ".a"), false}, // compared by field only
 		{"a repeated field", join(cause("m", ".s.b"), cause("m", ".s.b"), cause("m", ".x")), join(cause("m", ".s.a"), cause("m", ".s.b"), cause("m", ".x")), false},
 		{"a repeated field without its place", join(cause("m", ".s.b"), cause("m", ".s.b")), join(cause("m", ".s.a"), cause("m", ".s.c")), true},
 		{"a field that holds another", join(cause("m", ".s.b"), cause("m", ".s.b.x")), join(cause("m", ".s.a"), cause("m", ".s.b.x")), false},

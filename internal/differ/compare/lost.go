@@ -24,7 +24,7 @@ func lostKey(path string) string {
 	return strings.Join(seg, "/")
 }
 
-// add loses what a request addresses: an object, or all of a collection.
+// add loses the target of a request: an object, or all of a collection.
 func (l lost) add(t Target, object string) {
 	if object == "" {
 		object = t.Collection + "/*"
@@ -51,7 +51,7 @@ func (l lost) in(collection string) (some, all bool) {
 	resource := resourceOf(here)
 	for key := range l {
 		of := key[:max(strings.LastIndexByte(key, '/'), 0)]
-		// A collection of all namespaces shows what is lost in each of them.
+		// A collection of all namespaces shows lost objects of each of them.
 		if of == here || here == resource && resourceOf(of) == resource {
 			some = true
 			all = all || strings.HasSuffix(key, "/*")
@@ -65,8 +65,9 @@ func resourceOf(collection string) string {
 	return collection[strings.LastIndexByte(collection, '/')+1:]
 }
 
-// skip reports whether an answer says nothing since what it shows is lost. Of a list or a stream that shows other objects too the
-// lost ones are taken out, where that leaves two answers to compare: pages, whose borders lie elsewhere, and binary ones do not.
+// skip reports whether an answer is not compared since its objects are lost. From a list
+// or a stream that shows other objects too the lost ones are removed, where that leaves
+// two comparable answers: not from pages, whose borders differ, and binary ones.
 func (s *Session) skip(t Target, object string, st *scenario.Step, want, got *Answer) bool {
 	if object != "" {
 		return s.lost.has(object)

@@ -1,4 +1,5 @@
-// Package compare says where two answers to the same request differ, after what may differ has been made equal.
+// Package compare finds the differences of two answers to the same request, after making
+// equal the parts that may differ.
 package compare
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Answer is what a server said.
+// Answer is the answer of a server.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -44,12 +45,13 @@ func (a *Answer) Parse() {
 	}
 }
 
-// Options choose what is compared beyond the defaults.
+// Options select comparisons beyond the defaults.
 type Options struct {
 	Messages bool      // sentences too: messages of statuses, causes and conditions, descriptions of columns
 	Recorded time.Time // when the reference answered, where that was not just now
 
-	// Diverges says of a write that both sides accepted whether it is known to leave its object in different states; it may be nil.
+	// Diverges reports whether a write that both sides accepted is known to leave its
+	// object in different states; it may be nil.
 	Diverges func(*scenario.Step, []Diff) bool
 }
 
@@ -58,7 +60,8 @@ var (
 	reJWT  = regexp.MustCompile(`^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
 	reVol  = regexp.MustCompile(`^kube-api-access-[a-z0-9]{5}$`)
 	reWhen = regexp.MustCompile(`20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	// reDump is an object as its implementation prints it, addresses included; what follows it cannot be compared.
+	// reDump matches an object as its implementation prints it, addresses included; the
+	// rest of the text cannot be compared.
 	reDump = regexp.MustCompile(`(?s)[&*\[\]]*\b[a-z][a-z0-9]*\.[A-Z]\w*\{.*|"\{\\".*`)
 	reRV   = regexp.MustCompile(`resourceVersion[^0-9]{1,4}\d+|"\d+"|\(\d+\)`)
 )
@@ -79,7 +82,7 @@ func newNormalizer(ns string, o Options) *normalizer {
 	return &normalizer{ns: ns, messages: o.Messages, now: time.Now, versions: map[string][]string{}}
 }
 
-// text hides what belongs to the run in a string.
+// text hides values specific to the run in a string.
 func (n *normalizer) text(s string) string {
 	s = strings.ReplaceAll(s, n.ns, "${NS}")
 	return reUID.ReplaceAllStringFunc(s, func(u string) string {
@@ -90,7 +93,8 @@ func (n *normalizer) text(s string) string {
 	})
 }
 
-// recent says whether a time lies near that of the answer, so that it was set by the server.
+// recent reports whether a time is near that of the answer, so that the server has set
+// it.
 func (n *normalizer) recent(s string) bool {
 	if len(s) < 20 || s[4] != '-' || s[10] != 'T' {
 		return false

@@ -51,7 +51,8 @@ var (
 	reNames  = regexp.MustCompile(`\b[A-Z]\w+ in version|\b[a-z]+(\.[a-z0-9]+)+|\S*\$\{NS\}\S*|\bdf\S+|\S+ based on URL`)
 )
 
-// hint tells refusals apart that list no causes: by their reasons, and where these say little by the beginning of the message.
+// hint distinguishes refusals without causes: by their reasons, and where these are
+// unspecific by the beginning of the message.
 func hint(want, got *Answer) string {
 	var parts []string
 	for _, a := range []*Answer{want, got} {
@@ -105,7 +106,7 @@ func (d *stepDiff) headers(want, got *Answer) {
 	}
 }
 
-// general is a warning's text without what it quotes.
+// general is a warning's text without quoted values.
 func general(s string) string {
 	if i := strings.Index(s, " \""); i > 0 && strings.HasSuffix(s, "\"") {
 		s = strings.ReplaceAll(s[i+2:len(s)-1], "\\\"", "'")
@@ -125,7 +126,7 @@ func (d *stepDiff) warnings(h http.Header) []string {
 	return out
 }
 
-// events compares two streams: first what happened to which object, then the objects.
+// events compares two streams: first the types of events by object, then the objects.
 func (d *stepDiff) events(want, got *Answer) {
 	if len(want.Body) > 0 || len(got.Body) > 0 {
 		// Not JSON: the two streams are compared as they are only where both ended in the same way.

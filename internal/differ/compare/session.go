@@ -15,7 +15,7 @@ import (
 // Diff is one difference between the two answers to a step.
 type Diff struct {
 	Step      int      `json:"step"`
-	Signature string   `json:"signature"` // groups equal differences: request, what differs
+	Signature string   `json:"signature"` // groups equal differences by request and path
 	Class     string   `json:"class"`     // status, causes, reason, body, managedFields, header, warning, table, events, binary
 	Request   string   `json:"request"`   // like "POST deployments.apps"
 	Want      string   `json:"want"`
@@ -29,7 +29,7 @@ type Session struct {
 	Partly    int // lists and watches that were compared without such objects
 	want, got *normalizer
 	ns        string
-	lost      lost                       // nothing more is said about these objects
+	lost      lost                       // objects about which nothing more is reported
 	said      map[string]map[string]bool // differences already reported, by object
 	diverges  func(*scenario.Step, []Diff) bool
 }
@@ -43,7 +43,8 @@ func NewSession(ns string, o Options) *Session {
 	return s
 }
 
-// Step compares the answers to one step and says only what was not said before about the same object.
+// Step compares the answers to one step and returns the differences not yet reported
+// about the same object.
 func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 	t := TargetOf(st)
 	d := &stepDiff{session: s, target: t, req: t.Verb + " " + t.Resource, step: i}
@@ -51,7 +52,7 @@ func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 	if obj == "" && st.Method == "POST" {
 		obj = t.Collection + "/" + s.want.text(createdName(st, want, got))
 	}
-	w, g := *want, *got // what is taken out here stays in the answers
+	w, g := *want, *got // the copies are reduced, the answers stay
 	want, got = &w, &g
 	skip := s.skip(t, obj, st, want, got)
 	if cached(t, st) {
@@ -86,8 +87,8 @@ func (s *Session) Step(i int, st *scenario.Step, want, got *Answer) []Diff {
 	return out
 }
 
-// partsWays reports whether a write leaves its object in different states: one side accepted it, or a decision says that both
-// did and did not do the same.
+// partsWays reports whether a write leaves its object in different states: one side
+// accepted it, or by a decision both did with different results.
 func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) bool {
 	if st.Method == "GET" || st.Method == "HEAD" {
 		return false
@@ -95,14 +96,15 @@ func (s *Session) partsWays(st *scenario.Step, want, got *Answer, diffs []Diff) 
 	return success(want) != success(got) || success(want) && s.diverges != nil && s.diverges(st, diffs)
 }
 
-// Lost reports whether what a step addresses is in different states, so that a value taken from its answer means something else
-// on each side.
+// Lost reports whether the target of a step is in different states, so that a value taken
+// from its answer differs in meaning between the sides.
 func (s *Session) Lost(st *scenario.Step) bool {
 	t := TargetOf(st)
 	return t.Object != "" && s.lost.has(t.Object)
 }
 
-// wasSaid says whether a place was reported for the object before, or for any object of the resource when all of them are shown.
+// wasSaid reports whether a path was reported for the object before, or for any object of
+// the resource when all of them are shown.
 func (s *Session) wasSaid(t Target, obj, key string) bool {
 	if s.said[obj][key] {
 		return true
@@ -118,7 +120,7 @@ func (s *Session) wasSaid(t Target, obj, key string) bool {
 	return false
 }
 
-// cached says whether a list may come from a cache, in any order.
+// cached reports whether a list may come from a cache, in any order.
 func cached(t Target, st *scenario.Step) bool {
 	u, err := url.Parse(st.Path)
 	return err == nil && t.Verb == "LIST" && u.Query().Get("resourceVersion") != ""
@@ -141,7 +143,8 @@ func sortItems(v any) {
 	}
 }
 
-// lastPath is the part of a signature that names the place, without the request and without the list it was seen in.
+// lastPath is the path in a signature, without the request and without the list around
+// it.
 func lastPath(sig string) string {
 	p := strings.SplitN(sig, " | ", 2)
 	if len(p) < 2 {
@@ -169,7 +172,8 @@ func createdName(st *scenario.Step, as ...*Answer) string {
 	return "?"
 }
 
-// code names a status; how exactly a write succeeded says nothing when the other side refused it.
+// code names a status; the exact code of a successful write does not matter when the
+// other side refused it.
 func code(a, other *Answer) string {
 	if success(a) && !success(other) {
 		return "success"
@@ -262,7 +266,7 @@ func (d *stepDiff) body(class, prefix string, wv, gv any) {
 		if i == 8 {
 			break
 		}
-		d.add(class, strings.TrimSpace(fmt.Sprintf("%s %s%s", prefix, c.sign, c.general)), place(c, "+", c.want), place(c, "-", c.got))
+		d.add(class, strings.TrimSpace(fmt.Sprintf("%s %s%s", prefix, c.sign, c.general)), shownSide(c, "+", c.want), shownSide(c, "-", c.got))
 	}
 	if len(ch) > 0 && (kindOf(wv) != kindOf(gv)) {
 		return
@@ -274,14 +278,14 @@ func (d *stepDiff) body(class, prefix string, wv, gv any) {
 		_, inWant := wm[p]
 		_, inGot := gm[p]
 		if p != "" && inWant != inGot {
-			continue // the item itself is missing, which was said
+			continue // the item itself is missing, which was reported
 		}
 		mc := managed(wm[p], gm[p])
 		for i, c := range mc {
 			if i == 3 {
 				break
 			}
-			d.add("managedFields", fmt.Sprintf("%s managedFields %s%s", prefix, c.sign, strings.ReplaceAll(c.general, " ", "-")), place(c, "+", c.want), place(c, "-", c.got))
+			d.add("managedFields", fmt.Sprintf("%s managedFields %s%s", prefix, c.sign, strings.ReplaceAll(c.general, " ", "-")), shownSide(c, "+", c.want), shownSide(c, "-", c.got))
 		}
 		if len(mc) == 0 && managedOrder(wm[p]) != managedOrder(gm[p]) {
 			d.add("managedFields", prefix+" managedFields order", managedOrder(wm[p]), managedOrder(gm[p]))
@@ -289,8 +293,9 @@ func (d *stepDiff) body(class, prefix string, wv, gv any) {
 	}
 }
 
-// place shows one side of a change; absent is the sign under which this side has nothing there.
-func place(c change, absent string, v any) string {
+// shownSide shows one side of a change; absent is the sign of a change without a value on
+// this side.
+func shownSide(c change, absent string, v any) string {
 	if c.sign == absent && (v == nil || !strings.HasSuffix(c.path, "[]")) {
 		return c.path + " absent"
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Target is what a request addresses, read from its method, path and headers.
+// Target is the target of a request, read from its method, path and headers.
 type Target struct {
 	Verb       string
 	Resource   string // like deployments.apps or pods/status
@@ -15,7 +15,8 @@ type Target struct {
 	Object     string // path of the object, empty for a collection
 }
 
-// ownedByServer says whether the object exists in every server, kept by a loop inside it: who wrote its fields is a matter of timing.
+// ownedByServer reports whether the object exists in every server, kept by a loop inside
+// it: the managers of its fields are a matter of timing.
 func (t Target) ownedByServer() bool {
 	if t.Object == "" || strings.Contains(t.Object, "${NS}") {
 		return false

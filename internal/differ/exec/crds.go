@@ -17,8 +17,9 @@ var crds []byte
 // Group is the API group of the tool's custom resources.
 const Group = "differ.example.com"
 
-// Install gives both servers the tool's custom resources and waits until they are served and described.
-// It says whether both serve them; a server without custom resources is tested on the rest.
+// Install creates the tool's custom resources on both servers and waits until they are
+// served and described. It reports whether both serve them; a server without custom
+// resources is tested on the rest.
 func (r *Runner) Install(ctx context.Context) (bool, error) {
 	var list []map[string]any
 	if err := yaml.Unmarshal(crds, &list); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// toy is a server that stores what is posted, with its own uids and versions, and can be told to spoil an answer.
+// toy is a server that stores posted objects, with its own uids and versions, and spoils
+// an answer on request.
 type toy struct {
 	mu      sync.Mutex
 	start   int

@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Recording is what the reference answered to scenarios, so that a server can be compared with it without the reference.
-// Add may be called at any time by many goroutines.
+// Recording holds the reference's answers to scenarios, so that a server can be compared
+// with it without the reference. Add is safe for concurrent use.
 type Recording struct {
 	Time      time.Time           `json:"time"`
 	Scenarios []*recordedScenario `json:"scenarios"`
@@ -43,7 +43,7 @@ type recordedAnswer struct {
 func (r *Recording) Add(sc *scenario.Scenario, out *Outcome) {
 	recorded := &recordedScenario{Namespace: out.Namespace, Scenario: sc}
 	for _, a := range out.Want {
-		if a == nil { // a step that is no request
+		if a == nil { // a step without a request
 			a = &compare.Answer{}
 		}
 		header := http.Header{}
@@ -79,7 +79,7 @@ func (r *Recording) Write(file string) error {
 	return err
 }
 
-// ReadRecording reads what Write has written.
+// ReadRecording reads a file of Write.
 func ReadRecording(file string) (*Recording, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -117,7 +117,8 @@ func (r *Recording) Against(ctx context.Context, got Server, o compare.Options, 
 	return recorded.Scenario, out, err
 }
 
-// played answers the steps of one scenario as the reference did. What is not a step is preparation, which went well.
+// played answers the steps of one scenario as the reference did. Requests outside of
+// steps are preparation, which succeeded.
 type played map[*scenario.Step]*compare.Answer
 
 // Do implements Server.

@@ -35,13 +35,13 @@ func NewRunner(want, got Server, o compare.Options) *Runner {
 	return &Runner{Want: want, Got: got, Options: o, nonce: strconv.FormatInt(time.Now().UnixNano()/1e6%60466176, 36)}
 }
 
-// Outcome is a scenario with what both sides answered.
+// Outcome is a scenario with the answers of both sides.
 type Outcome struct {
 	Namespace string
 	Want, Got []*compare.Answer
 	Diffs     []compare.Diff
 
-	Skipped, Partly int // steps whose answers were not compared, or without some objects, since the sides held different states
+	Skipped, Partly int // steps whose answers were not compared, or without some objects, since the sides had different states
 }
 
 // letters avoids names that look like words or numbers.
@@ -152,8 +152,9 @@ func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, refe
 	return out, nil
 }
 
-// noteOneSided marks the variables of a step that cannot be sent to both sides, so that what comes of them is no news: values
-// that only one side gave, and those of an object in different states, which mean another thing on each side.
+// noteOneSided marks the variables of a step that cannot be sent to both sides, so that
+// later differences are expected: values that only one side gave, and those of an object
+// in different states, which differ in meaning between the sides.
 func noteOneSided(marks map[string]bool, st *scenario.Step, vars [2]map[string]string, lost bool) {
 	for v := range st.Save {
 		_, w := vars[0][v]
@@ -162,7 +163,7 @@ func noteOneSided(marks map[string]bool, st *scenario.Step, vars [2]map[string]s
 	}
 }
 
-// uses says whether a step sends one of the variables.
+// uses reports whether a step sends one of the variables.
 func uses(st *scenario.Step, vars map[string]bool) bool {
 	for v, yes := range vars {
 		if yes && st.Uses(v) {
@@ -190,7 +191,7 @@ func setup(ctx context.Context, s Server, ns string) error {
 	return nil
 }
 
-// cleanupPath names what a step left outside the scenario's namespace.
+// cleanupPath names an object that a step left outside the scenario's namespace.
 func cleanupPath(st *scenario.Step, a *compare.Answer, ns string, vars map[string]string) string {
 	if a.Status != 201 {
 		return ""

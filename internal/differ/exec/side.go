@@ -54,8 +54,8 @@ func NewSide(base, token string, timeout time.Duration) (*Side, error) {
 	}}, nil
 }
 
-// Users are the names under which a step may be sent, beside the administrator: somebody without rights, nobody, and a token that is
-// not known.
+// Users are the names under which a step may be sent, besides the administrator: a user
+// without rights, no credentials, and an unknown token.
 var Users = []string{"user", "none", "badtoken"}
 
 func (s *Side) tokenOf(user string) string {
@@ -127,7 +127,7 @@ func (s *Side) Do(ctx context.Context, st *scenario.Step, vars map[string]string
 	return a, nil
 }
 
-// readEvents reads a stream of JSON objects to its end; what is not JSON is returned as bytes.
+// readEvents reads a stream of JSON objects to its end; other text is returned as bytes.
 func readEvents(r io.Reader) ([]any, []byte) {
 	events := []any{}
 	var rest bytes.Buffer

@@ -104,7 +104,8 @@ func (t *tables) valid(parent, field string, s *api.Schema) ([]any, bool) {
 	return nil, false
 }
 
-// fits says whether the first alternative is of the schema's type, since fields of one name differ between types.
+// fits reports whether the first alternative is of the schema's type, since fields of one
+// name differ between types.
 func fits(alternatives []any, s *api.Schema) bool {
 	if len(alternatives) == 0 {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// node is a place in an object with its schema.
+// node is a value in an object with its schema.
 type node struct {
 	path   string
 	key    string // field name; the nearest one for list items

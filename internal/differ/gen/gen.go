@@ -14,7 +14,7 @@ import (
 // Areas are the kinds of requests that can be chosen with -area.
 var Areas = []string{"create", "update", "patch", "apply", "list", "watch", "delete", "subresource", "negotiation", "query"}
 
-// Options choose what is generated.
+// Options select the generated scenarios.
 type Options struct {
 	Seed  int64
 	Only  *regexp.Regexp // resources, like deployments.apps/v1
@@ -41,7 +41,8 @@ var heavy = map[string]int{"pods": 6, "services": 4, "deployments.apps": 4, "con
 var unstable = map[string]bool{"apiservices.apiregistration.k8s.io": true, "customresourcedefinitions.apiextensions.k8s.io": true,
 	"flowschemas.flowcontrol.apiserver.k8s.io": true, "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io": true}
 
-// farReaching resources change what happens to other scenarios, so that only their unspoiled objects are really written.
+// farReaching resources affect other scenarios, so that only their unspoiled objects are
+// really written.
 var farReaching = map[string]bool{"mutatingwebhookconfigurations.admissionregistration.k8s.io": true,
 	"validatingwebhookconfigurations.admissionregistration.k8s.io": true, "priorityclasses.scheduling.k8s.io": true}
 
@@ -81,7 +82,7 @@ func New(a *api.API, o Options) (*Generator, error) {
 	return g, nil
 }
 
-// object is what a scenario has created, as the generator believes it to be.
+// object is an object that a scenario has created, as the generator expects it.
 type object struct {
 	res  *api.Resource
 	name string
@@ -118,7 +119,8 @@ func (g *Generator) Scenario(i int) *scenario.Scenario {
 	return &scenario.Scenario{Name: fmt.Sprintf("differ/%d-%d", g.opts.Seed, i), Tags: []string{"differ"}, Steps: b.steps}
 }
 
-// vary sends some requests as another user, and some bodies in the binary form. What a scenario builds on stays as it is.
+// vary sends some requests as another user, and some bodies in the binary form. Steps
+// that later ones depend on stay as they are.
 func (b *builder) vary() {
 	for _, st := range b.steps {
 		switch _, object := st.Body.(map[string]any); {
@@ -239,7 +241,7 @@ func (b *builder) add(s *scenario.Step) *scenario.Step {
 	return s
 }
 
-// dry says whether a write must not last.
+// dry reports whether a write must be a dry run.
 func dry(r *api.Resource, spoiled bool) bool {
 	return unstable[r.Short()] || (spoiled && farReaching[r.Short()])
 }

@@ -29,7 +29,7 @@ func long(v any) any {
 
 func (b *builder) pick(l []any) any { return long(scenario.Copy(l[b.r.Intn(len(l))])) }
 
-// mutate changes one to three things in an object and says what.
+// mutate makes one to three changes to an object and returns their description.
 func (b *builder) mutate(obj map[string]any, s *api.Schema) string {
 	n := 1
 	for n < 4 && b.r.Intn(4) == 0 {

@@ -89,7 +89,7 @@ func (b *builder) jsonPatch(o *object) []any {
 	return ops
 }
 
-// only builds an object that holds nothing but the way to a place, and returns the innermost map.
+// only builds an object with only the maps along a path, and returns the innermost map.
 func only(path []string, v any) map[string]any {
 	m := map[string]any{path[len(path)-1]: v}
 	for i := len(path) - 2; i >= 0; i-- {
@@ -196,7 +196,7 @@ func (b *builder) strategicPatch(o *object) (any, string) {
 		if b.r.Intn(2) == 0 {
 			delete(md, "finalizers")
 		} else {
-			// What a patch both adds and deletes is there or not, by chance.
+			// An element that a patch both adds and deletes is present or not, by chance.
 			md["$deleteFromPrimitiveList/finalizers"] = []any{"example.com/g"}
 		}
 		if b.r.Intn(3) == 0 {

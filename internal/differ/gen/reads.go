@@ -111,7 +111,7 @@ func indexOf(s, sub string) int {
 	return -1
 }
 
-// watch reads what has happened since an object was made, for one second.
+// watch reads the changes since an object was made, for one second.
 func (b *builder) watch(r *api.Resource) {
 	o := b.objectOf(r)
 	if o.id == "none" || unstable[r.Short()] {
@@ -182,7 +182,7 @@ func (b *builder) negotiation(r *api.Resource, o *object) {
 	}
 }
 
-// query sends requests whose method, path or parameters are unusual.
+// query sends requests with unusual methods, paths or parameters.
 func (b *builder) query(r *api.Resource, o *object) {
 	switch b.r.Intn(12) {
 	case 11:

@@ -12,13 +12,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Rule says that differences with a matching signature are meant. A rule without a signature is about requests: it accepts no
-// difference, it only says that they leave an object in different states.
+// Rule accepts differences with a matching signature. A rule without a signature accepts
+// no difference: it marks requests that leave an object in different states.
 type Rule struct {
 	Match    string `json:"match,omitempty"`   // regular expression on the signature
 	Request  string `json:"request,omitempty"` // regular expression on the request, like "DELETE pods", of a rule without a signature
 	Reason   string `json:"reason"`
-	Got      string `json:"got,omitempty"`     // regular expression on what the server under test said, where the signature is not enough
+	Got      string `json:"got,omitempty"`     // regular expression on the answer of the server under test, where the signature is not enough
 	Path     string `json:"path,omitempty"`    // regular expression on the path and query of the request
 	Accept   string `json:"accept,omitempty"`  // regular expression on its Accept header
 	Sent     string `json:"sent,omitempty"`    // regular expression on its body
@@ -67,7 +67,7 @@ func LoadAccepted(file string) (*Accepted, error) {
 	return a, nil
 }
 
-// Reason says why a difference is meant; empty when it is not.
+// Reason is the reason why a difference is accepted; empty when it is not.
 func (a *Accepted) Reason(d compare.Diff, st *scenario.Step) string {
 	if a == nil {
 		return ""
@@ -80,7 +80,8 @@ func (a *Accepted) Reason(d compare.Diff, st *scenario.Step) string {
 	return ""
 }
 
-// Diverges reports whether a rule says that a write, which differs in this way or not at all, leaves its object in different states.
+// Diverges reports whether by a rule a write, with or without such a difference, leaves
+// its object in different states.
 func (a *Accepted) Diverges(st *scenario.Step, diffs []compare.Diff) bool {
 	if a == nil {
 		return false

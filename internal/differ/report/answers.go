@@ -9,7 +9,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Answers prints a scenario's requests with what both sides answered where they differ, or everywhere.
+// Answers prints a scenario's requests with the answers of both sides where they differ,
+// or everywhere.
 func Answers(w io.Writer, sc *scenario.Scenario, out *exec.Outcome, all bool) {
 	for i, st := range sc.Steps {
 		if out.Want[i] == nil || out.Got[i] == nil {

@@ -114,13 +114,14 @@ func sorted(m map[string]*Bucket) []*Bucket {
 	return out
 }
 
-// Regroup merges buckets whose examples turned out to show the same difference once they were small.
+// Regroup merges buckets whose shrunk examples show the same difference.
 func Regroup(in []*Bucket) []*Bucket {
 	m := map[string]*Bucket{}
 	for _, b := range in {
 		sig := b.Diff.Signature
 		if len(b.Members) > 0 {
-			// A general difference keeps its place, with what its example shows now.
+			// A general difference keeps its signature's path, with the present
+			// difference of its example.
 			verb, resource, _ := split(b.Signature)
 			_, _, what := split(sig)
 			sig = verb + " " + resource + " | " + what

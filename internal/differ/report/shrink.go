@@ -9,13 +9,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/differ/scenario"
 )
 
-// Runner runs a scenario and says what differs; the shrinker's tests use one without servers.
+// Runner runs a scenario and returns the differences; the shrinker's tests use one
+// without servers.
 type Runner func(context.Context, *scenario.Scenario) ([]compare.Diff, error)
 
 // Shrink drops steps, fields, parameters and headers while the difference stays, with at most budget runs.
 func Shrink(ctx context.Context, run Runner, b *Bucket, budget int) {
 	s := &shrinker{ctx: ctx, run: run, best: b.Example, diff: b.Diff, budget: budget}
-	// A second look first: what does not come back is not made smaller.
+	// A difference that does not repeat is not shrunk.
 	again := b.Example.Clone()
 	if !s.try(again) {
 		b.Flaky = ctx.Err() == nil
@@ -39,7 +40,7 @@ type shrinker struct {
 	budget int
 }
 
-// same says whether a difference found in a smaller scenario is still the one looked for.
+// same reports whether a difference in a smaller scenario is still the original one.
 func same(a, z compare.Diff) bool {
 	if a.Signature == z.Signature {
 		return true
@@ -139,7 +140,8 @@ func (s *shrinker) bodies() bool {
 	return changed
 }
 
-// kept are the fields without which a request is another one. What was not to last must not last in a smaller example.
+// kept are the fields without which a request is another one. A dry run must remain one
+// in a smaller example.
 var kept = map[string]bool{"apiVersion": true, "kind": true, "dryRun": true}
 
 // paths lists all places in a value, the shallow ones first.

@@ -23,8 +23,9 @@ type Scenario struct {
 	Steps []*Step  `json:"steps"`
 }
 
-// Step is one request. Strings may hold ${VARIABLES}, which each side fills with what it answered itself. Binary sends the body in
-// the binary form. As names the user (see exec.Side), an administrator where it is empty.
+// Step is one request. Strings may hold ${VARIABLES}, which each side fills from its own
+// answers. Binary sends the body in the binary form. As names the user (see exec.Side),
+// an administrator where it is empty.
 type Step struct {
 	Name    string            `json:"name"`
 	As      string            `json:"as,omitempty"`
@@ -39,7 +40,7 @@ type Step struct {
 	Save    map[string]string `json:"save,omitempty"`
 }
 
-// Watch says that the answer is a stream, read until it ends or the time is over.
+// Watch marks a step whose answer is a stream, read until it ends or the time is over.
 type Watch struct {
 	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
 }
@@ -139,7 +140,7 @@ func encode(b *bytes.Buffer, v any) {
 	}
 }
 
-// HasDuplicates says whether a value needs Encode because it repeats keys.
+// HasDuplicates reports whether a value needs Encode because it repeats keys.
 func HasDuplicates(v any) bool {
 	switch c := v.(type) {
 	case map[string]any:
@@ -306,7 +307,7 @@ func (s *Scenario) YAML(comment string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Uses says whether a step sends a variable.
+// Uses reports whether a step sends a variable.
 func (st *Step) Uses(v string) bool {
 	name := "${" + v + "}"
 	return strings.Contains(st.Path, name) || bytes.Contains(Encode(st.Body), []byte(name)) || (st.Raw != nil && strings.Contains(*st.Raw, name))

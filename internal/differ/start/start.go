@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Tokens are the bearer tokens that both servers know, in the form of --token-auth-file: an administrator, and a user who may
-// do what every authenticated user may.
+// Tokens are the bearer tokens that both servers know, in the form of --token-auth-file:
+// an administrator, and a user with the rights of every authenticated user.
 const Tokens = AdminToken + ",admin,uid-admin,system:masters\n" + UserToken + ",user,uid-user\n"
 
 // AdminToken and UserToken are the tokens in Tokens.
@@ -39,7 +39,7 @@ const (
 	stopLimit  = 10 * time.Second
 )
 
-// Process is a running server. Stop ends it, and what it needs, and removes its files.
+// Process is a running server. Stop ends it with its dependencies and removes its files.
 type Process struct {
 	URL   string
 	dir   string
@@ -118,7 +118,8 @@ func (p *Process) run(program string, args ...string) error {
 	return nil
 }
 
-// ready waits until the server says so. On an error everything is stopped, and the error ends with what the program logged last.
+// ready waits until the server is ready. On an error everything is stopped, and the error
+// ends with the last lines of the program's log.
 func (p *Process) ready(ctx context.Context, port string, err error) (*Process, error) {
 	p.URL = loopback("https", port)
 	if err == nil {
@@ -176,7 +177,8 @@ func (p *Process) Stop() {
 
 func loopback(scheme, port string) string { return scheme + "://127.0.0.1:" + port }
 
-// freePorts finds ports that nobody listens on. They are all held until the last is found, so that they differ.
+// freePorts finds unused ports. They are all held until the last is found, so that they
+// differ.
 func freePorts(n int) ([]string, error) {
 	var ports []string
 	for range n {

@@ -18,9 +18,9 @@ import (
 // other, and so would never end.
 const maxSchemas = 12
 
-// newFiller fills any Go object with values that have one canonical form, so
-// that what is compared is the encoding and nothing else. Types that say little
-// by their Go kind (times, quantities, raw JSON) get values over their range.
+// newFiller fills any Go object with values that have one canonical form, so that only
+// the encoding is compared. Types whose Go kind is unspecific (times, quantities, raw
+// JSON) get values over their range.
 func newFiller(seed int64) *randfill.Filler {
 	schemas := 0
 	return randfill.NewWithSeed(seed).NilChance(0.4).NumElements(0, 3).MaxDepth(24).Funcs(

@@ -1,8 +1,8 @@
-// Package wire proves the binary form against the Go types of k8s.io/api: what
-// a client written in Go sends is read as the JSON that it would have sent, and
-// what we send in the binary form is read as the object that our JSON says. It
-// covers every kind of the catalog; a new group version needs no line here. Beside
-// that it compares strategic merge patches by the tags of the same Go types.
+// Package wire checks the binary form against the Go types of k8s.io/api: a message from
+// a Go client is read as the JSON that it would have sent, and our binary form is read as
+// the object of our JSON. It covers every kind of the catalog; a new group version needs
+// no line here. It also compares strategic merge patches by the tags of the same Go
+// types.
 package wire
 
 import (
@@ -99,7 +99,7 @@ func (w *world) add(table *schema.Table, gv gvschema.GroupVersion) {
 	}
 }
 
-// hasBinaryForm leaves out the types that are no kinds.
+// hasBinaryForm leaves out the types that are not kinds.
 func hasBinaryForm(s *runtime.Scheme, gvk gvschema.GroupVersionKind) bool {
 	object, err := s.New(gvk)
 	if err != nil {

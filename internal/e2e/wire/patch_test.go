@@ -61,7 +61,7 @@ func (w *world) comparePatch(k kind, seed int64) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var texts [3][]byte // what was, what is wanted, and what is there meanwhile
+	var texts [3][]byte // original, wanted, and present meanwhile
 	for i := range texts {
 		if texts[i], err = w.small(k, seed*3+int64(i)); err != nil {
 			return false, err
@@ -88,8 +88,8 @@ func (w *world) comparePatch(k kind, seed int64) (done bool, err error) {
 	return done, nil
 }
 
-// withoutDirectives drops what the reference leaves of a patch in parts that the
-// object did not have: ours never stores a directive.
+// withoutDirectives drops directives that the reference leaves in parts that the object
+// did not have: ours never stores a directive.
 func withoutDirectives(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -114,9 +114,9 @@ func withoutDirectives(v any) any {
 	return v
 }
 
-// small is the JSON of an object whose texts and numbers are few, so that two
-// objects have elements and keys in common. Merge keys are not twice in a list:
-// what the reference does then depends on the order.
+// small is the JSON of an object with few different texts and numbers, so that two
+// objects have elements and keys in common. Merge keys are unique in a list, since
+// otherwise the reference's result depends on the order.
 func (w *world) small(k kind, seed int64) ([]byte, error) {
 	object, err := w.scheme.New(k.gvk)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// emptyDiffers lists fields whose zero value the two sides write differently,
-// and why.
+// emptyDiffers lists fields whose zero value the two sides write differently, and why.
 var emptyDiffers = map[string]string{
 	"core/v1.HostAlias.ip":         "Go writes an empty one since a later release",
 	"core/v1.PodIP.ip":             "Go writes an empty one since a later release",
@@ -74,8 +73,8 @@ func (w *world) compare(k kind, seed int64) (size int, err error) {
 	if err := w.binary.Encode(object, message); err != nil {
 		return 0, err
 	}
-	// In the binary form no list and an empty one are the same, so the object
-	// to compare with is what Go itself reads of it.
+	// In the binary form no list and an empty one are the same, so the expected object is
+	// the one that Go itself reads.
 	if object, _, err = w.binary.Decode(message.Bytes(), nil, nil); err != nil {
 		return 0, err
 	}
@@ -83,8 +82,8 @@ func (w *world) compare(k kind, seed int64) (size int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// What Go sends as JSON. The Go types are newer: fields that 1.25 does not
-	// have are dropped here.
+	// The JSON from Go. The Go types are newer: fields that 1.25 does not have are
+	// dropped here.
 	want, err := k.canonical(text)
 	if err != nil {
 		return 0, fmt.Errorf("Go's JSON cannot be read: %w\n%s", err, text)
@@ -114,8 +113,8 @@ func (w *world) compare(k kind, seed int64) (size int, err error) {
 	return len(want), equal("our binary form (- as JSON, + as Go read it)", known, read)
 }
 
-// known takes out of JSON what 1.25 does not have, and lists without elements: as
-// no list, they are null where they are always written.
+// known removes from JSON fields that 1.25 does not have, and lists without elements:
+// like no list, they are null where they are always written.
 func (k kind) known(ref schema.Ref, v any) any {
 	t := &k.table.Types[ref]
 	switch v := v.(type) {
@@ -211,8 +210,8 @@ func equal(what string, want, got runtime.Object) error {
 	return fmt.Errorf("%s: they differ, but not in their JSON: %s", what, a)
 }
 
-// diffJSON compares JSON texts. kind and apiVersion are outside of a message,
-// and null is no value.
+// diffJSON compares JSON texts. kind and apiVersion are outside of a message, and null
+// counts as absent.
 func diffJSON(a, b []byte) string {
 	x, y := tree(a), tree(b)
 	if reflect.DeepEqual(x, y) {
