@@ -1,5 +1,4 @@
-// Command differ sends random requests to a server under test and to a reference, and
-// reports the differences of the answers.
+// Command differ compares the answers of a server and a reference to random requests.
 package main
 
 import (
@@ -249,8 +248,7 @@ func cmdRun(ctx context.Context, args []string) (bool, error) {
 	return differs || len(col.Failed) > 0, nil
 }
 
-// describe reads the resources that the reference serves; custom resources only where
-// both sides have them.
+// describe reads the API of the reference, custom resources only if both sides have them.
 func describe(ctx context.Context, r *exec.Runner) (*api.API, error) {
 	custom, err := r.Install(ctx)
 	if err != nil {
