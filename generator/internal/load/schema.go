@@ -249,7 +249,22 @@ func (r *reader) finish(s *schema.Schema) {
 	}
 	r.checkRequired(s)
 	r.placeInner(s)
+	for _, p := range s.Properties {
+		if f := p.Schema; f.Presence == "" && !s.Publishes(p.Name) && zeroSaysMore(f) {
+			f.Presence = "explicit"
+		}
+	}
 	r.checkDefaultWhen(s)
+}
+
+// zeroSaysMore reports whether zero means something else than no value where the document
+// does not say: zero is a quantity, and how a sender takes back a default.
+func zeroSaysMore(s *schema.Schema) bool {
+	switch s.Format {
+	case "quantity", "int-or-string", "double":
+		return true
+	}
+	return s.Default != nil && (s.Type == "integer" || s.Type == "number" || s.Type == "boolean")
 }
 
 // checkRequired checks that the lists of required properties name each once.
