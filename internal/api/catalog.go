@@ -160,12 +160,13 @@ func (r *Resource) Subresource(name string) *Subresource {
 type Column struct {
 	Name, Type, Format, Description string
 	Priority                        int
-	Path                            string   // ".status.phase": the value at that path; "" when Cell is set
-	Cell                            CellFunc // computes the value; nil when Path is set
+	Path                            string   // ".status.phase": the value at that path; "" for the object, of which a Cell shows something
+	Absent                          string   // text in place of a value that is not there or empty; "" for the usual one
+	Cell                            CellFunc // computes the cell from the value; nil to show the value itself
 }
 
-// CellFunc computes a table cell from an object: a string, an int64 or a bool.
-type CellFunc func(obj document.Value) any
+// CellFunc computes a table cell from a value: a string, an int64 or a bool.
+type CellFunc func(v document.Value) any
 
 // Selectable is a field that a fieldSelector may name.
 type Selectable struct {

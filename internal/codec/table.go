@@ -29,8 +29,8 @@ type TableOptions struct {
 // Table writes objects of one resource as a table, a row at a time: AppendHead, then
 // AppendRow for every object with commas between, then "]}".
 //
-// The cells: a computed cell shows the result of its function. A path shows the value
-// there; a time is shown as its age, unless the column's type is date. A path without a
+// The cells: a computed cell shows the result of its function of the value at its path, if
+// it has one. Without a function a path shows the value there; a time is shown as its age, unless the column's type is date. A path without a
 // value shows the zero value of its type, null when the field distinguishes absent from
 // zero, "<unknown>" for the age of no time.
 type Table struct {
@@ -75,12 +75,16 @@ func (t *Table) HasObjects() bool { return t.opts.IncludeObject == IncludeObject
 
 func newColumn(res *api.Resource, c *api.Column) column {
 	col := column{Column: c, absent: "null"}
+	if path := strings.TrimPrefix(c.Path, "."); path != "" {
+		col.path = strings.Split(path, ".")
+	}
 	if c.Cell != nil {
 		return col
 	}
-	col.path = strings.Split(strings.TrimPrefix(c.Path, "."), ".")
 	kind, presence := fieldAt(res.GV.Types(), res.Type, col.path)
 	switch {
+	case c.Absent != "":
+		col.absent = string(appendQuoted(nil, c.Absent))
 	case (kind == schema.Time || kind == schema.MicroTime) && c.Type != "date":
 		col.age, col.absent = true, `"`+unknown+`"`
 	case kind == schema.String:
@@ -190,16 +194,20 @@ func appendCompleted(dst []byte, phase document.Value) []byte {
 }
 
 func (c *column) appendCell(dst []byte, obj document.Value, now time.Time) []byte {
-	if c.Cell != nil {
-		return appendScalar(dst, c.Cell(obj))
-	}
 	v := obj
 	for _, name := range c.path {
 		v = v.Get(name)
 	}
+	if c.Cell != nil {
+		return appendScalar(dst, c.Cell(v))
+	}
 	switch v.Kind() {
 	case document.Absent, document.Null:
 		return append(dst, c.absent...)
+	case document.String:
+		if c.Absent != "" && v.Equals("") {
+			return append(dst, c.absent...)
+		}
 	case document.Array, document.Object:
 		if c.Type == "string" {
 			return appendQuoted(dst, v.AppendJSON(nil))

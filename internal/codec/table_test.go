@@ -40,7 +40,9 @@ Meta
 			{Name: "Color", Type: "string", Path: ".color"},
 			{Name: "Items", Type: "string", Path: ".items"},
 			{Name: "Count", Type: "string", Cell: func(obj document.Value) any { return int64(obj.Get("items").Len()) }},
+			{Name: "Entries", Type: "string", Path: ".items", Cell: func(v document.Value) any { return int64(v.Len()) }},
 			{Name: "App", Type: "string", Path: ".metadata.labels.app"},
+			{Name: "Paint", Type: "string", Path: ".color", Absent: "<none>"},
 			{Name: "Opened", Type: "string", Priority: 1, Path: ".opened"},
 			{Name: "Age", Type: "string", Path: ".metadata.creationTimestamp"},
 			{Name: "Created At", Type: "date", Path: ".metadata.creationTimestamp"},
@@ -52,8 +54,8 @@ const (
 	fullBox  = `{"kind":"Box","apiVersion":"v1","metadata":{"name":"a\"b","creationTimestamp":"2026-11-21T11:58:30Z","labels":{"app":"x"}},"size":3,"on":true,"limit":0,"color":"red","items":["p","q\""],"opened":"2026-11-20T12:00:00Z"}`
 	emptyBox = `{"kind":"Box","apiVersion":"v1","metadata":{"name":"e","creationTimestamp":null}}`
 
-	fullCells  = `["a\"b",3,true,0,"red","[\"p\",\"q\\\"\"]",2,"x","24h","90s","2026-11-21T11:58:30Z"]`
-	emptyCells = `["e",0,false,null,"",null,0,"","<unknown>","<unknown>",null]`
+	fullCells  = `["a\"b",3,true,0,"red","[\"p\",\"q\\\"\"]",2,2,"x","red","24h","90s","2026-11-21T11:58:30Z"]`
+	emptyCells = `["e",0,false,null,"",null,0,0,"","<none>","<unknown>","<unknown>",null]`
 )
 
 func appendRow(t testing.TB, table *Table, res *api.Resource, dst []byte, body string) []byte {

@@ -163,8 +163,12 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 			}
 			column := catalogColumn{Column: c}
 			if c.Cell != "" {
-				column.Method = "Cell" + res.Kind + upperFirst(c.Cell)
-				g.Methods = append(g.Methods, hookMethod{column.Method, "(obj document.Value) any", "gives the column " + c.Name + " of " + res.Plural + "."})
+				method := hookMethod{"Cell" + res.Kind + upperFirst(c.Cell), "(obj document.Value) any", "gives the column " + c.Name + " of " + res.Plural + "."}
+				if c.Path != "" {
+					method = hookMethod{"Cell" + upperFirst(c.Cell), "(v document.Value) any", "gives columns that show what is at a path."}
+				}
+				column.Method = method.Name
+				g.Methods = append(g.Methods, method)
 			}
 			r.Columns = append(r.Columns, column)
 		}

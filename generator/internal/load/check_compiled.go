@@ -118,7 +118,11 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		if c.Path == "" || res.StoredAs != nil { // shown is what is stored
 			continue
 		}
-		if why := unreachable(t, root, c.Path, shown); why != "" {
+		fits := shown
+		if c.Cell != "" {
+			fits = func(schema.Kind) bool { return true }
+		}
+		if why := unreachable(t, root, c.Path, fits); why != "" && (c.Path != "." || c.Cell == "") {
 			d.fail(c.Pos, "mend the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
 		}
 	}

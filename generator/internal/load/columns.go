@@ -34,14 +34,13 @@ func (d *documents) column(n node, c *model.Column) {
 	d.object(n, "a column", map[string]func(node){
 		"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
 		"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
-		"path": d.text(&c.Path), "cell": d.text(&c.Cell),
+		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "absent": d.text(&c.Absent),
 	})
-	if (c.Path == "") == (c.Cell == "") {
-		has := "neither path nor cell"
-		if c.Path != "" {
-			has = "both path and cell"
-		}
-		d.fail(c.Pos, "give it one of them", "the column %q has %s", c.Name, has)
+	switch {
+	case c.Path == "" && c.Cell == "":
+		d.fail(c.Pos, "give it one of them", "the column %q has neither path nor cell", c.Name)
+	case c.Absent != "" && c.Cell != "":
+		d.fail(c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
 	}
 	if c.Name == "" || c.Type == "" || c.Description == "" {
 		d.fail(c.Pos, "add what is missing", "a column needs name, type and description")

@@ -46,12 +46,6 @@ func (Policy) CellClusterCIDRPerNodeHostBits(obj document.Value) any {
 	return fmt.Sprint(number(obj.At("spec", "perNodeHostBits")))
 }
 
-// CellClusterCIDRIpv4 is the range in IPv4.
-func (Policy) CellClusterCIDRIpv4(obj document.Value) any { return textOrNone(obj.At("spec", "ipv4")) }
-
-// CellClusterCIDRIpv6 is the range in IPv6.
-func (Policy) CellClusterCIDRIpv6(obj document.Value) any { return textOrNone(obj.At("spec", "ipv6")) }
-
 // CellClusterCIDRNodeSelector is which nodes are served.
 func (Policy) CellClusterCIDRNodeSelector(obj document.Value) any {
 	if v := obj.At("spec", "nodeSelector"); isSet(v) {

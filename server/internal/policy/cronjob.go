@@ -73,11 +73,6 @@ func (Policy) CellCronJobSuspend(obj document.Value) any {
 	return "False"
 }
 
-// CellCronJobActive counts the jobs that run.
-func (Policy) CellCronJobActive(obj document.Value) any {
-	return int64(obj.At("status", "active").Len())
-}
-
 // CellCronJobLastSchedule is the time since a job was last started.
 func (p Policy) CellCronJobLastSchedule(obj document.Value) any {
 	last := obj.At("status", "lastScheduleTime")
@@ -85,21 +80,4 @@ func (p Policy) CellCronJobLastSchedule(obj document.Value) any {
 		return none
 	}
 	return codec.Age(last.Text(), p.Now())
-}
-
-func jobTemplate(obj document.Value) document.Value { return obj.At("spec", "jobTemplate", "spec") }
-
-// CellCronJobContainers lists the containers of the template.
-func (Policy) CellCronJobContainers(obj document.Value) any {
-	return containerNames(jobTemplate(obj).Get("template"))
-}
-
-// CellCronJobImages lists the images of the template.
-func (Policy) CellCronJobImages(obj document.Value) any {
-	return containerImages(jobTemplate(obj).Get("template"))
-}
-
-// CellCronJobSelector is the selector as text.
-func (Policy) CellCronJobSelector(obj document.Value) any {
-	return selectorText(jobTemplate(obj).Get("selector"))
 }

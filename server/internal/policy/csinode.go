@@ -48,8 +48,3 @@ func (c *causes) topologyKeys(driver document.Value) {
 		c.formatText(driver.Path(), key.Text(), "qualified-name")
 	}
 }
-
-// CellCSINodeDrivers counts the drivers.
-func (Policy) CellCSINodeDrivers(obj document.Value) any {
-	return int64(obj.At("spec", "drivers").Len())
-}

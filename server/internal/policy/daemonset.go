@@ -92,23 +92,3 @@ func (Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
 	}
 	return c
 }
-
-// CellDaemonSetNodeSelector lists the labels of nodes that it asks for.
-func (Policy) CellDaemonSetNodeSelector(obj document.Value) any {
-	return mapText(obj.At("spec", "template", "spec", "nodeSelector"))
-}
-
-// CellDaemonSetContainers lists the containers of the template.
-func (Policy) CellDaemonSetContainers(obj document.Value) any {
-	return containerNames(obj.At("spec", "template"))
-}
-
-// CellDaemonSetImages lists the images of the template.
-func (Policy) CellDaemonSetImages(obj document.Value) any {
-	return containerImages(obj.At("spec", "template"))
-}
-
-// CellDaemonSetSelector is the selector as text.
-func (Policy) CellDaemonSetSelector(obj document.Value) any {
-	return selectorText(obj.At("spec", "selector"))
-}

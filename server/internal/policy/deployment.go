@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strconv"
-
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -85,39 +83,4 @@ func (c *causes) collisions(status, old document.Value) {
 	if isSet(before) && (!isSet(now) || number(now) < number(before)) {
 		c.invalidAt("status.collisionCount", now, "cannot be decremented")
 	}
-}
-
-// readyText is "ready/wanted" of a workload.
-func readyText(obj document.Value) string {
-	text := strconv.AppendInt(nil, number(obj.At("status", "readyReplicas")), 10)
-	text = append(text, '/')
-	return string(strconv.AppendInt(text, number(obj.At("spec", "replicas")), 10))
-}
-
-// CellDeploymentReady says how many of the wanted pods are ready.
-func (Policy) CellDeploymentReady(obj document.Value) any { return readyText(obj) }
-
-// CellDeploymentUpToDate says how many pods are of the current template.
-func (Policy) CellDeploymentUpToDate(obj document.Value) any {
-	return number(obj.At("status", "updatedReplicas"))
-}
-
-// CellDeploymentAvailable says how many pods have been ready long enough.
-func (Policy) CellDeploymentAvailable(obj document.Value) any {
-	return number(obj.At("status", "availableReplicas"))
-}
-
-// CellDeploymentContainers lists the containers of the template.
-func (Policy) CellDeploymentContainers(obj document.Value) any {
-	return containerNames(obj.At("spec", "template"))
-}
-
-// CellDeploymentImages lists the images of the template.
-func (Policy) CellDeploymentImages(obj document.Value) any {
-	return containerImages(obj.At("spec", "template"))
-}
-
-// CellDeploymentSelector is the selector as text.
-func (Policy) CellDeploymentSelector(obj document.Value) any {
-	return selectorText(obj.At("spec", "selector"))
 }

@@ -116,11 +116,6 @@ func (c *causes) flowPath(v document.Value) {
 	}
 }
 
-// CellFlowSchemaDistinguisherMethod shows what divides requests into flows.
-func (Policy) CellFlowSchemaDistinguisherMethod(obj document.Value) any {
-	return textOrNone(obj.At("spec", "distinguisherMethod", "type"))
-}
-
 // CellFlowSchemaMissingPriorityLevel shows the condition Dangling.
 func (Policy) CellFlowSchemaMissingPriorityLevel(obj document.Value) any {
 	if condition := obj.At("status", "conditions").ElementBy("type", "Dangling"); condition.Exists() {

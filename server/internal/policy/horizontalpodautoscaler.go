@@ -57,12 +57,6 @@ func (Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
 	conversion.NormalMeasurements(obj.Get("status"))
 }
 
-// CellHorizontalPodAutoscalerReference names the workload: "Deployment/web".
-func (Policy) CellHorizontalPodAutoscalerReference(obj document.Value) any {
-	ref := obj.At("spec", "scaleTargetRef")
-	return ref.Get("kind").Text() + "/" + ref.Get("name").Text()
-}
-
 // CellHorizontalPodAutoscalerMinPods is the lower bound.
 func (Policy) CellHorizontalPodAutoscalerMinPods(obj document.Value) any {
 	if n, ok := obj.At("spec", "minReplicas").Int(); ok {

@@ -150,14 +150,6 @@ func (c *causes) localReference(ref document.Value) {
 	}
 }
 
-// CellIngressClass is the class.
-func (Policy) CellIngressClass(obj document.Value) any {
-	if class := obj.At("spec", "ingressClassName"); isSet(class) {
-		return class.Text()
-	}
-	return none
-}
-
 // shownHosts is the number of hosts that the table shows.
 const shownHosts = 3
 

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -48,12 +47,4 @@ func intOrPercent(v document.Value) int64 {
 		return 1 << 31
 	}
 	return n
-}
-
-// amountText shows such an amount in a table.
-func amountText(v document.Value) string {
-	if !isSet(v) {
-		return "N/A"
-	}
-	return string(bytes.Trim(v.AppendJSON(nil), `"`))
 }

@@ -214,18 +214,3 @@ func (p Policy) CellJobDuration(obj document.Value) any {
 	}
 	return codec.Age(start.Text(), until)
 }
-
-// CellJobContainers lists the containers of the template.
-func (Policy) CellJobContainers(obj document.Value) any {
-	return containerNames(obj.At("spec", "template"))
-}
-
-// CellJobImages lists the images of the template.
-func (Policy) CellJobImages(obj document.Value) any {
-	return containerImages(obj.At("spec", "template"))
-}
-
-// CellJobSelector is the selector as text.
-func (Policy) CellJobSelector(obj document.Value) any {
-	return selectorText(obj.At("spec", "selector"))
-}

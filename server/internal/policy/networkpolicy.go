@@ -54,8 +54,3 @@ func (c *causes) ipBlock(block document.Value) {
 		}
 	}
 }
-
-// CellNetworkPolicyPodSelector is the selector as text.
-func (Policy) CellNetworkPolicyPodSelector(obj document.Value) any {
-	return selectorText(obj.At("spec", "podSelector"))
-}

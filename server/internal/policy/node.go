@@ -194,22 +194,3 @@ func (Policy) CellNodeInternalIP(obj document.Value) any { return nodeAddress(ob
 
 // CellNodeExternalIP is the address outside the cluster.
 func (Policy) CellNodeExternalIP(obj document.Value) any { return nodeAddress(obj, "ExternalIP") }
-
-// nodeInfo is what a node says of itself.
-func nodeInfo(obj document.Value, member string) string {
-	if text := obj.At("status", "nodeInfo", member).Text(); text != "" {
-		return text
-	}
-	return "<unknown>"
-}
-
-// CellNodeOsImage is the operating system.
-func (Policy) CellNodeOsImage(obj document.Value) any { return nodeInfo(obj, "osImage") }
-
-// CellNodeKernelVersion is the version of the kernel.
-func (Policy) CellNodeKernelVersion(obj document.Value) any { return nodeInfo(obj, "kernelVersion") }
-
-// CellNodeContainerRuntime is the container runtime with its version.
-func (Policy) CellNodeContainerRuntime(obj document.Value) any {
-	return nodeInfo(obj, "containerRuntimeVersion")
-}

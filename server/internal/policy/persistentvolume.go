@@ -146,64 +146,6 @@ func (c *causes) secretReference(ref document.Value) {
 	}
 }
 
-// storagePhase is the phase of a volume or a claim, or that it is being deleted.
-func storagePhase(obj document.Value) string {
-	if isSet(obj.At("metadata", "deletionTimestamp")) {
-		return "Terminating"
-	}
-	return obj.At("status", "phase").Text()
-}
-
-// accessModesText lists access modes in their short forms.
-func accessModesText(modes document.Value) string {
-	var text []byte
-	for _, mode := range [...][2]string{{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}} {
-		if modes.HasText(mode[0]) {
-			if len(text) > 0 {
-				text = append(text, ',')
-			}
-			text = append(text, mode[1]...)
-		}
-	}
-	return string(text)
-}
-
-// storageClass is the class of a volume or a claim; an annotation is the older
-// way to say it.
-func storageClass(obj document.Value) string {
-	if v := obj.At("metadata", "annotations", "volume.beta."+labelDomain+"/storage-class"); v.Exists() {
-		return v.Text()
-	}
-	return obj.At("spec", "storageClassName").Text()
-}
-
-// volumeMode says whether a volume or a claim is a file system or a device.
-func volumeMode(obj document.Value) string {
-	if mode := obj.At("spec", "volumeMode"); isSet(mode) {
-		return mode.Text()
-	}
-	return "<unset>"
-}
-
-// CellPersistentVolumeStatus is the phase.
-func (Policy) CellPersistentVolumeStatus(obj document.Value) any { return storagePhase(obj) }
-
-// CellPersistentVolumeCapacity is the size.
-func (Policy) CellPersistentVolumeCapacity(obj document.Value) any {
-	return quantityText(obj.At("spec", "capacity", "storage"))
-}
-
-// CellPersistentVolumeAccessModes lists how the volume may be mounted.
-func (Policy) CellPersistentVolumeAccessModes(obj document.Value) any {
-	return accessModesText(obj.At("spec", "accessModes"))
-}
-
-// CellPersistentVolumeStorageClass is the class.
-func (Policy) CellPersistentVolumeStorageClass(obj document.Value) any { return storageClass(obj) }
-
-// CellPersistentVolumeVolumeMode is the mode.
-func (Policy) CellPersistentVolumeVolumeMode(obj document.Value) any { return volumeMode(obj) }
-
 // CellPersistentVolumeBoundClaim names the claim that the volume is bound to.
 func (Policy) CellPersistentVolumeBoundClaim(obj document.Value) any {
 	claim := obj.At("spec", "claimRef")

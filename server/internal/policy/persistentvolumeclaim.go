@@ -150,9 +150,6 @@ func (c *causes) claimTemplateMetadata(meta document.Value) {
 	}
 }
 
-// CellPersistentVolumeClaimStatus is the phase.
-func (Policy) CellPersistentVolumeClaimStatus(obj document.Value) any { return storagePhase(obj) }
-
 // isBound reports whether a claim has a volume.
 func isBound(obj document.Value) bool { return !isEmpty(obj.At("spec", "volumeName")) }
 
@@ -166,15 +163,9 @@ func (Policy) CellPersistentVolumeClaimCapacity(obj document.Value) any {
 
 // CellPersistentVolumeClaimAccessModes lists how the bound volume may be
 // mounted.
-func (Policy) CellPersistentVolumeClaimAccessModes(obj document.Value) any {
+func (p Policy) CellPersistentVolumeClaimAccessModes(obj document.Value) any {
 	if !isBound(obj) {
 		return ""
 	}
-	return accessModesText(obj.At("status", "accessModes"))
+	return p.CellAccessModes(obj.At("status", "accessModes"))
 }
-
-// CellPersistentVolumeClaimStorageClass is the class.
-func (Policy) CellPersistentVolumeClaimStorageClass(obj document.Value) any { return storageClass(obj) }
-
-// CellPersistentVolumeClaimVolumeMode is the mode.
-func (Policy) CellPersistentVolumeClaimVolumeMode(obj document.Value) any { return volumeMode(obj) }

@@ -181,14 +181,6 @@ func (Policy) CellPodIp(obj document.Value) any {
 	return textOrNone(obj.At("status", "podIPs").Index(0).Get("ip"))
 }
 
-// CellPodNode is the node.
-func (Policy) CellPodNode(obj document.Value) any { return textOrNone(obj.At("spec", "nodeName")) }
-
-// CellPodNominatedNode is the node that is being cleared for the pod.
-func (Policy) CellPodNominatedNode(obj document.Value) any {
-	return textOrNone(obj.At("status", "nominatedNodeName"))
-}
-
 // CellPodReadinessGates says how many readiness gates are passed: "0/1".
 func (Policy) CellPodReadinessGates(obj document.Value) any {
 	passed, all := 0, 0

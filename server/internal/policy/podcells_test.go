@@ -72,7 +72,7 @@ func BenchmarkPodCells(b *testing.B) {
 	for b.Loop() {
 		for i := range r.Columns {
 			if c := &r.Columns[i]; c.Cell != nil {
-				c.Cell(obj)
+				c.Cell(shown(c, obj))
 			}
 		}
 	}

@@ -15,14 +15,3 @@ func (Policy) ValidatePodDisruptionBudget(obj, _ document.Value) []schema.Cause 
 	}
 	return c
 }
-
-// CellPodDisruptionBudgetMinAvailable shows the limit, N/A when it is the other.
-func (Policy) CellPodDisruptionBudgetMinAvailable(obj document.Value) any {
-	return amountText(obj.At("spec", "minAvailable"))
-}
-
-// CellPodDisruptionBudgetMaxUnavailable shows the limit, N/A when it is the
-// other.
-func (Policy) CellPodDisruptionBudgetMaxUnavailable(obj document.Value) any {
-	return amountText(obj.At("spec", "maxUnavailable"))
-}

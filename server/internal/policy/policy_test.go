@@ -1,6 +1,8 @@
 package policy_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/yaml"
@@ -184,16 +187,40 @@ func expectAt(t *testing.T, obj document.Value, path, want string) {
 	}
 }
 
-// cell computes a cell of a table.
+// cell is what a table shows of an object: a string, an int64, a bool or nil.
 func cell(t testing.TB, obj document.Value, r *api.Resource, column string) any {
 	t.Helper()
-	for i := range r.Columns {
-		if c := &r.Columns[i]; c.Name == column && c.Cell != nil {
-			return c.Cell(obj)
-		}
+	table, err := codec.NewTable(r, codec.TableOptions{IncludeObject: codec.IncludeNone, Now: now})
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("%s has no computed column %q", r.Kind, column)
-	return nil
+	row, err := table.AppendRow(nil, obj, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decoded struct{ Cells []any }
+	d := json.NewDecoder(bytes.NewReader(row))
+	d.UseNumber()
+	if err := d.Decode(&decoded); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.Columns, func(c api.Column) bool { return c.Name == column })
+	if i < 0 {
+		t.Fatalf("%s has no column %q", r.Kind, column)
+	}
+	if n, ok := decoded.Cells[i].(json.Number); ok {
+		whole, _ := n.Int64()
+		return whole
+	}
+	return decoded.Cells[i]
+}
+
+// shown is what the function of a column gets of an object.
+func shown(c *api.Column, obj document.Value) document.Value {
+	if path := strings.TrimPrefix(c.Path, "."); path != "" {
+		return obj.At(strings.Split(path, ".")...)
+	}
+	return obj
 }
 
 // cellCase is a cell of an object as it is stored.
@@ -247,10 +274,10 @@ func TestExamples(t *testing.T) {
 				expect(t, causes(r, again, obj), "")
 				for i := range r.Columns {
 					if c := &r.Columns[i]; c.Cell != nil {
-						switch c.Cell(obj).(type) {
+						switch c.Cell(shown(c, obj)).(type) {
 						case string, int64:
 						default:
-							t.Errorf("column %s: got %T, want a string or an int64", c.Name, c.Cell(obj))
+							t.Errorf("column %s: got %T, want a string or an int64", c.Name, c.Cell(shown(c, obj)))
 						}
 					}
 				}
@@ -289,7 +316,7 @@ func runAll(t testing.TB, text []byte) {
 			}
 			for j := range r.Columns {
 				if c := &r.Columns[j]; c.Cell != nil {
-					c.Cell(obj)
+					c.Cell(shown(c, obj))
 				}
 			}
 		}

@@ -43,32 +43,3 @@ func (c *causes) handSize(response document.Value) {
 		c.invalid(hand, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", queues, cards, maxHandBits))
 	}
 }
-
-// levelFigure shows a number of a level, or that there is none.
-func levelFigure(obj document.Value, path ...string) any {
-	if n, ok := obj.At("spec", "limited").At(path...).Int(); ok {
-		return n
-	}
-	return none
-}
-
-// CellPriorityLevelConfigurationShares shows the weight of the level.
-func (Policy) CellPriorityLevelConfigurationShares(obj document.Value) any {
-	return levelFigure(obj, "assuredConcurrencyShares")
-}
-
-// CellPriorityLevelConfigurationQueues shows how many queues there are.
-func (Policy) CellPriorityLevelConfigurationQueues(obj document.Value) any {
-	return levelFigure(obj, "limitResponse", "queuing", "queues")
-}
-
-// CellPriorityLevelConfigurationHandSize shows how many queues a flow is dealt.
-func (Policy) CellPriorityLevelConfigurationHandSize(obj document.Value) any {
-	return levelFigure(obj, "limitResponse", "queuing", "handSize")
-}
-
-// CellPriorityLevelConfigurationQueueLengthLimit shows how many requests may
-// wait in a queue.
-func (Policy) CellPriorityLevelConfigurationQueueLengthLimit(obj document.Value) any {
-	return levelFigure(obj, "limitResponse", "queuing", "queueLengthLimit")
-}

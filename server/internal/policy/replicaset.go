@@ -12,18 +12,3 @@ func (Policy) ValidateReplicaSet(obj, _ document.Value) []schema.Cause {
 	c.replicated(obj.Get("spec"), "replica set")
 	return c
 }
-
-// CellReplicaSetContainers lists the containers of the template.
-func (Policy) CellReplicaSetContainers(obj document.Value) any {
-	return containerNames(obj.At("spec", "template"))
-}
-
-// CellReplicaSetImages lists the images of the template.
-func (Policy) CellReplicaSetImages(obj document.Value) any {
-	return containerImages(obj.At("spec", "template"))
-}
-
-// CellReplicaSetSelector is the selector as text.
-func (Policy) CellReplicaSetSelector(obj document.Value) any {
-	return selectorText(obj.At("spec", "selector"))
-}

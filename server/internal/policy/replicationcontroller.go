@@ -41,18 +41,3 @@ func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Ca
 	c.alwaysRestarts(template, "ReplicationController")
 	return c
 }
-
-// CellReplicationControllerContainers lists the containers of the template.
-func (Policy) CellReplicationControllerContainers(obj document.Value) any {
-	return containerNames(obj.At("spec", "template"))
-}
-
-// CellReplicationControllerImages lists the images of the template.
-func (Policy) CellReplicationControllerImages(obj document.Value) any {
-	return containerImages(obj.At("spec", "template"))
-}
-
-// CellReplicationControllerSelector is the selector as text.
-func (Policy) CellReplicationControllerSelector(obj document.Value) any {
-	return mapText(obj.At("spec", "selector"))
-}

@@ -78,6 +78,3 @@ func (c *causes) registryConfig(data document.Value, name string) {
 		c.invalidText("data["+name+"]", "<secret contents redacted>", err.Error())
 	}
 }
-
-// CellSecretData is the number of keys.
-func (Policy) CellSecretData(obj document.Value) any { return int64(obj.Get("data").Len()) }

@@ -117,18 +117,6 @@ func selectsAll(selector, set document.Value) bool {
 
 const none = "<none>"
 
-// selectorText writes a label selector for people: "a=b,c in (d,e)".
-func selectorText(selector document.Value) string {
-	if isEmpty(selector.Get("matchExpressions")) {
-		return mapText(selector.Get("matchLabels"))
-	}
-	parsed, err := parseSelector(selector)
-	if err != nil {
-		return "<error>"
-	}
-	return parsed.String()
-}
-
 // parseSelector reads a label selector; one that is absent matches nothing.
 func parseSelector(selector document.Value) (labels.Selector, error) {
 	if !isSet(selector) {

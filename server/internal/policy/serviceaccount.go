@@ -19,8 +19,3 @@ func nameSecrets(obj document.Value) {
 		}
 	}
 }
-
-// CellServiceAccountSecrets is the number of secrets.
-func (Policy) CellServiceAccountSecrets(obj document.Value) any {
-	return int64(obj.Get("secrets").Len())
-}

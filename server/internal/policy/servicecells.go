@@ -74,8 +74,3 @@ func (Policy) CellServicePorts(obj document.Value) any {
 	}
 	return string(text)
 }
-
-// CellServiceSelector lists the labels that pick its pods.
-func (Policy) CellServiceSelector(obj document.Value) any {
-	return mapText(obj.At("spec", "selector"))
-}

@@ -65,16 +65,3 @@ func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 	}
 	return c
 }
-
-// CellStatefulSetReady says how many of the wanted pods are ready.
-func (Policy) CellStatefulSetReady(obj document.Value) any { return readyText(obj) }
-
-// CellStatefulSetContainers lists the containers of the template.
-func (Policy) CellStatefulSetContainers(obj document.Value) any {
-	return containerNames(obj.At("spec", "template"))
-}
-
-// CellStatefulSetImages lists the images of the template.
-func (Policy) CellStatefulSetImages(obj document.Value) any {
-	return containerImages(obj.At("spec", "template"))
-}

@@ -40,14 +40,6 @@ func (Policy) ValidateStorageVersion(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// CellStorageVersionCommonEncodingVersion is the version that all servers store.
-func (Policy) CellStorageVersionCommonEncodingVersion(obj document.Value) any {
-	if v := obj.At("status", "commonEncodingVersion"); isSet(v) {
-		return v.Text()
-	}
-	return "<unset>"
-}
-
 // CellStorageVersionStorageVersions is what each server stores: "id=apps/v1".
 func (Policy) CellStorageVersionStorageVersions(obj document.Value) any {
 	var shown []string

@@ -101,33 +101,3 @@ func (c *causes) sharedDisks(template document.Value) {
 		}
 	}
 }
-
-// containerTexts joins a member of the containers of a template for people.
-func containerTexts(template document.Value, member string) string {
-	var text []byte
-	for _, container := range template.At("spec", "containers").Elements() {
-		if len(text) > 0 {
-			text = append(text, ',')
-		}
-		text = container.Get(member).AppendText(text)
-	}
-	return string(text)
-}
-
-func containerNames(template document.Value) string  { return containerTexts(template, "name") }
-func containerImages(template document.Value) string { return containerTexts(template, "image") }
-
-// CellPodTemplateContainers lists the containers of the template.
-func (Policy) CellPodTemplateContainers(obj document.Value) any {
-	return containerNames(obj.Get("template"))
-}
-
-// CellPodTemplateImages lists the images of the template.
-func (Policy) CellPodTemplateImages(obj document.Value) any {
-	return containerImages(obj.Get("template"))
-}
-
-// CellPodTemplatePodLabels lists the labels of the template's pods.
-func (Policy) CellPodTemplatePodLabels(obj document.Value) any {
-	return mapText(obj.At("template", "metadata", "labels"))
-}

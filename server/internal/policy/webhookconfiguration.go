@@ -151,13 +151,3 @@ func (c *causes) webhookResources(rule document.Value) {
 		c.invalid(list, "if '*' is present, must not specify other resources without subresources")
 	}
 }
-
-// CellMutatingWebhookConfigurationWebhooks counts the webhooks.
-func (Policy) CellMutatingWebhookConfigurationWebhooks(obj document.Value) any {
-	return int64(obj.Get("webhooks").Len())
-}
-
-// CellValidatingWebhookConfigurationWebhooks counts the webhooks.
-func (Policy) CellValidatingWebhookConfigurationWebhooks(obj document.Value) any {
-	return int64(obj.Get("webhooks").Len())
-}

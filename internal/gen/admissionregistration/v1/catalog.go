@@ -19,7 +19,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:             &api.Hooks{Validate: h.ValidateMutatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the mutating webhook configuration.", Path: ".metadata.name"},
-				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Cell: h.CellMutatingWebhookConfigurationWebhooks},
+				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Path: ".webhooks", Cell: h.CellCount},
 				{Name: "Age", Type: "string", Description: "Time since the mutating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
@@ -33,7 +33,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:             &api.Hooks{Validate: h.ValidateValidatingWebhookConfiguration},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the validating webhook configuration.", Path: ".metadata.name"},
-				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Cell: h.CellValidatingWebhookConfigurationWebhooks},
+				{Name: "Webhooks", Type: "integer", Description: "Number of webhooks.", Path: ".webhooks", Cell: h.CellCount},
 				{Name: "Age", Type: "string", Description: "Time since the validating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},

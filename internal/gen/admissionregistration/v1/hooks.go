@@ -9,10 +9,8 @@ import (
 
 // Hooks are the rules that the documents of admissionregistration/v1 leave to hand-written code.
 type Hooks interface {
-	// CellMutatingWebhookConfigurationWebhooks gives the column Webhooks of mutatingwebhookconfigurations.
-	CellMutatingWebhookConfigurationWebhooks(obj document.Value) any
-	// CellValidatingWebhookConfigurationWebhooks gives the column Webhooks of validatingwebhookconfigurations.
-	CellValidatingWebhookConfigurationWebhooks(obj document.Value) any
+	// CellCount gives columns that show what is at a path.
+	CellCount(v document.Value) any
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.

@@ -9,40 +9,18 @@ import (
 
 // Hooks are the rules that the documents of apps/v1 leave to hand-written code.
 type Hooks interface {
+	// CellContainers gives columns that show what is at a path.
+	CellContainers(v document.Value) any
 	// CellControllerRevisionController gives the column Controller of controllerrevisions.
 	CellControllerRevisionController(obj document.Value) any
-	// CellDaemonSetContainers gives the column Containers of daemonsets.
-	CellDaemonSetContainers(obj document.Value) any
-	// CellDaemonSetImages gives the column Images of daemonsets.
-	CellDaemonSetImages(obj document.Value) any
-	// CellDaemonSetNodeSelector gives the column Node Selector of daemonsets.
-	CellDaemonSetNodeSelector(obj document.Value) any
-	// CellDaemonSetSelector gives the column Selector of daemonsets.
-	CellDaemonSetSelector(obj document.Value) any
-	// CellDeploymentAvailable gives the column Available of deployments.
-	CellDeploymentAvailable(obj document.Value) any
-	// CellDeploymentContainers gives the column Containers of deployments.
-	CellDeploymentContainers(obj document.Value) any
-	// CellDeploymentImages gives the column Images of deployments.
-	CellDeploymentImages(obj document.Value) any
-	// CellDeploymentReady gives the column Ready of deployments.
-	CellDeploymentReady(obj document.Value) any
-	// CellDeploymentSelector gives the column Selector of deployments.
-	CellDeploymentSelector(obj document.Value) any
-	// CellDeploymentUpToDate gives the column Up-to-date of deployments.
-	CellDeploymentUpToDate(obj document.Value) any
-	// CellReplicaSetContainers gives the column Containers of replicasets.
-	CellReplicaSetContainers(obj document.Value) any
-	// CellReplicaSetImages gives the column Images of replicasets.
-	CellReplicaSetImages(obj document.Value) any
-	// CellReplicaSetSelector gives the column Selector of replicasets.
-	CellReplicaSetSelector(obj document.Value) any
-	// CellStatefulSetContainers gives the column Containers of statefulsets.
-	CellStatefulSetContainers(obj document.Value) any
-	// CellStatefulSetImages gives the column Images of statefulsets.
-	CellStatefulSetImages(obj document.Value) any
-	// CellStatefulSetReady gives the column Ready of statefulsets.
-	CellStatefulSetReady(obj document.Value) any
+	// CellImages gives columns that show what is at a path.
+	CellImages(v document.Value) any
+	// CellLabels gives columns that show what is at a path.
+	CellLabels(v document.Value) any
+	// CellReady gives columns that show what is at a path.
+	CellReady(v document.Value) any
+	// CellSelector gives columns that show what is at a path.
+	CellSelector(v document.Value) any
 	// CreateDaemonSet sets what the server owns on a new DaemonSet.
 	CreateDaemonSet(obj document.Value)
 	// DefaultContainer sets the defaults of Container that depend on other fields.

@@ -17,7 +17,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the horizontal pod autoscaler.", Path: ".metadata.name"},
-				{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Cell: h.CellHorizontalPodAutoscalerReference},
+				{Name: "Reference", Type: "string", Description: "Workload that is scaled.", Path: ".spec.scaleTargetRef", Cell: h.CellReference},
 				{Name: "Targets", Type: "string", Description: "Measurements and what is aimed at, for the first two of them.", Cell: h.CellHorizontalPodAutoscalerTargets},
 				{Name: "MinPods", Type: "string", Description: "Fewest replicas.", Cell: h.CellHorizontalPodAutoscalerMinPods},
 				{Name: "MaxPods", Type: "string", Description: "Most replicas.", Path: ".spec.maxReplicas"},

@@ -9,28 +9,22 @@ import (
 
 // Hooks are the rules that the documents of batch/v1 leave to hand-written code.
 type Hooks interface {
-	// CellCronJobActive gives the column Active of cronjobs.
-	CellCronJobActive(obj document.Value) any
-	// CellCronJobContainers gives the column Containers of cronjobs.
-	CellCronJobContainers(obj document.Value) any
-	// CellCronJobImages gives the column Images of cronjobs.
-	CellCronJobImages(obj document.Value) any
+	// CellContainers gives columns that show what is at a path.
+	CellContainers(v document.Value) any
+	// CellCount gives columns that show what is at a path.
+	CellCount(v document.Value) any
 	// CellCronJobLastSchedule gives the column Last Schedule of cronjobs.
 	CellCronJobLastSchedule(obj document.Value) any
-	// CellCronJobSelector gives the column Selector of cronjobs.
-	CellCronJobSelector(obj document.Value) any
 	// CellCronJobSuspend gives the column Suspend of cronjobs.
 	CellCronJobSuspend(obj document.Value) any
+	// CellImages gives columns that show what is at a path.
+	CellImages(v document.Value) any
 	// CellJobCompletions gives the column Completions of jobs.
 	CellJobCompletions(obj document.Value) any
-	// CellJobContainers gives the column Containers of jobs.
-	CellJobContainers(obj document.Value) any
 	// CellJobDuration gives the column Duration of jobs.
 	CellJobDuration(obj document.Value) any
-	// CellJobImages gives the column Images of jobs.
-	CellJobImages(obj document.Value) any
-	// CellJobSelector gives the column Selector of jobs.
-	CellJobSelector(obj document.Value) any
+	// CellSelector gives columns that show what is at a path.
+	CellSelector(v document.Value) any
 	// CreateJob sets what the server owns on a new Job.
 	CreateJob(obj document.Value)
 	// DefaultContainer sets the defaults of Container that depend on other fields.

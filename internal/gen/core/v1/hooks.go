@@ -9,6 +9,8 @@ import (
 
 // Hooks are the rules that the documents of core/v1 leave to hand-written code.
 type Hooks interface {
+	// CellAccessModes gives columns that show what is at a path.
+	CellAccessModes(v document.Value) any
 	// CellComponentStatusError gives the column Error of componentstatuses.
 	CellComponentStatusError(obj document.Value) any
 	// CellComponentStatusMessage gives the column Message of componentstatuses.
@@ -17,6 +19,10 @@ type Hooks interface {
 	CellComponentStatusStatus(obj document.Value) any
 	// CellConfigMapData gives the column Data of configmaps.
 	CellConfigMapData(obj document.Value) any
+	// CellContainers gives columns that show what is at a path.
+	CellContainers(v document.Value) any
+	// CellCount gives columns that show what is at a path.
+	CellCount(v document.Value) any
 	// CellEndpointsEndpoints gives the column Endpoints of endpoints.
 	CellEndpointsEndpoints(obj document.Value) any
 	// CellEventCount gives the column Count of events.
@@ -31,48 +37,26 @@ type Hooks interface {
 	CellEventObject(obj document.Value) any
 	// CellEventSource gives the column Source of events.
 	CellEventSource(obj document.Value) any
-	// CellNodeContainerRuntime gives the column Container-Runtime of nodes.
-	CellNodeContainerRuntime(obj document.Value) any
+	// CellImages gives columns that show what is at a path.
+	CellImages(v document.Value) any
+	// CellLabels gives columns that show what is at a path.
+	CellLabels(v document.Value) any
 	// CellNodeExternalIP gives the column External-IP of nodes.
 	CellNodeExternalIP(obj document.Value) any
 	// CellNodeInternalIP gives the column Internal-IP of nodes.
 	CellNodeInternalIP(obj document.Value) any
-	// CellNodeKernelVersion gives the column Kernel-Version of nodes.
-	CellNodeKernelVersion(obj document.Value) any
-	// CellNodeOsImage gives the column OS-Image of nodes.
-	CellNodeOsImage(obj document.Value) any
 	// CellNodeRoles gives the column Roles of nodes.
 	CellNodeRoles(obj document.Value) any
 	// CellNodeStatus gives the column Status of nodes.
 	CellNodeStatus(obj document.Value) any
-	// CellPersistentVolumeAccessModes gives the column Access Modes of persistentvolumes.
-	CellPersistentVolumeAccessModes(obj document.Value) any
 	// CellPersistentVolumeBoundClaim gives the column Claim of persistentvolumes.
 	CellPersistentVolumeBoundClaim(obj document.Value) any
-	// CellPersistentVolumeCapacity gives the column Capacity of persistentvolumes.
-	CellPersistentVolumeCapacity(obj document.Value) any
 	// CellPersistentVolumeClaimAccessModes gives the column Access Modes of persistentvolumeclaims.
 	CellPersistentVolumeClaimAccessModes(obj document.Value) any
 	// CellPersistentVolumeClaimCapacity gives the column Capacity of persistentvolumeclaims.
 	CellPersistentVolumeClaimCapacity(obj document.Value) any
-	// CellPersistentVolumeClaimStatus gives the column Status of persistentvolumeclaims.
-	CellPersistentVolumeClaimStatus(obj document.Value) any
-	// CellPersistentVolumeClaimStorageClass gives the column StorageClass of persistentvolumeclaims.
-	CellPersistentVolumeClaimStorageClass(obj document.Value) any
-	// CellPersistentVolumeClaimVolumeMode gives the column VolumeMode of persistentvolumeclaims.
-	CellPersistentVolumeClaimVolumeMode(obj document.Value) any
-	// CellPersistentVolumeStatus gives the column Status of persistentvolumes.
-	CellPersistentVolumeStatus(obj document.Value) any
-	// CellPersistentVolumeStorageClass gives the column StorageClass of persistentvolumes.
-	CellPersistentVolumeStorageClass(obj document.Value) any
-	// CellPersistentVolumeVolumeMode gives the column VolumeMode of persistentvolumes.
-	CellPersistentVolumeVolumeMode(obj document.Value) any
 	// CellPodIp gives the column IP of pods.
 	CellPodIp(obj document.Value) any
-	// CellPodNode gives the column Node of pods.
-	CellPodNode(obj document.Value) any
-	// CellPodNominatedNode gives the column Nominated Node of pods.
-	CellPodNominatedNode(obj document.Value) any
 	// CellPodReadinessGates gives the column Readiness Gates of pods.
 	CellPodReadinessGates(obj document.Value) any
 	// CellPodReady gives the column Ready of pods.
@@ -81,34 +65,20 @@ type Hooks interface {
 	CellPodRestarts(obj document.Value) any
 	// CellPodStatus gives the column Status of pods.
 	CellPodStatus(obj document.Value) any
-	// CellPodTemplateContainers gives the column Containers of podtemplates.
-	CellPodTemplateContainers(obj document.Value) any
-	// CellPodTemplateImages gives the column Images of podtemplates.
-	CellPodTemplateImages(obj document.Value) any
-	// CellPodTemplatePodLabels gives the column Pod Labels of podtemplates.
-	CellPodTemplatePodLabels(obj document.Value) any
-	// CellReplicationControllerContainers gives the column Containers of replicationcontrollers.
-	CellReplicationControllerContainers(obj document.Value) any
-	// CellReplicationControllerImages gives the column Images of replicationcontrollers.
-	CellReplicationControllerImages(obj document.Value) any
-	// CellReplicationControllerSelector gives the column Selector of replicationcontrollers.
-	CellReplicationControllerSelector(obj document.Value) any
 	// CellResourceQuotaLimit gives the column Limit of resourcequotas.
 	CellResourceQuotaLimit(obj document.Value) any
 	// CellResourceQuotaRequest gives the column Request of resourcequotas.
 	CellResourceQuotaRequest(obj document.Value) any
-	// CellSecretData gives the column Data of secrets.
-	CellSecretData(obj document.Value) any
-	// CellServiceAccountSecrets gives the column Secrets of serviceaccounts.
-	CellServiceAccountSecrets(obj document.Value) any
 	// CellServiceClusterIP gives the column Cluster-IP of services.
 	CellServiceClusterIP(obj document.Value) any
 	// CellServiceExternalIP gives the column External-IP of services.
 	CellServiceExternalIP(obj document.Value) any
 	// CellServicePorts gives the column Port(s) of services.
 	CellServicePorts(obj document.Value) any
-	// CellServiceSelector gives the column Selector of services.
-	CellServiceSelector(obj document.Value) any
+	// CellStorageClass gives columns that show what is at a path.
+	CellStorageClass(v document.Value) any
+	// CellStoragePhase gives columns that show what is at a path.
+	CellStoragePhase(v document.Value) any
 	// CreateLimitRange sets what the server owns on a new LimitRange.
 	CreateLimitRange(obj document.Value)
 	// CreateNamespace sets what the server owns on a new Namespace.

@@ -21,7 +21,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the flow schema.", Path: ".metadata.name"},
 				{Name: "PriorityLevel", Type: "string", Description: "Priority level that matching requests are handled at.", Path: ".spec.priorityLevelConfiguration.name"},
 				{Name: "MatchingPrecedence", Type: "string", Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
-				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Cell: h.CellFlowSchemaDistinguisherMethod},
+				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: h.CellFlowSchemaMissingPriorityLevel},
 			},
@@ -40,10 +40,10 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the priority level configuration.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "Whether requests of the level are limited.", Path: ".spec.type"},
-				{Name: "AssuredConcurrencyShares", Type: "string", Description: "Weight of the level among all.", Cell: h.CellPriorityLevelConfigurationShares},
-				{Name: "Queues", Type: "string", Description: "Queues of the level.", Cell: h.CellPriorityLevelConfigurationQueues},
-				{Name: "HandSize", Type: "string", Description: "Queues that a flow is dealt.", Cell: h.CellPriorityLevelConfigurationHandSize},
-				{Name: "QueueLengthLimit", Type: "string", Description: "Requests that may wait in one queue.", Cell: h.CellPriorityLevelConfigurationQueueLengthLimit},
+				{Name: "AssuredConcurrencyShares", Type: "string", Description: "Weight of the level among all.", Path: ".spec.limited.assuredConcurrencyShares", Absent: "<none>"},
+				{Name: "Queues", Type: "string", Description: "Queues of the level.", Path: ".spec.limited.limitResponse.queuing.queues", Absent: "<none>"},
+				{Name: "HandSize", Type: "string", Description: "Queues that a flow is dealt.", Path: ".spec.limited.limitResponse.queuing.handSize", Absent: "<none>"},
+				{Name: "QueueLengthLimit", Type: "string", Description: "Requests that may wait in one queue.", Path: ".spec.limited.limitResponse.queuing.queueLengthLimit", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the priority level configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{

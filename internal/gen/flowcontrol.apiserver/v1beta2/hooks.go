@@ -9,18 +9,8 @@ import (
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1beta2 leave to hand-written code.
 type Hooks interface {
-	// CellFlowSchemaDistinguisherMethod gives the column DistinguisherMethod of flowschemas.
-	CellFlowSchemaDistinguisherMethod(obj document.Value) any
 	// CellFlowSchemaMissingPriorityLevel gives the column MissingPL of flowschemas.
 	CellFlowSchemaMissingPriorityLevel(obj document.Value) any
-	// CellPriorityLevelConfigurationHandSize gives the column HandSize of prioritylevelconfigurations.
-	CellPriorityLevelConfigurationHandSize(obj document.Value) any
-	// CellPriorityLevelConfigurationQueueLengthLimit gives the column QueueLengthLimit of prioritylevelconfigurations.
-	CellPriorityLevelConfigurationQueueLengthLimit(obj document.Value) any
-	// CellPriorityLevelConfigurationQueues gives the column Queues of prioritylevelconfigurations.
-	CellPriorityLevelConfigurationQueues(obj document.Value) any
-	// CellPriorityLevelConfigurationShares gives the column AssuredConcurrencyShares of prioritylevelconfigurations.
-	CellPriorityLevelConfigurationShares(obj document.Value) any
 	// ValidateFlowSchema finds what the schema cannot say; old is absent on create.
 	ValidateFlowSchema(obj, old document.Value) []api.FieldError
 	// ValidatePriorityLevelConfiguration finds what the schema cannot say; old is absent on create.

@@ -18,7 +18,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:             &api.Hooks{Validate: h.ValidateStorageVersion},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
-				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Cell: h.CellStorageVersionCommonEncodingVersion},
+				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},
 				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: h.CellStorageVersionStorageVersions},
 				{Name: "Age", Type: "string", Description: "Time since the storage version was created.", Path: ".metadata.creationTimestamp"},
 			},

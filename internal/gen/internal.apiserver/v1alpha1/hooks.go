@@ -9,8 +9,6 @@ import (
 
 // Hooks are the rules that the documents of internal.apiserver/v1alpha1 leave to hand-written code.
 type Hooks interface {
-	// CellStorageVersionCommonEncodingVersion gives the column CommonEncodingVersion of storageversions.
-	CellStorageVersionCommonEncodingVersion(obj document.Value) any
 	// CellStorageVersionStorageVersions gives the column StorageVersions of storageversions.
 	CellStorageVersionStorageVersions(obj document.Value) any
 	// ValidateStorageVersion finds what the schema cannot say; old is absent on create.

@@ -30,7 +30,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Create: h.CreateIngress, Validate: h.ValidateIngress, Warn: h.WarnIngress},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
-				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Cell: h.CellIngressClass},
+				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
 				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: h.CellIngressHosts},
 				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: h.CellIngressAddress},
 				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: h.CellIngressPorts},
@@ -50,7 +50,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Validate: h.ValidateNetworkPolicy},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the network policy.", Path: ".metadata.name"},
-				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Cell: h.CellNetworkPolicyPodSelector},
+				{Name: "Pod-Selector", Type: "string", Description: "Query that picks the pods to which the policy applies.", Path: ".spec.podSelector", Cell: h.CellSelector},
 				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{

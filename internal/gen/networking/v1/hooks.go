@@ -11,16 +11,14 @@ import (
 type Hooks interface {
 	// CellIngressAddress gives the column Address of ingresses.
 	CellIngressAddress(obj document.Value) any
-	// CellIngressClass gives the column Class of ingresses.
-	CellIngressClass(obj document.Value) any
 	// CellIngressClassParameters gives the column Parameters of ingressclasses.
 	CellIngressClassParameters(obj document.Value) any
 	// CellIngressHosts gives the column Hosts of ingresses.
 	CellIngressHosts(obj document.Value) any
 	// CellIngressPorts gives the column Ports of ingresses.
 	CellIngressPorts(obj document.Value) any
-	// CellNetworkPolicyPodSelector gives the column Pod-Selector of networkpolicies.
-	CellNetworkPolicyPodSelector(obj document.Value) any
+	// CellSelector gives columns that show what is at a path.
+	CellSelector(v document.Value) any
 	// CreateIngress sets what the server owns on a new Ingress.
 	CreateIngress(obj document.Value)
 	// DefaultNetworkPolicySpec sets the defaults of NetworkPolicySpec that depend on other fields.

@@ -18,8 +18,8 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
 				{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: h.CellClusterCIDRPerNodeHostBits},
-				{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Cell: h.CellClusterCIDRIpv4},
-				{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Cell: h.CellClusterCIDRIpv6},
+				{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Path: ".spec.ipv4", Absent: "<none>"},
+				{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Path: ".spec.ipv6", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the cluster CIDR was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "NodeSelector", Type: "string", Priority: 1, Description: "Nodes that are served from the range.", Cell: h.CellClusterCIDRNodeSelector},
 			},

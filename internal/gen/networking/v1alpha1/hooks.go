@@ -9,10 +9,6 @@ import (
 
 // Hooks are the rules that the documents of networking/v1alpha1 leave to hand-written code.
 type Hooks interface {
-	// CellClusterCIDRIpv4 gives the column IPv4 of clustercidrs.
-	CellClusterCIDRIpv4(obj document.Value) any
-	// CellClusterCIDRIpv6 gives the column IPv6 of clustercidrs.
-	CellClusterCIDRIpv6(obj document.Value) any
 	// CellClusterCIDRNodeSelector gives the column NodeSelector of clustercidrs.
 	CellClusterCIDRNodeSelector(obj document.Value) any
 	// CellClusterCIDRPerNodeHostBits gives the column PerNodeHostBits of clustercidrs.

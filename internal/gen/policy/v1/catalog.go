@@ -19,8 +19,8 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:             &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod disruption budget.", Path: ".metadata.name"},
-				{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Cell: h.CellPodDisruptionBudgetMinAvailable},
-				{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Cell: h.CellPodDisruptionBudgetMaxUnavailable},
+				{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Path: ".spec.minAvailable", Cell: h.CellAmount},
+				{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Path: ".spec.maxUnavailable", Cell: h.CellAmount},
 				{Name: "Allowed Disruptions", Type: "integer", Description: "Evictions that are allowed right now.", Path: ".status.disruptionsAllowed"},
 				{Name: "Age", Type: "string", Description: "Time since the pod disruption budget was created.", Path: ".metadata.creationTimestamp"},
 			},

@@ -9,10 +9,8 @@ import (
 
 // Hooks are the rules that the documents of policy/v1 leave to hand-written code.
 type Hooks interface {
-	// CellPodDisruptionBudgetMaxUnavailable gives the column Max Unavailable of poddisruptionbudgets.
-	CellPodDisruptionBudgetMaxUnavailable(obj document.Value) any
-	// CellPodDisruptionBudgetMinAvailable gives the column Min Available of poddisruptionbudgets.
-	CellPodDisruptionBudgetMinAvailable(obj document.Value) any
+	// CellAmount gives columns that show what is at a path.
+	CellAmount(v document.Value) any
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidatePodDisruptionBudget finds what the schema cannot say; old is absent on create.

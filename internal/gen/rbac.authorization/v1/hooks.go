@@ -9,22 +9,14 @@ import (
 
 // Hooks are the rules that the documents of rbac.authorization/v1 leave to hand-written code.
 type Hooks interface {
-	// CellClusterRoleBindingGroups gives the column Groups of clusterrolebindings.
-	CellClusterRoleBindingGroups(obj document.Value) any
-	// CellClusterRoleBindingRole gives the column Role of clusterrolebindings.
-	CellClusterRoleBindingRole(obj document.Value) any
-	// CellClusterRoleBindingServiceAccounts gives the column ServiceAccounts of clusterrolebindings.
-	CellClusterRoleBindingServiceAccounts(obj document.Value) any
-	// CellClusterRoleBindingUsers gives the column Users of clusterrolebindings.
-	CellClusterRoleBindingUsers(obj document.Value) any
-	// CellRoleBindingGroups gives the column Groups of rolebindings.
-	CellRoleBindingGroups(obj document.Value) any
-	// CellRoleBindingRole gives the column Role of rolebindings.
-	CellRoleBindingRole(obj document.Value) any
-	// CellRoleBindingServiceAccounts gives the column ServiceAccounts of rolebindings.
-	CellRoleBindingServiceAccounts(obj document.Value) any
-	// CellRoleBindingUsers gives the column Users of rolebindings.
-	CellRoleBindingUsers(obj document.Value) any
+	// CellGroups gives columns that show what is at a path.
+	CellGroups(v document.Value) any
+	// CellReference gives columns that show what is at a path.
+	CellReference(v document.Value) any
+	// CellServiceAccounts gives columns that show what is at a path.
+	CellServiceAccounts(v document.Value) any
+	// CellUsers gives columns that show what is at a path.
+	CellUsers(v document.Value) any
 	// ValidateClusterRole finds what the schema cannot say; old is absent on create.
 	ValidateClusterRole(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.

@@ -36,7 +36,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:               &api.Hooks{Validate: h.ValidateCSINode},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the CSI node.", Path: ".metadata.name"},
-				{Name: "Drivers", Type: "integer", Description: "How many drivers are installed on the node.", Cell: h.CellCSINodeDrivers},
+				{Name: "Drivers", Type: "integer", Description: "How many drivers are installed on the node.", Path: ".spec.drivers", Cell: h.CellCount},
 				{Name: "Age", Type: "string", Description: "Time since the CSI node was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},

@@ -13,8 +13,8 @@ type Hooks interface {
 	CellCSIDriverModes(obj document.Value) any
 	// CellCSIDriverTokenRequests gives the column TokenRequests of csidrivers.
 	CellCSIDriverTokenRequests(obj document.Value) any
-	// CellCSINodeDrivers gives the column Drivers of csinodes.
-	CellCSINodeDrivers(obj document.Value) any
+	// CellCount gives columns that show what is at a path.
+	CellCount(v document.Value) any
 	// CellStorageClassAllowVolumeExpansion gives the column AllowVolumeExpansion of storageclasses.
 	CellStorageClassAllowVolumeExpansion(obj document.Value) any
 	// CellStorageClassName gives the column Name of storageclasses.
