@@ -161,16 +161,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 			if res.StoredAs != nil {
 				break // shown is what is stored
 			}
-			column := catalogColumn{Column: c}
-			if c.Cell != "" {
-				method := hookMethod{"Cell" + res.Kind + upperFirst(c.Cell), "(obj document.Value) any", "gives the column " + c.Name + " of " + res.Plural + "."}
-				if c.Path != "" {
-					method = hookMethod{"Cell" + upperFirst(c.Cell), "(v document.Value) any", "gives columns that show what is at a path."}
-				}
-				column.Method = method.Name
-				g.Methods = append(g.Methods, method)
-			}
-			r.Columns = append(r.Columns, column)
+			r.Columns = append(r.Columns, g.column(res, c))
 		}
 		for _, f := range res.Selectable {
 			r.Fields = append(r.Fields, catalogField{f, pathLiteral(f.Path), pathLiteral(f.Else)})
@@ -188,6 +179,19 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		}
 	}
 	return g, nil
+}
+
+// column adds the method of a column, if it needs one.
+func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn {
+	if c.Cell == "" {
+		return catalogColumn{Column: c}
+	}
+	method := hookMethod{"Cell" + res.Kind + upperFirst(c.Cell), "(obj document.Value) any", "gives the column " + c.Name + " of " + res.Plural + "."}
+	if c.Path != "" {
+		method = hookMethod{"Cell" + upperFirst(c.Cell), "(v document.Value) any", "gives columns that show what is at a path."}
+	}
+	g.Methods = append(g.Methods, method)
+	return catalogColumn{Column: c, Method: method.Name}
 }
 
 // addTypeHooks adds the hooks that types name.
