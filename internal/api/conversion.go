@@ -2,8 +2,8 @@ package api
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// Conversion is how a resource that is stored in another version is converted to and from
-// that version.
+// Conversion converts a resource to and from its storage version, where that is another
+// version.
 //
 // Invariant: the row that it names is stored in its own version.
 type Conversion struct {

@@ -30,8 +30,8 @@ func (c *change) add(step Step, child *change) {
 	}
 }
 
-// difference is the change of a write. A vague one has a list whose elements cannot be
-// told apart: two have the same keys, or one lacks a key.
+// difference is the change of a write. A vague one has a list whose elements are
+// indistinguishable: two have the same keys, or one lacks a key.
 type difference struct {
 	added, modified, removed Set
 	vague                    bool

@@ -15,7 +15,7 @@ import (
 type fieldsWriter struct {
 	grammar
 	applied bool
-	vague   bool // a new object has a list whose elements cannot be told apart
+	vague   bool // a new object has a list whose elements are indistinguishable
 	// Buffers for the members and lists that the walk is in, used as stacks.
 	sent []sent
 	keys []keyedBy

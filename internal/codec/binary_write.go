@@ -45,7 +45,7 @@ type writer struct {
 	spans []span // a stack: one frame per object being put in order
 }
 
-// span is where a member was written in dst; empty for an absent one.
+// span is the position of a written member in dst; empty for an absent one.
 type span struct{ start, end int }
 
 // at returns the byte at an offset, 0 outside of the text.

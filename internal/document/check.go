@@ -17,8 +17,8 @@ type Hooks struct {
 	Skips []func(Value) []string
 }
 
-// Wrong reports whether the last validation found something wrong in an object. A
-// validation hook may ask this of what is below its value.
+// Wrong reports whether the last validation found a mistake in an object. A validation
+// hook may ask this of values below its own.
 func (v Value) Wrong() bool { return v.Kind() == Object && v.d.nodes[v.n].flags&wrong != 0 }
 
 // Chosen is the member that counts of those of which an object may have only one, with
@@ -53,9 +53,9 @@ func (c *checker) demands(n int32, demands []schema.Demand, old Value, mark int)
 	}
 }
 
-// merge puts what was found wrong with an object, that was old before an update, among
-// what was found in its members since mark, each at its place. inBefore finds what was
-// wrong before.
+// merge inserts the causes of an object, whose value was old before an update, among
+// those of its members since mark, each in its position. inBefore finds the earlier
+// mistakes.
 func (c *checker) merge(found []schema.Cause, old Value, mark int, inBefore func() []schema.Cause) {
 	if c.update && old.Exists() {
 		found = StillWrong(found, c.d.Root(), c.before, inBefore)

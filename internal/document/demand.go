@@ -9,8 +9,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// broken finds which rules across its members an object breaks that was old before
-// an update. It allocates only for what is wrong.
+// broken finds the rules across members that an object breaks; old is its value before an
+// update. It allocates only for mistakes.
 func broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
 	for i := range demands {
 		d := &demands[i]
@@ -43,7 +43,7 @@ func breaks(causes []schema.Cause, v, old Value, d *schema.Demand) []schema.Caus
 			causes = append(causes, cause(v, d, t, d.Why))
 		}
 		if d.At != "" {
-			break // what else fails would be told in the same words
+			break // other failures would give the same words
 		}
 	}
 	return causes

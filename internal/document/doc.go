@@ -6,8 +6,8 @@
 //
 //	Decoder.Decode  strict: a request's body; checked, pruned, defaulted
 //	DecodeAny       strict syntax, no type: patches, raw extensions
-//	ReadStored      trusted: bytes that AppendJSON wrote before, of which only
-//	                what somebody looks at becomes a tree
+//	ReadStored      trusted: bytes that AppendJSON wrote before, which become a
+//	                tree on demand
 //
 // and one way out, Value.AppendJSON, which writes the canonical form: known fields in
 // schema order, keys of maps sorted, no white space, the shortest escapes, one spelling

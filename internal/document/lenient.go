@@ -124,8 +124,8 @@ func (p *parser) extra(n int32, name keyText, to *chain) error {
 	return p.any(m)
 }
 
-// addExtras puts the members that are no fields behind those that are, by name; of
-// those with the same name the last one counts.
+// addExtras adds the members without a field after the others, by name; of those with the
+// same name the last one counts.
 func (p *parser) addExtras(n int32, extras *chain) {
 	d := p.d
 	if extras.unsorted {

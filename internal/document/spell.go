@@ -18,7 +18,7 @@ func SpellNumbers(text []byte) []byte {
 		case c == '-' || '0' <= c && c <= '9':
 			end, ok := numberEnd(text, i)
 			if !ok {
-				return text // whoever decodes it says so
+				return text // decoding it will report the mistake
 			}
 			if number := text[i:end]; bytes.ContainsAny(number, ".eE") {
 				if value, err := strconv.ParseFloat(string(number), 64); err == nil {

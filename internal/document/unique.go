@@ -72,8 +72,8 @@ func appendIdentity(dst []byte, v Value, t *schema.Type) []byte {
 	return append(dst, '}')
 }
 
-// repeated finds the elements of a list that cannot be told from an earlier one by the
-// members that keys names. What old, the list before an update, repeats too is let be.
+// repeated finds the elements of a list that equal an earlier one in the members that
+// keys names. Repetitions that old, the list before an update, has too are accepted.
 func (c *checker) repeated(n int32, keys []string, old Value) (causes []schema.Cause) {
 	list := Value{c.d, n}
 	if !mayRepeat(list, keys) {

@@ -3,9 +3,9 @@ package document
 import "github.com/capstan-dev/capstan/internal/schema"
 
 // ValidateUpdate returns a cause for every immutable field that differs, and for every
-// broken rule across members that asks what was. Elements of map-like lists are matched
-// by their keys, members of maps by name; elements of other lists have no identity, so
-// nothing below them is immutable.
+// broken rule across members that tests the value before. Elements of map-like lists are
+// matched by their keys, members of maps by name; elements of other lists have no
+// identity, so nothing below them is immutable.
 func ValidateUpdate(updated, old Value) []schema.Cause {
 	var causes []schema.Cause
 	compareUpdate(&causes, updated, old)

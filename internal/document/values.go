@@ -16,11 +16,11 @@ type values struct {
 	quiet bool // only whether something is wrong counts: no causes are made
 }
 
-// verdict is what was found in a value.
+// verdict is the result of checking a value.
 type verdict struct {
 	wrong   bool
 	causes  []schema.Cause
-	matched int // checks that were made and found nothing; of alternatives that fail the one with the most is told
+	matched int // passed checks; of failing alternatives the one with the most is reported
 }
 
 func (r *verdict) merge(o verdict) {
@@ -168,7 +168,7 @@ func (w *values) types(r *verdict, n int32, v *schema.Values) {
 	r.matched++
 }
 
-// quietly is what a schema finds in a value, without causes.
+// quietly checks a value by a schema, without causes.
 func (w *values) quietly(n int32, v *schema.Values) verdict {
 	q := values{d: w.d, table: w.table, quiet: true}
 	return q.check(n, nil, v)
@@ -202,7 +202,7 @@ func (w *values) combined(r *verdict, n int32, v *schema.Values) {
 	}
 }
 
-// alternative is what one of several schemas finds in a value.
+// alternative is the result of one of several schemas for a value.
 type alternative struct {
 	*schema.Values
 	verdict
@@ -251,7 +251,7 @@ func (w *values) oneOf(r *verdict, n int32, all []*schema.Values) {
 	}
 }
 
-// addClosest tells what is wrong by the schema that comes closest.
+// addClosest adds the causes of the closest schema.
 func (w *values) addClosest(r *verdict, n int32, closest alternative) {
 	if w.quiet {
 		r.merge(closest.verdict)

@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// text checks a string; the first rule that it breaks is told.
+// text checks a string; the first broken rule is reported.
 func (w *values) text(r *verdict, n int32, v *schema.Values) {
 	value := Value{w.d, n}
 	if v.MaxLength != nil || v.MinLength != nil || v.Pattern != "" {

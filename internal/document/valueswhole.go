@@ -81,8 +81,8 @@ func (c *checker) wholeObject(n int32, t *schema.Type) {
 	}
 }
 
-// distinct checks that the elements of sets and keyed lists are distinct: of each that
-// is there several times the second is told.
+// distinct checks that the elements of sets and keyed lists are distinct: of repeated
+// ones the second is reported.
 func (c *checker) distinct(n int32, t *schema.Type) {
 	if t.Kind != schema.List || t.ListType == schema.ListAtomic || c.d.nodes[n].kind != Array {
 		return

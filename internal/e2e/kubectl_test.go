@@ -96,7 +96,7 @@ func background(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// untilLimit is how long until waits.
+// untilLimit bounds the time that until waits.
 const untilLimit = 20 * time.Second
 
 func until(ts *testscript.TestScript, neg bool, args []string) {

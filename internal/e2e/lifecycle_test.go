@@ -257,7 +257,7 @@ func readWatch(stream io.Reader) watched {
 	return w
 }
 
-// binaryLimit is how many bytes the binary may have, with its symbols.
+// binaryLimit bounds the bytes of the binary, with its symbols.
 const binaryLimit = 60 << 20
 
 // TestBinaryIsSmall: every kind costs tables, so this is where more would show.

@@ -30,7 +30,7 @@ type instance struct {
 	exited     chan error
 }
 
-// startLimit is how long a server may take to come up before a test gives up.
+// startLimit bounds the time of a server's start before a test gives up.
 const startLimit = 30 * time.Second
 
 // start runs capstan on a data directory and a free port, and returns when it is serving.
@@ -103,7 +103,7 @@ func serveBinary(t *testing.T, capstan, dir string, args ...string) *instance {
 	return i
 }
 
-// config is how client-go reaches the server.
+// config is client-go's configuration for the server.
 func (i *instance) config(t *testing.T) *rest.Config {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", i.kubeconfig)

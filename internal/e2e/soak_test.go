@@ -28,10 +28,10 @@ import (
 )
 
 const (
-	// soakPause is how long the server stands still: longer than the pauses of
-	// bookmarks, and than any write or request may take.
+	// soakPause is the time that the server stands still: longer than the pauses of
+	// bookmarks, and than the bounds of writes and requests.
 	soakPause = 75 * time.Second
-	// soakSettle is how long its clients may need afterwards.
+	// soakSettle bounds the time that its clients need afterwards.
 	soakSettle = 45 * time.Second
 	// soakWatch is the timeoutSeconds of some watches: more than twice the allowed time
 	// of a write, a request or an idle connection.

@@ -73,7 +73,7 @@ type seen struct {
 	deleted            bool
 }
 
-// markOf is where writers say which write made a state.
+// markOf is the annotation that identifies the write that made a state.
 const markOf = "capstan.test/mark"
 
 func see(p *corev1.PodTemplate, deleted bool) seen {

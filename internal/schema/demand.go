@@ -15,7 +15,7 @@ type Demand struct {
 	At       string   // path of the cause below the object, "." for the object itself; "" for the member that the test is of
 	Shown    string   // JSON that an invalid cause shows; "" for the value there
 	Why      string   // for people
-	Hides    string   // path below the object of what is not looked at while this is wrong, "." for the object; "" for none
+	Hides    string   // path below the object of a value that is not validated because of this mistake, "." for the object; "" for none
 }
 
 // Test is a question about a member of an object, or of an object in it.
@@ -26,7 +26,7 @@ type Test struct {
 	Than   []string // path of the other member of AtLeast
 }
 
-// Condition is how a member has to be.
+// Condition is a requirement on a member.
 type Condition uint8
 
 // The conditions. A text, a number or a boolean is in a list when its text is, and what
@@ -48,7 +48,7 @@ const (
 // Demands are the rules across the members of an object.
 type Demands struct {
 	State  []Demand // of objects as they are
-	Change []Demand // of updates: those that ask what was
+	Change []Demand // of updates: those that test the value before
 }
 
 // reason is the one that follows from a test that fails.

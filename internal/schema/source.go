@@ -71,11 +71,11 @@ type Schema struct {
 	HookRevision  int      // x-cluster-hook-revision
 	Goname        string   // x-cluster-go-name, where the derived name would clash
 	BinaryForm    string   // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings
-	Objects       string   // x-cluster-objects: a $ref for values that are objects, beside x-cluster-preserve-unknown-fields
+	Objects       string   // x-cluster-objects: a $ref for values that are objects; with x-cluster-preserve-unknown-fields
 	FormatCheck   string   // x-cluster-format: a named check of a string, e.g. "dns1123-label"
 
 	FeatureGate string // x-cluster-feature-gate
-	GateValue   string // x-cluster-gate-value, beside it
+	GateValue   string // x-cluster-gate-value, with it
 	Ungated     bool   // x-cluster-feature-gates: false
 
 	RequiredPublished []string // x-cluster-required-published: published as required, not refused without

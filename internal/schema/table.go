@@ -134,7 +134,7 @@ type Type struct {
 	Binary    BinaryForm
 	ListType  ListType // List
 	AtomicMap bool     // Object and Map: owned as a whole by field managers
-	Open      bool     // Object: members that are no fields are kept
+	Open      bool     // Object: members without a field are kept
 	Hook      uint16   // Object: 1 + index of its default hook in the group version's Hooks; 0 for none
 	// Check and Skip are, of an object, 1 + the index of its validation hook, and of
 	// the hook that leaves members out of the validation, in the group version's
@@ -145,7 +145,7 @@ type Type struct {
 	Elem         Ref      // List and Map; of an Any, its objects; None otherwise
 	Rules        *Rules   // constraints on the value itself; nil for none
 	OneOf        *OneOf   // Object: members of which only one may be set; nil for none
-	Values       *Values  // of custom resources: what is demanded of values; nil for other types
+	Values       *Values  // of custom resources: requirements on values; nil for other types
 	Demands      *Demands // Object: rules across its members; nil for none
 	Fields       []Field  // Object, in canonical order
 	Index                 // Object: derived from Fields
@@ -219,7 +219,7 @@ type Rules struct {
 	Unique               []string // lists: members that tell elements apart, "." for whole elements; nil for none
 	MaxBytes             uint32   // strings, and names and values of a map together; 0: no limit
 	Keys                 string   // maps: a named check of the names, e.g. "qualified-name"; "" for none
-	Why                  string   // what is wrong when bounds, lengths or the pattern are broken, for people; "" for the usual words
+	Why                  string   // message for broken bounds, lengths or patterns; "" for the usual words
 	Invalid              bool     // a value outside Enum is called invalid, not unsupported
 	AtParent             bool     // the cause names the object that holds the value
 }

@@ -40,12 +40,12 @@ func (t JSONTypes) String() string {
 	return text
 }
 
-// Values is what the schema of a custom resource demands of a value. Types that have
-// one are read leniently: a value of another type than theirs is kept as it was sent,
-// for the validation to refuse.
+// Values are the requirements of a custom resource's schema on a value. Types that have
+// them are read leniently: a value of another type is kept as it was sent, and validation
+// refuses it.
 //
-// Values below AllOf, AnyOf, OneOf, Not and Properties restrict the same value once
-// more; how it is read does not depend on them.
+// Values below AllOf, AnyOf, OneOf, Not and Properties restrict the same value once more;
+// reading it does not depend on them.
 type Values struct {
 	Types            JSONTypes // 0: any
 	Nullable         bool
@@ -73,7 +73,7 @@ type Values struct {
 	Properties       []ValuesOf
 }
 
-// ValuesOf is what is demanded of a member, besides its type.
+// ValuesOf are the requirements on a member, besides its type.
 type ValuesOf struct {
 	Name string
 	*Values

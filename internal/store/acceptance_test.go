@@ -42,7 +42,7 @@ func engineOf(s store.Store) *store.Engine {
 	return s.(*store.Engine)
 }
 
-// location is where an engine has its files.
+// location is the directory of an engine's files, with its file system.
 type location struct {
 	dir string
 	fs  *vfs.MemFS

@@ -140,8 +140,7 @@ func Restore(ctx context.Context, cfg Config, from string, skip uint64) error {
 	if len(names) > 0 {
 		return fmt.Errorf("store: cannot restore into %s: %w and is not empty; move it away first", target, fs.ErrExist)
 	}
-	// A medium that cannot be written cannot be locked either, and nobody else has it
-	// locked.
+	// A medium that cannot be written cannot be locked either, and has no other lock.
 	lock, err := pebble.LockDirectory(from, on)
 	if err == nil {
 		defer func() { _ = lock.Close() }()

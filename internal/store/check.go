@@ -31,8 +31,8 @@ type checker struct {
 //	C6. swept <= oldest <= Current, and samples rise in time and revision.
 //	C7. Every version has its header, and there are no other headers.
 //
-// It may run while the store is in use. The error is ctx's, ErrClosed or one of
-// reading; violations are no error.
+// It may run while the store is in use. The error is ctx's, ErrClosed or one of reading;
+// a violation is not an error.
 func (e *Engine) Check(ctx context.Context, report func(problem string)) error {
 	if !e.gate.enter() {
 		return ErrClosed

@@ -16,7 +16,7 @@ type Config struct {
 	// FS is the file system that Dir is on; nil means the machine's.
 	// vfs.NewMem() keeps everything in memory.
 	FS vfs.FS
-	// History is how long superseded versions and the change log are kept for
+	// History is the time for which superseded versions and the change log are kept for
 	// old reads and for resuming a feed. 0 means five minutes.
 	History time.Duration
 	// Clock tells the age of history; nil means time.Now.

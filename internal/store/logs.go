@@ -14,7 +14,7 @@ import (
 
 // logs is the list of the log files that may hold writes. Pebble opens with the logs that
 // it finds, so without a list it would not notice that one was deleted and acknowledged
-// writes with it. The names are kept beside the logs, in the name of an empty file
+// writes with it. The names are kept next to the logs, in the name of an empty file
 // ("marker.logs.000007.000012,000013"), as Pebble does with its manifest.
 //
 // Invariant: a log is listed only while it is on the disk: it is added to the list after

@@ -88,9 +88,9 @@ type Value struct {
 	Meta []byte
 	// Body is the object as clients receive it.
 	Body []byte
-	// RevisionAt is the offset in Body at which the store inserts the decimal
-	// digits of the revision when it commits; negative for none. It is an
-	// input of writes and -1 in what is read.
+	// RevisionAt is the offset in Body at which the store inserts the decimal digits of
+	// the revision when it commits; negative for none. It is an input of writes and -1 in
+	// results of reads.
 	RevisionAt int
 }
 

@@ -182,8 +182,8 @@ func (e *Engine) tick(ctx context.Context) error {
 }
 
 // reclaim compacts the trimmed space away when the disk is full. Otherwise compactions do
-// that in their own time. It runs beside trimming, which may have to make the space that
-// it needs.
+// that in their own time. It runs while trimming goes on, which may have to make the
+// space that it needs.
 func (e *Engine) reclaim(ctx context.Context) {
 	t := &e.trim
 	t.mu.Lock()

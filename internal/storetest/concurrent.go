@@ -178,8 +178,8 @@ func (l *history) checkOrdered(t *testing.T, next uint64) {
 	}
 }
 
-// checkAcknowledged: an acknowledged write was visible and announced before, and
-// is what was announced.
+// checkAcknowledged: an acknowledged write was visible and announced before, in the
+// announced state.
 func (l *history) checkAcknowledged(t *testing.T) {
 	if len(l.writes) != len(l.announced) {
 		t.Errorf("%d writes were acknowledged, %d announced", len(l.writes), len(l.announced))

@@ -143,7 +143,7 @@ func Regroup(in []*Bucket) []*Bucket {
 	return sorted(m)
 }
 
-// size is how much there is to read.
+// size is the amount of text in a scenario.
 func size(s *scenario.Scenario) int {
 	n := 0
 	for _, st := range s.Steps {

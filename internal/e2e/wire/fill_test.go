@@ -14,8 +14,7 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// maxSchemas is how many schemas of custom resources are filled: they hold each
-// other, and so would never end.
+// maxSchemas bounds the filled schemas of custom resources: they are recursive.
 const maxSchemas = 12
 
 // newFiller fills any Go object with values that have one canonical form, so that only

@@ -24,8 +24,8 @@ var emptyDiffers = map[string]string{
 	"networking/v1.NetworkPolicy.status": "Go does not have it any more",
 }
 
-// seedsPerKind is how many objects of every kind `go test` compares; the fuzz
-// target goes on from there.
+// seedsPerKind is the number of objects of every kind that `go test` compares; the fuzz
+// target continues from there.
 const seedsPerKind = 25
 
 // TestRoundTrip compares random objects of every kind.

@@ -17,8 +17,8 @@ import (
 
 // migration rewrites objects that are stored in another version, or in another form of
 // the same version, than they would be stored in now. It reads the store without
-// CurrentStore, and writes each object in a transaction of its own, so that it can run
-// beside requests: an object that was changed meanwhile has been rewritten already.
+// CurrentStore, and writes each object in a transaction of its own, so requests can go
+// on: an object that was changed meanwhile has been rewritten already.
 //
 // Rewriting is a write: the object gets a new revision, and watchers see it modified
 // once. Objects in the present form are not touched.
