@@ -3,8 +3,6 @@ package server
 import (
 	"sync"
 	"sync/atomic"
-
-	"github.com/capstan-dev/capstan/internal/codec"
 )
 
 // gatherRoom bounds what all answers together hold back in memory: lists whose
@@ -13,11 +11,11 @@ import (
 // is less pretty, but no memory.
 type gatherRoom struct {
 	left    atomic.Int64 // bytes
-	buffers *sync.Pool   // of *[]byte, see listBuffer
+	buffers sync.Pool    // of *[]byte, see listBuffer
 }
 
-func newGatherRoom(bytes int64, buffers *sync.Pool) *gatherRoom {
-	r := &gatherRoom{buffers: buffers}
+func newGatherRoom(bytes int64) *gatherRoom {
+	r := &gatherRoom{buffers: sync.Pool{New: newListBuffer}}
 	r.left.Store(bytes)
 	return r
 }
@@ -32,7 +30,7 @@ type gathered struct {
 func (r *gatherRoom) open() *gathered { return &gathered{room: r} }
 
 // buffer gives an empty buffer of listBuffer bytes and some more.
-func (g *gathered) buffer() *[]byte { return g.room.buffers.Get().(*[]byte) }
+func (g *gathered) buffer() *[]byte { return g.room.buffer() }
 
 // keep holds a buffer back. It reports false when there is no room for it; the
 // buffer still is the caller's then, and all that was held is kept on.
@@ -53,56 +51,35 @@ func (g *gathered) release(reuse bool) {
 	g.room.left.Add(g.taken)
 	for _, p := range g.parts {
 		if reuse {
-			g.free(p)
+			g.room.free(p)
 		}
 	}
 	g.parts, g.taken = nil, 0
 }
 
+// listBuffer is how many bytes of a list are gathered before they are written,
+// listSlack how much room a buffer has beyond, so that the last object before
+// that rarely makes it grow.
+const (
+	listBuffer = 64 << 10
+	listSlack  = 16 << 10
+	// firstWrite is how many bytes of a list are gathered before the first write.
+	firstWrite = 4 << 10
+)
+
+// newListBuffer is a buffer of a gatherRoom.
+func newListBuffer() any {
+	buf := make([]byte, 0, listBuffer+listSlack)
+	return &buf
+}
+
+// buffer gives an empty buffer of listBuffer bytes and some more.
+func (r *gatherRoom) buffer() *[]byte { return r.buffers.Get().(*[]byte) }
+
 // free gives a buffer back that nobody reads any more.
-func (g *gathered) free(p *[]byte) {
+func (r *gatherRoom) free(p *[]byte) {
 	if cap(*p) <= 2*listBuffer {
 		*p = (*p)[:0]
-		g.room.buffers.Put(p)
+		r.buffers.Put(p)
 	}
-}
-
-// layout is an io.Writer for a list that is to be laid out for people, which
-// needs all of it. When there is no room for that it becomes a stream, and the
-// list goes out as it is: YAML is as happy with that as JSON.
-type layout struct {
-	held *gathered
-	out  *streamWriter // set when there was no room
-	r    *request
-}
-
-func (l *layout) Write(p []byte) (int, error) {
-	if l.out != nil {
-		return l.out.Write(p)
-	}
-	part := l.held.buffer()
-	*part = append(*part, p...)
-	if l.held.keep(part) {
-		return len(p), nil
-	}
-	l.out = &streamWriter{r: l.r}
-	if l.r.accept.Format == codec.YAML {
-		l.out.contentType = "application/yaml"
-	}
-	for _, held := range append(l.held.parts, part) {
-		if _, err := l.out.Write(*held); err != nil {
-			return 0, err
-		}
-	}
-	l.held.release(true)
-	return len(p), nil
-}
-
-// whole is the text with rest behind it.
-func (l *layout) whole(rest []byte) []byte {
-	text := make([]byte, 0, int(l.held.taken)+len(rest))
-	for _, p := range l.held.parts {
-		text = append(text, *p...)
-	}
-	return append(text, rest...)
 }

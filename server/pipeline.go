@@ -138,7 +138,7 @@ func (s *Server) verbOf(r *request) (verb, error) {
 	if t.Row == nil || t.nowhere() {
 		return s.unknown, nil
 	}
-	allowed := s.dispatch.verbsOf(t)
+	allowed := s.verbsOf(t)
 	if v := *allowed.of(r.method()); v != nil {
 		return v, nil
 	}

@@ -365,3 +365,19 @@ func (r *request) writeBytes(p []byte) (int, error) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// respondBinary answers with the binary form of an object given as canonical JSON.
+func (s *Server) respondBinary(r *request, code int, kind bodyKind, body []byte) error {
+	buf := s.gather.buffer()
+	object, grown, err := codec.Sealed(*buf, kind.apiVersion, kind.kind, func(dst []byte) ([]byte, error) {
+		return kind.schema.Binary().Append(dst, kind.typ, body)
+	})
+	*buf = grown
+	if err == nil {
+		err = r.send(code, r.accept.ContentType(), object)
+	}
+	if err == nil {
+		s.gather.free(buf) // after a failure HTTP/2 may still be sending it
+	}
+	return err
+}

@@ -10,23 +10,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// respondBinary answers with the binary form of an object given as canonical JSON.
-func (s *Server) respondBinary(r *request, code int, kind bodyKind, body []byte) error {
-	held := s.gather.open()
-	buf := held.buffer()
-	object, grown, err := codec.Sealed(*buf, kind.apiVersion, kind.kind, func(dst []byte) ([]byte, error) {
-		return kind.schema.Binary().Append(dst, kind.typ, body)
-	})
-	*buf = grown
-	if err == nil {
-		err = r.send(code, r.accept.ContentType(), object)
-	}
-	if err == nil {
-		held.free(buf) // after a failure HTTP/2 may still be sending it
-	}
-	return err
-}
-
 // binaryList writes a page of a collection in the binary form.
 type binaryList struct {
 	apiVersion, kind string
@@ -117,7 +100,7 @@ func (s *Server) respondBinaryList(r *request, l *list) error {
 	}
 	err = r.send(http.StatusOK, r.accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
 	if reuse = err == nil; reuse {
-		held.free(last)
+		s.gather.free(last)
 	}
 	return err
 }
@@ -155,7 +138,7 @@ func (s *Server) streamBinaryList(r *request, l *list, b *binaryList, head []byt
 		return err
 	}
 	if err = out.close(tail); err == nil {
-		s.gather.open().free(last)
+		s.gather.free(last)
 	}
 	return err
 }

@@ -12,22 +12,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// listBuffer is how many bytes of a list are gathered before they are written,
-// listSlack how much room a buffer has beyond, so that the last object before
-// that rarely makes it grow.
-const (
-	listBuffer = 64 << 10
-	listSlack  = 16 << 10
-	// firstWrite is how many bytes of a list are gathered before the first write.
-	firstWrite = 4 << 10
-)
-
-// newListBuffer is what Server.listBuffers is filled with.
-func newListBuffer() any {
-	buf := make([]byte, 0, listBuffer+listSlack)
-	return &buf
-}
-
 // respondList answers with a page of a collection. JSON is streamed: what the
 // store's iterator visits goes into a small buffer and out to the client. The
 // representations that need the whole list first (YAML, indented JSON) are for
@@ -40,11 +24,11 @@ func (s *Server) respondList(r *request, l *list) error {
 	if r.accept.Format == codec.Binary {
 		return s.respondBinaryList(r, l)
 	}
-	buf := s.listBuffers.Get().(*[]byte)
+	buf := s.gather.buffer()
 	if err := s.respondJSONList(r, l, *buf); err != nil {
 		return err // and the buffer is not used again: HTTP/2 may still be sending it
 	}
-	s.listBuffers.Put(buf)
+	s.gather.free(buf)
 	return nil
 }
 
@@ -230,4 +214,44 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
 		return appendRow(r.target.Row.Resource, t, dst, e.Body)
 	})
+}
+
+// layout is an io.Writer for a list that is to be laid out for people, which
+// needs all of it. When there is no room for that it becomes a stream, and the
+// list goes out as it is: YAML is as happy with that as JSON.
+type layout struct {
+	held *gathered
+	out  *streamWriter // set when there was no room
+	r    *request
+}
+
+func (l *layout) Write(p []byte) (int, error) {
+	if l.out != nil {
+		return l.out.Write(p)
+	}
+	part := l.held.buffer()
+	*part = append(*part, p...)
+	if l.held.keep(part) {
+		return len(p), nil
+	}
+	l.out = &streamWriter{r: l.r}
+	if l.r.accept.Format == codec.YAML {
+		l.out.contentType = "application/yaml"
+	}
+	for _, held := range append(l.held.parts, part) {
+		if _, err := l.out.Write(*held); err != nil {
+			return 0, err
+		}
+	}
+	l.held.release(true)
+	return len(p), nil
+}
+
+// whole is the text with rest behind it.
+func (l *layout) whole(rest []byte) []byte {
+	text := make([]byte, 0, int(l.held.taken)+len(rest))
+	for _, p := range l.held.parts {
+		text = append(text, *p...)
+	}
+	return append(text, rest...)
 }

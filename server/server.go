@@ -56,6 +56,7 @@ type Server struct {
 	features     features.Gates
 	catalog      *catalog.Catalog
 	dispatch     *dispatch
+	verbsOf      func(*target) verbs
 	classes      *classes
 	services     *addresses.Services
 	discovery    discovery.Documents
@@ -72,7 +73,6 @@ type Server struct {
 	reader       *objects.Reader
 	decodeLimits document.Limits
 	gather       *gatherRoom
-	listBuffers  *sync.Pool // of *[]byte, empty, see listBuffer
 	streams      *stream.Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
@@ -121,10 +121,10 @@ func (s *Server) open(ctx context.Context) error {
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
 	s.limits.set(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
 
-	s.listBuffers = &sync.Pool{New: newListBuffer}
-	s.gather = newGatherRoom(cfg.ListMemoryBytes, s.listBuffers)
+	s.gather = newGatherRoom(cfg.ListMemoryBytes)
 
 	s.dispatch = s.newDispatch()
+	s.verbsOf = s.dispatch.verbsOf
 	if err := s.openCatalog(); err != nil {
 		return err
 	}
