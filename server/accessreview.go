@@ -9,13 +9,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // reviewAccess is POST on the three reviews that ask whether somebody may do
 // something: the sender of the review (self), anybody, or anybody in the
 // namespace of the review.
-func (s *Server) reviewAccess(r *request) error {
-	res := r.target.Row
+func (s *Server) reviewAccess(r *front.Request) error {
+	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
 	return s.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
@@ -23,10 +24,10 @@ func (s *Server) reviewAccess(r *request) error {
 			return api.Invalid(res.GV.Group, "", "", causes)
 		}
 		attributes := reviewedAttributes(spec)
-		if attributes.User = r.user; !self {
+		if attributes.User = r.User; !self {
 			attributes.User = reviewedUser(spec)
 		}
-		decision, reason, err := s.authz.Authorize(r.ctx, &attributes)
+		decision, reason, err := s.authz.Authorize(r.Context, &attributes)
 		status := obj.SetObject("status")
 		status.SetBool("allowed", decision == authz.Allow)
 		if decision == authz.Deny {
@@ -111,13 +112,13 @@ func texts(list document.Value) (all []string) {
 
 // reviewRules is POST on selfsubjectrulesreviews: all that the sender may do in a
 // namespace. The answer is a new object: what was sent does not come back.
-func (s *Server) reviewRules(r *request) error {
-	opts, err := r.writeOptions("CreateOptions")
+func (s *Server) reviewRules(r *front.Request) error {
+	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	kind := kindOf(r.target.Row)
-	doc, err := s.readObject(r, kind, opts.Validation)
+	kind := front.KindOf(r.Target.Row)
+	doc, err := s.front.ReadObject(r, kind, opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -126,9 +127,9 @@ func (s *Server) reviewRules(r *request) error {
 	if namespace == "" {
 		return api.BadRequest("no namespace on request: set spec.namespace")
 	}
-	rules, failed := authz.RulesFor(r.ctx, s.authz, r.user, namespace)
+	rules, failed := authz.RulesFor(r.Context, s.authz, r.User, namespace)
 
-	answer, _, err := s.parse([]byte("{}"), kind, document.Value{})
+	answer, _, err := s.front.Parse([]byte("{}"), kind, document.Value{})
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (s *Server) reviewRules(r *request) error {
 	if failed != nil {
 		status.SetString("evaluationError", failed.Error())
 	}
-	return s.respondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
+	return s.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
 }
 
 func writeRules(status document.Value, rules authz.Rules) {

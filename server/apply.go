@@ -5,6 +5,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -19,21 +20,21 @@ type applied struct {
 // readApplied reads the configuration, which is of the wanted kind. Its fields are
 // checked as those of any body; numbers and strings that only a closer look finds wrong
 // are told of once there is no conflict, as in 1.25.
-func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
-	opts, err := r.writeOptions("PatchOptions")
+func (s *Server) readApplied(r *front.Request, want front.BodyKind) (*applied, error) {
+	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
 		return nil, err
 	}
 	opts.Applied, opts.Patched = true, true
-	text, err := fromYAML(r.body)
+	text, err := front.FromYAML(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	plain := want
-	plain.gv = nil // without defaults
+	plain.GV = nil // without defaults
 	doc, err := document.DecodeAny(text, s.decodeLimits)
 	if err != nil {
-		return nil, want.refuse(err.Error())
+		return nil, want.Refuse(err.Error())
 	}
 	a := &applied{doc: doc, opts: opts}
 	if err := s.checkApplied(r, a, text, plain); err != nil {
@@ -44,25 +45,25 @@ func (s *Server) readApplied(r *request, want bodyKind) (*applied, error) {
 }
 
 // checkApplied finds what is wrong with the fields of a configuration.
-func (s *Server) checkApplied(r *request, a *applied, text []byte, want bodyKind) error {
-	typed, found, err := s.read(text, want, document.Value{})
+func (s *Server) checkApplied(r *front.Request, a *applied, text []byte, want front.BodyKind) error {
+	typed, found, err := s.front.Read(text, want, document.Value{})
 	typed.Release()
 	if err != nil {
 		var wrong *document.TypeError
 		if !errors.As(err, &wrong) || wrong.Mistake != document.NotInteger && wrong.Mistake != document.OutOfRange && wrong.Mistake != document.Malformed {
-			return want.refused(err)
+			return want.Refused(err)
 		}
-		a.wrong = want.refused(err)
+		a.wrong = want.Refused(err)
 	}
-	a.problems = r.describe(found)
+	a.problems = r.Describe(found)
 	return nil
 }
 
 // apply is PATCH with an apply configuration, on an object or on its status. It
 // creates the object where there is none.
-func (s *Server) apply(r *request) error {
-	t := r.target
-	want := kindOf(t.Row)
+func (s *Server) apply(r *front.Request) error {
+	t := r.Target
+	want := front.KindOf(t.Row)
 	a, err := s.readApplied(r, want)
 	if err != nil {
 		return err
@@ -74,10 +75,10 @@ func (s *Server) apply(r *request) error {
 
 // applyTo merges a configuration of the target's kind, which a was sent as, into the
 // object. What is wrong with its fields is told if there is no conflict.
-func (s *Server) applyTo(r *request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
+func (s *Server) applyTo(r *front.Request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
 	res, opts := t.Row, a.opts
 	kind, as := &res.Ownership().Kind, s.objects.FieldWrite(t, opts)
-	return s.objects.Write(r.ctx, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	return s.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {
 			if missing = s.mayApply(r, t, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
@@ -91,10 +92,10 @@ func (s *Server) applyTo(r *request, t objects.Ref, config document.Value, a *ap
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := report(r, a.problems, kindOf(res), opts.Validation); err != nil {
+		if err := front.Report(r, a.problems, front.KindOf(res), opts.Validation); err != nil {
 			return document.Value{}, err
 		}
-		doc, _, err := s.parse(text, kindOf(res), e.Was)
+		doc, _, err := s.front.Parse(text, front.KindOf(res), e.Was)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -107,7 +108,7 @@ func (s *Server) applyTo(r *request, t objects.Ref, config document.Value, a *ap
 }
 
 // mayApply decides whether an apply may create the object.
-func (s *Server) mayApply(r *request, t objects.Ref, meta document.Value) error {
+func (s *Server) mayApply(r *front.Request, t objects.Ref, meta document.Value) error {
 	gr := t.Row.GroupResource()
 	if t.Sub != nil || t.Row.Verbs&api.VerbCreate == 0 {
 		return api.NotFound(gr, t.Name)
@@ -118,5 +119,5 @@ func (s *Server) mayApply(r *request, t objects.Ref, meta document.Value) error 
 	if meta.Get("resourceVersion").Text() != "" {
 		return api.NotFound(gr, t.Name)
 	}
-	return s.objects.NamespaceAccepts(r.ctx, t.Row, t.Namespace, t.Name)
+	return s.objects.NamespaceAccepts(r.Context, t.Row, t.Namespace, t.Name)
 }

@@ -9,21 +9,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // bind gives a pod the node that the body names. That is the scheduler's word,
 // and final. The pod is that of the subresource, or else the body names it too.
-func (s *Server) bind(r *request) error {
-	pods, want, name := s.catalog.Snapshot().Core("pods"), kindOf(r.target.Row), ""
-	if r.target.Sub != nil {
-		pods, want, name = r.target.Row, subKind(r.target), r.target.Name
+func (s *Server) bind(r *front.Request) error {
+	pods, want, name := s.catalog.Snapshot().Core("pods"), front.KindOf(r.Target.Row), ""
+	if r.Target.Sub != nil {
+		pods, want, name = r.Target.Row, subKind(r.Target), r.Target.Name
 	}
-	opts, err := r.writeOptions("CreateOptions")
+	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, want, opts.Validation)
+	doc, err := s.front.ReadObject(r, want, opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -35,18 +36,18 @@ func (s *Server) bind(r *request) error {
 	} else if got != name {
 		return api.BadRequest("name in URL does not match name in Binding object")
 	}
-	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.target.Namespace); err != nil {
+	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.Target.Namespace); err != nil {
 		return err
 	}
 	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
-	_, err = s.objects.Write(r.ctx, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.target.Namespace, Name: name}, Opts: opts, Steps: objects.DirectSteps, As: &objects.Via{Subresource: "binding", Obj: binding},
+	_, err = s.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts, Steps: objects.DirectSteps, As: &objects.Via{Subresource: "binding", Obj: binding},
 		Change: objects.Editing(func(pod document.Value) error { return s.assign(pods, pod, binding) })})
 	if err != nil {
 		return err
 	}
-	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+	return s.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
 // checkTarget refuses a binding to nothing, or to something that runs no pods.

@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -29,7 +30,7 @@ func unavailable(message string) *api.Error {
 }
 
 // podLog is GET on a pod's log: a pod without a node has written nothing.
-func (s *Server) podLog(r *request) error {
+func (s *Server) podLog(r *front.Request) error {
 	if err := checkLogOptions(r); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (s *Server) podLog(r *request) error {
 		return err
 	}
 	if node == "" {
-		r.head(http.StatusNoContent, "")
+		r.Head(http.StatusNoContent, "")
 		return nil
 	}
 	return unreachable("node " + node)
@@ -51,10 +52,10 @@ var logNumbers = []struct {
 }{{"limitBytes", 1}, {"sinceSeconds", 1}, {"tailLines", 0}}
 
 // checkLogOptions checks the query of a log.
-func checkLogOptions(r *request) error {
+func checkLogOptions(r *front.Request) error {
 	var c objects.Causes
 	for _, n := range logNumbers {
-		v, err := r.query.integer(n.name)
+		v, err := r.Query.Integer(n.name)
 		if err != nil {
 			return err
 		}
@@ -62,23 +63,23 @@ func checkLogOptions(r *request) error {
 			c.Add(schema.CauseInvalid, n.name, fmt.Sprintf("Invalid value: %d: must be greater than or equal to %d", *v, n.least))
 		}
 	}
-	if r.query.get("sinceSeconds") != "" && r.query.get("sinceTime") != "" {
+	if r.Query.Get("sinceSeconds") != "" && r.Query.Get("sinceTime") != "" {
 		c.Add(schema.CauseForbidden, "", "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified")
 	}
 	if len(c) > 0 {
-		return api.Invalid("", "PodLogOptions", r.target.Name, c)
+		return api.Invalid("", "PodLogOptions", r.Target.Name, c)
 	}
 	return nil
 }
 
 // runInPod is exec and attach: they go to one container.
-func (s *Server) runInPod(r *request) error { return s.enterPod(r, true) }
+func (s *Server) runInPod(r *front.Request) error { return s.enterPod(r, true) }
 
 // forwardPorts goes to the pod as a whole.
-func (s *Server) forwardPorts(r *request) error { return s.enterPod(r, false) }
+func (s *Server) forwardPorts(r *front.Request) error { return s.enterPod(r, false) }
 
-func (s *Server) enterPod(r *request, container bool) error {
-	if err := r.happens(); err != nil {
+func (s *Server) enterPod(r *front.Request, container bool) error {
+	if err := happens(r); err != nil {
 		return err
 	}
 	node, err := s.nodeOf(r, container)
@@ -86,22 +87,22 @@ func (s *Server) enterPod(r *request, container bool) error {
 		return err
 	}
 	if node == "" {
-		return api.BadRequest("pod %s does not have a host assigned", r.target.Name)
+		return api.BadRequest("pod %s does not have a host assigned", r.Target.Name)
 	}
 	return unreachable("node " + node)
 }
 
 // nodeOf is the node of the request's pod, "" while it has none. The node exists,
 // and, if the request is about a container, the pod has it.
-func (s *Server) nodeOf(r *request, container bool) (string, error) {
-	res := r.target.Row
-	pod, release, err := s.reader.Get(r.ctx, res.GV.Group, res.Plural, r.target.Namespace, r.target.Name)
+func (s *Server) nodeOf(r *front.Request, container bool) (string, error) {
+	res := r.Target.Row
+	pod, release, err := s.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
 	defer release()
 	if err != nil {
 		return "", err
 	}
 	if container {
-		if err := checkContainer(r.target.Name, r.query.get("container"), pod.Get("spec")); err != nil {
+		if err := checkContainer(r.Target.Name, r.Query.Get("container"), pod.Get("spec")); err != nil {
 			return "", err
 		}
 	}
@@ -109,7 +110,7 @@ func (s *Server) nodeOf(r *request, container bool) (string, error) {
 	if node == "" {
 		return "", nil
 	}
-	return node, s.exists(r.ctx, "nodes", "", node)
+	return node, s.exists(r.Context, "nodes", "", node)
 }
 
 // exists returns the 404 of a core object that is not there.
@@ -145,8 +146,8 @@ func checkContainer(pod, name string, spec document.Value) error {
 }
 
 // happens refuses the dry run of what leads out of the server.
-func (r *request) happens() error {
-	if r.query.has("dryRun") {
+func happens(r *front.Request) error {
+	if r.Query.Has("dryRun") {
 		return api.BadRequest("dryRun is not supported")
 	}
 	return nil
@@ -154,11 +155,11 @@ func (r *request) happens() error {
 
 // proxy is every method on the proxy of a pod, a node or a service, which may have
 // a scheme before and a port behind its name: "https:web:8443".
-func (s *Server) proxy(r *request) error {
-	if err := r.happens(); err != nil {
+func (s *Server) proxy(r *front.Request) error {
+	if err := happens(r); err != nil {
 		return err
 	}
-	t := r.target
+	t := r.Target
 	name, port := t.Name, ""
 	switch parts := strings.Split(t.Name, ":"); {
 	case len(parts) == 2:
@@ -168,7 +169,7 @@ func (s *Server) proxy(r *request) error {
 	case len(parts) > 2:
 		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.Row.Plural, "s"), t.Name)
 	}
-	obj, release, err := s.reader.Get(r.ctx, t.Row.GV.Group, t.Row.Plural, t.Namespace, name)
+	obj, release, err := s.reader.Get(r.Context, t.Row.GV.Group, t.Row.Plural, t.Namespace, name)
 	defer release()
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (s *Server) proxy(r *request) error {
 	return unreachable(strings.TrimSuffix(t.Row.Plural, "s") + " " + name)
 }
 
-func (s *Server) proxyService(r *request, service document.Value, name, port string) error {
+func (s *Server) proxyService(r *front.Request, service document.Value, name, port string) error {
 	found := port == ""
 	for _, p := range service.At("spec", "ports").Elements() {
 		n, _ := p.Get("port").Int()
@@ -193,7 +194,7 @@ func (s *Server) proxyService(r *request, service document.Value, name, port str
 	if !found {
 		return unavailable(fmt.Sprintf("no service port %q found for service %q", port, name))
 	}
-	endpoints, release, err := s.reader.Get(r.ctx, "", "endpoints", r.target.Namespace, name)
+	endpoints, release, err := s.reader.Get(r.Context, "", "endpoints", r.Target.Namespace, name)
 	defer release()
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
@@ -26,7 +27,7 @@ func TestForgetFuture(t *testing.T) {
 		for _, gv := range groups {
 			for i := range gv.Resources {
 				if res := &gv.Resources[i]; gv.Group == c.group && gv.Version == c.version && res.Plural == c.plural {
-					if got := (&target{Ref: objects.Ref{Row: &catalog.Row{Resource: res}}}).deprecation(); got != c.warning {
+					if got := (&front.Target{Ref: objects.Ref{Row: &catalog.Row{Resource: res}}}).Deprecation(); got != c.warning {
 						t.Errorf("got %q, want %q", got, c.warning)
 					}
 				}

@@ -4,33 +4,34 @@ import (
 	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // dispatch says what the methods of HTTP mean for a target: which function answers each.
 type dispatch struct {
-	object, collection, watch verbs // of objects that are kept
-	endpoints                 map[api.Endpoint]verbs
+	object, collection, watch front.Verbs // of objects that are kept
+	endpoints                 map[api.Endpoint]front.Verbs
 }
 
-func (s *Server) newDispatch() *dispatch {
-	d := &dispatch{object: verbs{onDelete: s.delete, onGet: s.get, onPatch: s.patch, onPut: s.update},
-		collection: verbs{onDelete: s.deleteCollection, onGet: s.listOrWatch, onPost: s.create}, watch: verbs{onGet: s.watch}}
+// dispatch fills the table.
+func (s *Server) dispatch(d *dispatch) {
+	*d = dispatch{object: front.Verbs{front.OnDelete: s.delete, front.OnGet: s.get, front.OnPatch: s.patch, front.OnPut: s.update},
+		collection: front.Verbs{front.OnDelete: s.deleteCollection, front.OnGet: s.listOrWatch, front.OnPost: s.create}, watch: front.Verbs{front.OnGet: s.watch}}
 	d.endpoints = s.endpointVerbs(d.object)
-	return d
 }
 
 // What a resource must have among its verbs for a method to be answered.
 var (
-	objectNeeds     = needs{onDelete: api.VerbDelete, onGet: api.VerbGet, onPatch: api.VerbPatch, onPost: api.VerbCreate, onPut: api.VerbUpdate}
-	collectionNeeds = needs{onDelete: api.VerbDeleteCollection, onGet: api.VerbList, onPost: api.VerbCreate}
-	watchNeeds      = needs{onGet: api.VerbWatch}
-	everywhereNeeds = needs{onGet: api.VerbList} // of the collections of all namespaces together
+	objectNeeds     = needs{front.OnDelete: api.VerbDelete, front.OnGet: api.VerbGet, front.OnPatch: api.VerbPatch, front.OnPost: api.VerbCreate, front.OnPut: api.VerbUpdate}
+	collectionNeeds = needs{front.OnDelete: api.VerbDeleteCollection, front.OnGet: api.VerbList, front.OnPost: api.VerbCreate}
+	watchNeeds      = needs{front.OnGet: api.VerbWatch}
+	everywhereNeeds = needs{front.OnGet: api.VerbList} // of the collections of all namespaces together
 )
 
-type needs [len(verbs{})]api.Verbs
+type needs [len(front.Verbs{})]api.Verbs
 
 // only leaves those of the functions that a resource with these verbs has.
-func (n *needs) only(v verbs, has api.Verbs) verbs {
+func (n *needs) only(v front.Verbs, has api.Verbs) front.Verbs {
 	for i, needed := range n {
 		if needed == 0 || !has.Has(needed) {
 			v[i] = nil
@@ -40,14 +41,14 @@ func (n *needs) only(v verbs, has api.Verbs) verbs {
 }
 
 // verbsOf is the table of what can be done to a target.
-func (d *dispatch) verbsOf(t *target) verbs {
+func (d *dispatch) verbsOf(t *front.Target) front.Verbs {
 	res := t.Row
 	switch {
 	case t.Sub != nil:
 		return objectNeeds.only(d.endpoints[t.Sub.Endpoint], t.Sub.Verbs)
 	case res.Endpoint != "":
 		return objectNeeds.only(d.endpoints[res.Endpoint], res.Verbs)
-	case t.watchPath:
+	case t.WatchPath:
 		return watchNeeds.only(d.watch, res.Verbs)
 	case t.Name != "":
 		return objectNeeds.only(d.object, res.Verbs)
@@ -63,7 +64,7 @@ func (d *dispatch) check(groups []*api.GroupVersion) error {
 		functions := d.endpoints[e]
 		for i, needed := range objectNeeds {
 			if has.Has(needed) && functions[i] == nil {
-				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or mend the document", verbMethods[i], where, e)
+				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or mend the document", front.VerbMethods[i], where, e)
 			}
 		}
 		return nil

@@ -14,33 +14,34 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // Clients learn what the server is and what it serves from documents of the catalog's
 // current snapshot.
 
 // discoveryAt finds the document at a path; false when there is none.
-func (s *Server) discoveryAt(snapshot *catalog.Snapshot, path string) (target, bool) {
+func (s *Server) discoveryAt(snapshot *catalog.Snapshot, path string) (front.Target, bool) {
 	if path == "/api" {
-		return target{endpoint: s.versions, place: "/api", aggregated: true}, true
+		return front.Target{Endpoint: s.versions, Place: "/api", Aggregated: true}, true
 	}
 	if !discovery.Serves(snapshot, path) {
-		return target{}, false
+		return front.Target{}, false
 	}
-	return target{place: firstStep(path), aggregated: path == "/apis", endpoint: func(r *request) error { return s.serveDiscovery(r, snapshot, path) }}, true
+	return front.Target{Place: front.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *front.Request) error { return s.serveDiscovery(r, snapshot, path) }}, true
 }
 
 // serveDiscovery answers the document at a path. Those of groups do not look at the
 // method, as in 1.25.
-func (s *Server) serveDiscovery(r *request, snapshot *catalog.Snapshot, path string) error {
+func (s *Server) serveDiscovery(r *front.Request, snapshot *catalog.Snapshot, path string) error {
 	found, err := s.discovery.At(snapshot, path)
 	if err != nil {
 		return err
 	}
-	if found.Kind == "APIResourceList" && r.method() != http.MethodGet {
+	if found.Kind == "APIResourceList" && r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
-	if r.accept.As == codec.AsDiscovery {
+	if r.Accept.As == codec.AsDiscovery {
 		return s.respondAggregated(r, snapshot)
 	}
 	return s.respondDocument(r, found.Kind, found.JSON)
@@ -48,15 +49,15 @@ func (s *Server) serveDiscovery(r *request, snapshot *catalog.Snapshot, path str
 
 // versions answers /api: the versions of the core group and where to reach the
 // server.
-func (s *Server) versions(r *request) error {
-	if r.method() != http.MethodGet {
+func (s *Server) versions(r *front.Request) error {
+	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
-	if r.accept.As == codec.AsDiscovery {
+	if r.Accept.As == codec.AsDiscovery {
 		return s.respondAggregated(r, s.catalog.Snapshot())
 	}
-	address := r.http.Host
-	if a, ok := r.http.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+	address := r.HTTP.Host
+	if a, ok := r.HTTP.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		address = a.String()
 	}
 	b, err := discovery.CoreVersions(address)
@@ -68,34 +69,34 @@ func (s *Server) versions(r *request) error {
 
 // respondDocument answers with a document of discovery. The oldest of them have
 // no apiVersion, in any representation.
-func (s *Server) respondDocument(r *request, kind string, text []byte) error {
+func (s *Server) respondDocument(r *front.Request, kind string, text []byte) error {
 	version, _ := document.Find(text, "apiVersion")
-	return s.respondBytes(r, http.StatusOK, s.metaKind(kind).of(string(bytes.Trim(version, `"`))), text)
+	return s.front.RespondBytes(r, http.StatusOK, s.front.MetaKind(kind).Of(string(bytes.Trim(version, `"`))), text)
 }
 
 // respondAggregated answers with the document of everything below /api or /apis, or with
 // 304 to a client that has it already (RFC 9110 section 13.1.2).
-func (s *Server) respondAggregated(r *request, snapshot *catalog.Snapshot) error {
-	core := !strings.HasPrefix(r.http.URL.Path, "/apis")
-	text, tag, err := discovery.Aggregated(snapshot, core, r.accept.APIVersion)
+func (s *Server) respondAggregated(r *front.Request, snapshot *catalog.Snapshot) error {
+	core := !strings.HasPrefix(r.HTTP.URL.Path, "/apis")
+	text, tag, err := discovery.Aggregated(snapshot, core, r.Accept.APIVersion)
 	if err != nil {
 		return err
 	}
-	h := r.w.Header()
+	h := r.Writer.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "public")
 	h.Add("Vary", "Accept")
-	if r.http.Header.Get("If-None-Match") == tag {
-		r.head(http.StatusNotModified, r.accept.ContentType())
+	if r.HTTP.Header.Get("If-None-Match") == tag {
+		r.Head(http.StatusNotModified, r.Accept.ContentType())
 		return nil
 	}
-	return r.send(http.StatusOK, r.accept.ContentType(), text)
+	return r.Send(http.StatusOK, r.Accept.ContentType(), text)
 }
 
 // openAPI2 answers /openapi/v2: JSON, or the binary form for clients that ask.
-func (s *Server) openAPI2(r *request) error {
+func (s *Server) openAPI2(r *front.Request) error {
 	doc := openapi.V2()
-	if strings.Contains(r.http.Header.Get("Accept"), openapi.BinaryAccept) {
+	if strings.Contains(r.HTTP.Header.Get("Accept"), openapi.BinaryAccept) {
 		return s.cached(r, openapi.BinaryType, doc.Hash+"-binary", doc.Binary)
 	}
 	return s.cached(r, "application/json", doc.Hash, doc.JSON)
@@ -103,16 +104,16 @@ func (s *Server) openAPI2(r *request) error {
 
 // openAPI3At finds a document of the third version of OpenAPI, by its path below
 // /openapi/.
-func (s *Server) openAPI3At(rest string) target {
+func (s *Server) openAPI3At(rest string) front.Target {
 	path, ok := strings.CutPrefix(rest, "v3/")
 	if ok {
 		for doc := range discovery.OpenAPI(s.catalog.Snapshot()) {
 			if doc.Path == path {
-				return target{endpoint: s.openAPI3(doc), place: "/openapi", ownForm: true}
+				return front.Target{Endpoint: s.openAPI3(doc), Place: "/openapi", OwnForm: true}
 			}
 		}
 	}
-	return target{}
+	return front.Target{}
 }
 
 // openAPI3Paths are the paths of the documents.
@@ -126,49 +127,49 @@ func (s *Server) openAPI3Paths() (paths []string) {
 }
 
 // openAPI3Index answers /openapi/v3: where each group version's document is.
-func (s *Server) openAPI3Index(r *request) error {
+func (s *Server) openAPI3Index(r *front.Request) error {
 	body, err := discovery.OpenAPIIndex(s.catalog.Snapshot())
 	if err != nil {
 		return err
 	}
-	return r.send(http.StatusOK, "application/json", body)
+	return r.Send(http.StatusOK, "application/json", body)
 }
 
 // openAPI3 answers one document. A request that names its hash gets an answer
 // that may be kept for ever.
-func (s *Server) openAPI3(doc openapi.Document) func(*request) error {
-	return func(r *request) error {
-		if hash := r.query.get("hash"); hash != "" {
+func (s *Server) openAPI3(doc openapi.Document) func(*front.Request) error {
+	return func(r *front.Request) error {
+		if hash := r.Query.Get("hash"); hash != "" {
 			if hash != doc.Hash {
-				r.w.Header().Set("Location", "/openapi/v3/"+doc.Path+"?hash="+doc.Hash)
-				return r.send(http.StatusMovedPermanently, "application/json")
+				r.Writer.Header().Set("Location", "/openapi/v3/"+doc.Path+"?hash="+doc.Hash)
+				return r.Send(http.StatusMovedPermanently, "application/json")
 			}
-			r.w.Header().Set("Cache-Control", "public, immutable")
-			r.w.Header().Set("Expires", s.cfg.Clock().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
+			r.Writer.Header().Set("Cache-Control", "public, immutable")
+			r.Writer.Header().Set("Expires", s.cfg.Clock().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 		}
 		return s.cached(r, "application/json", doc.Hash, doc.JSON)
 	}
 }
 
 // cached answers with a document, or with 304 when the client has it.
-func (s *Server) cached(r *request, contentType, hash, text string) error {
+func (s *Server) cached(r *front.Request, contentType, hash, text string) error {
 	etag := `"` + hash + `"`
-	r.w.Header().Set("Etag", etag)
-	r.w.Header().Add("Vary", "Accept")
-	if r.http.Header.Get("If-None-Match") == etag {
-		r.status = http.StatusNotModified
-		r.w.WriteHeader(http.StatusNotModified)
+	r.Writer.Header().Set("Etag", etag)
+	r.Writer.Header().Add("Vary", "Accept")
+	if r.HTTP.Header.Get("If-None-Match") == etag {
+		r.Status = http.StatusNotModified
+		r.Writer.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return r.send(http.StatusOK, contentType, []byte(text))
+	return r.Send(http.StatusOK, contentType, []byte(text))
 }
 
 // version answers /version.
-func (s *Server) version(r *request) error {
-	if r.method() != http.MethodGet {
+func (s *Server) version(r *front.Request) error {
+	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
-	if !codec.AcceptsJSON(r.http.Header.Get("Accept")) {
+	if !codec.AcceptsJSON(r.HTTP.Header.Get("Accept")) {
 		refused := api.NotAcceptableForm("only the following media types are accepted: application/json")
 		refused.HasDetails = true
 		return refused
@@ -177,5 +178,5 @@ func (s *Server) version(r *request) error {
 	if err != nil {
 		return err
 	}
-	return r.send(http.StatusOK, "application/json", body)
+	return r.Send(http.StatusOK, "application/json", body)
 }

@@ -10,9 +10,10 @@ import (
 // Every name that a document may choose has functions, and a start finds one that has
 // none for a verb.
 func TestEndpointsHaveFunctions(t *testing.T) {
-	d := new(Server).newDispatch()
+	d := &dispatch{}
+	new(Server).dispatch(d)
 	for _, e := range api.Endpoints() {
-		if v := d.endpoints[e]; len(v.methods()) == 0 {
+		if v := d.endpoints[e]; len(v.Methods()) == 0 {
 			t.Errorf("the endpoint %q has no function: add it to endpointVerbs", e)
 		}
 	}

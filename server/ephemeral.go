@@ -5,34 +5,35 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // The ephemeralcontainers subresource of a pod shows the pod and changes nothing
 // but spec.ephemeralContainers, to which containers can only be added.
 
-func (s *Server) updateEphemeral(r *request) error {
-	opts, err := r.writeOptions("UpdateOptions")
+func (s *Server) updateEphemeral(r *front.Request) error {
+	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, kindOf(r.target.Row), opts.Validation)
+	doc, err := s.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	if err := objects.MatchPatched(doc.Root(), r.target.Ref); err != nil {
+	if err := objects.MatchPatched(doc.Root(), r.Target.Ref); err != nil {
 		return err
 	}
 	return s.writeEphemeral(r, opts, func(*objects.Evaluation) (document.Value, error) { return doc.Root(), nil })
 }
 
-func (s *Server) patchEphemeral(r *request) error {
+func (s *Server) patchEphemeral(r *front.Request) error {
 	p, err := s.readPatch(r)
 	if err != nil {
 		return err
 	}
-	want := kindOf(r.target.Row)
+	want := front.KindOf(r.Target.Row)
 	p.check(want)
 	return s.writeEphemeral(r, p.opts, func(e *objects.Evaluation) (document.Value, error) {
 		text, err := p.apply(e.Shown.Body, want)
@@ -44,14 +45,14 @@ func (s *Server) patchEphemeral(r *request) error {
 			return document.Value{}, err
 		}
 		obj := e.Keep(doc)
-		return obj, objects.MatchPatched(obj, r.target.Ref)
+		return obj, objects.MatchPatched(obj, r.Target.Ref)
 	})
 }
 
 // writeEphemeral stores the ephemeral containers of the pod that wanted gives
 // for the current one.
-func (s *Server) writeEphemeral(r *request, opts objects.Options, wanted objects.Change) error {
-	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: r.target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
+func (s *Server) writeEphemeral(r *front.Request, opts objects.Options, wanted objects.Change) error {
+	out, err := s.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
 		return objects.Editing(func(pod document.Value) error {
 			obj, err := wanted(e)
 			if err != nil {

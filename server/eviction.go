@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
@@ -26,13 +27,13 @@ const (
 
 // evict is POST on a pod's eviction subresource: a delete that the pod's
 // disruption budget may refuse.
-func (s *Server) evict(r *request) error {
-	t := r.target
-	query, err := r.writeOptions("CreateOptions")
+func (s *Server) evict(r *front.Request) error {
+	t := r.Target
+	query, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, subKind(t), query.Validation)
+	doc, err := s.front.ReadObject(r, subKind(t), query.Validation)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *Server) evict(r *request) error {
 	causes := opts.Read(doc.Root().Get("deleteOptions"))
 	opts.DryRun = opts.DryRun || query.DryRun
 
-	entry, err := s.store.Get(r.ctx, r.key())
+	entry, err := s.store.Get(r.Context, r.Key())
 	if errors.Is(err, store.ErrNotFound) {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
@@ -52,7 +53,7 @@ func (s *Server) evict(r *request) error {
 		return err
 	}
 	if len(causes) > 0 {
-		return invalidOptions("DeleteOptions", causes)
+		return front.InvalidOptions("DeleteOptions", causes)
 	}
 	podDoc, err := document.ReadStored(t.Row.GV.Types(), t.Row.Type, entry.Body)
 	if err != nil {
@@ -61,18 +62,18 @@ func (s *Server) evict(r *request) error {
 	defer podDoc.Release()
 	pod := podDoc.Root()
 	if holdsUp(pod) {
-		if err := s.disrupt(r.ctx, t.Namespace, pod, opts.DryRun); err != nil {
+		if err := s.disrupt(r.Context, t.Namespace, pod, opts.DryRun); err != nil {
 			return err
 		}
 		if opts.UID == nil {
 			opts.UID = objects.TextAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
 		}
 	}
-	opts.By, opts.As = r.user, &objects.Via{Subresource: t.Sub.Name, Obj: doc.Root()}
-	if _, _, err := s.objects.DeleteObject(r.ctx, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
+	opts.By, opts.As = r.User, &objects.Via{Subresource: t.Sub.Name, Obj: doc.Root()}
+	if _, _, err := s.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
 		return err
 	}
-	return s.respondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+	return s.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
 // holdsUp reports whether the pod's end is a disruption: not that of one which

@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -89,16 +90,16 @@ func (c *Config) Shorten(change func(*Durations)) {
 
 // NewPool makes a pool and gives what takes from it; admin is an administrator.
 func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
-	p := &pool{}
-	p.set(most)
+	p := &front.Pool{}
+	p.Set(most)
 	return func(user string, size int64) (func(), bool) {
 		u := &authn.User{Name: user}
 		if user == "admin" {
 			u.Groups = []string{authn.GroupMasters}
 		}
-		var at place
-		err := p.take(&at, u, size)
-		return at.leave, err == nil
+		var at front.Place
+		err := p.Take(&at, u, size)
+		return at.Leave, err == nil
 	}
 }
 

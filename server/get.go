@@ -7,46 +7,47 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // get is GET on an object, or on its status.
-func (s *Server) get(r *request) error {
+func (s *Server) get(r *front.Request) error {
 	entry, err := s.current(r)
 	if err != nil {
 		return err
 	}
-	return s.respondEntry(r, http.StatusOK, entry)
+	return s.front.RespondEntry(r, http.StatusOK, entry)
 }
 
 // current reads the target at a revision not older than the one asked for.
-func (s *Server) current(r *request) (store.Entry, error) {
-	if r.query.flag("export") {
+func (s *Server) current(r *front.Request) (store.Entry, error) {
+	if r.Query.Flag("export") {
 		return store.Entry{}, api.BadRequest("the export parameter, deprecated since v1.14, is no longer supported; remove what an export would leave out from the object itself")
 	}
-	rev, _, err := api.ParseRevision(r.query.get("resourceVersion"))
+	rev, _, err := api.ParseRevision(r.Query.Get("resourceVersion"))
 	if err != nil {
 		return store.Entry{}, err
 	}
 	if err := s.reach(r, rev); err != nil {
 		return store.Entry{}, err
 	}
-	get := func(key string) (store.Entry, error) { return s.store.Get(r.ctx, key) }
-	if !r.target.Row.Stored {
-		parts, err := s.components(r.target.Row)
+	get := func(key string) (store.Entry, error) { return s.store.Get(r.Context, key) }
+	if !r.Target.Row.Stored {
+		parts, err := s.components(r.Target.Row)
 		if err != nil {
 			return store.Entry{}, err
 		}
 		get = parts.Get
 	}
-	entry, err := get(r.key())
+	entry, err := get(r.Key())
 	if errors.Is(err, store.ErrNotFound) {
-		return entry, s.notFound(r.target)
+		return entry, s.notFound(r.Target)
 	}
 	return entry, err
 }
 
 // notFound is the 404 of a read, where some subresources have a name of their own.
-func (s *Server) notFound(t target) error {
+func (s *Server) notFound(t front.Target) error {
 	if t.Sub != nil && t.Sub.MissingAs != (api.GroupResource{}) {
 		return api.NotFound(t.Sub.MissingAs, t.Name)
 	}
@@ -54,15 +55,15 @@ func (s *Server) notFound(t target) error {
 }
 
 // reach waits until a revision exists: 504 when it does not come about.
-func (s *Server) reach(r *request, rev uint64) error {
+func (s *Server) reach(r *front.Request, rev uint64) error {
 	if rev == 0 || rev <= s.store.Current() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, s.cfg.durations.Future)
+	ctx, cancel := context.WithTimeout(r.Context, s.cfg.durations.Future)
 	defer cancel()
 	if err := s.store.WaitFor(ctx, rev); err != nil {
-		if r.ctx.Err() != nil {
-			return r.ctx.Err()
+		if r.Context.Err() != nil {
+			return r.Context.Err()
 		}
 		return api.TooLargeResourceVersion(rev, s.store.Current(), 1)
 	}

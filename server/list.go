@@ -12,19 +12,20 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // listOrWatch is GET on a collection.
-func (s *Server) listOrWatch(r *request) error {
-	if r.query.isWatch() {
-		if res := r.target.Row; !res.Verbs.Has(api.VerbWatch) {
+func (s *Server) listOrWatch(r *front.Request) error {
+	if r.Query.IsWatch() {
+		if res := r.Target.Row; !res.Verbs.Has(api.VerbWatch) {
 			refused := api.MethodNotAllowed([]string{http.MethodGet})
 			refused.Message, refused.Group, refused.Kind = fmt.Sprintf("watch is not supported on resources of kind %q", res.Plural), res.GV.Group, res.Plural
 			return refused
 		}
 		return s.watch(r)
 	}
-	options, err := r.listOptions()
+	options, err := listOptionsOf(r)
 	if err != nil {
 		return err
 	}
@@ -63,34 +64,34 @@ type listOptions struct {
 	limit    int64 // 0 for no limit
 }
 
-// listOptions reads and checks the options of a list but for the revision and the
+// listOptionsOf reads and checks the options of a list but for the revision and the
 // page, which openList reads.
-func (r *request) listOptions() (o listOptions, err error) {
-	q := &r.query
-	asked, err := selector.Parse(q.get("labelSelector"), q.get("fieldSelector"))
+func listOptionsOf(r *front.Request) (o listOptions, err error) {
+	q := &r.Query
+	asked, err := selector.Parse(q.Get("labelSelector"), q.Get("fieldSelector"))
 	if err != nil {
 		return o, err
 	}
-	limit, err := q.integer("limit")
+	limit, err := q.Integer("limit")
 	if err != nil {
 		return o, err
 	}
-	if _, err := q.integer("timeoutSeconds"); err != nil {
+	if _, err := q.Integer("timeoutSeconds"); err != nil {
 		return o, err
 	}
-	if causes := checkMatch(q.get("resourceVersion"), q.get("resourceVersionMatch"), q.get("continue"), false); len(causes) > 0 {
-		return o, invalidOptions("ListOptions", causes)
+	if causes := checkMatch(q.Get("resourceVersion"), q.Get("resourceVersionMatch"), q.Get("continue"), false); len(causes) > 0 {
+		return o, front.InvalidOptions("ListOptions", causes)
 	}
-	if limit != nil && *limit > 0 && r.on[features.ListChunking] {
+	if limit != nil && *limit > 0 && r.Features[features.ListChunking] {
 		o.limit = *limit
 	}
-	o.selector, err = asked.For(r.target.Row.Resource)
+	o.selector, err = asked.For(r.Target.Row.Resource)
 	return o, err
 }
 
 // openList opens the page that a list asks for.
-func (s *Server) openList(r *request, o listOptions) (*list, error) {
-	t, sel := r.target, o.selector
+func (s *Server) openList(r *front.Request, o listOptions) (*list, error) {
+	t, sel := r.Target, o.selector
 	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit}
 	if !t.Row.Stored { // a handful that has no pages and no past
 		var err error
@@ -103,15 +104,15 @@ func (s *Server) openList(r *request, o listOptions) (*list, error) {
 		return nil, err
 	}
 	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() {
-		planned, err := l.lookup(r.ctx, s)
+		planned, err := l.lookup(r.Context, s)
 		if err != nil || planned {
 			return l, err
 		}
 	}
-	if l.reader, err = s.store.At(r.ctx, at); err != nil {
-		return nil, readError(err, at, r.query.get("continue") != "")
+	if l.reader, err = s.store.At(r.Context, at); err != nil {
+		return nil, readError(err, at, r.Query.Get("continue") != "")
 	}
-	if err := l.plan(r.ctx, s, r.on[features.RemainingCount]); err != nil {
+	if err := l.plan(r.Context, s, r.Features[features.RemainingCount]); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -183,13 +184,13 @@ func readError(err error, asked uint64, token bool) error {
 // listRevision applies the specification's table "Resource version rules for
 // list", whose options openList has checked. It returns the exact revision to read
 // at, 0 for the newest.
-func (s *Server) listRevision(r *request, l *list) (uint64, error) {
-	text, match, token := r.query.get("resourceVersion"), r.query.get("resourceVersionMatch"), r.query.get("continue")
+func (s *Server) listRevision(r *front.Request, l *list) (uint64, error) {
+	text, match, token := r.Query.Get("resourceVersion"), r.Query.Get("resourceVersionMatch"), r.Query.Get("continue")
 	rev, set, err := api.ParseRevision(text)
 	if err != nil {
 		return 0, err
 	}
-	if token != "" && r.on[features.ListChunking] {
+	if token != "" && r.Features[features.ListChunking] {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}

@@ -9,7 +9,7 @@ import (
 
 // newMetrics makes the figures of the server and its store.
 func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
-	return metrics.New(metrics.Sources{Mutating: s.limits.mutating.inUse.Load, Reading: s.limits.reading.inUse.Load,
+	return metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
 		Objects: s.countObjects, CountsAge: s.cfg.durations.Counts, Stats: stats, Features: s.features})
 }
 

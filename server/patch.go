@@ -12,24 +12,25 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // patch is PATCH on an object or on its status. Every kind of patch turns the
 // stored bytes into new ones, which then go the way of an update.
-func (s *Server) patch(r *request) error {
-	if r.applies() {
+func (s *Server) patch(r *front.Request) error {
+	if r.Applies() {
 		return s.apply(r)
 	}
 	p, err := s.readPatch(r)
 	if err != nil {
 		return err
 	}
-	t := r.target
-	want := kindOf(t.Row)
-	want.unsaid = p.media == strategicPatch // whose object stays what it is, as in 1.25
+	t := r.Target
+	want := front.KindOf(t.Row)
+	want.Unsaid = p.media == front.StrategicPatch // whose object stays what it is, as in 1.25
 	p.check(want)
-	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: t.Ref, Opts: p.opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := s.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if e.Shown == nil {
 			return document.Value{}, api.NotFound(t.Row.GroupResource(), t.Name)
 		}
@@ -51,13 +52,13 @@ func (s *Server) patch(r *request) error {
 }
 
 // decodePatched reads what a patch made of old.
-func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *patchBody, want bodyKind) (*document.Document, error) {
-	if p.media != strategicPatch && lacksVersion(text) {
+func (s *Server) decodePatched(r *front.Request, text []byte, old document.Value, p *patchBody, want front.BodyKind) (*document.Document, error) {
+	if p.media != front.StrategicPatch && lacksVersion(text) {
 		return nil, p.refuseUnversioned(r, text, want)
 	}
-	doc, problems, err := s.read(text, want, old)
-	if err == nil && p.media != strategicPatch {
-		err = s.checkStated(text, want, problems)
+	doc, problems, err := s.front.Read(text, want, old)
+	if err == nil && p.media != front.StrategicPatch {
+		err = s.front.CheckStated(text, want, problems)
 	}
 	if err != nil {
 		doc.Release()
@@ -72,20 +73,20 @@ func (s *Server) decodePatched(r *request, text []byte, old document.Value, p *p
 
 // report tells what is wrong with the fields of the patch, and of what it made: by
 // name, as in 1.25, where what was merged has no order.
-func (p *patchBody) report(r *request, problems []document.Problem, want bodyKind) error {
-	if p.media != jsonPatch {
+func (p *patchBody) report(r *front.Request, problems []document.Problem, want front.BodyKind) error {
+	if p.media != front.JSONPatch {
 		slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
-	return report(r, append(p.problems, describe(problems)...), want, p.opts.Validation)
+	return front.Report(r, append(p.problems, front.Describe(problems)...), want, p.opts.Validation)
 }
 
 // refuse is the answer to a patch that makes something of the object that cannot be
 // read: 422, but 400 where 1.25 would store another value than the patch has, as it
 // does with null in a list, and with large numbers in a strategic patch.
-func (p *patchBody) refuse(err error, want bodyKind) error {
-	refused := want.refused(err)
+func (p *patchBody) refuse(err error, want front.BodyKind) error {
+	refused := want.Refused(err)
 	var wrong *document.TypeError
-	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.OutOfRange && p.media == strategicPatch) {
+	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.OutOfRange && p.media == front.StrategicPatch) {
 		return refused
 	}
 	return api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + refused.Error()}})
@@ -100,10 +101,10 @@ func lacksVersion(text []byte) bool {
 // refuseUnversioned is the answer to a patch that leaves the object without a
 // version, and so without a name and other fields, since those are what a version
 // defines.
-func (p *patchBody) refuseUnversioned(r *request, text []byte, want bodyKind) error {
+func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.BodyKind) error {
 	if kind, said := document.Find(text, "kind"); said && string(kind) != "null" {
-		if name := document.Unquote(kind); kind[0] != '"' || name != "" && name != want.kind {
-			return p.refuse(want.refuse("the patch makes another kind of it: "+string(kind)), want)
+		if name := document.Unquote(kind); kind[0] != '"' || name != "" && name != want.Kind {
+			return p.refuse(want.Refuse("the patch makes another kind of it: "+string(kind)), want)
 		}
 	}
 	var problems []document.Problem
@@ -116,7 +117,7 @@ func (p *patchBody) refuseUnversioned(r *request, text []byte, want bodyKind) er
 	if err := p.report(r, problems, want); err != nil {
 		return err
 	}
-	return api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.apiVersion)
+	return api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.APIVersion)
 }
 
 // patchBody is a patch as it was sent.
@@ -129,34 +130,34 @@ type patchBody struct {
 }
 
 // readPatch reads the body of a PATCH.
-func (s *Server) readPatch(r *request) (*patchBody, error) {
-	opts, err := r.writeOptions("PatchOptions")
+func (s *Server) readPatch(r *front.Request) (*patchBody, error) {
+	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
 		return nil, err
 	}
 	opts.Patched = true
-	return &patchBody{media: r.media(), text: r.body, opts: opts, limits: s.decodeLimits}, nil
+	return &patchBody{media: r.Media(), text: r.Body, opts: opts, limits: s.decodeLimits}, nil
 }
 
 // check finds what is wrong with the fields of the patch itself, apart from what
 // it makes of the object. A patch that cannot be read is left to apply.
-func (p *patchBody) check(want bodyKind) {
+func (p *patchBody) check(want front.BodyKind) {
 	if p.opts.Validation == "Ignore" {
 		return
 	}
-	if p.media == jsonPatch {
+	if p.media == front.JSONPatch {
 		p.checkOperations()
 		return
 	}
-	decoder := document.Decoder{Table: want.schema.Table(), Limits: p.limits}
-	doc, problems, err := decoder.Decode(want.typ, p.text)
+	decoder := document.Decoder{Table: want.Schema.Table(), Limits: p.limits}
+	doc, problems, err := decoder.Decode(want.Type, p.text)
 	if err != nil {
 		return
 	}
 	doc.Release()
 	for _, problem := range problems {
 		if problem.Duplicate {
-			p.problems = append(p.problems, describe([]document.Problem{problem})...)
+			p.problems = append(p.problems, front.Describe([]document.Problem{problem})...)
 		}
 	}
 }
@@ -194,12 +195,12 @@ func (p *patchBody) checkOperations() {
 var operationFields = [...]string{"op", "path", "from", "value"}
 
 // apply gives the patched JSON text of an object of the wanted kind.
-func (p *patchBody) apply(current []byte, want bodyKind) ([]byte, error) {
+func (p *patchBody) apply(current []byte, want front.BodyKind) ([]byte, error) {
 	switch p.media {
-	case jsonPatch:
+	case front.JSONPatch:
 		return patch.JSON(current, p.text, p.limits)
-	case mergePatch:
+	case front.MergePatch:
 		return patch.Merge(current, p.text, p.limits)
 	}
-	return patch.Strategic(current, p.text, want.schema.Table(), want.typ, p.limits)
+	return patch.Strategic(current, p.text, want.Schema.Table(), want.Type, p.limits)
 }

@@ -4,31 +4,32 @@ import (
 	"net/http"
 
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // routes gives the router the few paths that are not resources.
 func (s *Server) routes() http.Handler {
-	rt := newRouter(s, s.discoveryAt)
-	rt.more = s.openAPI3Paths
-	rt.add("/metrics", target{endpoint: s.serveMetrics, ownForm: true})
-	rt.add("/version", target{endpoint: s.version, open: true})
-	rt.add("/version/", target{endpoint: s.version, open: true})
-	rt.add("/openapi/v2", target{endpoint: s.openAPI2, ownForm: true})
+	rt := front.NewRouter(s.front, s.discoveryAt)
+	rt.More = s.openAPI3Paths
+	rt.Add("/metrics", front.Target{Endpoint: s.serveMetrics, OwnForm: true})
+	rt.Add("/version", front.Target{Endpoint: s.version, Open: true})
+	rt.Add("/version/", front.Target{Endpoint: s.version, Open: true})
+	rt.Add("/openapi/v2", front.Target{Endpoint: s.openAPI2, OwnForm: true})
 	if s.features[features.OpenAPIV3] {
-		rt.add("/openapi/v3", target{endpoint: s.openAPI3Index, ownForm: true})
-		rt.addBelow("/openapi/", s.openAPI3At)
+		rt.Add("/openapi/v3", front.Target{Endpoint: s.openAPI3Index, OwnForm: true})
+		rt.AddBelow("/openapi/", s.openAPI3At)
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
-		rt.add("/"+name, target{endpoint: s.health(name, ""), open: true})
-		rt.addBelow("/"+name+"/", func(check string) target {
-			return target{endpoint: s.health(name, check), place: "/" + name, open: true}
+		rt.Add("/"+name, front.Target{Endpoint: s.health(name, ""), Open: true})
+		rt.AddBelow("/"+name+"/", func(check string) front.Target {
+			return front.Target{Endpoint: s.health(name, check), Place: "/" + name, Open: true}
 		})
 		for _, c := range s.healthChecks(name) {
-			rt.list("/" + name + "/" + c.Name)
+			rt.List("/" + name + "/" + c.Name)
 		}
 	}
 	if !s.cfg.DisableProfiling {
-		rt.addBelow("/debug/", profiling)
+		rt.AddBelow("/debug/", profiling)
 	}
 	return rt
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // TestPanicIsAnswered: a panic becomes a 500 with a Status, is logged, and the
@@ -28,12 +29,12 @@ func TestPanicIsAnswered(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	send := func(do func(*request) error) *httptest.ResponseRecorder {
+	send := func(do func(*front.Request) error) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		s.serve(w, httptest.NewRequest(http.MethodGet, "/version", nil), target{endpoint: do, open: true})
+		s.front.Serve(w, httptest.NewRequest(http.MethodGet, "/version", nil), front.Target{Endpoint: do, Open: true})
 		return w
 	}
-	w := send(func(*request) error { panic("a bug") })
+	w := send(func(*front.Request) error { panic("a bug") })
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"kind":"Status"`) {
 		t.Errorf("answered %d %s", w.Code, w.Body)
 	}
@@ -76,11 +77,11 @@ func TestBodyAtTheLastMoment(t *testing.T) {
 		}
 	}()
 	w := lateReader{httptest.NewRecorder(), s, make(chan struct{})}
-	r := newRequest(w, httptest.NewRequest(http.MethodPost, "/", w), target{}, s.features, &s.limits)
-	var room place
-	defer room.leave()
+	r := front.NewRequest(w, httptest.NewRequest(http.MethodPost, "/", w), front.Target{}, s.features, s.limits)
+	var room front.Place
+	defer room.Leave()
 	var refused *api.Error
-	if err := s.receive(r, &room); !errors.As(err, &refused) || refused.Code != http.StatusRequestTimeout {
+	if err := s.front.Receive(r, &room); !errors.As(err, &refused) || refused.Code != http.StatusRequestTimeout {
 		t.Errorf("%v", err)
 	}
 }

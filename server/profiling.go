@@ -1,16 +1,17 @@
 package server
 
 import (
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"net/http"
 	"net/http/pprof"
 	"strings"
 )
 
 // profiling finds Go's profiles below /debug/pprof/, for those who may read them.
-func profiling(rest string) target {
+func profiling(rest string) front.Target {
 	name, ok := strings.CutPrefix(rest, "pprof/")
 	if !ok {
-		return target{}
+		return front.Target{}
 	}
 	show := pprof.Index
 	switch name {
@@ -23,9 +24,9 @@ func profiling(rest string) target {
 	case "trace":
 		show = pprof.Trace
 	}
-	return target{place: "/debug", ownForm: true, unbounded: true, endpoint: func(r *request) error {
-		r.status = http.StatusOK
-		show(r.w, r.http)
+	return front.Target{Place: "/debug", OwnForm: true, Unbounded: true, Endpoint: func(r *front.Request) error {
+		r.Status = http.StatusOK
+		show(r.Writer, r.HTTP)
 		return nil
 	}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -17,8 +18,8 @@ type binaryList struct {
 	item             func(dst, body []byte) ([]byte, error)
 }
 
-func (s *Server) binaryList(r *request, l *list) *binaryList {
-	res := r.target.Row
+func (s *Server) binaryList(r *front.Request, l *list) *binaryList {
+	res := r.Target.Row
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
 	enc, typ := res.Schema.Binary(), res.Type
 	b.item = func(dst, body []byte) ([]byte, error) {
@@ -28,12 +29,12 @@ func (s *Server) binaryList(r *request, l *list) *binaryList {
 		}
 		return enc.Append(dst, typ, body)
 	}
-	if r.accept.As == codec.AsPartial {
-		meta := s.metaKind("PartialObjectMetadata")
-		enc, typ = meta.schema.Binary(), meta.typ
-		b.apiVersion, b.kind = r.accept.APIVersion, "PartialObjectMetadataList"
+	if r.Accept.As == codec.AsPartial {
+		meta := s.front.MetaKind("PartialObjectMetadata")
+		enc, typ = meta.Schema.Binary(), meta.Type
+		b.apiVersion, b.kind = r.Accept.APIVersion, "PartialObjectMetadataList"
 		b.item = func(dst, body []byte) ([]byte, error) {
-			body, err := metadataOf(res.Resource, body)
+			body, err := front.MetadataOf(res.Resource, body)
 			if err != nil {
 				return dst, err
 			}
@@ -49,14 +50,14 @@ func (s *Server) binaryList(r *request, l *list) *binaryList {
 
 // each appends the message to a buffer, which goes to full whenever it is; full
 // returns the next buffer. What is left in the end is returned.
-func (b *binaryList) each(r *request, l *list, buf *[]byte, full func(*[]byte) (*[]byte, error)) (*[]byte, error) {
+func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]byte) (*[]byte, error)) (*[]byte, error) {
 	*buf = append(*buf, b.head...)
-	err := l.each(r.ctx, func(e *store.Entry) error {
+	err := l.each(r.Context, func(e *store.Entry) error {
 		var err error
 		if *buf, err = codec.AppendBinaryItem(*buf, func(dst []byte) ([]byte, error) { return b.item(dst, e.Body) }); err != nil {
 			return err
 		}
-		if len(*buf) >= listBuffer {
+		if len(*buf) >= front.ListBuffer {
 			buf, err = full(buf)
 		}
 		return err
@@ -67,19 +68,19 @@ func (b *binaryList) each(r *request, l *list, buf *[]byte, full func(*[]byte) (
 // respondBinaryList answers with one envelope, which begins with the length of
 // what is in it. If there is room the message is gathered. Otherwise the list is
 // encoded twice: to learn how long it is, and to send it.
-func (s *Server) respondBinaryList(r *request, l *list) error {
+func (s *Server) respondBinaryList(r *front.Request, l *list) error {
 	b := s.binaryList(r, l)
-	held := s.gather.open()
+	held := s.gather.Open()
 	reuse := false
-	defer func() { held.release(reuse) }()
+	defer func() { held.Release(reuse) }()
 	size, holding := 0, true
-	last, err := b.each(r, l, held.buffer(), func(part *[]byte) (*[]byte, error) {
+	last, err := b.each(r, l, held.Buffer(), func(part *[]byte) (*[]byte, error) {
 		size += len(*part)
-		if holding && held.keep(part) {
-			return held.buffer(), nil
+		if holding && held.Keep(part) {
+			return held.Buffer(), nil
 		}
 		if holding {
-			held.release(true)
+			held.Release(true)
 			holding = false
 		}
 		*part = (*part)[:0]
@@ -94,13 +95,13 @@ func (s *Server) respondBinaryList(r *request, l *list) error {
 		*last = (*last)[:0]
 		return s.streamBinaryList(r, l, b, head, size, last)
 	}
-	parts := append(make([][]byte, 0, len(held.parts)+3), head)
-	for _, p := range held.parts {
+	parts := append(make([][]byte, 0, len(held.Parts)+3), head)
+	for _, p := range held.Parts {
 		parts = append(parts, *p)
 	}
-	err = r.send(http.StatusOK, r.accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
+	err = r.Send(http.StatusOK, r.Accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
 	if reuse = err == nil; reuse {
-		s.gather.free(last)
+		s.gather.Free(last)
 	}
 	return err
 }
@@ -109,11 +110,11 @@ func (s *Server) respondBinaryList(r *request, l *list) error {
 var errListChanged = errors.New("a list had another length when it was read again")
 
 // streamBinaryList sends a list whose message has size bytes, by way of buf.
-func (s *Server) streamBinaryList(r *request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
+func (s *Server) streamBinaryList(r *front.Request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
 	tail := codec.EnvelopeTail()
-	out := &streamWriter{r: r, contentType: r.accept.ContentType()}
-	if !r.acceptsGzip() {
-		r.w.Header().Set("Content-Length", strconv.Itoa(len(head)+size+len(tail)))
+	out := &streamWriter{r: r, contentType: r.Accept.ContentType()}
+	if !r.AcceptsGzip() {
+		r.Writer.Header().Set("Content-Length", strconv.Itoa(len(head)+size+len(tail)))
 	}
 	if _, err := out.Write(head); err != nil {
 		return err
@@ -138,7 +139,7 @@ func (s *Server) streamBinaryList(r *request, l *list, b *binaryList, head []byt
 		return err
 	}
 	if err = out.close(tail); err == nil {
-		s.gather.free(last)
+		s.gather.Free(last)
 	}
 	return err
 }

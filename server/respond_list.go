@@ -10,6 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // respondList answers with a page of a collection. JSON is streamed: what the
@@ -17,34 +18,34 @@ import (
 // representations that need the whole list first (YAML, indented JSON) are for
 // people and are gathered, and so is the binary form, which needs its length in
 // front: as long as there is room (gatherRoom).
-func (s *Server) respondList(r *request, l *list) error {
-	if err := r.mismatch(true); err != nil {
+func (s *Server) respondList(r *front.Request, l *list) error {
+	if err := r.Mismatch(true); err != nil {
 		return err
 	}
-	if r.accept.Format == codec.Binary {
+	if r.Accept.Format == codec.Binary {
 		return s.respondBinaryList(r, l)
 	}
-	buf := s.gather.buffer()
+	buf := s.gather.Buffer()
 	if err := s.respondJSONList(r, l, *buf); err != nil {
 		return err // and the buffer is not used again: HTTP/2 may still be sending it
 	}
-	s.gather.free(buf)
+	s.gather.Free(buf)
 	return nil
 }
 
 // respondJSONList answers by way of buf, which is empty.
-func (s *Server) respondJSONList(r *request, l *list, buf []byte) error {
-	if r.accept.Format == codec.YAML || r.accept.Pretty {
-		text := &layout{held: s.gather.open(), r: r}
+func (s *Server) respondJSONList(r *front.Request, l *list, buf []byte) error {
+	if r.Accept.Format == codec.YAML || r.Accept.Pretty {
+		text := &layout{held: s.gather.Open(), r: r}
 		rest, err := s.writeList(r, l, text, buf)
 		if err == nil && text.out != nil {
 			return text.out.close(rest)
 		}
-		defer text.held.release(err == nil)
+		defer text.held.Release(err == nil)
 		if err != nil {
 			return err
 		}
-		return s.respondText(r, http.StatusOK, text.whole(bytes.TrimSuffix(rest, newline)))
+		return s.front.RespondText(r, http.StatusOK, text.whole(bytes.TrimSuffix(rest, front.Newline)))
 	}
 	out := &streamWriter{r: r}
 	rest, err := s.writeList(r, l, out, buf)
@@ -56,14 +57,14 @@ func (s *Server) respondJSONList(r *request, l *list, buf []byte) error {
 
 // writeList writes the list as JSON in the representation asked for, by way of
 // buf. It returns what is not written yet.
-func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	switch r.accept.As {
+func (s *Server) writeList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	switch r.Accept.As {
 	case codec.AsTable:
 		return s.writeTable(r, l, out, buf)
 	case codec.AsPartial:
 		return s.writePartialList(r, l, out, buf)
 	}
-	res := r.target.Row
+	res := r.Target.Row
 	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, l.meta())
 	if res.Conversion != nil && !res.Conversion.Same {
 		return s.writeServedItems(r, l, out, buf)
@@ -77,8 +78,8 @@ func (s *Server) writeList(r *request, l *list, out io.Writer, buf []byte) ([]by
 }
 
 // writeServedItems is writeList for a version that is not the stored one.
-func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	res := r.target.Row
+func (s *Server) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	res := r.Target.Row
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
 	var body []byte
 	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
@@ -96,9 +97,9 @@ func (s *Server) writeServedItems(r *request, l *list, out io.Writer, buf []byte
 // is left in the end is returned. The first bytes go early, and others get their
 // turn then: of many long lists at once none waits until another is half done.
 // What is written for no items is none, which the empty list of buf's end becomes.
-func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
-	first, full := true, firstWrite
-	err := l.each(r.ctx, func(e *store.Entry) error {
+func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+	first, full := true, front.FirstWrite
+	err := l.each(r.Context, func(e *store.Entry) error {
 		if !first {
 			buf = append(buf, ',')
 		}
@@ -110,8 +111,8 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, ite
 		if len(buf) >= full {
 			_, err = out.Write(buf)
 			buf = buf[:0]
-			if full == firstWrite {
-				full = listBuffer
+			if full == front.FirstWrite {
+				full = front.ListBuffer
 				runtime.Gosched()
 			}
 		}
@@ -123,14 +124,14 @@ func writeItems(r *request, l *list, out io.Writer, buf []byte, none string, ite
 	return append(buf, "]}\n"...), err
 }
 
-func (s *Server) writePartialList(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	buf = codec.AppendListHead(buf, r.accept.APIVersion, "PartialObjectMetadataList", l.meta())
+func (s *Server) writePartialList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	buf = codec.AppendListHead(buf, r.Accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
-		body, err := metadataOf(r.target.Row.Resource, e.Body)
+		body, err := front.MetadataOf(r.Target.Row.Resource, e.Body)
 		if err != nil {
 			return dst, err
 		}
-		return codec.AppendPartial(dst, body, r.accept.APIVersion)
+		return codec.AppendPartial(dst, body, r.Accept.APIVersion)
 	})
 }
 
@@ -146,13 +147,13 @@ func (l *list) meta() codec.ListMeta {
 // streamWriter sends what it is given, starting the answer with the first
 // write, so that an error before it can still be answered properly.
 type streamWriter struct {
-	r           *request
+	r           *front.Request
 	gzip        io.WriteCloser
 	contentType string // "" for JSON
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
-	if w.r.status == 0 {
+	if w.r.Status == 0 {
 		w.start()
 	}
 	return len(p), w.out(p)
@@ -160,13 +161,13 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 
 // start begins an answer whose length is not known yet.
 func (w *streamWriter) start() {
-	if w.r.acceptsGzip() {
-		h := w.r.w.Header()
+	if w.r.AcceptsGzip() {
+		h := w.r.Writer.Header()
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
-		w.gzip = codec.Gzip(writerFunc(w.r.writeBytes))
+		w.gzip = codec.Gzip(front.WriterFunc(w.r.WriteBytes))
 	}
-	w.r.head(http.StatusOK, w.media())
+	w.r.Head(http.StatusOK, w.media())
 }
 
 func (w *streamWriter) media() string {
@@ -177,21 +178,21 @@ func (w *streamWriter) media() string {
 }
 
 func (w *streamWriter) out(p []byte) error {
-	if len(p) == 0 || w.r.http.Method == http.MethodHead {
+	if len(p) == 0 || w.r.HTTP.Method == http.MethodHead {
 		return nil
 	}
 	if w.gzip != nil {
 		_, err := w.gzip.Write(p)
 		return err
 	}
-	return w.r.corked(func() error { return w.r.write(p) })
+	return w.r.Corked(func() error { return w.r.Write(p) })
 }
 
 // close ends the answer with rest, which is all of it when nothing was written
 // before.
 func (w *streamWriter) close(rest []byte) error {
-	if w.r.status == 0 {
-		return w.r.send(http.StatusOK, w.media(), rest)
+	if w.r.Status == 0 {
+		return w.r.Send(http.StatusOK, w.media(), rest)
 	}
 	if err := w.out(rest); err != nil {
 		return err
@@ -202,8 +203,8 @@ func (w *streamWriter) close(rest []byte) error {
 	return nil
 }
 
-func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := s.newTable(r.target.Row.Resource, r, false)
+func (s *Server) writeTable(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	t, err := s.front.NewTable(r.Target.Row.Resource, r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +213,7 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 		none = "null"
 	}
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
-		return appendRow(r.target.Row.Resource, t, dst, e.Body)
+		return front.AppendRow(r.Target.Row.Resource, t, dst, e.Body)
 	})
 }
 
@@ -220,37 +221,37 @@ func (s *Server) writeTable(r *request, l *list, out io.Writer, buf []byte) ([]b
 // needs all of it. When there is no room for that it becomes a stream, and the
 // list goes out as it is: YAML is as happy with that as JSON.
 type layout struct {
-	held *gathered
+	held *front.Gathered
 	out  *streamWriter // set when there was no room
-	r    *request
+	r    *front.Request
 }
 
 func (l *layout) Write(p []byte) (int, error) {
 	if l.out != nil {
 		return l.out.Write(p)
 	}
-	part := l.held.buffer()
+	part := l.held.Buffer()
 	*part = append(*part, p...)
-	if l.held.keep(part) {
+	if l.held.Keep(part) {
 		return len(p), nil
 	}
 	l.out = &streamWriter{r: l.r}
-	if l.r.accept.Format == codec.YAML {
+	if l.r.Accept.Format == codec.YAML {
 		l.out.contentType = "application/yaml"
 	}
-	for _, held := range append(l.held.parts, part) {
+	for _, held := range append(l.held.Parts, part) {
 		if _, err := l.out.Write(*held); err != nil {
 			return 0, err
 		}
 	}
-	l.held.release(true)
+	l.held.Release(true)
 	return len(p), nil
 }
 
 // whole is the text with rest behind it.
 func (l *layout) whole(rest []byte) []byte {
-	text := make([]byte, 0, int(l.held.taken)+len(rest))
-	for _, p := range l.held.parts {
+	text := make([]byte, 0, int(l.held.Taken)+len(rest))
+	for _, p := range l.held.Parts {
 		text = append(text, *p...)
 	}
 	return append(text, rest...)

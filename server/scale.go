@@ -11,14 +11,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // The scale subresource shows the few fields of an object that scaling is
 // about as a Scale, and writes one of them back.
 
-func (s *Server) getScale(r *request) error {
-	r.target.Ref = r.target.Stored()
+func (s *Server) getScale(r *front.Request) error {
+	r.Target.Ref = r.Target.Stored()
 	entry, err := s.current(r)
 	if err != nil {
 		return err
@@ -26,36 +27,36 @@ func (s *Server) getScale(r *request) error {
 	return s.respondScale(r, entry)
 }
 
-func (s *Server) updateScale(r *request) error {
-	r.target.Ref = r.target.Stored()
-	opts, err := r.writeOptions("UpdateOptions")
+func (s *Server) updateScale(r *front.Request) error {
+	r.Target.Ref = r.Target.Stored()
+	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readObject(r, subKind(r.target), opts.Validation)
+	doc, err := s.front.ReadObject(r, subKind(r.Target), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	if err := matchScale(r.target, doc.Root()); err != nil {
+	if err := matchScale(r.Target, doc.Root()); err != nil {
 		return err
 	}
 	return s.writeScale(r, opts, func(*objects.Evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
 }
 
-func (s *Server) patchScale(r *request) error {
-	r.target.Ref = r.target.Stored()
-	if r.applies() {
+func (s *Server) patchScale(r *front.Request) error {
+	r.Target.Ref = r.Target.Stored()
+	if r.Applies() {
 		return s.applyScale(r)
 	}
 	p, err := s.readPatch(r)
 	if err != nil {
 		return err
 	}
-	want := subKind(r.target)
+	want := subKind(r.Target)
 	p.check(want)
 	return s.writeScale(r, p.opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
-		text, err := scaleOf(r.target, obj)
+		text, err := scaleOf(r.Target, obj)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -67,17 +68,17 @@ func (s *Server) patchScale(r *request) error {
 			return document.Value{}, err
 		}
 		scale := e.Keep(doc)
-		return scale, matchScale(r.target, scale)
+		return scale, matchScale(r.Target, scale)
 	})
 }
 
 // writeScale stores the replicas of the Scale that wanted gives for the object.
-func (s *Server) writeScale(r *request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
-	t := r.target
+func (s *Server) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
+	t := r.Target
 	main := t.Ref
 	main.Sub = nil
 	opts.Subresource = t.Sub.Name
-	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: main, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := s.objects.Write(r.Context, &objects.Write{Ref: main, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		obj, err := objects.Editing(func(document.Value) error { return nil })(e)
 		if err != nil { // the read of a scale alone names the subresource
 			return obj, err
@@ -107,7 +108,7 @@ func (s *Server) writeScale(r *request, opts objects.Options, wanted func(e *obj
 }
 
 // beScaled puts the replicas of a scale into the object.
-func beScaled(e *objects.Evaluation, t target, obj, scale document.Value) error {
+func beScaled(e *objects.Evaluation, t front.Target, obj, scale document.Value) error {
 	meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
 	if err := objects.CheckUID(t.Row, t.Name, meta, oldMeta, e.Opts.Patched); err != nil {
 		return err
@@ -124,23 +125,23 @@ func beScaled(e *objects.Evaluation, t target, obj, scale document.Value) error 
 	return nil
 }
 
-func (s *Server) respondScale(r *request, entry store.Entry) error {
-	doc, err := document.ReadStored(r.target.Row.GV.Types(), r.target.Row.Type, entry.Body)
+func (s *Server) respondScale(r *front.Request, entry store.Entry) error {
+	doc, err := document.ReadStored(r.Target.Row.GV.Types(), r.Target.Row.Type, entry.Body)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
-	text, err := scaleOf(r.target, doc.Root())
+	text, err := scaleOf(r.Target, doc.Root())
 	if err != nil {
 		return err
 	}
-	if r.accept.As == codec.AsTable {
+	if r.Accept.As == codec.AsTable {
 		if text, err = s.scaleTable(r, text); err != nil {
 			return err
 		}
-		return s.respondText(r, http.StatusOK, text)
+		return s.front.RespondText(r, http.StatusOK, text)
 	}
-	return s.respondObject(r, http.StatusOK, subKind(r.target), text)
+	return s.front.RespondObject(r, http.StatusOK, subKind(r.Target), text)
 }
 
 // scaleColumns are those of a Scale as a table.
@@ -152,12 +153,12 @@ var scaleColumns = []api.Column{
 }
 
 // scaleTable is a Scale, given as canonical JSON, as a table.
-func (s *Server) scaleTable(r *request, text []byte) ([]byte, error) {
-	sub := r.target.Sub
-	return s.tableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
+func (s *Server) scaleTable(r *front.Request, text []byte) ([]byte, error) {
+	sub := r.Target.Sub
+	return s.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
 }
 
-func matchScale(t target, scale document.Value) error {
+func matchScale(t front.Target, scale document.Value) error {
 	meta := scale.SetObject("metadata")
 	if err := objects.MatchName(meta, t.Name); err != nil {
 		return err
@@ -166,7 +167,7 @@ func matchScale(t target, scale document.Value) error {
 }
 
 // scaleOf gives the Scale of an object as canonical JSON.
-func scaleOf(t target, obj document.Value) ([]byte, error) {
+func scaleOf(t front.Target, obj document.Value) ([]byte, error) {
 	decoder := document.Decoder{Table: t.Sub.Table}
 	doc, _, err := decoder.Decode(t.Sub.Type, []byte("{}"))
 	if err != nil {
@@ -174,8 +175,8 @@ func scaleOf(t target, obj document.Value) ([]byte, error) {
 	}
 	defer doc.Release()
 	scale, kind := doc.Root(), subKind(t)
-	scale.SetString("kind", kind.kind)
-	scale.SetString("apiVersion", kind.apiVersion)
+	scale.SetString("kind", kind.Kind)
+	scale.SetString("apiVersion", kind.APIVersion)
 	meta := scale.SetObject("metadata")
 	for _, field := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp"} {
 		if v := obj.At("metadata", field); v.Exists() {
@@ -238,8 +239,8 @@ func selectorText(v document.Value) (string, error) {
 
 // applyScale is PATCH of a scale with an apply configuration: one of the scaled
 // object with nothing in it but the replicas.
-func (s *Server) applyScale(r *request) error {
-	t := r.target
+func (s *Server) applyScale(r *front.Request) error {
+	t := r.Target
 	a, err := s.readApplied(r, subKind(t))
 	if err != nil {
 		return err
@@ -251,7 +252,7 @@ func (s *Server) applyScale(r *request) error {
 	if err := objects.MatchPatched(a.doc.Root(), t.Ref); err != nil {
 		return err
 	}
-	if err := apply.CheckStated(a.doc.Root(), subKind(t).apiVersion); err != nil {
+	if err := apply.CheckStated(a.doc.Root(), subKind(t).APIVersion); err != nil {
 		return err
 	}
 	main := t.Ref
@@ -262,10 +263,10 @@ func (s *Server) applyScale(r *request) error {
 		return err
 	}
 	defer config.Release()
-	want := kindOf(t.Row)
+	want := front.KindOf(t.Row)
 	root := config.Root()
-	root.SetString("apiVersion", want.apiVersion)
-	root.SetString("kind", want.kind)
+	root.SetString("apiVersion", want.APIVersion)
+	root.SetString("kind", want.Kind)
 	root.SetObject("metadata").SetString("name", t.Name)
 	for _, field := range []string{"uid", "resourceVersion"} {
 		if v := a.doc.Root().At("metadata", field); v.Exists() {
@@ -280,7 +281,7 @@ func (s *Server) applyScale(r *request) error {
 		}
 		at.Put(path[len(path)-1], replicas)
 	}
-	entry, err := s.store.Get(r.ctx, r.key())
+	entry, err := s.store.Get(r.Context, r.Key())
 	if err != nil || entry.Key == "" {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}

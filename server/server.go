@@ -34,6 +34,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -52,11 +53,8 @@ import (
 type Server struct {
 	cfg          Config
 	log          *slog.Logger
-	accessLog    func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
 	features     features.Gates
 	catalog      *catalog.Catalog
-	dispatch     *dispatch
-	verbsOf      func(*target) verbs
 	classes      *classes
 	services     *addresses.Services
 	discovery    discovery.Documents
@@ -67,12 +65,14 @@ type Server struct {
 	headers      *index.Index
 	pages        pages
 	objects      *objects.Objects
+	front        *front.Front
+	gather       *front.GatherRoom
+	limits       *front.Limits
 	authn        authn.Authenticator
 	authz        authz.Authorizer
 	admission    objects.Admitter
 	reader       *objects.Reader
 	decodeLimits document.Limits
-	gather       *gatherRoom
 	streams      *stream.Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
@@ -80,9 +80,7 @@ type Server struct {
 	listener     net.Listener
 	http         *http.Server
 
-	limits         limits
 	sweeper        *conns.Sweeper
-	intake         intake
 	leaving        atomic.Bool // told to stop: /readyz fails
 	started        time.Time
 	startup        startup
@@ -102,7 +100,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{}), intake: intake{idle: make(chan struct{}, 1)}, startup: newStartup()}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{}), startup: newStartup()}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
 		return nil, err
@@ -117,21 +115,15 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // open builds the object graph, from the disk up to the listener.
 func (s *Server) open(ctx context.Context) error {
 	cfg := &s.cfg
-	s.accessLog = logging.Access(cfg.Logger)
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
-	s.limits.set(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
-
-	s.gather = newGatherRoom(cfg.ListMemoryBytes)
-
-	s.dispatch = s.newDispatch()
-	s.verbsOf = s.dispatch.verbsOf
-	if err := s.openCatalog(); err != nil {
+	s.limits = front.NewLimits(cfg.MaxRequestsInflight, cfg.MaxMutatingRequestsInflight, cfg.MaxRequestBytes)
+	groups, err := s.openCatalog()
+	if err != nil {
 		return err
 	}
 	if err := s.openStore(ctx); err != nil {
 		return err
 	}
-	var err error
 	// The store's lock also guards the certificates beside it.
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
@@ -159,13 +151,16 @@ func (s *Server) open(ctx context.Context) error {
 	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
 		return err
 	}
-	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.mutating.inUse.Load})
+	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
 	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
 	s.streams = stream.New(s.sweeper, cfg.durations.Ping)
+	if err := s.openFront(groups); err != nil {
+		return err
+	}
 	if err := s.listen(); err != nil {
 		return err
 	}
@@ -173,12 +168,12 @@ func (s *Server) open(ctx context.Context) error {
 }
 
 // openCatalog makes the catalog of what the configuration lets the server serve.
-func (s *Server) openCatalog() error {
+func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
 	var warnings []string
 	var err error
 	if s.features, warnings, err = features.Parse(cfg.FeatureGates); err != nil {
-		return err
+		return nil, err
 	}
 	for _, w := range warnings {
 		s.log.Warn(w)
@@ -190,7 +185,7 @@ func (s *Server) openCatalog() error {
 	s.features.Mark(groups)
 	config, err := features.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config.Apply(groups)
 	features.ForgetFuture(groups)
@@ -198,10 +193,19 @@ func (s *Server) openCatalog() error {
 		features.ForgetHashes(groups)
 	}
 	s.catalog = catalog.New(groups, generated.Meta())
-	if err := checkNeeded(s.catalog.Snapshot()); err != nil {
-		return err
-	}
-	return s.dispatch.check(groups)
+	return groups, checkNeeded(s.catalog.Snapshot())
+}
+
+// openFront builds the way of requests, and what it ends in.
+func (s *Server) openFront(groups []*api.GroupVersion) error {
+	cfg := &s.cfg
+	d := &dispatch{}
+	s.gather = front.NewGatherRoom(cfg.ListMemoryBytes)
+	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
+		MaxRequestBytes: cfg.MaxRequestBytes, RequestTimeout: cfg.RequestTimeout, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: s.gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf})
+	s.dispatch(d)
+	return d.check(groups)
 }
 
 // openStore opens the store of the kinds in the catalog, and what operators ask it by.

@@ -28,15 +28,15 @@ func (s *Server) shutdown(ctx context.Context) {
 		if s.cfg.ShutdownDelay > 0 {
 			wait(ctx, s.cfg.ShutdownDelay)
 		}
-		s.intake.closed.Store(true)
+		s.front.Intake.Close()
 		close(s.stopping)
 		s.sweeper.CutEarly()
 		s.stopBackground()
 		s.background.Wait()
 		s.controllers.Stop()
-		s.intake.drain(ctx)
+		s.front.Intake.Drain(ctx)
 		s.closeHTTP(ctx)
-		s.intake.drain(context.Background()) // what was broken off ends at once, but uses the store until then
+		s.front.Intake.Drain(context.Background()) // what was broken off ends at once, but uses the store until then
 		if err := s.closeParts(); err != nil && s.failure == nil {
 			s.failure = err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
@@ -28,16 +29,16 @@ type streamForm struct {
 }
 
 // streamForm prepares the frames of a watch. The error is a 400.
-func (s *Server) streamForm(r *request) (*streamForm, error) {
-	f := &streamForm{s: s, res: r.target.Row, accept: r.accept, include: r.query.get("includeObject")}
+func (s *Server) streamForm(r *front.Request) (*streamForm, error) {
+	f := &streamForm{s: s, res: r.Target.Row, accept: r.Accept, include: r.Query.Get("includeObject")}
 	f.name = f.describe()
 	f.lastName = "last " + f.name
 	if f.accept.As != codec.AsTable {
 		return f, nil
 	}
 	var err error
-	if f.table, err = s.newTable(f.res.Resource, r, false); err == nil {
-		f.rest, err = s.newTable(f.res.Resource, r, true)
+	if f.table, err = s.front.NewTable(f.res.Resource, r, false); err == nil {
+		f.rest, err = s.front.NewTable(f.res.Resource, r, true)
 	}
 	return f, err
 }
@@ -61,12 +62,12 @@ func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 
 // frame is an event with an object, given as it is stored.
 func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
-	kind := kindOf(f.res)
+	kind := front.KindOf(f.res)
 	var err error
 	switch {
 	case f.accept.As == codec.AsPartial:
-		kind = f.s.metaKind("PartialObjectMetadata").of(f.accept.APIVersion)
-		if body, err = metadataOf(f.res.Resource, body); err != nil {
+		kind = f.s.front.MetaKind("PartialObjectMetadata").Of(f.accept.APIVersion)
+		if body, err = front.MetadataOf(f.res.Resource, body); err != nil {
 			return nil, err
 		}
 		if body, err = codec.AppendPartial(nil, body, f.accept.APIVersion); err != nil {
@@ -78,7 +79,7 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		text := f.table.AppendHead(nil, codec.ListMeta{ResourceVersion: rev})
-		if text, err = appendRow(f.res.Resource, f.table, text, body); err != nil {
+		if text, err = front.AppendRow(f.res.Resource, f.table, text, body); err != nil {
 			return nil, err
 		}
 		body = append(text, "]}"...)
@@ -91,83 +92,83 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 	return f.encode(event, kind, body)
 }
 
-func (f *streamForm) encode(event string, kind bodyKind, body []byte) ([]byte, error) {
+func (f *streamForm) encode(event string, kind front.BodyKind, body []byte) ([]byte, error) {
 	if f.accept.Format != codec.Binary {
 		return codec.AppendFrame(nil, event, body), nil
 	}
-	raw, err := kind.schema.Binary().Append(nil, kind.typ, body)
+	raw, err := kind.Schema.Binary().Append(nil, kind.Type, body)
 	if err != nil {
 		return nil, err
 	}
-	return codec.AppendBinaryFrame(nil, event, kind.apiVersion, kind.kind, raw), nil
+	return codec.AppendBinaryFrame(nil, event, kind.APIVersion, kind.Kind, raw), nil
 }
 
 // failure is the ERROR event that ends a watch.
 func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
-	return f.encode(failure, f.s.metaKind("Status"), status.JSON())
+	return f.encode(failure, f.s.front.MetaKind("Status"), status.JSON())
 }
 
 // stream lets a watch write its answer: to a connection of its own in HTTP/1.1,
 // after the handler has returned, or here. An error means that nothing is
 // written yet, or that the client is gone.
-func (s *Server) stream(r *request, w *watcher) error {
-	if stream.IsWebSocket(r.http) {
+func (s *Server) stream(r *front.Request, w *watcher) error {
+	if stream.IsWebSocket(r.HTTP) {
 		return s.streamMessages(r, w)
 	}
-	if r.http.ProtoMajor == 1 && r.http.ProtoMinor >= 1 {
+	if r.HTTP.ProtoMajor == 1 && r.HTTP.ProtoMinor >= 1 {
 		return s.streamDetached(r, w)
 	}
-	r.head(http.StatusOK, r.accept.ContentType())
-	body := s.streams.Respond(r.w, &r.bytes)
+	r.Head(http.StatusOK, r.Accept.ContentType())
+	body := s.streams.Respond(r.Writer, &r.Bytes)
 	defer body.Close()
-	w.ctx, w.sink = r.ctx, body
+	w.ctx, w.sink = r.Context, body
 	w.run()
 	return nil
 }
 
 // streamMessages lets a watch write the messages of a WebSocket: one of text per
 // event, or one of bytes in the binary form.
-func (s *Server) streamMessages(r *request, w *watcher) error {
-	if err := stream.SameOrigin(r.http); err != nil {
+func (s *Server) streamMessages(r *front.Request, w *watcher) error {
+	if err := stream.SameOrigin(r.HTTP); err != nil {
 		return err
 	}
-	r.headers(r.accept.ContentType())
-	r.w.Header().Del("Content-Type") // of the refusal, if there is one
+	r.Headers(r.Accept.ContentType())
+	r.Writer.Header().Del("Content-Type") // of the refusal, if there is one
 	skip := 0
-	if r.accept.Format == codec.Binary {
+	if r.Accept.Format == codec.Binary {
 		skip = codec.FrameLength
 	}
-	messages, err := s.streams.Accept(r.w, r.http, skip, &r.bytes)
+	messages, err := s.streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
 	if err != nil {
-		r.status = http.StatusBadRequest // it has been answered
+		r.Status = http.StatusBadRequest // it has been answered
 		s.log.Debug("no WebSocket", "path", w.path, "error", err)
 		return nil
 	}
 	defer messages.Close() // if the watch panics; otherwise it is closed by then
-	r.status = http.StatusSwitchingProtocols
+	r.Status = http.StatusSwitchingProtocols
 	w.ctx, w.sink = messages.Context(), messages
 	w.run()
 	return nil
 }
 
-func (s *Server) streamDetached(r *request, w *watcher) error {
-	r.headers(r.accept.ContentType())
-	header := r.w.Header()
-	d, err := s.streams.Detach(r.w, &r.bytes)
+func (s *Server) streamDetached(r *front.Request, w *watcher) error {
+	r.Headers(r.Accept.ContentType())
+	header := r.Writer.Header()
+	d, err := s.streams.Detach(r.Writer, &r.Bytes)
 	if err != nil {
 		return err
 	}
-	r.status = http.StatusOK
+	r.Status = http.StatusOK
 	if err := d.Begin(header); err != nil {
 		return err
 	}
 	ctx, gone := context.WithCancel(context.Background())
 	w.ctx, w.sink = ctx, d
-	r.slim()
-	r.detached = true
+	slim(r)
+	r.Detached = true
 	go d.Listen(gone)
 	go func() {
-		defer s.end(r)
+		defer s.front.End(r)
 		defer d.Close()
 		defer gone()
 		defer func() {
@@ -181,7 +182,7 @@ func (s *Server) streamDetached(r *request, w *watcher) error {
 }
 
 // slim lets go of what only a handler needs; what is left says who asked what.
-func (r *request) slim() {
-	r.ctx, r.w, r.query, r.warnings = nil, nil, query{}, nil
-	r.http = &http.Request{Method: r.http.Method, URL: r.http.URL, Header: http.Header{"User-Agent": r.http.Header["User-Agent"]}}
+func slim(r *front.Request) {
+	r.Context, r.Writer, r.Query, r.Warnings = nil, nil, front.Query{}, nil
+	r.HTTP = &http.Request{Method: r.HTTP.Method, URL: r.HTTP.URL, Header: http.Header{"User-Agent": r.HTTP.Header["User-Agent"]}}
 }

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // subKind is the kind of a subresource's bodies, where it has one of its own.
-func subKind(t target) bodyKind {
+func subKind(t front.Target) front.BodyKind {
 	version := api.GroupVersion{Group: t.Sub.Group, Version: t.Sub.Version}
-	want := bodyKind{schema: t.Row.SchemaOf(t.Sub), typ: t.Sub.Type, apiVersion: version.APIVersion(), kind: t.Sub.Kind}
+	want := front.BodyKind{Schema: t.Row.SchemaOf(t.Sub), Type: t.Sub.Type, APIVersion: version.APIVersion(), Kind: t.Sub.Kind}
 	if also := t.Sub.AlsoAccepts; also != nil {
-		want.also = func(version string) bool { return slices.Contains(also, version) }
+		want.Also = func(version string) bool { return slices.Contains(also, version) }
 	}
 	return want
 }

@@ -11,24 +11,25 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // requestToken is POST on the token subresource of a service account: it answers
 // with the request, completed and with a token in its status. Nothing is stored.
-func (s *Server) requestToken(r *request) error {
-	opts, err := r.writeOptions("CreateOptions")
+func (s *Server) requestToken(r *front.Request) error {
+	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	t := r.target
-	doc, err := s.readObject(r, subKind(t), opts.Validation)
+	t := r.Target
+	doc, err := s.front.ReadObject(r, subKind(t), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	account, release, err := s.reader.Get(r.ctx, "", "serviceaccounts", t.Namespace, t.Name)
+	account, release, err := s.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
 	defer release()
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func (s *Server) requestToken(r *request) error {
 	for _, a := range spec.Get("audiences").Elements() {
 		token.Audiences = append(token.Audiences, a.Text())
 	}
-	if err := s.bindToken(r.ctx, t, spec.Get("boundObjectRef"), &token); err != nil {
+	if err := s.bindToken(r.Context, t, spec.Get("boundObjectRef"), &token); err != nil {
 		return err
 	}
 	seconds, _ := spec.Get("expirationSeconds").Int()
@@ -72,18 +73,18 @@ func (s *Server) requestToken(r *request) error {
 	status := obj.SetObject("status")
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", token.To.UTC().Format(time.RFC3339))
-	return s.respondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+	return s.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
 // ownToken records in a request for a token who wrote what of it: the answer says so.
-func (s *Server) ownToken(t target, obj document.Value, opts objects.Options) error {
+func (s *Server) ownToken(t front.Target, obj document.Value, opts objects.Options) error {
 	w := s.objects.FieldWrite(t.Ref, opts)
 	w.Reset = apply.Set{}
 	return t.Row.Ownership().Token.Update(document.Value{}, obj, w)
 }
 
 // checkTokenRequest finds what is wrong with a request by itself.
-func checkTokenRequest(t target, obj document.Value) error {
+func checkTokenRequest(t front.Target, obj document.Value) error {
 	causes := document.Validate(obj, &t.Row.GV.Validation)
 	if name := obj.At("metadata", "name").Text(); name != "" && name != t.Name {
 		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "metadata.name",
@@ -96,7 +97,7 @@ func checkTokenRequest(t target, obj document.Value) error {
 }
 
 // bindToken ties the token to the pod or the secret that it shall end with.
-func (s *Server) bindToken(ctx context.Context, t target, ref document.Value, token *authn.AccountToken) error {
+func (s *Server) bindToken(ctx context.Context, t front.Target, ref document.Value, token *authn.AccountToken) error {
 	if !ref.Exists() || ref.IsNull() {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -15,13 +16,13 @@ import (
 // its status filled in; nothing is stored.
 
 // review answers a POST of a review with what answer makes of it.
-func (s *Server) review(r *request, answer func(obj document.Value) error) error {
-	opts, err := r.writeOptions("CreateOptions")
+func (s *Server) review(r *front.Request, answer func(obj document.Value) error) error {
+	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	res := r.target.Row
-	doc, err := s.readObject(r, kindOf(res), opts.Validation)
+	res := r.Target.Row
+	doc, err := s.front.ReadObject(r, front.KindOf(res), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	meta := obj.SetObject("metadata")
 	objects.DropSystemFields(meta)
 	meta.SetNull("creationTimestamp")
-	if err := objects.MatchNamespace(res, meta, r.target.Namespace); err != nil {
+	if err := objects.MatchNamespace(res, meta, r.Target.Namespace); err != nil {
 		return err
 	}
 	if err := s.objects.Own(objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
@@ -40,11 +41,11 @@ func (s *Server) review(r *request, answer func(obj document.Value) error) error
 	if err := answer(obj); err != nil {
 		return err
 	}
-	return s.respondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
+	return s.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
 
 // reviewToken is POST on tokenreviews: whose the token is that the body holds.
-func (s *Server) reviewToken(r *request) error {
+func (s *Server) reviewToken(r *front.Request) error {
 	return s.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
 		token := spec.Get("token").Text()
@@ -57,7 +58,7 @@ func (s *Server) reviewToken(r *request) error {
 		var err error
 		audiences := s.audiences(spec.Get("audiences"))
 		if len(audiences) > 0 {
-			known, err = s.keys.AuthenticateToken(r.ctx, token)
+			known, err = s.keys.AuthenticateToken(r.Context, token)
 		}
 		switch {
 		case err != nil:

@@ -6,12 +6,13 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // update is PUT on an object or on its status.
-func (s *Server) update(r *request) error {
-	opts, err := r.writeOptions("UpdateOptions")
+func (s *Server) update(r *front.Request) error {
+	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
@@ -19,7 +20,7 @@ func (s *Server) update(r *request) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.objects.Write(r.ctx, &objects.Write{Ref: r.target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := s.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if doc == nil { // the second time
 			if doc, err = s.readReplacement(r, opts.Validation); err != nil {
 				return document.Value{}, err
@@ -34,7 +35,7 @@ func (s *Server) update(r *request) error {
 }
 
 // respondWritten answers a write with the object.
-func (s *Server) respondWritten(r *request, out objects.Result, err error) error {
+func (s *Server) respondWritten(r *front.Request, out objects.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -42,20 +43,20 @@ func (s *Server) respondWritten(r *request, out objects.Result, err error) error
 	if out.Created {
 		code = http.StatusCreated
 	}
-	return s.respondEntry(r, code, out.Entry)
+	return s.front.RespondEntry(r, code, out.Entry)
 }
 
 // readReplacement reads the body of a PUT. What it has in common with the object
 // that is there now is not walked; that another write may come in between does
 // not matter, since that too was valid at its time.
-func (s *Server) readReplacement(r *request, validation string) (*document.Document, error) {
-	res := r.target.Row
-	text, err := s.toJSON(r.http.Header.Get("Content-Type"), r.body, kindOf(res))
+func (s *Server) readReplacement(r *front.Request, validation string) (*document.Document, error) {
+	res := r.Target.Row
+	text, err := s.front.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, front.KindOf(res))
 	if err != nil {
 		return nil, err
 	}
 	var old *document.Document
-	switch current, err := s.store.Get(r.ctx, r.key()); {
+	switch current, err := s.store.Get(r.Context, r.Key()); {
 	case err == nil && res.Conversion != nil: // it has nothing in common that could be told by its bytes
 	case err == nil:
 		if old, err = document.ReadStored(res.GV.Types(), res.Type, current.Body); err != nil {
@@ -65,5 +66,5 @@ func (s *Server) readReplacement(r *request, validation string) (*document.Docum
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	return s.decode(r, text, kindOf(res), old.Root(), validation)
+	return s.front.Decode(r, text, front.KindOf(res), old.Root(), validation)
 }

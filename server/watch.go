@@ -12,12 +12,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
 // watch is GET on a collection with watch=true.
-func (s *Server) watch(r *request) error {
+func (s *Server) watch(r *front.Request) error {
 	opts, err := s.watchOptions(r)
 	if err != nil {
 		return err
@@ -26,12 +27,12 @@ func (s *Server) watch(r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.http.Method == http.MethodHead {
-		r.head(http.StatusOK, r.accept.ContentType())
+	if r.HTTP.Method == http.MethodHead {
+		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: s, path: r.http.URL.Path, res: r.target.Row, prefix: r.target.Row.Prefix(r.target.Namespace), opts: opts, form: form, at: opts.revision,
-		events: s.metrics.EventsOf(r.target.Row)}
+	w := &watcher{s: s, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
+		events: s.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
 		if err := s.reach(r, opts.revision); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/selector"
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // watchOptions are the options of a watch, from the query.
@@ -27,48 +28,48 @@ type watchOptions struct {
 //	false              changes from now          from now     changes after n
 //
 // The state that is read here is always the newest.
-func (s *Server) watchOptions(r *request) (o watchOptions, err error) {
-	q := &r.query
-	fields := q.get("fieldSelector")
-	if name := r.target.Name; name != "" {
+func (s *Server) watchOptions(r *front.Request) (o watchOptions, err error) {
+	q := &r.Query
+	fields := q.Get("fieldSelector")
+	if name := r.Target.Name; name != "" {
 		if fields != "" {
 			fields += ","
 		}
 		fields += "metadata.name=" + name
 	}
-	selectors, err := selector.Parse(q.get("labelSelector"), fields)
+	selectors, err := selector.Parse(q.Get("labelSelector"), fields)
 	if err != nil {
 		return o, err
 	}
-	if _, err := q.integer("limit"); err != nil { // of no use here, but it must be a number
+	if _, err := q.Integer("limit"); err != nil { // of no use here, but it must be a number
 		return o, err
 	}
-	seconds, err := q.integer("timeoutSeconds")
+	seconds, err := q.Integer("timeoutSeconds")
 	if err != nil {
 		return o, err
 	}
-	asked := q.has("sendInitialEvents")
-	match, token := q.get("resourceVersionMatch"), q.get("continue")
+	asked := q.Has("sendInitialEvents")
+	match, token := q.Get("resourceVersionMatch"), q.Get("continue")
 	var causes []schema.Cause
 	if asked {
 		causes = checkInitialMatch(match, token)
 	} else {
-		causes = checkMatch(q.get("resourceVersion"), match, token, true)
+		causes = checkMatch(q.Get("resourceVersion"), match, token, true)
 	}
 	if len(causes) > 0 {
-		return o, invalidOptions("ListOptions", causes)
+		return o, front.InvalidOptions("ListOptions", causes)
 	}
-	if o.selector, err = selectors.For(r.target.Row.Resource); err != nil {
+	if o.selector, err = selectors.For(r.Target.Row.Resource); err != nil {
 		return o, err
 	}
-	rev, set, err := api.ParseRevision(q.get("resourceVersion"))
+	rev, set, err := api.ParseRevision(q.Get("resourceVersion"))
 	if err != nil {
 		return o, err
 	}
 	o.revision, o.initial = rev, !set || rev == 0
-	o.bookmarks = q.flag("allowWatchBookmarks")
+	o.bookmarks = q.Flag("allowWatchBookmarks")
 	if asked {
-		o.initial = q.flag("sendInitialEvents")
+		o.initial = q.Flag("sendInitialEvents")
 		if rev == 0 {
 			o.revision = s.store.Current()
 		}

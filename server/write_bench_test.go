@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -52,7 +53,7 @@ func BenchmarkCreatePod(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				made++
-				doc, _, err := s.parse(bytes.Replace(text, []byte("NAME"), strconv.AppendInt(nil, int64(made), 10), 1), kindOf(res), document.Value{})
+				doc, _, err := s.front.Parse(bytes.Replace(text, []byte("NAME"), strconv.AppendInt(nil, int64(made), 10), 1), front.KindOf(res), document.Value{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
-// serve is the way of every request, top to bottom. The router has found what
+// Serve is the way of every request, top to bottom. The router has found what
 // is asked for (target); everything else happens here, in this order:
 //
 //	authenticate who asks, and as nobody else                    400 401 403
@@ -30,57 +30,57 @@ import (
 //
 // Whatever fails before the first byte of the answer becomes one Status
 // (respond.go); a panic is logged and becomes a 500.
-func (s *Server) serve(w http.ResponseWriter, q *http.Request, t target) {
-	r := newRequest(w, q, t, s.features, &s.limits)
-	r.taken = s.intake.begin()
+func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
+	r := NewRequest(w, q, t, f.features, f.limits)
+	r.taken = f.Intake.begin()
 	defer func() {
-		if !r.detached {
-			s.end(r)
+		if !r.Detached {
+			f.End(r)
 		}
 	}()
 	defer func() {
 		if v := recover(); v == http.ErrAbortHandler {
 			panic(v) // the answer is broken off on purpose (fail)
 		} else if v != nil {
-			s.log.Error("request panicked", "path", r.http.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
-			s.fail(r, api.Internal("the server failed while it handled the request; its log says more"))
+			f.log.Error("request panicked", "path", r.HTTP.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
+			f.fail(r, api.Internal("the server failed while it handled the request; its log says more"))
 		}
 	}()
-	if err := s.handle(r); err != nil {
-		s.fail(r, err)
+	if err := f.handle(r); err != nil {
+		f.fail(r, err)
 	}
 }
 
-func (s *Server) handle(r *request) error {
-	if !r.taken && !r.target.alwaysServed() {
-		r.w.Header().Set("Connection", "close") // another server may do better
+func (f *Front) handle(r *Request) error {
+	if !r.taken && !r.Target.alwaysServed() {
+		r.Writer.Header().Set("Connection", "close") // another server may do better
 		return shuttingDown()
 	}
 	if r.mayWait() {
-		limit, err := r.timeLimit(s.cfg.RequestTimeout)
+		limit, err := r.timeLimit(f.cfg.RequestTimeout)
 		if err != nil {
 			return err
 		}
 		var cancel context.CancelFunc
-		r.ctx, cancel = context.WithTimeout(r.ctx, limit)
+		r.Context, cancel = context.WithTimeout(r.Context, limit)
 		defer cancel()
 	}
 
-	verb, err := s.verbFor(r)
+	verb, err := f.verbFor(r)
 	if err != nil {
 		return err
 	}
-	var room, at place
-	defer room.leave()
-	defer at.leave()
-	defer r.room.leave()
-	if r.target.Row != nil && r.mutating() {
-		if err := s.receive(r, &room); err != nil {
+	var room, at Place
+	defer room.Leave()
+	defer at.Leave()
+	defer r.room.Leave()
+	if r.Target.Row != nil && r.mutating() {
+		if err := f.Receive(r, &room); err != nil {
 			return err
 		}
 	}
-	s.dismiss(r)
-	if err := s.limits.enter(r, &at); err != nil {
+	f.dismiss(r)
+	if err := f.limits.enter(r, &at); err != nil {
 		return err
 	}
 	return verb(r)
@@ -88,40 +88,40 @@ func (s *Server) handle(r *request) error {
 
 // verbFor goes the way of a request down to its verb. It returns before the verb
 // runs, so that a watch, which runs for long, does not keep its part of the stack.
-func (s *Server) verbFor(r *request) (v verb, err error) {
-	if r.user, err = s.authn.Authenticate(r.http); err != nil {
+func (f *Front) verbFor(r *Request) (v Verb, err error) {
+	if r.User, err = f.authn.Authenticate(r.HTTP); err != nil {
 		return nil, err
 	}
-	if w := authn.Warning(r.http); w != "" {
+	if w := authn.Warning(r.HTTP); w != "" {
 		r.Warn(w)
 	}
-	if err := authn.RefuseImpersonation(r.http.Header); err != nil {
+	if err := authn.RefuseImpersonation(r.HTTP.Header); err != nil {
 		return nil, err
 	}
 
 	attributes := r.attributes()
-	decision, reason, err := s.authz.Authorize(r.ctx, &attributes)
+	decision, reason, err := f.authz.Authorize(r.Context, &attributes)
 	if err != nil {
 		return nil, err
 	}
 	if decision != authz.Allow {
 		return nil, authz.Forbidden(&attributes, reason)
 	}
-	s.count(r)
+	f.count(r)
 
-	if v, err = s.verbOf(r); err != nil {
+	if v, err = f.verbOf(r); err != nil {
 		return nil, err
 	}
-	if err := r.query.check(); err != nil {
+	if err := r.Query.check(); err != nil {
 		return nil, err
 	}
 	if err := r.patchable(); err != nil {
 		return nil, err
 	}
 	err = r.negotiate()
-	if text := r.target.deprecation(); text != "" && r.accept.Format != 0 {
+	if text := r.Target.Deprecation(); text != "" && r.Accept.Format != 0 {
 		r.Warn(text)
-		s.metrics.UseDeprecated(&r.figures, r.target.Row.Deprecated)
+		f.metrics.UseDeprecated(&r.figures, r.Target.Row.Deprecated)
 	}
 	if err == nil {
 		err = r.fits()
@@ -130,91 +130,91 @@ func (s *Server) verbFor(r *request) (v verb, err error) {
 }
 
 // verbOf says which function a request ends in, or 404 or 405.
-func (s *Server) verbOf(r *request) (verb, error) {
-	t := &r.target
-	if t.endpoint != nil {
-		return t.endpoint, nil
+func (f *Front) verbOf(r *Request) (Verb, error) {
+	t := &r.Target
+	if t.Endpoint != nil {
+		return t.Endpoint, nil
 	}
 	if t.Row == nil || t.nowhere() {
-		return s.unknown, nil
+		return f.unknown, nil
 	}
-	allowed := s.verbsOf(t)
-	if v := *allowed.of(r.method()); v != nil {
+	allowed := f.verbsOf(t)
+	if v := *allowed.of(r.Method()); v != nil {
 		return v, nil
 	}
-	return nil, api.MethodNotAllowed(allowed.methods())
+	return nil, api.MethodNotAllowed(allowed.Methods())
 }
 
 // unknown answers a path that nothing is at: with a Status where a client looks
 // for a version or a resource of a group that exists, with plain text elsewhere.
-func (s *Server) unknown(r *request) error {
-	if s.inGroup(r.http.URL.Path) {
+func (f *Front) unknown(r *Request) error {
+	if f.inGroup(r.HTTP.URL.Path) {
 		return api.UnknownPath()
 	}
-	return s.text(r, http.StatusNotFound, "404 page not found\n")
+	return f.Text(r, http.StatusNotFound, "404 page not found\n")
 }
 
 // inGroup reports whether a path is below that of a group that is served.
-func (s *Server) inGroup(path string) bool {
+func (f *Front) inGroup(path string) bool {
 	rest, named := strings.CutPrefix(path, "/apis/")
 	if !named {
 		return strings.HasPrefix(path, "/api/")
 	}
 	group, _, _ := strings.Cut(rest, "/")
-	return s.catalog.Snapshot().ServesGroup(group)
+	return f.catalog.Snapshot().ServesGroup(group)
 }
 
-// verb is what a request ends in: it answers, or says why it does not.
-type verb func(*request) error
+// Verb is what a request ends in: it answers, or says why it does not.
+type Verb func(*Request) error
 
-// verbs are what can be done to a target, by HTTP method: onGet, …
-type verbs [len(verbMethods)]verb
+// Verbs are what can be done to a target, by HTTP method: onGet, …
+type Verbs [len(VerbMethods)]Verb
 
 // The places of methods in verbs.
 const (
-	onDelete = iota
-	onGet
-	onPatch
-	onPost
-	onPut
+	OnDelete = iota
+	OnGet
+	OnPatch
+	OnPost
+	OnPut
 )
 
-var verbMethods = [...]string{onDelete: http.MethodDelete, onGet: http.MethodGet, onPatch: http.MethodPatch, onPost: http.MethodPost, onPut: http.MethodPut}
+var VerbMethods = [...]string{OnDelete: http.MethodDelete, OnGet: http.MethodGet, OnPatch: http.MethodPatch, OnPost: http.MethodPost, OnPut: http.MethodPut}
 
 // of is the place of a method; an unknown one has a place that is always empty.
-func (v *verbs) of(method string) *verb {
-	for i, m := range verbMethods {
+func (v *Verbs) of(method string) *Verb {
+	for i, m := range VerbMethods {
 		if m == method {
 			return &v[i]
 		}
 	}
-	return new(verb)
+	return new(Verb)
 }
 
-// methods lists those that are answered.
-func (v *verbs) methods() []string {
+// Methods lists those that are answered.
+func (v *Verbs) Methods() []string {
 	var names []string
 	for i, do := range v {
 		if do != nil {
-			names = append(names, verbMethods[i])
+			names = append(names, VerbMethods[i])
 		}
 	}
 	return names
 }
 
-// end is the last step of every request, whoever answers it to the end.
-func (s *Server) end(r *request) {
-	s.counted(r)
-	s.access(r)
+// End is the last step of every request, whoever answers it to the end.
+func (f *Front) End(r *Request) {
+	f.counted(r)
+	f.access(r)
 	if r.taken {
-		s.intake.done()
+		f.Intake.done()
 	}
 }
 
 // access writes the one line per request that the log has at debug.
-func (s *Server) access(r *request) {
-	if s.accessLog == nil {
+func (f *Front) access(r *Request) {
+	if f.accessLog == nil {
 		return
 	}
-	s.accessLog(r.http, r.user, r.status, r.bytes, time.Since(r.start))
+	f.accessLog(r.HTTP, r.User, r.Status, r.Bytes, time.Since(r.start))
 }

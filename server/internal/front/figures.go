@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"net/http"
@@ -9,26 +9,26 @@ import (
 
 // count notes the labels of a request that may be made, and that it is under way if it
 // lasts.
-func (s *Server) count(r *request) {
+func (f *Front) count(r *Request) {
 	r.figures = keyOfRequest(r)
 	if r.lasts = r.longRunning(); r.lasts {
-		s.metrics.Lasts(&r.figures)
+		f.metrics.Lasts(&r.figures)
 	}
 }
 
 // counted notes that a request has been answered.
-func (s *Server) counted(r *request) {
+func (f *Front) counted(r *Request) {
 	k := r.figures
 	if k.Verb == "" { // it did not come to count
 		k.Verb = r.knownMethod()
 	}
-	k.Code = r.status
-	s.metrics.End(&metrics.Request{Key: k, Lasts: r.lasts, Start: r.start, Bytes: r.bytes})
+	k.Code = r.Status
+	f.metrics.End(&metrics.Request{Key: k, Lasts: r.lasts, Start: r.start, Bytes: r.Bytes})
 }
 
 // keyOfRequest has the labels of a request, but for the code of its answer.
-func keyOfRequest(r *request) metrics.Key {
-	t := &r.target
+func keyOfRequest(r *Request) metrics.Key {
+	t := &r.Target
 	k := metrics.Key{Verb: metricVerb(r)}
 	if t.Row != nil {
 		k.Resource = catalog.Resource{Group: t.Row.GV.Group, Version: t.Row.GV.Version, Plural: t.Row.Plural}
@@ -38,7 +38,7 @@ func keyOfRequest(r *request) metrics.Key {
 	}
 	switch {
 	case t.Row == nil:
-		k.Sub = t.place
+		k.Sub = t.Place
 	case t.Name != "":
 		k.Scope = "resource"
 	case t.Namespace != "":
@@ -46,15 +46,15 @@ func keyOfRequest(r *request) metrics.Key {
 	default:
 		k.Scope = "cluster"
 	}
-	if r.mutating() && r.query.get("dryRun") != "" {
+	if r.mutating() && r.Query.Get("dryRun") != "" {
 		k.DryRun = true
 	}
 	return k
 }
 
 // metricVerb is the verb of a request as upstream's figures spell it.
-func metricVerb(r *request) string {
-	if r.target.Row == nil {
+func metricVerb(r *Request) string {
+	if r.Target.Row == nil {
 		return r.knownMethod()
 	}
 	switch v := r.verb(); v {
@@ -63,7 +63,7 @@ func metricVerb(r *request) string {
 	case "update":
 		return "PUT"
 	case "patch":
-		if r.applies() {
+		if r.Applies() {
 			return "APPLY"
 		}
 		return "PATCH"
@@ -84,9 +84,9 @@ var knownMethods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, 
 
 // knownMethod is the method of a request for no resource, "other" for one that HTTP
 // does not know.
-func (r *request) knownMethod() string {
+func (r *Request) knownMethod() string {
 	for _, m := range knownMethods {
-		if m == r.http.Method {
+		if m == r.HTTP.Method {
 			return m
 		}
 	}

@@ -1,13 +1,13 @@
-package server
+package front
 
 import (
 	"context"
 	"sync/atomic"
 )
 
-// intake counts the requests that the server has taken on and not finished, until
+// Intake counts the requests that the server has taken on and not finished, until
 // it is closed: then it takes none.
-type intake struct {
+type Intake struct {
 	count  atomic.Int64
 	closed atomic.Bool
 	idle   chan struct{} // room for one: told when the last request has ended
@@ -15,7 +15,7 @@ type intake struct {
 
 // begin reports whether a request is taken on; then done is to be called in the
 // end.
-func (i *intake) begin() bool {
+func (i *Intake) begin() bool {
 	i.count.Add(1)
 	if i.closed.Load() {
 		i.done()
@@ -24,7 +24,7 @@ func (i *intake) begin() bool {
 	return true
 }
 
-func (i *intake) done() {
+func (i *Intake) done() {
 	if i.count.Add(-1) == 0 && i.closed.Load() {
 		select {
 		case i.idle <- struct{}{}:
@@ -33,8 +33,11 @@ func (i *intake) done() {
 	}
 }
 
-// drain returns when all requests have ended, or ctx has. The intake is closed.
-func (i *intake) drain(ctx context.Context) {
+// Close lets no further request begin.
+func (i *Intake) Close() { i.closed.Store(true) }
+
+// Drain returns when all requests have ended, or ctx has. The intake is closed.
+func (i *Intake) Drain(ctx context.Context) {
 	for i.count.Load() > 0 {
 		select {
 		case <-i.idle:

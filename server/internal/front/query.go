@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"net/url"
@@ -13,11 +13,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// query reads the query parameters. Parsing is put off until a parameter is
+// Query reads the query parameters. Parsing is put off until a parameter is
 // asked for; most requests have none.
-type query struct {
+type Query struct {
 	raw    string
-	values url.Values
+	Values url.Values
 }
 
 // maxParameters is far below the number from which the standard library reads
@@ -25,51 +25,51 @@ type query struct {
 const maxParameters = 1000
 
 // check refuses a query with too many parameters.
-func (q *query) check() error {
+func (q *Query) check() error {
 	if n := strings.Count(q.raw, "&"); n >= maxParameters {
 		return api.BadRequest("the query has %d parameters, at most %d are allowed", n+1, maxParameters)
 	}
 	return nil
 }
 
-func (q *query) get(name string) string {
+func (q *Query) Get(name string) string {
 	if q.raw == "" {
 		return ""
 	}
-	if q.values == nil {
-		q.values, _ = url.ParseQuery(q.raw)
+	if q.Values == nil {
+		q.Values, _ = url.ParseQuery(q.raw)
 	}
-	return q.values.Get(name)
+	return q.Values.Get(name)
 }
 
-func (q *query) has(name string) bool {
-	q.get(name)
-	return q.values.Has(name)
+func (q *Query) Has(name string) bool {
+	q.Get(name)
+	return q.Values.Has(name)
 }
 
-// isWatch reads the watch parameter: as in 1.25, anything but an explicit no
+// IsWatch reads the watch parameter: as in 1.25, anything but an explicit no
 // means yes.
-func (q *query) isWatch() bool {
-	if q.raw == "" || !q.has("watch") {
+func (q *Query) IsWatch() bool {
+	if q.raw == "" || !q.Has("watch") {
 		return false
 	}
-	return q.flag("watch")
+	return q.Flag("watch")
 }
 
-// flag reads a boolean: absent, "0" and "false" are false, all else is true.
-func (q *query) flag(name string) bool {
-	switch v := q.get(name); strings.ToLower(v) {
+// Flag reads a boolean: absent, "0" and "false" are false, all else is true.
+func (q *Query) Flag(name string) bool {
+	switch v := q.Get(name); strings.ToLower(v) {
 	case "0", "false":
 		return false
 	case "":
-		return q.has(name)
+		return q.Has(name)
 	}
 	return true
 }
 
 // duration reads a time such as "30s"; zero when the parameter is absent or empty.
-func (q *query) duration(name string) (time.Duration, error) {
-	v := q.get(name)
+func (q *Query) duration(name string) (time.Duration, error) {
+	v := q.Get(name)
 	if v == "" {
 		return 0, nil
 	}
@@ -80,12 +80,12 @@ func (q *query) duration(name string) (time.Duration, error) {
 	return d, nil
 }
 
-// integer reads a number; nil when the parameter is absent.
-func (q *query) integer(name string) (*int64, error) {
-	if !q.has(name) {
+// Integer reads a number; nil when the parameter is absent.
+func (q *Query) Integer(name string) (*int64, error) {
+	if !q.Has(name) {
 		return nil, nil
 	}
-	v := q.get(name)
+	v := q.Get(name)
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
 		return nil, api.BadRequest("query parameter %s: %q is not a whole number", name, v)
@@ -93,30 +93,30 @@ func (q *query) integer(name string) (*int64, error) {
 	return &n, nil
 }
 
-// writeOptions reads and checks the options of create, update and patch; kind
+// WriteOptions reads and checks the options of create, update and patch; kind
 // names them in errors ("CreateOptions").
-func (r *request) writeOptions(kind string) (objects.Options, error) {
-	q := &r.query
-	o := objects.Options{User: r.user, Author: r, Manager: apply.ManagerName("", r.http.UserAgent()), Validation: "Warn"}
-	if !r.on[features.FieldValidation] {
+func (r *Request) WriteOptions(kind string) (objects.Options, error) {
+	q := &r.Query
+	o := objects.Options{User: r.User, Author: r, Manager: apply.ManagerName("", r.HTTP.UserAgent()), Validation: "Warn"}
+	if !r.Features[features.FieldValidation] {
 		o.Validation = "Ignore"
 	}
-	if q.raw == "" && !r.applies() {
+	if q.raw == "" && !r.Applies() {
 		return o, nil
 	}
 	var causes []schema.Cause
-	o.Force = q.flag("force")
-	if kind == "PatchOptions" && q.has("force") && !r.applies() {
+	o.Force = q.Flag("force")
+	if kind == "PatchOptions" && q.Has("force") && !r.Applies() {
 		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "force", Message: "Forbidden: may not be specified for non-apply patch"})
 	}
-	o.FieldManager = q.get("fieldManager")
-	causes = append(causes, apply.CheckManager(o.FieldManager, r.applies())...)
+	o.FieldManager = q.Get("fieldManager")
+	causes = append(causes, apply.CheckManager(o.FieldManager, r.Applies())...)
 	if o.FieldManager != "" {
 		o.Manager = o.FieldManager
 	}
-	o.DryRun, causes = q.dryRun(causes)
-	if v := q.get("fieldValidation"); v != "" {
-		if r.on[features.FieldValidation] {
+	o.DryRun, causes = q.DryRun(causes)
+	if v := q.Get("fieldValidation"); v != "" {
+		if r.Features[features.FieldValidation] {
 			o.Validation = v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
@@ -124,17 +124,17 @@ func (r *request) writeOptions(kind string) (objects.Options, error) {
 		}
 	}
 	if len(causes) > 0 {
-		return o, invalidOptions(kind, causes)
+		return o, InvalidOptions(kind, causes)
 	}
 	return o, nil
 }
 
-func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
-	if !q.has("dryRun") {
+func (q *Query) DryRun(causes []schema.Cause) (bool, []schema.Cause) {
+	if !q.Has("dryRun") {
 		return false, causes
 	}
 	on := false
-	for _, v := range q.values["dryRun"] {
+	for _, v := range q.Values["dryRun"] {
 		if v == "All" {
 			on = true
 		} else { // also the empty word: whoever sent it may not want a write
@@ -144,6 +144,6 @@ func (q *query) dryRun(causes []schema.Cause) (bool, []schema.Cause) {
 	return on, causes
 }
 
-func invalidOptions(kind string, causes []schema.Cause) error {
+func InvalidOptions(kind string, causes []schema.Cause) error {
 	return api.Invalid(metaGroup, kind, "", causes)
 }

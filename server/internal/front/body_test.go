@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func BenchmarkApplyBody(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := fromYAML(text); err != nil {
+				if _, err := FromYAML(text); err != nil {
 					b.Fatal(err)
 				}
 			}

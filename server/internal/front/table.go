@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"bytes"
@@ -9,27 +9,27 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// tableOf gives the table of one object of a resource.
-func (s *Server) tableOf(r *request, res *api.Resource, body []byte) ([]byte, error) {
+// TableOf gives the table of one object of a resource.
+func (f *Front) TableOf(r *Request, res *api.Resource, body []byte) ([]byte, error) {
 	rev, _ := document.Find(body, "metadata", "resourceVersion")
-	t, err := s.newTable(res, r, false)
+	t, err := f.NewTable(res, r, false)
 	if err != nil {
 		return nil, err
 	}
 	text := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
-	if text, err = appendRow(res, t, text, body); err != nil {
+	if text, err = AppendRow(res, t, text, body); err != nil {
 		return nil, err
 	}
 	return append(text, "]}"...), nil
 }
 
-func (s *Server) newTable(res *api.Resource, r *request, noHeaders bool) (*codec.Table, error) {
-	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.accept.APIVersion, IncludeObject: r.query.get("includeObject"), NoHeaders: noHeaders, Now: s.cfg.Clock()})
+func (f *Front) NewTable(res *api.Resource, r *Request, noHeaders bool) (*codec.Table, error) {
+	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"), NoHeaders: noHeaders, Now: f.cfg.Clock()})
 }
 
-// appendRow reads an object and appends its row, which shows what is stored; the
+// AppendRow reads an object and appends its row, which shows what is stored; the
 // object beside it is in the version of res.
-func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
+func AppendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
 	row := res.Storage()
 	doc, err := document.ReadStored(row.GV.Types(), row.Type, body)
 	if err != nil {
@@ -45,8 +45,8 @@ func appendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, err
 	return t.AppendRow(dst, doc.Root(), body)
 }
 
-// metadataOf is a stored object whose metadata is to be shown alone.
-func metadataOf(res *api.Resource, body []byte) ([]byte, error) {
+// MetadataOf is a stored object whose metadata is to be shown alone.
+func MetadataOf(res *api.Resource, body []byte) ([]byte, error) {
 	row := res.Storage()
 	if len(row.HiddenAnnotations) == 0 {
 		return body, nil

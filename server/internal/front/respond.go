@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"context"
@@ -22,22 +22,22 @@ import (
 const gzipSize = 128 << 10
 
 // negotiate decides in which representation the request is answered.
-func (r *request) negotiate() error {
-	if r.target.open || r.target.ownForm || r.target.Row == nil && r.target.endpoint == nil {
+func (r *Request) negotiate() error {
+	if r.Target.Open || r.Target.OwnForm || r.Target.Row == nil && r.Target.Endpoint == nil {
 		return nil
 	}
 	var err error
-	r.accept, err = codec.Negotiate(r.http.Header.Get("Accept"), r.offer())
-	r.accept.Pretty = r.accept.Pretty || r.pretty()
+	r.Accept, err = codec.Negotiate(r.HTTP.Header.Get("Accept"), r.offer())
+	r.Accept.Pretty = r.Accept.Pretty || r.pretty()
 	return err
 }
 
 // offer says which representations the target has.
-func (r *request) offer() codec.Offer {
+func (r *Request) offer() codec.Offer {
 	o := codec.Offer{Binary: codec.BinaryMedia, MetaGroup: metaGroup}
-	t := r.target
-	if t.endpoint != nil {
-		if t.aggregated {
+	t := r.Target
+	if t.Endpoint != nil {
+		if t.Aggregated {
 			o.Discovery = discovery.AggregatedGroup
 		}
 		return o
@@ -53,22 +53,22 @@ func (r *request) offer() codec.Offer {
 // fits reports, before anything is written, whether the answer can be what was
 // asked for: the metadata of one object or of a list. A read finds out when it
 // answers (mismatch), as a delete does: most end in a Status, which is always one.
-func (r *request) fits() error {
+func (r *Request) fits() error {
 	switch {
-	case r.target.Row == nil || r.target.Does().AnswersStatus():
+	case r.Target.Row == nil || r.Target.Does().AnswersStatus():
 		return nil
-	case r.method() == http.MethodDelete && r.target.collection():
-		return r.mismatch(true)
-	case r.method() == http.MethodGet, r.method() == http.MethodDelete:
+	case r.Method() == http.MethodDelete && r.Target.collection():
+		return r.Mismatch(true)
+	case r.Method() == http.MethodGet, r.Method() == http.MethodDelete:
 		return nil
 	}
-	return r.mismatch(false)
+	return r.Mismatch(false)
 }
 
-// mismatch refuses the metadata of one object for a list, and the other way round.
-func (r *request) mismatch(list bool) error {
+// Mismatch refuses the metadata of one object for a list, and the other way round.
+func (r *Request) Mismatch(list bool) error {
 	switch {
-	case r.accept.As != codec.AsPartial || r.accept.List == list:
+	case r.Accept.As != codec.AsPartial || r.Accept.List == list:
 		return nil
 	case list:
 		return api.NotAcceptableForm("you requested PartialObjectMetadata, but the requested object is a list")
@@ -78,66 +78,66 @@ func (r *request) mismatch(list bool) error {
 
 // pretty reports whether a person reads the answer: by the parameter, or else
 // by a browser's or curl's user agent.
-func (r *request) pretty() bool {
-	if r.query.has("pretty") {
-		return r.query.flag("pretty")
+func (r *Request) pretty() bool {
+	if r.Query.Has("pretty") {
+		return r.Query.Flag("pretty")
 	}
-	agent := r.http.Header.Get("User-Agent")
+	agent := r.HTTP.Header.Get("User-Agent")
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// respondEntry answers with one stored object.
-func (s *Server) respondEntry(r *request, code int, e store.Entry) error {
-	res := r.target.Row
-	switch r.accept.As {
+// RespondEntry answers with one stored object.
+func (f *Front) RespondEntry(r *Request, code int, e store.Entry) error {
+	res := r.Target.Row
+	switch r.Accept.As {
 	case codec.AsTable:
-		body, err := s.tableOf(r, res.Resource, e.Body)
+		body, err := f.TableOf(r, res.Resource, e.Body)
 		if err != nil {
 			return err
 		}
-		return s.respondText(r, code, body)
+		return f.RespondText(r, code, body)
 	case codec.AsPartial:
-		body, err := metadataOf(res.Resource, e.Body)
+		body, err := MetadataOf(res.Resource, e.Body)
 		if err != nil {
 			return err
 		}
-		return s.respondObject(r, code, kindOf(res), body)
+		return f.RespondObject(r, code, KindOf(res), body)
 	}
 	body, err := stored.Served(res.Resource, e.Body)
 	if err != nil {
 		return err
 	}
-	return s.respondBytes(r, code, kindOf(res), body)
+	return f.RespondBytes(r, code, KindOf(res), body)
 }
 
-// respondObject answers with an object given as canonical JSON, or with its
+// RespondObject answers with an object given as canonical JSON, or with its
 // metadata only.
-func (s *Server) respondObject(r *request, code int, kind bodyKind, body []byte) error {
-	if r.accept.As != codec.AsPartial {
-		return s.respondBytes(r, code, kind, body)
+func (f *Front) RespondObject(r *Request, code int, kind BodyKind, body []byte) error {
+	if r.Accept.As != codec.AsPartial {
+		return f.RespondBytes(r, code, kind, body)
 	}
-	if err := r.mismatch(false); err != nil {
+	if err := r.Mismatch(false); err != nil {
 		return err
 	}
-	partial, err := codec.AppendPartial(nil, body, r.accept.APIVersion)
+	partial, err := codec.AppendPartial(nil, body, r.Accept.APIVersion)
 	if err != nil {
 		return err
 	}
-	return s.respondBytes(r, code, s.metaKind("PartialObjectMetadata").of(r.accept.APIVersion), partial)
+	return f.RespondBytes(r, code, f.MetaKind("PartialObjectMetadata").Of(r.Accept.APIVersion), partial)
 }
 
-// respondBytes answers with an object given as canonical JSON.
-func (s *Server) respondBytes(r *request, code int, kind bodyKind, body []byte) error {
-	if r.accept.Format == codec.Binary {
-		return s.respondBinary(r, code, kind, body)
+// RespondBytes answers with an object given as canonical JSON.
+func (f *Front) RespondBytes(r *Request, code int, kind BodyKind, body []byte) error {
+	if r.Accept.Format == codec.Binary {
+		return f.respondBinary(r, code, kind, body)
 	}
-	return s.respondText(r, code, body)
+	return f.RespondText(r, code, body)
 }
 
-// respondText answers with JSON, or with what is made from it for people.
-func (s *Server) respondText(r *request, code int, body []byte) error {
+// RespondText answers with JSON, or with what is made from it for people.
+func (f *Front) RespondText(r *Request, code int, body []byte) error {
 	switch {
-	case r.accept.Format == codec.YAML:
+	case r.Accept.Format == codec.YAML:
 		if err := r.hold(yamlBytes * len(body)); err != nil {
 			return err
 		}
@@ -145,36 +145,36 @@ func (s *Server) respondText(r *request, code int, body []byte) error {
 		if err != nil {
 			return err
 		}
-		return r.send(code, "application/yaml", text)
-	case r.accept.Pretty:
+		return r.Send(code, "application/yaml", text)
+	case r.Accept.Pretty:
 		if err := r.hold(indentBytes * len(body)); err != nil {
 			return err
 		}
-		return r.send(code, "application/json", codec.Indent(body), newline)
+		return r.Send(code, "application/json", codec.Indent(body), Newline)
 	}
-	return r.send(code, "application/json", body, newline)
+	return r.Send(code, "application/json", body, Newline)
 }
 
-var newline = []byte("\n")
+var Newline = []byte("\n")
 
-// respondStatus answers with a Status.
-func (s *Server) respondStatus(r *request, code int, status codec.StatusBody) error {
-	return s.respondBytes(r, code, s.metaKind("Status"), status.JSON())
+// RespondStatus answers with a Status.
+func (f *Front) RespondStatus(r *Request, code int, status codec.StatusBody) error {
+	return f.RespondBytes(r, code, f.MetaKind("Status"), status.JSON())
 }
 
-// deletedStatus is the answer of a delete that removed the object.
-func deletedStatus(t target, e store.Entry) codec.StatusBody {
+// DeletedStatus is the answer of a delete that removed the object.
+func DeletedStatus(t Target, e store.Entry) codec.StatusBody {
 	return codec.Deleted(t.Row.GV.Group, t.Row.Plural, t.Name, objects.UIDOf(e.Body))
 }
 
 // fail answers with the Status of an error. It is the only place where errors
 // become answers.
-func (s *Server) fail(r *request, err error) {
+func (f *Front) fail(r *Request, err error) {
 	var known *api.Error
 	var gone *conns.GoneError
 	switch {
 	case errors.As(err, &known):
-	case errors.As(err, &gone), r.http.Context().Err() != nil:
+	case errors.As(err, &gone), r.HTTP.Context().Err() != nil:
 		// Nobody is there to read it, as far as is known. Somebody who is there
 		// all the same would take silence for a 200, or for a proper end.
 		panic(http.ErrAbortHandler)
@@ -185,48 +185,48 @@ func (s *Server) fail(r *request, err error) {
 	case errors.Is(err, store.ErrFull):
 		known = &api.Error{Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: "the disk of the server is full; objects can be read and deleted, not created or updated"}
 	default:
-		s.log.Error("request failed", "method", r.http.Method, "path", r.http.URL.Path, "error", err)
+		f.log.Error("request failed", "method", r.HTTP.Method, "path", r.HTTP.URL.Path, "error", err)
 		known = api.Internal("the server failed while it handled the request; its log says more")
 	}
-	if r.status != 0 {
+	if r.Status != 0 {
 		// The answer has begun: the only way left to say that it is not
 		// whole is to break the connection.
-		s.log.Warn("answer broken off", "path", r.http.URL.Path, "error", known.Message)
+		f.log.Warn("answer broken off", "path", r.HTTP.URL.Path, "error", known.Message)
 		panic(http.ErrAbortHandler)
 	}
-	s.dismiss(r)
+	f.dismiss(r)
 	if known.RetryAfter > 0 {
-		r.w.Header().Set("Retry-After", strconv.Itoa(known.RetryAfter))
+		r.Writer.Header().Set("Retry-After", strconv.Itoa(known.RetryAfter))
 	}
 	if len(known.Allow) > 0 {
-		r.w.Header().Set("Allow", strings.Join(known.Allow, ", "))
+		r.Writer.Header().Set("Allow", strings.Join(known.Allow, ", "))
 	}
-	r.accept = codec.ErrorForm(r.http.Header.Get("Accept"))
-	r.accept.Pretty = r.accept.Pretty || r.pretty()
-	if err := s.respondStatus(r, known.Code, codec.Status(known)); err != nil {
-		s.log.Debug("answer not written", "error", err)
+	r.Accept = codec.ErrorForm(r.HTTP.Header.Get("Accept"))
+	r.Accept.Pretty = r.Accept.Pretty || r.pretty()
+	if err := f.RespondStatus(r, known.Code, codec.Status(known)); err != nil {
+		f.log.Debug("answer not written", "error", err)
 	}
 }
 
-// text answers with plain text.
-func (s *Server) text(r *request, code int, body string) error {
-	r.w.Header().Set("X-Content-Type-Options", "nosniff")
-	return r.send(code, "text/plain; charset=utf-8", []byte(body))
+// Text answers with plain text.
+func (f *Front) Text(r *Request, code int, body string) error {
+	r.Writer.Header().Set("X-Content-Type-Options", "nosniff")
+	return r.Send(code, "text/plain; charset=utf-8", []byte(body))
 }
 
 // noCache is shared by all answers; net/http copies headers before it sends them.
 var noCache = []string{"no-cache, private"}
 
-// head writes the headers that every answer has and the status.
-func (r *request) head(code int, contentType string) {
-	r.headers(contentType)
-	r.status = code
-	r.w.WriteHeader(code)
+// Head writes the headers that every answer has and the status.
+func (r *Request) Head(code int, contentType string) {
+	r.Headers(contentType)
+	r.Status = code
+	r.Writer.WriteHeader(code)
 }
 
-// headers sets the headers that every answer has.
-func (r *request) headers(contentType string) {
-	h := r.w.Header()
+// Headers sets the headers that every answer has.
+func (r *Request) Headers(contentType string) {
+	h := r.Writer.Header()
 	if contentType != "" {
 		h.Set("Content-Type", contentType)
 	}
@@ -238,8 +238,8 @@ func (r *request) headers(contentType string) {
 	}
 }
 
-// send writes a whole answer, compressed where that pays.
-func (r *request) send(code int, contentType string, parts ...[]byte) error {
+// Send writes a whole answer, compressed where that pays.
+func (r *Request) Send(code int, contentType string, parts ...[]byte) error {
 	size := 0
 	for _, p := range parts {
 		size += len(p)
@@ -247,22 +247,22 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 	if err := r.hold(size); err != nil {
 		return err
 	}
-	if size >= gzipSize && r.acceptsGzip() {
+	if size >= gzipSize && r.AcceptsGzip() {
 		return r.sendGzip(code, contentType, parts)
 	}
-	r.w.Header().Set("Content-Length", strconv.Itoa(size))
-	r.head(code, contentType)
-	if r.http.Method == http.MethodHead {
+	r.Writer.Header().Set("Content-Length", strconv.Itoa(size))
+	r.Head(code, contentType)
+	if r.HTTP.Method == http.MethodHead {
 		return nil
 	}
 	if size < netBuffer/2 {
 		return r.writeAll(parts)
 	}
-	return r.corked(func() error {
+	return r.Corked(func() error {
 		if err := r.writeAll(parts); err != nil {
 			return err
 		}
-		if err := http.NewResponseController(r.w).Flush(); err != nil {
+		if err := http.NewResponseController(r.Writer).Flush(); err != nil {
 			return &conns.GoneError{Cause: err}
 		}
 		return nil
@@ -273,8 +273,8 @@ func (r *request) send(code int, contentType string, parts ...[]byte) error {
 // until it ends: neither slow readers nor those who want it laid out may fill the
 // memory. The largest answers are served too, alone. What has been done cannot be
 // refused any more, so that writes are bounded by their places only.
-func (r *request) hold(size int) error {
-	if size <= small || r.user == nil || r.mutating() {
+func (r *Request) hold(size int) error {
+	if size <= small || r.User == nil || r.mutating() {
 		return nil
 	}
 	answers := &r.limits.answers
@@ -282,7 +282,7 @@ func (r *request) hold(size int) error {
 	if more <= 0 {
 		return nil
 	}
-	return answers.take(&r.room, r.user, more)
+	return answers.Take(&r.room, r.User, more)
 }
 
 // What laying out a text holds in memory, for each of its bytes.
@@ -295,18 +295,18 @@ const (
 // out in one piece with their head.
 const netBuffer = 4 << 10
 
-func (r *request) writeAll(parts [][]byte) error {
+func (r *Request) writeAll(parts [][]byte) error {
 	for _, p := range parts {
-		if err := r.write(p); err != nil {
+		if err := r.Write(p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// corked makes the writes of send leave in as few system calls as possible.
-func (r *request) corked(send func() error) error {
-	conn := conns.Of(r.http)
+// Corked makes the writes of send leave in as few system calls as possible.
+func (r *Request) Corked(send func() error) error {
+	conn := conns.Of(r.HTTP)
 	conn.Cork()
 	err := send()
 	if sent := conn.Uncork(); sent != nil && err == nil {
@@ -315,30 +315,30 @@ func (r *request) corked(send func() error) error {
 	return err
 }
 
-// acceptsGzip reports whether the client names gzip, and not with a weight of zero.
-func (r *request) acceptsGzip() bool {
-	if !r.on[features.Compression] {
+// AcceptsGzip reports whether the client names gzip, and not with a weight of zero.
+func (r *Request) AcceptsGzip() bool {
+	if !r.Features[features.Compression] {
 		return false
 	}
-	for _, header := range r.http.Header["Accept-Encoding"] {
+	for _, header := range r.HTTP.Header["Accept-Encoding"] {
 		for coding := range strings.SplitSeq(header, ",") {
 			name, parameter, _ := strings.Cut(coding, ";")
 			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
 				continue
 			}
 			key, weight, _ := strings.Cut(strings.ReplaceAll(parameter, " ", ""), "=")
-			return r.on[features.Compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
+			return r.Features[features.Compression] && (!strings.EqualFold(key, "q") || strings.Trim(weight, "0.") != "")
 		}
 	}
 	return false
 }
 
-func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {
-	h := r.w.Header()
+func (r *Request) sendGzip(code int, contentType string, parts [][]byte) error {
+	h := r.Writer.Header()
 	h.Set("Content-Encoding", "gzip")
 	h.Add("Vary", "Accept-Encoding")
-	r.head(code, contentType)
-	z := codec.Gzip(writerFunc(r.writeBytes))
+	r.Head(code, contentType)
+	z := codec.Gzip(WriterFunc(r.WriteBytes))
 	for _, p := range parts {
 		if _, err := z.Write(p); err != nil {
 			return err
@@ -347,37 +347,37 @@ func (r *request) sendGzip(code int, contentType string, parts [][]byte) error {
 	return z.Close()
 }
 
-// write writes a part of the body. An error means that the client is gone.
-func (r *request) write(p []byte) error {
-	_, err := r.writeBytes(p)
+// Write writes a part of the body. An error means that the client is gone.
+func (r *Request) Write(p []byte) error {
+	_, err := r.WriteBytes(p)
 	return err
 }
 
-func (r *request) writeBytes(p []byte) (int, error) {
-	n, err := r.w.Write(p)
-	r.bytes += int64(n)
+func (r *Request) WriteBytes(p []byte) (int, error) {
+	n, err := r.Writer.Write(p)
+	r.Bytes += int64(n)
 	if err != nil {
 		return n, &conns.GoneError{Cause: err}
 	}
 	return n, nil
 }
 
-type writerFunc func([]byte) (int, error)
+type WriterFunc func([]byte) (int, error)
 
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+func (f WriterFunc) Write(p []byte) (int, error) { return f(p) }
 
 // respondBinary answers with the binary form of an object given as canonical JSON.
-func (s *Server) respondBinary(r *request, code int, kind bodyKind, body []byte) error {
-	buf := s.gather.buffer()
-	object, grown, err := codec.Sealed(*buf, kind.apiVersion, kind.kind, func(dst []byte) ([]byte, error) {
-		return kind.schema.Binary().Append(dst, kind.typ, body)
+func (f *Front) respondBinary(r *Request, code int, kind BodyKind, body []byte) error {
+	buf := f.gather.Buffer()
+	object, grown, err := codec.Sealed(*buf, kind.APIVersion, kind.Kind, func(dst []byte) ([]byte, error) {
+		return kind.Schema.Binary().Append(dst, kind.Type, body)
 	})
 	*buf = grown
 	if err == nil {
-		err = r.send(code, r.accept.ContentType(), object)
+		err = r.Send(code, r.Accept.ContentType(), object)
 	}
 	if err == nil {
-		s.gather.free(buf) // after a failure HTTP/2 may still be sending it
+		f.gather.Free(buf) // after a failure HTTP/2 may still be sending it
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"slices"
@@ -9,12 +9,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// limits bounds what requests in flight take, for all users together and for each
+// Limits bounds what requests in flight take, for all users together and for each
 // of them. Long-running requests (watches) are not counted: they hold next to
 // nothing. A request that writes has its place when its body has arrived.
-type limits struct {
-	reading, mutating pool // requests
-	bodies, answers   pool // bytes of large ones
+type Limits struct {
+	Reading, Mutating Pool // requests
+	bodies, answers   Pool // bytes of large ones
 }
 
 const (
@@ -27,19 +27,23 @@ const (
 	small = 64 << 10
 )
 
-func (l *limits) set(reading, mutating int, largest int64) {
-	l.reading.set(int64(reading))
-	l.mutating.set(int64(mutating))
-	l.bodies.set(largeBodies * largest)
-	l.answers.set(answerBytes)
+// NewLimits bounds requests that read and that write, and the bodies of largest bytes at
+// most. A number that is not positive is no bound.
+func NewLimits(reading, mutating int, largest int64) *Limits {
+	l := &Limits{}
+	l.Reading.Set(int64(reading))
+	l.Mutating.Set(int64(mutating))
+	l.bodies.Set(largeBodies * largest)
+	l.answers.Set(answerBytes)
+	return l
 }
 
-// pool is something that requests take from while they are handled. Nobody gets
+// Pool is something that requests take from while they are handled. Nobody gets
 // more than a share of it but the administrators, who are neither bounded nor in
 // the way of others: they must be able to help when nobody else can.
-type pool struct {
+type Pool struct {
 	most, share int64 // 0 or less for no bound
-	inUse       atomic.Int64
+	InUse       atomic.Int64
 
 	mu    sync.Mutex
 	taken int64            // by those who are bounded
@@ -49,21 +53,21 @@ type pool struct {
 // usersOfPool is how many users it takes to use up a pool.
 const usersOfPool = 4
 
-func (p *pool) set(most int64) {
+func (p *Pool) Set(most int64) {
 	p.most, p.share = most, max(most/usersOfPool, 1)
 	p.users = make(map[string]int64)
 }
 
-// place is what a request has taken of a pool; the zero place is nothing.
-type place struct {
-	pool *pool
+// Place is what a request has taken of a pool; the zero place is nothing.
+type Place struct {
+	pool *Pool
 	user string // "" for one who is not bounded
 	size int64
 }
 
-// take adds to a place, which may be the zero place, or answers 429 when there is
+// Take adds to a place, which may be the zero place, or answers 429 when there is
 // not enough. The place is to be left in any case.
-func (p *pool) take(have *place, user *authn.User, size int64) error {
+func (p *Pool) Take(have *Place, user *authn.User, size int64) error {
 	if have.pool == nil {
 		have.pool = p
 		if p.most > 0 && !slices.Contains(user.Groups, authn.GroupMasters) {
@@ -74,11 +78,11 @@ func (p *pool) take(have *place, user *authn.User, size int64) error {
 		return api.TooManyRequests(1)
 	}
 	have.size += size
-	p.inUse.Add(size)
+	p.InUse.Add(size)
 	return nil
 }
 
-func (p *pool) admit(user string, size int64) bool {
+func (p *Pool) admit(user string, size int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken+size > p.most || p.users[user]+size > p.share {
@@ -89,13 +93,13 @@ func (p *pool) admit(user string, size int64) bool {
 	return true
 }
 
-// leave gives back what the place has.
-func (h *place) leave() {
+// Leave gives back what the place has.
+func (h *Place) Leave() {
 	if h.size == 0 {
 		return
 	}
 	p := h.pool
-	p.inUse.Add(-h.size)
+	p.InUse.Add(-h.size)
 	if h.user != "" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -108,12 +112,12 @@ func (h *place) leave() {
 }
 
 // enter takes the place of a request, or answers 429 when there is none.
-func (l *limits) enter(r *request, at *place) error {
+func (l *Limits) enter(r *Request, at *Place) error {
 	switch {
-	case r.target.open || r.longRunning():
+	case r.Target.Open || r.longRunning():
 		return nil
 	case r.mutating():
-		return l.mutating.take(at, r.user, 1)
+		return l.Mutating.Take(at, r.User, 1)
 	}
-	return l.reading.take(at, r.user, 1)
+	return l.Reading.Take(at, r.User, 1)
 }

@@ -1,4 +1,4 @@
-package server
+package front
 
 import (
 	"encoding/json"
@@ -17,22 +17,22 @@ import (
 // the current snapshot of the catalog serves. All requests end in serve, also those
 // that nothing answers, so that nobody learns what exists without being known.
 type router struct {
-	s     *Server
-	fixed map[string]target                   // endpoints, by path
-	below map[string]func(rest string) target // those of which the rest of the path says more, by its first step: "/healthz/"
+	s     *Front
+	fixed map[string]Target                   // endpoints, by path
+	below map[string]func(rest string) Target // those of which the rest of the path says more, by its first step: "/healthz/"
 	index []string                            // paths that people may want to see
 	// documents finds what describes the snapshot at a path.
-	documents func(snapshot *catalog.Snapshot, path string) (target, bool)
-	more      func() []string // further paths that people may want to see
+	documents func(snapshot *catalog.Snapshot, path string) (Target, bool)
+	More      func() []string // further paths that people may want to see
 }
 
 // ServeHTTP implements http.Handler.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cleanPath(r.URL)
-	rt.s.serve(w, r, rt.find(r.URL))
+	rt.s.Serve(w, r, rt.find(r.URL))
 }
 
-func (rt *router) find(u *url.URL) target {
+func (rt *router) find(u *url.URL) Target {
 	path := u.RawPath
 	if path == "" {
 		path = u.Path
@@ -50,12 +50,12 @@ func (rt *router) find(u *url.URL) target {
 			return find(rest)
 		}
 	}
-	return target{}
+	return Target{}
 }
 
 // served finds what the catalog has at a path. A path that only looks like that of a
 // resource is no target, but is authorized as the resource that it names.
-func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
+func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
 	snapshot := rt.s.catalog.Snapshot()
 	if t, ok := rt.documents(snapshot, path); ok {
 		return t, true
@@ -66,9 +66,9 @@ func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
 	}
 	at, found := snapshot.Resolve(&address)
 	if !found {
-		return target{unserved: address}, true
+		return Target{unserved: address}, true
 	}
-	t = target{Ref: objects.Ref{Row: at.Row, Sub: at.Sub, Namespace: at.Namespace, Name: at.Name}, watchPath: at.Watch}
+	t = Target{Ref: objects.Ref{Row: at.Row, Sub: at.Sub, Namespace: at.Namespace, Name: at.Name}, WatchPath: at.Watch}
 	if u.RawPath != "" {
 		t.Namespace, t.Name = unescape(t.Namespace), unescape(t.Name)
 	}
@@ -76,47 +76,47 @@ func (rt *router) served(u *url.URL, path string) (t target, ok bool) {
 		// Such a name could not be an object's, so it is not looked for. For authorization a
 		// slash in it is one of the path.
 		address, _ = catalog.ParsePath(u.Path)
-		return target{unserved: address, endpoint: badName}, true
+		return Target{unserved: address, Endpoint: badName}, true
 	}
 	return t, true
 }
 
-func badName(*request) error {
+func badName(*Request) error {
 	return api.BadRequest("a name in a path may not be \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
 }
 
-// newRouter makes a router that finds resources and, by documents, the documents of discovery.
-func newRouter(s *Server, documents func(*catalog.Snapshot, string) (target, bool)) *router {
-	rt := &router{s: s, documents: documents, fixed: map[string]target{}, below: map[string]func(string) target{}}
-	rt.fixed["/"] = target{endpoint: rt.listPaths, place: "/", ownForm: true}
-	rt.fixed["/index.html"] = target{endpoint: rt.listPaths, place: "/index.html", ownForm: true}
+// NewRouter makes a router that finds resources and, by documents, the documents of discovery.
+func NewRouter(s *Front, documents func(*catalog.Snapshot, string) (Target, bool)) *router {
+	rt := &router{s: s, documents: documents, fixed: map[string]Target{}, below: map[string]func(string) Target{}}
+	rt.fixed["/"] = Target{Endpoint: rt.listPaths, Place: "/", OwnForm: true}
+	rt.fixed["/index.html"] = Target{Endpoint: rt.listPaths, Place: "/index.html", OwnForm: true}
 	return rt
 }
 
-// add makes a path the address of an endpoint.
-func (rt *router) add(path string, t target) {
+// Add makes a path the address of an endpoint.
+func (rt *router) Add(path string, t Target) {
 	if !strings.HasSuffix(path, "/") {
-		rt.list(path)
+		rt.List(path)
 	}
-	t.place = firstStep(path)
+	t.Place = FirstStep(path)
 	rt.fixed[path] = t
 }
 
-// addBelow lets find say what is at the paths below a step, "/healthz/", by their rest.
-func (rt *router) addBelow(step string, find func(rest string) target) { rt.below[step] = find }
+// AddBelow lets find say what is at the paths below a step, "/healthz/", by their rest.
+func (rt *router) AddBelow(step string, find func(rest string) Target) { rt.below[step] = find }
 
-// list shows a path to people who look around.
-func (rt *router) list(path string) { rt.index = append(rt.index, path) }
+// List shows a path to people who look around.
+func (rt *router) List(path string) { rt.index = append(rt.index, path) }
 
 // listPaths lists the paths that are not resources, for people who look around.
-func (rt *router) listPaths(r *request) error {
-	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.more())
+func (rt *router) listPaths(r *Request) error {
+	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.More())
 	slices.Sort(paths)
 	body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return r.send(http.StatusOK, "application/json", body)
+	return r.Send(http.StatusOK, "application/json", body)
 }
 
 // cleanPath makes the path of a resource with slashes behind it the path of the
@@ -130,8 +130,8 @@ func cleanPath(u *url.URL) {
 	}
 }
 
-// firstStep is the first step of a path.
-func firstStep(path string) string {
+// FirstStep is the first step of a path.
+func FirstStep(path string) string {
 	first, _, _ := strings.Cut(path[1:], "/")
 	return "/" + first
 }

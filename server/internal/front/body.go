@@ -1,0 +1,279 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/internal/yaml"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// BodyKind is what a body is expected to hold.
+type BodyKind struct {
+	GV         *api.GroupVersion // whose default hooks apply; nil for none
+	Schema     *catalog.Schema
+	Type       schema.Ref
+	APIVersion string
+	Kind       string
+	// also says which other versions have the same kind; nil for none.
+	Also func(apiVersion string) bool
+	// unsaid is set where it does not count which kind the body says it is.
+	Unsaid bool
+}
+
+func KindOf(res *catalog.Row) BodyKind {
+	return BodyKind{GV: res.GV, Schema: res.Schema, Type: res.Type, APIVersion: res.GV.APIVersion(), Kind: res.Kind}
+}
+
+func (want BodyKind) defaults() []func(document.Value) {
+	if want.GV == nil {
+		return nil
+	}
+	return want.GV.Defaults
+}
+
+// ReadObject reads the body as one object of the expected kind, checks unknown
+// and duplicate fields as asked (Ignore, Warn, Strict), and applies defaults.
+func (f *Front) ReadObject(r *Request, want BodyKind, validation string) (*document.Document, error) {
+	text, err := f.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, want)
+	if err != nil {
+		return nil, err
+	}
+	return f.Decode(r, text, want, document.Value{}, validation)
+}
+
+// ToJSON turns a body of any accepted media type into JSON text.
+func (f *Front) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, error) {
+	media, err := codec.ParseContentType(contentType, codec.BinaryMedia)
+	if err != nil {
+		return nil, err
+	}
+	switch media {
+	case codec.YAML:
+		return FromYAML(body)
+	case codec.Binary:
+		return f.fromBinary(body, want)
+	}
+	return body, nil
+}
+
+func FromYAML(body []byte) ([]byte, error) {
+	text, err := yaml.ToJSON(body)
+	if err != nil {
+		return nil, api.BadRequest("the YAML of the body is wrong: %v", err)
+	}
+	return text, nil
+}
+
+// fromBinary opens the envelope and decodes the object in it.
+func (f *Front) fromBinary(body []byte, want BodyKind) ([]byte, error) {
+	apiVersion, kind, raw, err := codec.OpenEnvelope(body)
+	if err != nil {
+		return nil, api.BadRequest("the binary body is wrong: %v", err)
+	}
+	if err := want.Check(apiVersion, kind); err != nil {
+		return nil, err
+	}
+	text, err := want.Schema.Binary().Decode(want.Type, raw)
+	if err != nil {
+		return nil, api.BadRequest("the binary body is wrong: %v", err)
+	}
+	return text, nil
+}
+
+// Check refuses a body of another kind. What the body does not say is taken
+// from the path.
+func (want BodyKind) Check(apiVersion, kind string) error {
+	if kind != "" && kind != want.Kind {
+		return api.BadRequest("%s in version %q cannot be handled as a %s: send a %s of %s to this path", kind, apiVersion, want.Kind, want.Kind, want.APIVersion)
+	}
+	if apiVersion != "" && apiVersion != want.APIVersion && (want.Also == nil || !want.Also(apiVersion)) {
+		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
+	}
+	return nil
+}
+
+// Refuse is the error of a body that is not what the kind says. Clients show the
+// version in it without the group.
+func (want BodyKind) Refuse(why string) error {
+	return api.BadRequest("%s in version %q cannot be handled as a %s: %s", want.Kind, path.Base(want.APIVersion), want.Kind, why)
+}
+
+// Refused is an error of read as the answer to a request with such a body.
+func (want BodyKind) Refused(err error) error {
+	var known *api.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return want.Refuse(err.Error())
+}
+
+// Decode makes the typed tree of what is to replace old, absent for something
+// new, and says what was unknown or given twice.
+func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Value, validation string) (*document.Document, error) {
+	doc, found, err := f.Parse(text, want, old)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		if doc, err = f.decodeOdd(r, text, want, old, doc, found); err != nil {
+			return nil, err
+		}
+	}
+	if len(found) > 1 && r.Media() == "application/yaml" { // whose members have no order: by name, as in 1.25
+		slices.SortStableFunc(found, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
+	}
+	if err := Report(r, r.Describe(found), want, validation); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	return doc, nil
+}
+
+// decodeOdd looks again at a body with members that are unknown or there twice, as
+// 1.25 reads it: the case of letters does not matter where it finds out what the body
+// is, and members of JSON that are there twice are joined.
+func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.Value, doc *document.Document, found []document.Problem) (*document.Document, error) {
+	if err := f.CheckStated(text, want, found); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	if r.Media() == "application/yaml" || !slices.ContainsFunc(found, isDuplicate) {
+		return doc, nil
+	}
+	doc.Release()
+	doc, _, err := f.Parse(document.JoinRepeated(text, want.Schema.Table(), want.Type), want, old)
+	return doc, err
+}
+
+func isDuplicate(p document.Problem) bool { return p.Duplicate }
+
+// CheckStated refuses a body in which a member that is called apiVersion or kind but for
+// the case of letters says something else.
+func (f *Front) CheckStated(text []byte, want BodyKind, found []document.Problem) error {
+	states := func(p document.Problem) bool {
+		return strings.EqualFold(p.Path, "apiVersion") || strings.EqualFold(p.Path, "kind")
+	}
+	if !slices.ContainsFunc(found, states) {
+		return nil
+	}
+	doc, err := document.DecodeAny(text, f.decodeLimits)
+	if err != nil {
+		return want.Refuse(err.Error())
+	}
+	defer doc.Release()
+	var apiVersion, kind string // the last one counts
+	for name, value := range doc.Root().Members() {
+		switch {
+		case !states(document.Problem{Path: name}) || value.IsNull():
+		case value.Kind() != document.String:
+			return api.BadRequest("the object provided is unrecognized (must be of type %s): %s has to be a string", want.Kind, name)
+		case strings.EqualFold(name, "kind"):
+			kind = value.Text()
+		default:
+			apiVersion = value.Text()
+		}
+	}
+	return want.Check(apiVersion, kind)
+}
+
+// Parse makes the typed tree of an object of the wanted kind, which is to
+// replace old.
+func (f *Front) Parse(text []byte, want BodyKind, old document.Value) (*document.Document, []document.Problem, error) {
+	doc, found, err := f.Read(text, want, old)
+	return doc, found, want.Refused(err)
+}
+
+// Read is parse, with the errors of the decoder as they are.
+func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.Document, []document.Problem, error) {
+	if string(text) == "null" {
+		text = []byte("{}")
+	}
+	decoder := document.Decoder{Table: want.Schema.Table(), Defaults: want.defaults(), Limits: f.decodeLimits}
+	doc, found, err := decoder.DecodeOver(old, want.Type, text)
+	if err != nil {
+		if mismatch := f.otherKind(text, want); mismatch != nil {
+			return nil, nil, mismatch
+		}
+		return nil, nil, err
+	}
+	root := doc.Root()
+	if !want.Unsaid {
+		if err := want.Check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
+			doc.Release()
+			return nil, nil, err
+		}
+	}
+	root.SetString("kind", want.Kind)
+	root.SetString("apiVersion", want.APIVersion)
+	return doc, found, nil
+}
+
+// otherKind finds the better message for a body that does not decode because it
+// holds another kind.
+func (f *Front) otherKind(text []byte, want BodyKind) error {
+	doc, err := document.DecodeAny(text, f.decodeLimits)
+	if err != nil {
+		return nil
+	}
+	defer doc.Release()
+	return want.Check(doc.Root().Get("apiVersion").Text(), doc.Root().Get("kind").Text())
+}
+
+// Describe puts problems into the words that clients know.
+func Describe(problems []document.Problem) []string {
+	var texts []string
+	for _, p := range problems {
+		what := "unknown"
+		if p.Duplicate {
+			what = "duplicate"
+		}
+		texts = append(texts, fmt.Sprintf("%s field %q", what, p.Path))
+	}
+	return texts
+}
+
+// Describe puts problems in the body of the request into words. In YAML keys that a
+// mapping has already are told by their lines, and first; in JSON those in a value whose
+// type allows anything are not told, as in 1.25.
+func (r *Request) Describe(problems []document.Problem) []string {
+	switch media := r.Media(); {
+	case media != "application/yaml" && media != applyPatch:
+		return Describe(slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Untyped }))
+	case !slices.ContainsFunc(problems, isDuplicate):
+		return Describe(problems)
+	}
+	var texts []string
+	for _, k := range yaml.Repeated(r.Body) {
+		texts = append(texts, fmt.Sprintf("line %d: key %s already set in map", k.Line, k.Key))
+	}
+	return append(texts, Describe(slices.DeleteFunc(problems, isDuplicate))...)
+}
+
+// Report says which fields were unknown or given twice, each once, in the way
+// that was asked for (specification, fieldValidation).
+func Report(r *Request, problems []string, want BodyKind, validation string) error {
+	if len(problems) == 0 || validation == "Ignore" {
+		return nil
+	}
+	var texts []string
+	for _, p := range problems {
+		if !slices.Contains(texts, p) {
+			texts = append(texts, p)
+		}
+	}
+	if validation == "Warn" {
+		for _, t := range texts {
+			r.Warn(t)
+		}
+		return nil
+	}
+	return want.Refuse("strict decoding error: " + strings.Join(texts, ", "))
+}

@@ -1,0 +1,85 @@
+package front
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// GatherRoom bounds what all answers together hold back in memory: lists whose
+// length has to be known before the first byte, or that are laid out as a whole.
+// A list that finds no room is answered in another way, which takes more time or
+// is less pretty, but no memory.
+type GatherRoom struct {
+	left    atomic.Int64 // bytes
+	buffers sync.Pool    // of *[]byte, see listBuffer
+}
+
+func NewGatherRoom(bytes int64) *GatherRoom {
+	r := &GatherRoom{buffers: sync.Pool{New: newListBuffer}}
+	r.left.Store(bytes)
+	return r
+}
+
+// Gathered is what one answer holds back. It must be released.
+type Gathered struct {
+	room  *GatherRoom
+	Parts []*[]byte
+	Taken int64
+}
+
+func (r *GatherRoom) Open() *Gathered { return &Gathered{room: r} }
+
+// Buffer gives an empty buffer of listBuffer bytes and some more.
+func (g *Gathered) Buffer() *[]byte { return g.room.Buffer() }
+
+// Keep holds a buffer back. It reports false when there is no room for it; the
+// buffer still is the caller's then, and all that was held is kept on.
+func (g *Gathered) Keep(part *[]byte) bool {
+	size := int64(cap(*part))
+	if g.room.left.Add(-size) < 0 {
+		g.room.left.Add(size)
+		return false
+	}
+	g.Taken += size
+	g.Parts = append(g.Parts, part)
+	return true
+}
+
+// Release gives all memory back. reuse says that nobody reads it any more: after
+// a failure HTTP/2 may still be sending it.
+func (g *Gathered) Release(reuse bool) {
+	g.room.left.Add(g.Taken)
+	for _, p := range g.Parts {
+		if reuse {
+			g.room.Free(p)
+		}
+	}
+	g.Parts, g.Taken = nil, 0
+}
+
+// ListBuffer is how many bytes of a list are gathered before they are written,
+// listSlack how much room a buffer has beyond, so that the last object before
+// that rarely makes it grow.
+const (
+	ListBuffer = 64 << 10
+	listSlack  = 16 << 10
+	// FirstWrite is how many bytes of a list are gathered before the first write.
+	FirstWrite = 4 << 10
+)
+
+// newListBuffer is a buffer of a gatherRoom.
+func newListBuffer() any {
+	buf := make([]byte, 0, ListBuffer+listSlack)
+	return &buf
+}
+
+// Buffer gives an empty buffer of listBuffer bytes and some more.
+func (r *GatherRoom) Buffer() *[]byte { return r.buffers.Get().(*[]byte) }
+
+// Free gives a buffer back that nobody reads any more.
+func (r *GatherRoom) Free(p *[]byte) {
+	if cap(*p) <= 2*ListBuffer {
+		*p = (*p)[:0]
+		r.buffers.Put(p)
+	}
+}
