@@ -36,6 +36,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"a wrong service that is gone", "PUT", ns + "/services/g", "", `{"metadata":{"name":"g","resourceVersion":"1"},"spec":{}}`, 422, `"field":"spec.ports"`},
 		{"a service that is gone", "PUT", ns + "/services/g", "", strings.Replace(service(`"type":"ClusterIP"`), `"name":"s"`, `"name":"g","resourceVersion":"1"`, 1), 404, `services \"g\"`},
 		{"the wrong status of none", "PATCH", ns + "/services/g/status?fieldManager=a", applyMedia, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"g"}}`, 422, `"field":"spec.ports"`},
+		{"the status of none, half told", "PUT", ns + "/services/g/status", "", strings.Replace(service(`"clusterIP":"None"`), `"name":"s"`, `"name":"g"`, 1), 422, `"field":"spec.clusterIPs"`},
 		{"the status of none", "PUT", ns + "/services/g/status", "", strings.Replace(service(`"type":"ClusterIP"`), `"name":"s"`, `"name":"g"`, 1), 404, `services \"g\"`},
 		{"budget", "POST", budgetPath, "", `{"metadata":{"name":"b"},"spec":{"minAvailable":1}}`, 201, ""},
 		{"less than none", "PATCH", budgetPath + "/b/status", mergePatch, `{"status":{"disruptionsAllowed":-1}}`, 422, `"field":"status.disruptionsAllowed"`},

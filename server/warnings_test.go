@@ -12,13 +12,17 @@ func warnedPod(name, more string) string {
 }
 
 // A write says what of a valid object is deprecated or has no effect, dry or not,
-// and nothing of one that is refused.
+// and of one that is refused only which owners it has twice.
 func TestWarningsOfWrites(t *testing.T) {
 	h := startServer(t, nil)
 	const pods, deployments = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
 	deployment := func(replicas int, label string) string {
 		return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":%d,"selector":{"matchLabels":{"a":"b"}},
 			"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],"nodeSelector":{"%s":"x"}}}}}`, replicas, label)
+	}
+	owned := func(name string) string {
+		const owner = `{"apiVersion":"v1","kind":"Pod","name":"a","uid":"x"}`
+		return `{"metadata":{"name":"` + name + `","ownerReferences":[` + owner + `,` + owner + `]}}`
 	}
 	const old, known = "beta.kubernetes.io/os", "kubernetes.io/os"
 	const merge, json, apply = "application/merge-patch+json", "application/json", "application/apply-patch+yaml"
@@ -39,6 +43,10 @@ func TestWarningsOfWrites(t *testing.T) {
 		{"PATCH", deployments + "/d/scale", merge, `{"spec":{"replicas":5}}`, http.StatusOK, 1},
 		{"PUT", deployments + "/d", json, deployment(2, known), http.StatusOK, 0},
 		{"POST", pods + "?fieldValidation=Ignore", json, strings.Replace(warnedPod("odd", ""), `"spec"`, `"odd":1,"spec"`, 1), http.StatusCreated, 1},
+		{"POST", configMaps, json, owned("o"), http.StatusCreated, 1},
+		{"PUT", configMaps + "/o", json, owned("o"), http.StatusOK, 1},
+		{"POST", "/api/v1/namespaces/none/configmaps", json, owned("o"), http.StatusNotFound, 1},
+		{"PUT", "/api/v1/nodes/o/status", json, owned("o"), http.StatusNotFound, 1},
 	} {
 		got := h.send(c.method, c.path, c.mediaType, []byte(c.body))
 		if w := got.header.Values("Warning"); got.code != c.code || len(w) != c.warnings {

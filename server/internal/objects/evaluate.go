@@ -36,6 +36,7 @@ func (e *Evaluation) beNew(obj document.Value) (document.Value, error) {
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return obj, err
 	}
+	e.Opts.dropRepeatedOwners(meta) // and warns, even if there is no namespace
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
 	if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, name); err != nil {
 		return obj, err

@@ -17,6 +17,7 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return err
 	}
+	e.Opts.dropRepeatedOwners(meta) // and warns, even if there is nothing to replace
 	if e.Shown == nil {
 		return e.s.mayCreate(e.ctx, e.Ref, meta)
 	}

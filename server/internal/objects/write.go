@@ -246,6 +246,10 @@ func (e *Evaluation) mistakesFirst(err error) error {
 		return err
 	}
 	e.Write = &Write{Ref: e.Ref, Opts: e.Write.Opts}
+	if e.Sub != nil { // through which nothing new is filled in
+		e.obj.Remove("status")
+		e.Steps = []step{(*Evaluation).dropSystem, (*Evaluation).convert, (*Evaluation).validate}
+	}
 	e.Sub, e.stored.Sub = nil, nil
 	if other := e.take(); errors.As(other, &wrong) && wrong.Reason == api.ReasonInvalid {
 		return wrong

@@ -33,6 +33,7 @@ func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 	}
 	if types := spec.Get("policyTypes"); types.Len() > 2 {
 		c.invalid(types, "may not specify more than two policyTypes")
+		c[len(c)-1].Hides = types.Path()
 	}
 	return c
 }

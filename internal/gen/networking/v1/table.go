@@ -242,5 +242,6 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 		72: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxBytes: 32768}},
 	},
 	CauseOrders: map[schema.Ref][]string{
+		30: []string{".", "defaultBackend", "rules", "tls", "ingressClassName"},
 		53: []string{"values", "operator", "key"},
 	}}
