@@ -21,7 +21,7 @@ var (
 	errLong      = errors.New("the binary data holds a number of more than 64 bits; send a valid message")
 )
 
-// wireType is the lower three bits of a tag.
+// appendTag appends the tag of a field; wireType is its lower three bits.
 func appendTag(dst []byte, number uint32, wireType uint64) []byte {
 	return binary.AppendUvarint(dst, uint64(number)<<3|wireType)
 }

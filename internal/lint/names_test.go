@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -69,4 +70,46 @@ func TestNamedFilesExist(t *testing.T) {
 	if err != nil || checked < 30 {
 		t.Errorf("%d names were checked, error %v", checked, err)
 	}
+}
+
+// TestDocCommentsNameTheirSubject: a doc comment that begins with an identifier begins with
+// that of its declaration.
+func TestDocCommentsNameTheirSubject(t *testing.T) {
+	identifier := regexp.MustCompile(`^[a-z_]\w*$`)
+	goFiles(t, func(name string) {
+		if !handwritten(name) {
+			return
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join("..", "..", name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, d := range file.Decls {
+			doc, declared := documented(d)
+			if first, _, _ := strings.Cut(doc.Text(), " "); identifier.MatchString(first) && first != declared {
+				t.Errorf("%s: the comment on %s begins with %s", files.Position(doc.Pos()), declared, first)
+			}
+		}
+	})
+}
+
+// documented returns the doc comment and the name of a declaration of one thing.
+func documented(d ast.Decl) (doc *ast.CommentGroup, name string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return d.Doc, d.Name.Name
+	case *ast.GenDecl:
+		if d.Lparen.IsValid() {
+			return nil, ""
+		}
+		switch s := d.Specs[0].(type) {
+		case *ast.TypeSpec:
+			return d.Doc, s.Name.Name
+		case *ast.ValueSpec:
+			return d.Doc, s.Names[0].Name
+		}
+	}
+	return nil, ""
 }
