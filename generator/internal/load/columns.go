@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -21,7 +22,7 @@ func (d *documents) columns(n node, res *model.Resource) {
 		case item.Value == "age":
 			c.Name, c.Type, c.Path = "Age", "string", creation // described by usualColumns
 		default:
-			d.fail(c.Pos, "write a column with name, type and description, or age", "%q is not a column", item.Value)
+			d.fail(c.Pos, "write a column with name and description, or age", "%q is not a column", item.Value)
 		}
 		if slices.ContainsFunc(res.Columns, func(o model.Column) bool { return o.Name == c.Name }) {
 			d.fail(c.Pos, "rename one of them", "%s has two columns %q", res.Plural, c.Name)
@@ -42,8 +43,8 @@ func (d *documents) column(n node, c *model.Column) {
 	case c.Absent != "" && c.Cell != "":
 		d.fail(c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
 	}
-	if c.Name == "" || c.Type == "" || c.Description == "" {
-		d.fail(c.Pos, "add what is missing", "a column needs name, type and description")
+	if c.Type = cmp.Or(c.Type, "string"); c.Name == "" || c.Description == "" {
+		d.fail(c.Pos, "add what is missing", "a column needs name and description")
 	} else if repeats(c.Description, c.Name) {
 		d.fail(c.Pos, "say what it shows", "the description of the column %q only repeats its name", c.Name)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -211,12 +213,20 @@ func (d *documents) subresources(n node, res *model.Resource) {
 	}
 }
 
+// selectable reads a list of selectable fields: names alone, or names with more.
 func (d *documents) selectable(n node, res *model.Resource) {
 	for _, item := range d.items(n) {
 		f := model.Selectable{Pos: item.pos()}
-		d.object(item, "a selectable field", map[string]func(node){
-			"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
-		})
+		if item.Kind == yaml.ScalarNode {
+			f.Name = item.Value
+		} else {
+			d.object(item, "a selectable field", map[string]func(node){
+				"name": d.text(&f.Name), "path": d.text(&f.Path), "else": d.text(&f.Else), "default": d.text(&f.Default), "aliasOf": d.text(&f.AliasOf), "never": d.boolean(&f.Never),
+			})
+		}
+		if f.Path == "" && f.AliasOf == "" && !f.Never && f.Name != "" {
+			f.Path = "." + f.Name
+		}
 		d.checkSelectable(f, res)
 		res.Selectable = append(res.Selectable, f)
 	}
