@@ -45,22 +45,20 @@ var longFunctions = map[string]struct {
 	lines int
 	why   string
 }{
-	"generator/internal/emit/openapi_schema.go: schema": {61, "to be split"},
-	"generator/internal/load/resource.go: resource":     {73, "half of it is the table of keys"},
-	"internal/apply/applied.go: applyOnce":              {61, "the steps of an apply in their order"},
-	"internal/apply/merge.go: mergeItems":               {66, "one walk over two lists, with what it remembers"},
-	"internal/codec/binary_value.go: wrapped":           {63, "a case for each form of a value"},
-	"internal/codec/binary_write_value.go: message":     {62, "a case for each form of a value"},
-	"internal/differ/exec/runner.go: run":               {75, "to be split"},
-	"internal/differ/gen/enrich.go: make":               {66, "a case for each type of a schema"},
-	"internal/differ/main.go: cmdRun":                   {113, "to be split"},
-	"internal/differ/scenario/scenario.go: YAML":        {72, "to be split"},
-	"internal/document/stored.go: object":               {65, "the inner loop of reads: a call per member would be seen in the figures"},
-	"internal/document/stored.go: value":                {62, "the inner loop of reads: a call per member would be seen in the figures"},
-	"internal/patch/item.go: merge":                     {72, "one walk over two lists, with what it remembers"},
-	"internal/storetest/concurrent.go: testConcurrent":  {67, "a test"},
-	"internal/yaml/scanner.go: fetch":                   {61, "a case for each character that begins a token"},
-	"server/flags.go: AddFlags":                         {61, "a list of flags"},
+	"internal/apply/applied.go: applyOnce":             {61, "the steps of an apply in their order"},
+	"internal/apply/merge.go: mergeItems":              {66, "one walk over two lists, with what it remembers"},
+	"internal/codec/binary_value.go: wrapped":          {63, "a case for each form of a value"},
+	"internal/codec/binary_write_value.go: message":    {62, "a case for each form of a value"},
+	"internal/differ/exec/runner.go: run":              {75, "to be split"},
+	"internal/differ/gen/enrich.go: make":              {66, "a case for each type of a schema"},
+	"internal/differ/main.go: cmdRun":                  {113, "to be split"},
+	"internal/differ/scenario/scenario.go: YAML":       {72, "to be split"},
+	"internal/document/stored.go: object":              {65, "the inner loop of reads: a call per member would be seen in the figures"},
+	"internal/document/stored.go: value":               {62, "the inner loop of reads: a call per member would be seen in the figures"},
+	"internal/patch/item.go: merge":                    {72, "one walk over two lists, with what it remembers"},
+	"internal/storetest/concurrent.go: testConcurrent": {67, "a test"},
+	"internal/yaml/scanner.go: fetch":                  {61, "a case for each character that begins a token"},
+	"server/flags.go: AddFlags":                        {61, "a list of flags"},
 }
 
 // handwritten reports whether people maintain a file.

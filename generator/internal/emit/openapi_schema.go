@@ -190,13 +190,13 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 		}
 		return c.beside(c.ref(target), o), nil
 	}
-	if name := builtinOf(s); name != "" && !root {
+	if name := builtinOf(s); name != "" {
+		if root {
+			maps.Copy(o, c.builtinShape(name))
+			return o, nil
+		}
 		b, _ := c.builtin(name)
 		return c.beside(b, o), nil
-	}
-	if name := builtinOf(s); name != "" {
-		maps.Copy(o, c.builtinShape(name))
-		return o, nil
 	}
 	c.bounds(s, o)
 	if s.Type != "" {
@@ -211,28 +211,33 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 	if required := s.Published(); len(required) > 0 {
 		o["required"] = required
 	}
+	return o, c.parts(t, s, o)
+}
+
+// parts adds the schemas inside a schema.
+func (c *components) parts(t *model.Type, s *schema.Schema, o object) error {
 	if s.Items != nil {
 		items, err := c.schema(t, s.Items, false)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		o["items"] = items
 	}
 	if s.Additional != nil {
 		values, err := c.schema(t, s.Additional, false)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		o["additionalProperties"] = values
 	}
 	if len(s.Properties) == 0 {
-		return o, nil
+		return nil
 	}
 	properties := object{}
 	for _, p := range s.Properties {
 		ps, err := c.schema(t, p.Schema, false)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if p.Name == "fieldsV1" && builtinOf(p.Schema) == "RawExtension" { // the one raw value with a name of its own
 			ps = c.beside(c.mustBuiltin("FieldsV1"), c.annotations(p.Schema))
@@ -240,7 +245,7 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 		properties[p.Name] = ps
 	}
 	o["properties"] = properties
-	return o, nil
+	return nil
 }
 
 // annotations are the members that may stand beside a reference.

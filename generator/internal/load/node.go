@@ -117,6 +117,24 @@ type entry struct {
 	value node
 }
 
+// valueOf finds the value of a key of a mapping.
+func valueOf(n node, key string) (node, bool) {
+	for i := 0; n.Node != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.with(n.Content[i+1]), true
+		}
+	}
+	return node{}, false
+}
+
+// posOf is the line of the value of a key, or of the entry when it lacks the key.
+func (e entry) posOf(key string) schema.Position {
+	if n, ok := valueOf(e.value, key); ok {
+		return n.pos()
+	}
+	return e.at.pos()
+}
+
 // entries lists the keys of a mapping, and refuses repeated ones.
 func (r *reader) entries(n node) []entry {
 	if n.Kind != yaml.MappingNode {

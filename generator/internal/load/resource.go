@@ -16,78 +16,79 @@ import (
 // allVerbs are the verbs of a resource that does not say.
 var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
+// resourceText is what a resource says that is not in the model as it is said.
+type resourceText struct {
+	scope, schema, storedAs string
+	storage, age            *bool
+}
+
 // resource reads one entry of x-cluster-resources.
 func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	res := &model.Resource{Pos: e.at.pos(), GV: gv, Plural: e.key, StorageVersion: gv.Version, NameFormat: "dns1123-subdomain"}
-	var scope, ref, storedAs string
-	var stores, age *bool
-	kindAt, storedAt, hooksAt := res.Pos, res.Pos, res.Pos
-	keys := d.lifeKeys(res)
-	maps.Copy(keys, map[string]func(node){
-		"kind": func(n node) {
-			kindAt = n.pos()
-			d.text(&res.Kind)(n)
-		},
-		"singular": d.text(&res.Singular), "listKind": d.text(&res.ListKind),
-		"scope":      d.word(&scope, "scope", "Namespaced", "Cluster"),
-		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
-		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
-		"storage": d.optionalBool(&stores), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
-		"storedAs": func(n node) {
-			storedAt = n.pos()
-			d.text(&storedAs)(n)
-		},
-		"schema":     d.text(&ref),
-		"nameFormat": d.word(&res.NameFormat, "name format", document.Formats()...),
-		"hooks": func(n node) {
-			hooksAt = n.pos()
-			d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn")(n)
-		},
-		"subresources": func(n node) { d.subresources(n, res) },
-		"columns":      func(n node) { d.columns(n, res) }, "age": d.optionalBool(&age),
-		"selectable": func(n node) { d.selectable(n, res) },
-	})
-	d.object(e.value, "a resource", keys)
+	said := d.resourceKeys(e, res)
 	if !domainName.MatchString(res.Plural) || strings.Contains(res.Plural, ".") {
 		d.fail(res.Pos, "write small letters and digits", "%q cannot be the name of a resource", res.Plural)
 	}
-	if scope == "" {
+	if said.scope == "" {
 		d.fail(res.Pos, "write scope: Namespaced or scope: Cluster", "the resource %s does not say its scope", res.Plural)
 	}
-	res.Namespaced = scope == "Namespaced"
 	if res.Kind == "" {
 		d.fail(res.Pos, "add kind", "the resource %s does not say its kind", res.Plural)
 		return
 	}
-	res.Stored = stores == nil && res.Endpoint == "" || stores != nil && *stores
-	if d.checkLife(res); storedAs == "" {
-		d.usualColumns(res, age == nil || *age)
+	res.Namespaced = said.scope == "Namespaced"
+	res.Stored = said.storage == nil && res.Endpoint == "" || said.storage != nil && *said.storage
+	if d.checkLife(res); said.storedAs == "" {
+		d.usualColumns(res, said.age == nil || *said.age)
 	}
 	res.ListKind = cmp.Or(res.ListKind, res.Kind+"List")
 	if len(res.Verbs) == 0 {
 		res.Verbs = allVerbs
 	}
 	res.Verbs = sortedWords(res.Verbs)
-	if ref == "" {
-		ref = "/" + gv.Dir + "/" + res.Kind
-	}
-	d.links = append(d.links, link{kindAt, gv, ref, &res.Type})
-	hooks := len(res.Hooks)
-	res.Hooks = slices.DeleteFunc(res.Hooks, func(h string) bool { return h == "convert" })
-	converts := len(res.Hooks) < hooks
-	switch {
-	case storedAs != "":
-		res.Stored = true
-		d.stored = append(d.stored, stored{storedAt, res, storedAs, converts})
-	case converts:
-		d.fail(hooksAt, "add storedAs, or remove the hook", "%s is stored as it is and needs no conversion", res.Plural)
-	default:
-		d.checkAliases(res, res.Selectable)
-	}
+	d.links = append(d.links, link{e.posOf("kind"), gv, cmp.Or(said.schema, "/"+gv.Dir+"/"+res.Kind), &res.Type})
+	d.storeAs(e, res, said.storedAs)
 	for i := range res.Subresources {
 		res.HasStatus = res.HasStatus || res.Subresources[i].Endpoint == api.EndpointStatus
 	}
 	gv.Resources = append(gv.Resources, res)
+}
+
+// resourceKeys reads the keys of a resource.
+func (d *documents) resourceKeys(e entry, res *model.Resource) (said resourceText) {
+	keys := d.lifeKeys(res)
+	maps.Copy(keys, map[string]func(node){
+		"kind": d.text(&res.Kind), "singular": d.text(&res.Singular), "listKind": d.text(&res.ListKind),
+		"scope":      d.word(&said.scope, "scope", "Namespaced", "Cluster"),
+		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
+		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
+		"storage": d.optionalBool(&said.storage), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
+		"storedAs": d.text(&said.storedAs), "schema": d.text(&said.schema),
+		"nameFormat":   d.word(&res.NameFormat, "name format", document.Formats()...),
+		"hooks":        d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn"),
+		"subresources": func(n node) { d.subresources(n, res) },
+		"columns":      func(n node) { d.columns(n, res) }, "age": d.optionalBool(&said.age),
+		"selectable": func(n node) { d.selectable(n, res) },
+	})
+	d.object(e.value, "a resource", keys)
+	return said
+}
+
+// storeAs notes as which resource the objects are stored, if it is another, and whether a
+// hook converts them.
+func (d *documents) storeAs(e entry, res *model.Resource, as string) {
+	hooks := len(res.Hooks)
+	res.Hooks = slices.DeleteFunc(res.Hooks, func(h string) bool { return h == "convert" })
+	converts := len(res.Hooks) < hooks
+	switch {
+	case as != "":
+		res.Stored = true
+		d.stored = append(d.stored, stored{e.posOf("storedAs"), res, as, converts})
+	case converts:
+		d.fail(e.posOf("hooks"), "add storedAs, or remove the hook", "%s is stored as it is and needs no conversion", res.Plural)
+	default:
+		d.checkAliases(res, res.Selectable)
+	}
 }
 
 // lifeKeys reads what a resource says of how its objects are written, live and end.

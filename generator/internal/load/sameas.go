@@ -119,16 +119,6 @@ func (d *documents) merge(base, patch node) node {
 	return m
 }
 
-// valueOf finds the value of a key of a mapping.
-func valueOf(n node, key string) (node, bool) {
-	for i := 0; n.Node != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.with(n.Content[i+1]), true
-		}
-	}
-	return node{}, false
-}
-
 // without is a mapping that lacks a key.
 func without(n node, key string) node {
 	m := n.with(&yaml.Node{Kind: yaml.MappingNode, Line: n.Line})
