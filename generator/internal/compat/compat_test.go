@@ -140,8 +140,8 @@ func TestRules(t *testing.T) {
 		{"list-semantics-changed", nil, []edit{{order, "        x-cluster-list-type: map\n        x-cluster-list-map-keys: [sku]\n", ""}}, "error list-semantics-changed: the list Order.spec.items was map by sku and is atomic"},
 		{"map-semantics-changed", nil, []edit{{order, "    required: [state]", "    x-cluster-map-type: atomic\n    required: [state]"}}, "error map-semantics-changed: Order.spec changes between atomic and granular"},
 		{"patch-semantics-changed", nil, []edit{{order, "[merge]", "[merge, retainKeys]"}}, "error patch-semantics-changed: strategic merge patches treat Order.spec.items differently"},
-		{"preferred-version-advanced", nil, addVersion("storageVersion: v1"), "error preferred-version-advanced: the preferred version of shop.example.org moves from v1 to v2, which the last release did not serve"},
-		{"storage-version-advanced", nil, append(addVersion("storageVersion: v2"), edit{group, "storage: true", "storage: true\n    storageVersion: v2"}), "error storage-version-advanced: orders would be stored as v2, which the last release cannot read\nerror preferred-version-advanced: the preferred version of shop.example.org moves from v1 to v2, which the last release did not serve"},
+		{"preferred-version-advanced", nil, addVersion("storage: true", "storedAs: shop/v1/Order", columns, ""), "error preferred-version-advanced: the preferred version of shop.example.org moves from v1 to v2, which the last release did not serve"},
+		{"storage-version-advanced", nil, append(addVersion(), edit{group, "storage: true", "storedAs: shop/v2/Order"}, edit{group, columns, ""}), "error storage-version-advanced: orders would be stored as v2, which the last release cannot read\nerror preferred-version-advanced: the preferred version of shop.example.org moves from v1 to v2, which the last release did not serve"},
 
 		// The deprecation policy.
 		{"an alpha version may change", alpha(), alpha(edit{"schemas/shop/v1alpha1/Order.yaml", "[Open, Paid]", "[Open]"}), `warning enum-value-removed: Order.spec.state no longer takes "Paid"`},
@@ -179,12 +179,18 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// addVersion adds shop/v2, preferred, with the same types.
-func addVersion(storage string) []edit {
+// columns are those of the orders, which only the version has that is stored.
+const columns = `    columns:
+      - {name: Name, type: string, path: .metadata.name, description: Name of the order.}
+      - {name: Total, type: string, cell: total, description: What the order costs.}
+`
+
+// addVersion adds shop/v2, preferred, with the same types and some words replaced.
+func addVersion(words ...string) []edit {
 	shop := filepath.Join("..", "..", "testdata", "shop")
 	orderText, _ := os.ReadFile(filepath.Join(shop, order))
 	groupText, _ := os.ReadFile(filepath.Join(shop, group))
-	to := strings.NewReplacer("shop/v1", "shop/v2", "versionPriority: 10", "versionPriority: 20", "storage: true", "storage: true\n    "+storage)
+	to := strings.NewReplacer(append(words, "shop/v1", "shop/v2", "versionPriority: 10", "versionPriority: 20")...)
 	return []edit{{"schemas/shop/v2/Order.yaml", "", to.Replace(string(orderText))}, {"openapi/shop/v2.yaml", "", to.Replace(string(groupText))}}
 }
 

@@ -188,10 +188,4 @@ func (d *documents) checkGroups() {
 			}
 		}
 	}
-	for _, key := range sortedKeys(storage) {
-		res := storage[key]
-		if res.Stored && res.StoredAs == nil && served[res.GV.Group+"/"+res.StorageVersion] == nil {
-			d.fail(res.Pos, "name a version that has a document", "%s is stored as %s, which is not served", res.Plural, res.StorageVersion)
-		}
-	}
 }

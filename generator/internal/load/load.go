@@ -148,9 +148,6 @@ func (d *documents) schemaFile(name string, n node) {
 	doc.root.ID = id
 	slash := strings.LastIndexByte(id, '/')
 	gv := d.group(id[:slash])
-	if doc.group != "" {
-		gv.Group = doc.group
-	}
 	kind := slices.ContainsFunc(doc.root.Properties, func(p schema.Property) bool { return p.Name == "metadata" })
 	if doc.kind != nil {
 		kind = *doc.kind

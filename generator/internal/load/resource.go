@@ -62,7 +62,7 @@ func (d *documents) resourceKeys(e entry, res *model.Resource) (said resourceTex
 		"scope":      d.word(&said.scope, "scope", "Namespaced", "Cluster"),
 		"shortNames": d.texts(&res.ShortNames), "categories": d.texts(&res.Categories),
 		"verbs":   d.words(&res.Verbs, "verb", allVerbs...),
-		"storage": d.optionalBool(&said.storage), "storageVersion": d.text(&res.StorageVersion), "storageVersionHash": d.text(&res.StorageVersionHash),
+		"storage": d.optionalBool(&said.storage), "storageVersionHash": d.text(&res.StorageVersionHash),
 		"storedAs": d.text(&said.storedAs), "schema": d.text(&said.schema),
 		"nameFormat":   d.word(&res.NameFormat, "name format", document.Formats()...),
 		"hooks":        d.words(&res.Hooks, "hook", "convert", "create", "update", "status", "validate", "warn"),

@@ -15,9 +15,8 @@ import (
 
 // schemaDoc is one file below schemas/.
 type schemaDoc struct {
-	root  *schema.Schema
-	kind  *bool  // x-cluster-kind
-	group string // x-cluster-group, where no group version document says it
+	root *schema.Schema
+	kind *bool // x-cluster-kind
 }
 
 // schemaDocument reads the root of a file below schemas/.
@@ -29,7 +28,6 @@ func (r *reader) schemaDocument(n node) schemaDoc {
 	fields["$schema"] = func(node) {}
 	fields["$defs"] = func(n node) { d.root.Defs = r.properties(n) }
 	fields["x-cluster-kind"] = r.optionalBool(&d.kind)
-	fields["x-cluster-group"] = r.text(&d.group)
 	r.object(n, "a schema document", fields)
 	r.finish(d.root)
 	if len(r.errs) == found {
