@@ -59,7 +59,7 @@ func (d *drawing) value(s *schema.Schema, dir string, depth int) any {
 	return d.scalar(s)
 }
 
-// element draws what is in a list or a map: null is nothing only as a member.
+// element draws a value of a list or a map: null means nothing only as a member.
 func (d *drawing) element(s *schema.Schema, dir string, depth int) any {
 	for {
 		if v := d.value(s, dir, depth); v != nil {

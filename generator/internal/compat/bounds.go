@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// rules compares what restricts the values of a type.
+// rules compares the rules for the values of a type.
 func (c *comparison) rules(s scope, old, now *schema.Schema, path string) {
 	switch {
 	case len(now.Enum) == 0:

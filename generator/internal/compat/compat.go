@@ -18,7 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// released is where the copy is, below the root of the project.
+// released is the folder of the copy, below the root of the project.
 const released = "openapi/released"
 
 // Run compares the documents below root with the released ones, writes a line
@@ -62,8 +62,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s %s: %s", f.Pos, f.Level, f.Rule, f.What)
 }
 
-// Compare lists what the rules say about the way from one model to another,
-// in the order of files and lines.
+// Compare lists the findings on the way from one model to another, in the order of files
+// and lines.
 func Compare(before, now *model.Model) []Finding {
 	c := &comparison{before: index(before), now: index(now), compared: map[pair]bool{}}
 	for _, old := range before.GroupVersions {
@@ -87,7 +87,7 @@ type comparison struct {
 // is compared once.
 type pair struct{ before, now *schema.Schema }
 
-// scope is where the comparison is: it says how strict the rules are.
+// scope is the surrounding of a compared type; it decides how strict the rules are.
 type scope struct {
 	stability  string
 	deprecated bool // clients of the last release were warned

@@ -108,7 +108,7 @@ func required(s *schema.Schema, p *schema.Property) bool {
 	return s.Enforces(p.Name) || p.Schema.Missing == "by-rules"
 }
 
-// presence is what the document says, or that it says nothing.
+// presence is that of the document, or "the usual one" where it has none.
 func presence(s *schema.Schema, p *schema.Property) string {
 	switch {
 	case p.Schema.Presence != "":

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// groupVersion compares what a directory holds.
+// groupVersion compares the resources and types of a directory.
 func (c *comparison) groupVersion(old, now *model.GroupVersion) {
 	s := scope{}.of(old)
 	if old.Served && (now == nil || !now.Served) {
@@ -79,7 +79,7 @@ func (c *comparison) resource(s scope, old *model.Resource, gv *model.GroupVersi
 	}
 }
 
-// lifeOf is the row that says how objects live and end: that of the stored version.
+// lifeOf is the resource that decides how objects are kept and end: the storage version.
 func lifeOf(r *model.Resource) *model.Resource {
 	if r.StoredAs != nil {
 		return r.StoredAs
@@ -87,7 +87,7 @@ func lifeOf(r *model.Resource) *model.Resource {
 	return r
 }
 
-// life compares what a resource says of updates and deletes.
+// life compares the keys of updates and deletes.
 func (c *comparison) life(s scope, old, now *model.Resource) {
 	if now.ConditionalUpdate && !old.ConditionalUpdate {
 		c.find(s, "resource-update-conditional", now.Pos, "an update of %s must say the version that it replaces", now.Plural)
@@ -199,7 +199,7 @@ func columnNames(r *model.Resource) []string {
 	return names
 }
 
-// lessStable orders versions by what their names promise.
+// lessStable orders versions by the stability that their names promise.
 func lessStable(a, b string) bool {
 	rank := func(version string) int {
 		switch {
@@ -213,7 +213,7 @@ func lessStable(a, b string) bool {
 	return rank(a) < rank(b)
 }
 
-// resolve follows a reference to the type that it means.
+// resolve follows a reference to its type.
 func (d documents) resolve(t *model.Type, s *schema.Schema) (*model.Type, *schema.Schema) {
 	if s.Ref == "" {
 		return t, s

@@ -1,6 +1,6 @@
 package compat
 
-// Level says what a finding means for a release.
+// Level is the consequence of a finding for a release.
 type Level string
 
 // The levels.
@@ -63,9 +63,8 @@ var Rules = []Rule{
 	{"patch-semantics-changed", Error, "strategic merge patches would do something else"},
 }
 
-// levelOf is the level of a rule in a place. What is alpha may change at any
-// time; what is beta may go after its deprecation was in a release; what is
-// stable may not change.
+// levelOf is the level of a rule in a place. Alpha versions may change at any time, beta
+// versions may go after their deprecation was in a release, stable ones may not change.
 func levelOf(id string, s scope) Level {
 	for _, r := range Rules {
 		if r.ID == id {

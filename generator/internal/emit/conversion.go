@@ -49,7 +49,7 @@ func copiesLiteral(copies []model.Copy) string {
 	return b.String()
 }
 
-// conversionMethods are what is left to hand-written code.
+// conversionMethods are the conversions that hand-written code has to do.
 func conversionMethods(res *model.Resource) []hookMethod {
 	name, as := conversionName(res), res.StoredAs.GV.Dir
 	sig := "(from, to document.Value)"

@@ -15,8 +15,8 @@ import (
 // sorted by name.
 type object = map[string]any
 
-// dialect is a version of OpenAPI. What differs is where references point and
-// what may stand beside them.
+// dialect is a version of OpenAPI. Versions differ in the targets of references and in the
+// members that may accompany them.
 type dialect struct {
 	v3     bool
 	prefix string // of references
@@ -27,8 +27,8 @@ var (
 	version3 = dialect{v3: true, prefix: "#/components/schemas/"}
 )
 
-// components collects the schemas that one document needs. A reference to a
-// type is what adds it, so a document holds exactly what its paths reach.
+// components collects the schemas that one document needs. A reference to a type adds it, so
+// a document holds exactly the types that its paths reach.
 //
 // Invariant: after flush every name that ref has handed out is a key of done.
 type components struct {
@@ -165,8 +165,8 @@ func (c *components) listRef(r *model.Resource) object {
 	})
 }
 
-// beside puts members next to a reference. OpenAPI 3.0 ignores what stands
-// beside $ref, so there the reference moves into an allOf.
+// beside puts members next to a reference. OpenAPI 3.0 ignores the members next to $ref, so
+// there the reference moves into an allOf.
 func (c *components) beside(ref, members object) object {
 	if _, ok := ref["$ref"]; !ok || !c.v3 {
 		maps.Copy(members, ref)
@@ -248,7 +248,7 @@ func (c *components) parts(t *model.Type, s *schema.Schema, o object) error {
 	return nil
 }
 
-// annotations are the members that may stand beside a reference.
+// annotations are the members that may accompany a reference.
 func (c *components) annotations(s *schema.Schema) object {
 	o := object{}
 	set := func(name string, value any, when bool) {
@@ -257,7 +257,7 @@ func (c *components) annotations(s *schema.Schema) object {
 		}
 	}
 	set("description", s.Description, s.Description != "")
-	// Clients of the second version have trouble with defaults beside
+	// Clients of the second version have trouble with defaults next to
 	// references, so 1.25 publishes none there.
 	set("default", json.RawMessage(s.Default), s.Default != nil && s.DefaultWhen == "" && c.v3)
 	set(c.ext+"list-type", s.ListType, s.ListType != "")
@@ -270,7 +270,7 @@ func (c *components) annotations(s *schema.Schema) object {
 	return o
 }
 
-// bounds adds what restricts the values.
+// bounds adds the rules for values.
 func (c *components) bounds(s *schema.Schema, o object) {
 	if len(s.Enum) > 0 {
 		o["enum"] = s.Enum

@@ -64,7 +64,7 @@ func apiVersion(gv *model.GroupVersion) string {
 }
 
 // goTypes collects the types of one package as the schemas that oapi-codegen
-// turns into Go: what is declared elsewhere is already a Go type in them.
+// turns into Go; types of other packages are Go types in them already.
 type goTypes struct {
 	index   typeIndex
 	gv      *model.GroupVersion

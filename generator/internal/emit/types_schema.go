@@ -79,7 +79,7 @@ func (p *goTypes) schema(t *model.Type, s *schema.Schema, name string) (*openapi
 	return value(out), nil
 }
 
-// element translates what a list or a map holds; without a schema that is
+// element translates the values of a list or a map; without a schema they may be
 // anything.
 func (p *goTypes) element(t *model.Type, s *schema.Schema, name string) (*openapi3.SchemaRef, error) {
 	if s == nil {
@@ -112,7 +112,7 @@ func (p *goTypes) structure(t *model.Type, s *schema.Schema, name string) (*open
 	return value(out), nil
 }
 
-// shape is what matters about a type when it becomes a Go field.
+// shape holds the properties of a type that decide the form of a Go field.
 type shape uint8
 
 const (
@@ -152,9 +152,8 @@ func (p *goTypes) shapeOf(t *model.Type, s *schema.Schema) (shape, error) {
 	return shapeScalar, nil
 }
 
-// fieldForm says whether a field is a pointer and what follows the name in its
-// json tag, so that writing a struct gives the members that the presence asks
-// for.
+// fieldForm decides whether a field is a pointer, and the rest of its json tag after the
+// name, so that a written struct has the members that the presence asks for.
 func fieldForm(presence string, required bool, s shape) (pointer bool, options string) {
 	if presence == "" {
 		switch {

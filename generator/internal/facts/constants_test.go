@@ -65,7 +65,7 @@ func compareVersions(t *testing.T, m *model.Model, found differences) {
 		for _, gv := range gvs {
 			have = append(have, gv.Version)
 		}
-		// Versions that the documents do not have yet are told elsewhere.
+		// Versions that the documents do not have yet are reported elsewhere.
 		want := slices.DeleteFunc(r.list("versions_all"), func(v string) bool { return !slices.Contains(have, v) })
 		found.compare(r["group"], "versions", list(want), list(have))
 		if slices.Contains(have, r["preferred"]) {

@@ -18,7 +18,7 @@ import (
 )
 
 // mistakes decodes and validates an example by the schemas alone, without the
-// hand-written rules, and says what is wrong with it, a line per mistake.
+// hand-written rules, and lists its mistakes, a line for each.
 func mistakes(t *testing.T, gv *model.GroupVersion, kind string, text []byte) []string {
 	t.Helper()
 	typ := gv.Table.Root(kind)

@@ -8,8 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// fieldName is what a member of an object may be called. $ begins the names
-// that JSON Schema has in its own documents.
+// fieldName matches the allowed names of members. $ begins the names that JSON Schema has in
+// its own documents.
 var fieldName = regexp.MustCompile(`^[$A-Za-z_][-A-Za-z0-9_.]*$`)
 
 // check finds the mistakes that need more than one place to see.
@@ -52,8 +52,7 @@ func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
 	}
 }
 
-// target is the schema that a schema stands for: itself, or that of the type it
-// refers to; nil for a reference to nothing.
+// target resolves the reference of a schema, if it is one; nil for a reference to nothing.
 func (d *documents) target(s *schema.Schema, in *model.Type) *schema.Schema {
 	if s.Ref == "" {
 		return s
@@ -156,7 +155,7 @@ func (d *documents) checkRoles() {
 	}
 }
 
-// checkGroups refuses what versions of one group must agree on.
+// checkGroups refuses versions of a group that differ in scope, kind or storage of a resource.
 func (d *documents) checkGroups() {
 	served := map[string]*model.GroupVersion{}
 	storage := map[string]*model.Resource{}

@@ -112,10 +112,10 @@ func noHooks(t *schema.Table) []func(document.Value) {
 	return hooks
 }
 
-// checkPaths checks where columns, selectable fields and scales look.
+// checkPaths checks the paths of columns, selectable fields and scales.
 func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Resource) {
 	for _, c := range res.Columns {
-		if c.Path == "" || res.StoredAs != nil { // shown is what is stored
+		if c.Path == "" || res.StoredAs != nil { // tables show the storage version
 			continue
 		}
 		fits := shown
@@ -157,7 +157,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 	}
 }
 
-// checkKept checks the paths of what endpoints leave alone.
+// checkKept checks the paths that updates and endpoints leave alone.
 func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resource) {
 	check := func(pos schema.Position, what string, paths []string) {
 		for _, path := range paths {
@@ -172,7 +172,7 @@ func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resou
 	}
 }
 
-// checkGrace checks where a resource looks for how long the end of an object takes.
+// checkGrace checks the paths that decide how long the end of an object takes.
 func (d *documents) checkGrace(t *schema.Table, root schema.Ref, res *model.Resource) {
 	g := res.Graceful
 	if g == nil {

@@ -76,7 +76,7 @@ func (d *documents) groupBlock(n node, gv *model.GroupVersion) {
 	}
 }
 
-// stabilityOf is what the name of a version promises.
+// stabilityOf is the stability that the name of a version promises.
 func stabilityOf(version string) string {
 	switch {
 	case strings.Contains(version, "alpha"):

@@ -1,6 +1,6 @@
 // Package load reads the documents: openapi/ and schemas/, with positions, into
-// a model. A mistake is reported as file:line: what is wrong; the mend. All
-// mistakes that can be seen together are reported, not only the first.
+// a model. A mistake is reported as "file:line: the mistake; the mend". All mistakes that
+// can be seen together are reported, not only the first.
 //
 // The steps are: read every file (unknown and repeated keys, wrong words),
 // resolve what names something else, check what needs several places to see,
@@ -46,7 +46,7 @@ func (d *documents) finish() (*model.Model, error) {
 	return d.model, d.err()
 }
 
-// documents is everything below openapi/ and schemas/ on its way into a model.
+// documents are all files below openapi/ and schemas/ on their way into a model.
 type documents struct {
 	reader
 	model  *model.Model

@@ -18,7 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// reader reads YAML documents and gathers what is wrong with them.
+// reader reads YAML documents and gathers the mistakes in them.
 type reader struct {
 	root   string
 	names  *strings.Replacer // of the profile: <groupSuffix> and so on
@@ -32,7 +32,7 @@ func (r *reader) fail(pos schema.Position, mend, format string, args ...any) {
 	r.errs = append(r.errs, &schema.Error{Pos: pos, What: fmt.Sprintf(format, args...), Mend: mend})
 }
 
-// err joins what was found, once each, in the order of files and lines.
+// err joins the mistakes, each once, in the order of files and lines.
 func (r *reader) err() error {
 	slices.SortStableFunc(r.errs, func(a, b *schema.Error) int {
 		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))

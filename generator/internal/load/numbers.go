@@ -17,8 +17,8 @@ const (
 	lastReserved  = 19999
 )
 
-// noNumber is that of a field that is not in the binary form, and of a type without such
-// fields, while a document is read.
+// noNumber marks, while a document is read, a field that is not in the binary form, and a
+// type none of whose fields is.
 const noNumber = -1
 
 // binaryNumber reads the number of a field, or false.
@@ -38,7 +38,7 @@ func (r *reader) numberAt(n node) int {
 	return v
 }
 
-// innerMessage is a message inside that of an object, as x-cluster-binary-outer says it.
+// innerMessage is a binary message inside that of an object: an entry of x-cluster-binary-outer.
 type innerMessage struct {
 	pos     schema.Position
 	number  int
@@ -58,7 +58,7 @@ func (r *reader) innerMessages(s *schema.Schema) func(node) {
 	}
 }
 
-// placeInner says of the members of inner messages in which they are.
+// placeInner puts the members of an object into its inner messages.
 func (r *reader) placeInner(s *schema.Schema) {
 	for _, m := range r.inner[s] {
 		if m.members == nil {

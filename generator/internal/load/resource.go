@@ -13,10 +13,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// allVerbs are the verbs of a resource that does not say.
+// allVerbs are the verbs of a resource without the key verbs.
 var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
-// resourceText is what a resource says that is not in the model as it is said.
+// resourceText holds the keys of a resource that the model has in another form.
 type resourceText struct {
 	scope, schema, storedAs string
 	storage, age            *bool
@@ -74,8 +74,8 @@ func (d *documents) resourceKeys(e entry, res *model.Resource) (said resourceTex
 	return said
 }
 
-// storeAs notes as which resource the objects are stored, if it is another, and whether a
-// hook converts them.
+// storeAs notes the resource as which the objects are stored, if it is another, and whether
+// a hook converts them.
 func (d *documents) storeAs(e entry, res *model.Resource, as string) {
 	hooks := len(res.Hooks)
 	res.Hooks = slices.DeleteFunc(res.Hooks, func(h string) bool { return h == "convert" })
@@ -91,7 +91,7 @@ func (d *documents) storeAs(e entry, res *model.Resource, as string) {
 	}
 }
 
-// lifeKeys reads what a resource says of how its objects are written, live and end.
+// lifeKeys reads the keys for writing, keeping and ending the objects of a resource.
 func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 	return map[string]func(node){
 		"generation": d.boolean(&res.HasGeneration), "graceful": d.graceful(res), "completes": d.boolean(&res.Completes), "expires": d.boolean(&res.Expires),
@@ -108,7 +108,7 @@ func (d *documents) lifeKeys(res *model.Resource) map[string]func(node) {
 	}
 }
 
-// checkLife checks that what a resource says of the life of its objects fits together.
+// checkLife checks that the keys of lifeKeys fit together.
 func (d *documents) checkLife(res *model.Resource) {
 	d.checkOperation(res)
 	if res.OrphanWarning != "" && res.Dependents != "orphan" {
@@ -116,7 +116,7 @@ func (d *documents) checkLife(res *model.Resource) {
 	}
 }
 
-// checks reads what an update checks, in its order. An empty list is nothing.
+// checks reads the checks of an update in their order. An empty list means none.
 func (d *documents) checks(to *[]string) func(node) {
 	return func(n node) {
 		*to = []string{}
@@ -124,7 +124,7 @@ func (d *documents) checks(to *[]string) func(node) {
 	}
 }
 
-// graceful reads how long the end of an object may take.
+// graceful reads the time that the end of an object may take.
 func (d *documents) graceful(res *model.Resource) func(node) {
 	return func(n node) {
 		g := &model.Grace{Pos: n.pos()}
@@ -136,7 +136,7 @@ func (d *documents) graceful(res *model.Resource) func(node) {
 	}
 }
 
-// usualEndpoints are those of subresources that need not say it.
+// usualEndpoints are the endpoints of subresources that follow from their names.
 var usualEndpoints = map[string]api.Endpoint{"scale": api.EndpointScale, "status": api.EndpointStatus}
 
 // endpoint reads the name of an endpoint.

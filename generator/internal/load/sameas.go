@@ -9,8 +9,8 @@ import (
 
 const sameAsKey = "x-cluster-same-as"
 
-// sameAs gives the schema document that a document stands for: itself, or the one that it
-// names in x-cluster-same-as with what else it says merged into it; the same of its types.
+// sameAs resolves x-cluster-same-as: a document with this key becomes the document that the
+// key names, with its own other keys merged into it. Its types are resolved likewise.
 func (d *documents) sameAs(n node) node {
 	if at, ok := valueOf(n, sameAsKey); ok {
 		n = d.merged(n, at, d.otherDocument)
@@ -32,8 +32,8 @@ func (d *documents) sameAs(n node) node {
 	return n
 }
 
-// merged gives what x-cluster-same-as names at a place, with what n says beside it merged
-// into it. If it names nothing, n is empty.
+// merged finds the mapping that the key at a place names, and merges the other keys of n
+// into it. A name of nothing is reported and gives an empty mapping.
 func (d *documents) merged(n, at node, find func(node) (node, bool)) node {
 	other, ok := find(at)
 	if !ok {
@@ -83,7 +83,7 @@ func (d *documents) otherType(at, own node) (node, bool) {
 }
 
 // merge changes a mapping as a JSON merge patch does: null takes a key away, mappings are
-// merged, anything else takes the place of what was there. The places of both stay known.
+// merged, any other value replaces the old one. The nodes of both keep their positions.
 func (d *documents) merge(base, patch node) node {
 	said := map[string]entry{}
 	for _, e := range d.entries(patch) {

@@ -52,7 +52,7 @@ func (r *reader) properties(n node) []schema.Property {
 	return out
 }
 
-// schemaFields says how each key of a schema is read, and notes their lines.
+// schemaFields has the reader of each key of a schema, and notes the lines of the keys.
 func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 	s.Pos = n.pos()
 	places := map[string]schema.Position{}
@@ -159,7 +159,7 @@ func (r *reader) pattern(to *string) func(node) {
 	}
 }
 
-// allFormats is what format may say.
+// allFormats are the values of format.
 var allFormats = []string{"int32", "int64", "double", "byte", "date-time", "micro-time", "duration", "quantity", "int-or-string"}
 
 // formats are the formats that each type may have.
@@ -180,7 +180,7 @@ func fits(s *schema.Schema) bool {
 	return !ok || !slices.Contains(allFormats, s.Format) || slices.Contains(known, s.Format)
 }
 
-// impliedType is the only type that can have what a schema says; "" when several can.
+// impliedType is the only type that can have the keys of a schema; "" when several can.
 func impliedType(s *schema.Schema) string {
 	switch {
 	case s.Ref != "" || s.PreserveAny:
@@ -202,8 +202,8 @@ func impliedType(s *schema.Schema) string {
 	return ""
 }
 
-// finish fills in what follows from the rest of a schema, and checks what can be seen in
-// one schema alone.
+// finish fills in the keys that follow from others, and finds the mistakes that one schema
+// shows alone.
 func (r *reader) finish(s *schema.Schema) {
 	s.Type = cmp.Or(s.Type, impliedType(s))
 	if s.PatchMergeKey != "" && s.PatchStrategy == nil {
@@ -286,7 +286,7 @@ func (r *reader) checkRequired(s *schema.Schema) {
 	}
 }
 
-// defaultWhen reads for which objects a default is: {member: [value, ...]}.
+// defaultWhen reads the condition of a default: {member: [value, ...]}.
 func (r *reader) defaultWhen(s *schema.Schema) func(node) {
 	return func(n node) {
 		entries := r.entries(n)
@@ -299,7 +299,7 @@ func (r *reader) defaultWhen(s *schema.Schema) func(node) {
 	}
 }
 
-// checkDefaultWhen checks that what a default depends on is known before it is filled in.
+// checkDefaultWhen checks that the member which a default depends on is decoded before it.
 func (r *reader) checkDefaultWhen(s *schema.Schema) {
 	for i, p := range s.Properties {
 		if p.Schema.DefaultWhen == "" {

@@ -16,8 +16,8 @@ type stored struct {
 	converts bool
 }
 
-// resolveStored finds the resources that others are stored as, and gives these
-// what follows from that.
+// resolveStored links resources to those that they are stored as, and copies what these
+// decide for all versions.
 func (d *documents) resolveStored() {
 	for _, s := range d.stored {
 		to := d.resourceOf(s.as)
@@ -63,8 +63,7 @@ func (d *documents) storedElsewhere(res *model.Resource) bool {
 	return false
 }
 
-// lifecycle names what a resource says of its objects that no version of them says
-// for itself.
+// lifecycle names the keys of a resource that only the storage version may have.
 func lifecycle(res *model.Resource) (keys []string) {
 	for _, k := range []struct {
 		key  string
@@ -81,8 +80,8 @@ func lifecycle(res *model.Resource) (keys []string) {
 	return keys
 }
 
-// checkStored refuses what two versions of one object must agree on, and what
-// only the version says that is stored.
+// checkStored refuses a version that disagrees with the storage version, or has a key that
+// only the storage version may have.
 func (d *documents) checkStored(pos schema.Position, res *model.Resource) {
 	to := res.StoredAs
 	if res.Namespaced != to.Namespaced || res.HasStatus != to.HasStatus {

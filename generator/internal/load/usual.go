@@ -8,9 +8,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// usualMembers are the members of a kind that need not be described: where the root of a
-// document has one of these names and says no type, what it does not say is as here.
-// Their words in descriptions are followed by the kind's.
+// usualMembers are the members of a kind that need not be described: a member of the root
+// with one of these names and without a type gets the missing keys from here. The
+// description is followed by the words of the kind.
 var usualMembers = map[string]struct {
 	ref         string // <Kind> stands for the name of the kind
 	number      int

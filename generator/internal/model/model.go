@@ -1,5 +1,5 @@
-// Package model is what the documents say, with every reference resolved. It is
-// the only thing that emitters and templates see.
+// Package model holds the content of the documents with every reference resolved. Emitters
+// and templates see nothing else.
 package model
 
 import (
@@ -96,7 +96,7 @@ type Resource struct {
 	Replacement         string
 }
 
-// Grace is how long the end of an object may take: the seconds at Period, or
+// Grace is the time that the end of an object may take: the seconds at Period, or
 // Default, and none while there is nothing at Needs. The paths are dotted.
 type Grace struct {
 	Pos     schema.Position
