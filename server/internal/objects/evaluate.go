@@ -52,7 +52,7 @@ func (e *Evaluation) beNew(obj document.Value) (document.Value, error) {
 func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
 	e.Opts.dropRepeatedOwners(meta)
-	if !e.Opts.Patched { // what an apply says is deleted is created so, as in 1.25
+	if e.Creates { // what an apply or a PUT says is deleted is created so, as in 1.25
 		DropSystemFields(meta)
 	}
 	return nil

@@ -77,6 +77,10 @@ func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 
 // endpointAddress checks an address of a slice of a kind.
 func (c *causes) endpointAddress(v document.Value, kind string) {
+	if kind == "FQDN" && v.Text() == "" {
+		c.required(v.Path(), "")
+		return
+	}
 	if kind == "FQDN" {
 		for _, problem := range validation.IsFullyQualifiedDomainName(field.NewPath(""), v.Text()) {
 			c.invalid(v, problem.Detail)

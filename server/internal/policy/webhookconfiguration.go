@@ -32,8 +32,9 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 		if !isEmpty(name) {
 			c.qualifiedDomain(name)
 		}
-		if !seen.add(name.Text()) && unique {
+		if before := len(c); name.Text() != "" && !seen.add(name.Text()) && unique {
 			c.duplicate(name)
+			c.tellAt(before, hook.Path())
 		}
 		c.reviewVersions(hook.Get("admissionReviewVersions"), strict)
 		for _, rule := range hook.Get("rules").Elements() {

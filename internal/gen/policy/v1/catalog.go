@@ -11,11 +11,12 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", ListKind: "PodDisruptionBudgetList", Type: 19,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "b8b01bb9f51c3743", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "b8b01bb9f51c3743", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "path-segment",
 			HasStatus:         true,
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckObject},
+			AnyFinalizer:      true,
 			Hooks:             &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod disruption budget.", Path: ".metadata.name"},
