@@ -16,7 +16,7 @@ import (
 // A later release's deprecations are none of this one.
 func TestForgetFuture(t *testing.T) {
 	groups := generated.New(policy.New(time.Now), conversion.Hooks{})
-	features.ForgetFuture(groups)
+	features.DropFutureDeprecations(groups)
 	for _, c := range []struct {
 		group, version, plural, warning string
 	}{

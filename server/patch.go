@@ -58,7 +58,7 @@ func (s *Server) decodePatched(r *front.Request, text []byte, old document.Value
 	}
 	doc, problems, err := s.front.Read(text, want, old)
 	if err == nil && p.media != front.StrategicPatch {
-		err = s.front.CheckStated(text, want, problems)
+		err = s.front.CheckTypeMeta(text, want, problems)
 	}
 	if err != nil {
 		doc.Release()

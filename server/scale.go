@@ -252,7 +252,7 @@ func (s *Server) applyScale(r *front.Request) error {
 	if err := objects.MatchPatched(a.doc.Root(), t.Ref); err != nil {
 		return err
 	}
-	if err := apply.CheckStated(a.doc.Root(), subKind(t).APIVersion); err != nil {
+	if err := apply.CheckTypeMeta(a.doc.Root(), subKind(t).APIVersion); err != nil {
 		return err
 	}
 	main := t.Ref

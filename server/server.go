@@ -182,15 +182,15 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	rules := policy.New(cfg.Clock)
 	rules.Features = s.features.On
 	groups := cfg.groups(rules)
-	s.features.Mark(groups)
+	s.features.MarkGated(groups)
 	config, err := features.ParseRuntimeConfig(cfg.RuntimeConfig, groups)
 	if err != nil {
 		return nil, err
 	}
 	config.Apply(groups)
-	features.ForgetFuture(groups)
+	features.DropFutureDeprecations(groups)
 	if !s.features[features.VersionHashes] {
-		features.ForgetHashes(groups)
+		features.HideStorageHashes(groups)
 	}
 	s.catalog = catalog.New(groups, generated.Meta())
 	return groups, checkNeeded(s.catalog.Snapshot())

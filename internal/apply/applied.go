@@ -12,9 +12,9 @@ import (
 // apply.
 const beforeFirstApply = "before-first-apply"
 
-// CheckStated refuses a configuration without a kind or of another version. Other bodies
+// CheckTypeMeta refuses a configuration without a kind or of another version. Other bodies
 // may leave both out; a configuration owns the fields of a version.
-func CheckStated(applied document.Value, apiVersion string) error {
+func CheckTypeMeta(applied document.Value, apiVersion string) error {
 	if got := applied.Get("apiVersion").Text(); got != apiVersion {
 		return api.BadRequest("Incorrect version specified in apply patch. Specified patch version: %s, expected: %s", got, apiVersion)
 	}
@@ -34,7 +34,7 @@ func CheckStated(applied document.Value, apiVersion string) error {
 // unless force is set; 400 and 422 for a configuration that cannot be applied; or those
 // of Versions.
 func (k *Kind) Apply(live, applied document.Value, w Write, force bool) ([]byte, error) {
-	if err := CheckStated(applied, k.APIVersion); err != nil {
+	if err := CheckTypeMeta(applied, k.APIVersion); err != nil {
 		return nil, err
 	}
 	if list := applied.At("metadata", "managedFields"); list.Exists() && !list.IsNull() {
@@ -97,7 +97,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 				merged.Release()
 				merged = pruned
 			}
-			me.own(me.owned().Difference(never))
+			me.own(me.owned().Difference(neverOwned))
 		}
 	}
 	d := g.compare(k.Type, live, merged.Root()).without(w.Reset)

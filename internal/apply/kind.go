@@ -52,8 +52,8 @@ func (k *Kind) gvk() string {
 
 func (k *Kind) grammar() grammar { return grammar{k.Table} }
 
-// never are the paths that no manager owns.
-var never = NewSet(
+// neverOwned are the paths that no manager owns.
+var neverOwned = NewSet(
 	[]string{"apiVersion"}, []string{"kind"}, []string{"metadata"},
 	[]string{"metadata", "name"}, []string{"metadata", "namespace"}, []string{"metadata", "creationTimestamp"},
 	[]string{"metadata", "selfLink"}, []string{"metadata", "uid"}, []string{"metadata", "clusterName"},

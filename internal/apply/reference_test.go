@@ -121,7 +121,7 @@ func (r *reference) updater(w Write) *merge.Updater {
 
 func (r *reference) strip(manager string) {
 	if set, ok := r.managers[manager]; ok {
-		left := set.Set().Difference(toReference(never))
+		left := set.Set().Difference(toReference(neverOwned))
 		if left.Empty() {
 			delete(r.managers, manager)
 			return

@@ -89,7 +89,7 @@ func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w
 	if err != nil {
 		return nil, err
 	}
-	mine := d.changed().Difference(never)
+	mine := d.changed().Difference(neverOwned)
 	if w.Subresource == scale && isZero(obj, mine) { // a Scale leaves out 0 replicas
 		if me := managers.find(k.updater(w)); me != nil {
 			me.own(me.owned().Difference(mine))

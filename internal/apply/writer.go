@@ -43,17 +43,17 @@ func (g *fieldsWriter) release() {
 }
 
 // created appends the fields of a new object: the result of compare with an absent
-// object, without reset and never.
+// object, without reset and neverOwned.
 func (g *fieldsWriter) created(dst []byte, typ schema.Ref, obj document.Value, reset Set) []byte {
 	g.applied, g.vague = false, false
-	return append(g.members(append(dst, '{'), typ, obj, true, reset, never), '}')
+	return append(g.members(append(dst, '{'), typ, obj, true, reset, neverOwned), '}')
 }
 
 // configured appends the fields of an applied configuration: the result of collect,
-// without reset and never.
+// without reset and neverOwned.
 func (g *fieldsWriter) configured(dst []byte, typ schema.Ref, config document.Value, reset Set) []byte {
 	g.applied = true
-	return append(g.members(append(dst, '{'), typ, config, true, reset, never), '}')
+	return append(g.members(append(dst, '{'), typ, config, true, reset, neverOwned), '}')
 }
 
 // node closes the name at the end of dst and appends the fieldsV1 object of the member or

@@ -118,7 +118,7 @@ func (a *aggregation) sync(ctx context.Context) error {
 			continue
 		}
 		if rules := r.aggregate(all); !slices.Equal(rules, r.rules) {
-			failed = append(failed, gone(a.Cluster.Edit(ctx, a.typ.Resource, "", r.name, "", setRules(rules))))
+			failed = append(failed, ignoreNotFound(a.Cluster.Edit(ctx, a.typ.Resource, "", r.name, "", setRules(rules))))
 		}
 	}
 	return errors.Join(failed...)

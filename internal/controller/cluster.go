@@ -95,15 +95,15 @@ func terminating(body []byte) bool {
 	return ok && string(at) != "null"
 }
 
-// is reports whether an error is the answer with a reason.
-func is(err error, reason api.Reason) bool {
+// hasReason reports whether an error is the answer with a reason.
+func hasReason(err error, reason api.Reason) bool {
 	var e *api.Error
 	return errors.As(err, &e) && e.Reason == reason
 }
 
-// gone turns the error for a missing object into success.
-func gone(err error) error {
-	if is(err, api.ReasonNotFound) {
+// ignoreNotFound turns the error for a missing object into success.
+func ignoreNotFound(err error) error {
+	if hasReason(err, api.ReasonNotFound) {
 		return nil
 	}
 	return err

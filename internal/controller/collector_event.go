@@ -11,9 +11,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// elsewhere reports whether the graph has the object of a reference under another key
+// hasOtherKey reports whether the graph has the object of a reference under another key
 // than the reference's.
-func (gc *collector) elsewhere(r *ownerReference) bool {
+func (gc *collector) hasOtherKey(r *ownerReference) bool {
 	gc.graph.mu.Lock()
 	defer gc.graph.mu.Unlock()
 	return gc.graph.nodes[parseUID([]byte(r.uid))] != nil
@@ -46,7 +46,7 @@ func (gc *collector) reportOwner(ctx context.Context, o *subject, r *ownerRefere
 	if err == nil {
 		err = gc.Cluster.Create(ctx, events.Resource, namespace, body)
 	}
-	if err != nil && !is(err, api.ReasonAlreadyExists) {
+	if err != nil && !hasReason(err, api.ReasonAlreadyExists) {
 		gc.Logger.Debug("event not written", "reason", "OwnerRefInvalidNamespace", "object", o.key, "error", err)
 	}
 }

@@ -46,7 +46,7 @@ type subject struct {
 
 // edit changes an object, unless it is gone or replaced by now.
 func (gc *collector) edit(ctx context.Context, t *Type, namespace, name, uid string, edit func(meta document.Value)) error {
-	return gone(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
+	return ignoreNotFound(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
 		if meta := obj.Get("metadata"); meta.Get("uid").Equals(uid) {
 			edit(meta)
 		}
@@ -60,10 +60,10 @@ func (gc *collector) orphan(ctx context.Context, o *subject) error {
 	if !ok {
 		return nil // a change that brought the object to this state will be observed
 	}
-	errs := each(ctx, parallel, keys, func(ctx context.Context, key string) error {
+	errs := forEach(ctx, parallel, keys, func(ctx context.Context, key string) error {
 		t := gc.typeOf(key)
 		namespace, name := t.split(key)
-		return gone(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
+		return ignoreNotFound(gc.Cluster.Edit(ctx, t.Resource, namespace, name, "", func(obj document.Value) {
 			removeOwners(obj.Get("metadata"), func(owner document.Value) bool { return owner.Get("uid").Equals(o.uid) })
 		}))
 	})
@@ -85,7 +85,7 @@ func (gc *collector) foreground(ctx context.Context, o *subject) error {
 
 func (gc *collector) removeFinalizer(ctx context.Context, o *subject, finalizer string) error {
 	return gc.edit(ctx, o.typ, o.namespace, o.name, o.uid, func(meta document.Value) {
-		removeText(meta, "finalizers", finalizer)
+		removeString(meta, "finalizers", finalizer)
 	})
 }
 
@@ -134,7 +134,7 @@ func (gc *collector) judge(ctx context.Context, o *subject) error {
 		}
 	}
 	options.Propagation = propagation
-	return gone(gc.Cluster.Delete(ctx, o.typ.Resource, o.namespace, o.name, options))
+	return ignoreNotFound(gc.Cluster.Delete(ctx, o.typ.Resource, o.namespace, o.name, options))
 }
 
 // finalizerPolicies are the propagation policies of the finalizers.
@@ -172,7 +172,7 @@ func (gc *collector) classify(ctx context.Context, o *subject) (v verdict, err e
 			return v, err
 		case owner == nil || owner.uid != r.uid:
 			v.dangling[r.uid] = struct{}{}
-			if gc.elsewhere(r) {
+			if gc.hasOtherKey(r) {
 				gc.reportOwner(ctx, o, r)
 			}
 		case owner.waits():
@@ -193,8 +193,8 @@ func removeOwners(meta document.Value, which func(owner document.Value) bool) {
 	}
 }
 
-// removeText removes a string from a list.
-func removeText(obj document.Value, field, text string) {
+// removeString removes a string from a list.
+func removeString(obj document.Value, field, text string) {
 	list := obj.Get(field)
 	list.RemoveFunc(func(v document.Value) bool { return v.Equals(text) })
 	if list.Exists() && list.Len() == 0 {

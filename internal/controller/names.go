@@ -22,9 +22,9 @@ func Names() []string {
 	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
 }
 
-// elsewhere are the other controllers of kube-controller-manager 1.25. Selections that
+// otherControllers are the other controllers of kube-controller-manager 1.25. Selections that
 // were written for it may name them, without effect.
-var elsewhere = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob csrapproving csrcleaner
+var otherControllers = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob csrapproving csrcleaner
 	csrsigning daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
 	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
 	replicaset replicationcontroller resourcequota route service serviceaccount-token statefulset tokencleaner ttl
@@ -35,7 +35,7 @@ var elsewhere = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycl
 func Check(selection []string) error {
 	for _, word := range selection {
 		name := strings.TrimPrefix(word, "-")
-		if name != "*" && !slices.Contains(Names(), name) && !slices.Contains(elsewhere, name) {
+		if name != "*" && !slices.Contains(Names(), name) && !slices.Contains(otherControllers, name) {
 			return fmt.Errorf("controllers: %q is not known; use \"*\" for all, or some of %s, each with \"-\" before it to leave it out", word, strings.Join(Names(), ", "))
 		}
 	}

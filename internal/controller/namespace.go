@@ -94,7 +94,7 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 		return err
 	}
 	if err := n.report(ctx, name, conditions(errs, left)); err != nil {
-		return gone(err)
+		return ignoreNotFound(err)
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
@@ -109,10 +109,10 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 func (n *namespaces) finalize(ctx context.Context, name string) error {
 	err := n.Cluster.Edit(ctx, n.cluster.namespaces.Resource, "", name, "finalize", func(obj document.Value) {
 		if terminatingValue(obj) {
-			removeText(obj.Get("spec"), "finalizers", namespaceFinalizer)
+			removeString(obj.Get("spec"), "finalizers", namespaceFinalizer)
 		}
 	})
-	return gone(err)
+	return ignoreNotFound(err)
 }
 
 func terminatingValue(obj document.Value) bool {

@@ -12,8 +12,8 @@ import (
 // chunk bounds the objects held in memory for deletion.
 const chunk = 1000
 
-// doomed is an object to delete.
-type doomed struct{ name, uid string }
+// victim is an object to delete.
+type victim struct{ name, uid string }
 
 // empty deletes all objects that a view has in a namespace.
 func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace string) []error {
@@ -21,7 +21,7 @@ func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace str
 	for _, t := range n.content {
 		prefix := t.key(namespace, "")
 		for from := prefix; from != "" && ctx.Err() == nil; {
-			var objects []doomed
+			var objects []victim
 			next := ""
 			err := view.Scan(ctx, prefix, from, func(e *store.Entry) bool {
 				if len(objects) == chunk {
@@ -29,16 +29,16 @@ func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace str
 					return false
 				}
 				uid, _ := document.Find(e.Body, "metadata", "uid")
-				objects = append(objects, doomed{name: string([]byte(e.Key[len(prefix):])), uid: document.Unquote(uid)})
+				objects = append(objects, victim{name: string([]byte(e.Key[len(prefix):])), uid: document.Unquote(uid)})
 				return true
 			})
 			if err != nil {
 				errs = append(errs, err)
 				break
 			}
-			errs = append(errs, each(ctx, parallel, objects, func(ctx context.Context, d doomed) error {
+			errs = append(errs, forEach(ctx, parallel, objects, func(ctx context.Context, d victim) error {
 				err := n.Cluster.Delete(ctx, t.Resource, namespace, d.name, DeleteOptions{Propagation: "Background", UID: d.uid})
-				if err == nil || is(err, api.ReasonNotFound) || is(err, api.ReasonConflict) {
+				if err == nil || hasReason(err, api.ReasonNotFound) || hasReason(err, api.ReasonConflict) {
 					return nil // after a conflict it is another object, which the next sync finds
 				}
 				return fmt.Errorf("%s %s: %w", t.Plural, d.name, err)

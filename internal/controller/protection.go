@@ -30,9 +30,9 @@ func protection(body []byte, finalizer string) (give, look bool) {
 	return !ending && !has, ending && has
 }
 
-// giveFinalizer is the edit that adds a finalizer to an object that is not being
+// addFinalizer is the edit that adds a finalizer to an object that is not being
 // deleted.
-func giveFinalizer(finalizer string) func(document.Value) {
+func addFinalizer(finalizer string) func(document.Value) {
 	return func(obj document.Value) {
 		if terminatingValue(obj) {
 			return
@@ -47,12 +47,12 @@ func giveFinalizer(finalizer string) func(document.Value) {
 	}
 }
 
-// takeFinalizer is the edit that removes a finalizer from an object that is being
+// removeFinalizer is the edit that removes a finalizer from an object that is being
 // deleted.
-func takeFinalizer(finalizer string) func(document.Value) {
+func removeFinalizer(finalizer string) func(document.Value) {
 	return func(obj document.Value) {
 		if terminatingValue(obj) {
-			removeText(obj.Get("metadata"), "finalizers", finalizer)
+			removeString(obj.Get("metadata"), "finalizers", finalizer)
 		}
 	}
 }
@@ -100,11 +100,11 @@ func (v *volumes) sync(ctx context.Context, name string) error {
 		return err
 	}
 	give, look := protection(e.Body, finalizerVolume)
-	edit := giveFinalizer(finalizerVolume)
+	edit := addFinalizer(finalizerVolume)
 	switch {
 	case give:
 	case look && !bound(e.Body):
-		take := takeFinalizer(finalizerVolume)
+		take := removeFinalizer(finalizerVolume)
 		edit = func(obj document.Value) {
 			if !obj.At("status", "phase").Equals("Bound") {
 				take(obj)
@@ -113,5 +113,5 @@ func (v *volumes) sync(ctx context.Context, name string) error {
 	default:
 		return nil
 	}
-	return gone(v.Cluster.Edit(ctx, v.typ.Resource, "", name, "", edit))
+	return ignoreNotFound(v.Cluster.Edit(ctx, v.typ.Resource, "", name, "", edit))
 }

@@ -91,7 +91,7 @@ func (p *claims) sync(ctx context.Context, namespace string) error {
 	var failed error
 	err = view.Scan(ctx, prefix, "", func(e *store.Entry) bool {
 		give, look := protection(e.Body, finalizerClaim)
-		c := change{name: strings.Clone(e.Key[len(prefix):]), edit: giveFinalizer(finalizerClaim)}
+		c := change{name: strings.Clone(e.Key[len(prefix):]), edit: addFinalizer(finalizerClaim)}
 		if look {
 			if inUse == nil {
 				if inUse, failed = p.usesIn(ctx, view, namespace); failed != nil {
@@ -99,7 +99,7 @@ func (p *claims) sync(ctx context.Context, namespace string) error {
 				}
 			}
 			look = !inUse.has(c.name, e.Body)
-			c.edit = takeFinalizer(finalizerClaim)
+			c.edit = removeFinalizer(finalizerClaim)
 		}
 		if give || look {
 			changes = append(changes, c)
@@ -109,8 +109,8 @@ func (p *claims) sync(ctx context.Context, namespace string) error {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	return errors.Join(each(ctx, parallel, changes, func(ctx context.Context, c change) error {
-		return gone(p.Cluster.Edit(ctx, p.typ.Resource, namespace, c.name, "", c.edit))
+	return errors.Join(forEach(ctx, parallel, changes, func(ctx context.Context, c change) error {
+		return ignoreNotFound(p.Cluster.Edit(ctx, p.typ.Resource, namespace, c.name, "", c.edit))
 	})...)
 }
 

@@ -123,7 +123,7 @@ func (p *provisioner) provide(ctx context.Context, namespace string) error {
 	case err == nil && (p.right == nil || terminating(e.Body) || p.right(e.Body)):
 		return nil
 	case err == nil:
-		return gone(p.Cluster.Edit(ctx, p.typ.Resource, namespace, p.name, "", p.repair))
+		return ignoreNotFound(p.Cluster.Edit(ctx, p.typ.Resource, namespace, p.name, "", p.repair))
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
@@ -132,7 +132,7 @@ func (p *provisioner) provide(ctx context.Context, namespace string) error {
 		return err
 	}
 	err = p.Cluster.Create(ctx, p.typ.Resource, namespace, p.object())
-	if is(err, api.ReasonAlreadyExists) {
+	if hasReason(err, api.ReasonAlreadyExists) {
 		return nil
 	}
 	return err // a namespace deleted meanwhile is found inactive the next time

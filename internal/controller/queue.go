@@ -194,9 +194,9 @@ func (q *queue[K]) do(key K) (err error) {
 	return q.work(q.ctx, key)
 }
 
-// each calls do for all of list, at most limit of them at a time, and returns
+// forEach calls do for all of list, at most limit of them at a time, and returns
 // the errors. It stops early when ctx ends.
-func each[T any](ctx context.Context, limit int, list []T, do func(context.Context, T) error) []error {
+func forEach[T any](ctx context.Context, limit int, list []T, do func(context.Context, T) error) []error {
 	var (
 		mu   sync.Mutex
 		wg   sync.WaitGroup

@@ -132,7 +132,7 @@ func TestQueueEnds(t *testing.T) {
 func TestEach(t *testing.T) {
 	var mu sync.Mutex
 	running, most, sum := 0, 0, 0
-	errs := each(t.Context(), 3, []int{1, 2, 3, 4, 5, 6, 7, 8}, func(_ context.Context, n int) error {
+	errs := forEach(t.Context(), 3, []int{1, 2, 3, 4, 5, 6, 7, 8}, func(_ context.Context, n int) error {
 		mu.Lock()
 		running++
 		most, sum = max(most, running), sum+n
@@ -148,7 +148,7 @@ func TestEach(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if errs := each(ctx, 2, []int{1, 2}, func(context.Context, int) error { t.Error("begun after the end"); return nil }); len(errs) != 1 {
+	if errs := forEach(ctx, 2, []int{1, 2}, func(context.Context, int) error { t.Error("begun after the end"); return nil }); len(errs) != 1 {
 		t.Errorf("errors of a context that ended: %v", errs)
 	}
 }

@@ -173,8 +173,8 @@ type Reader interface {
 //	S3. An acknowledged write survives a crash of process and machine.
 //	S4. A Reader at revision r sees exactly the changes with revision <= r.
 
-// Clock reports revisions.
-type Clock interface {
+// Revisions reports revisions.
+type Revisions interface {
 	// Current is the newest visible revision, Oldest the oldest that At accepts.
 	Current() uint64
 	Oldest() uint64
@@ -185,7 +185,7 @@ type Clock interface {
 
 // Snapshots is the power to read.
 type Snapshots interface {
-	Clock
+	Revisions
 	// At opens a view: at is 0 for the newest revision, otherwise an exact one. The
 	// caller closes it soon: an open view keeps versions that trimming would delete.
 	// Errors: *TrimmedError, *FutureError, ErrClosed, ctx's.
@@ -212,7 +212,7 @@ type Transactions interface {
 
 // Feed is the power to follow writes.
 type Feed interface {
-	Clock
+	Revisions
 	// Changes visits the committed changes with after < revision <= the current one whose
 	// key has the prefix, in order, until visit returns false. It returns the revision up
 	// to which the feed was read. Errors: *TrimmedError when changes after `after` may

@@ -69,8 +69,8 @@ func Effective() iter.Seq2[string, string] {
 	}
 }
 
-// Mark notes on the resources which of their fields are dropped.
-func (f Gates) Mark(groups []*api.GroupVersion) {
+// MarkGated notes on the resources which of their fields are dropped.
+func (f Gates) MarkGated(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			res := &gv.Resources[i]

@@ -136,8 +136,8 @@ func (c RuntimeConfig) Apply(groups []*api.GroupVersion) {
 	}
 }
 
-// ForgetFuture removes deprecations that begin in a later release than ours.
-func ForgetFuture(groups []*api.GroupVersion) {
+// DropFutureDeprecations removes deprecations that begin in a later release than ours.
+func DropFutureDeprecations(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			if d := gv.Resources[i].Deprecated; d != nil && minorOf(d.Since) > minorOf(discovery.Major+"."+discovery.Minor) {
@@ -147,8 +147,8 @@ func ForgetFuture(groups []*api.GroupVersion) {
 	}
 }
 
-// ForgetHashes removes the hashes of storage versions from discovery.
-func ForgetHashes(groups []*api.GroupVersion) {
+// HideStorageHashes removes the hashes of storage versions from discovery.
+func HideStorageHashes(groups []*api.GroupVersion) {
 	for _, gv := range groups {
 		for i := range gv.Resources {
 			gv.Resources[i].StorageVersionHash = ""

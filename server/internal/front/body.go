@@ -141,7 +141,7 @@ func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Valu
 // 1.25 reads it: the case of letters does not matter where it finds out what the body
 // is, and members of JSON that are there twice are joined.
 func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.Value, doc *document.Document, found []document.Problem) (*document.Document, error) {
-	if err := f.CheckStated(text, want, found); err != nil {
+	if err := f.CheckTypeMeta(text, want, found); err != nil {
 		doc.Release()
 		return nil, err
 	}
@@ -155,9 +155,9 @@ func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.V
 
 func isDuplicate(p document.Problem) bool { return p.Duplicate }
 
-// CheckStated refuses a body in which a member that is called apiVersion or kind but for
+// CheckTypeMeta refuses a body in which a member that is called apiVersion or kind but for
 // the case of letters says something else.
-func (f *Front) CheckStated(text []byte, want BodyKind, found []document.Problem) error {
+func (f *Front) CheckTypeMeta(text []byte, want BodyKind, found []document.Problem) error {
 	states := func(p document.Problem) bool {
 		return strings.EqualFold(p.Path, "apiVersion") || strings.EqualFold(p.Path, "kind")
 	}

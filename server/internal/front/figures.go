@@ -12,7 +12,7 @@ import (
 func (f *Front) count(r *Request) {
 	r.figures = keyOfRequest(r)
 	if r.lasts = r.longRunning(); r.lasts {
-		f.metrics.Lasts(&r.figures)
+		f.metrics.BeginLongRunning(&r.figures)
 	}
 }
 
@@ -23,7 +23,7 @@ func (f *Front) counted(r *Request) {
 		k.Verb = r.knownMethod()
 	}
 	k.Code = r.Status
-	f.metrics.End(&metrics.Request{Key: k, Lasts: r.lasts, Start: r.start, Bytes: r.Bytes})
+	f.metrics.End(&metrics.Request{Key: k, LongRunning: r.lasts, Start: r.start, Bytes: r.Bytes})
 }
 
 // keyOfRequest has the labels of a request, but for the code of its answer.

@@ -134,8 +134,8 @@ func featureFigures(on features.Gates) prometheus.Collector {
 	return enabled
 }
 
-// Lasts notes the begin of a long-running request, until End.
-func (m *Metrics) Lasts(k *Key) { m.long(k).Inc() }
+// BeginLongRunning notes the begin of a long-running request, until End.
+func (m *Metrics) BeginLongRunning(k *Key) { m.long(k).Inc() }
 
 func (m *Metrics) long(k *Key) prometheus.Gauge {
 	group, version, resource, sub := k.names()
@@ -144,15 +144,15 @@ func (m *Metrics) long(k *Key) prometheus.Gauge {
 
 // Request is an answered request.
 type Request struct {
-	Key   Key
-	Lasts bool // Lasts was called for it
-	Start time.Time
-	Bytes int64 // of the body of the answer
+	Key         Key
+	LongRunning bool // BeginLongRunning was called for it
+	Start       time.Time
+	Bytes       int64 // of the body of the answer
 }
 
 // End notes that a request has been answered.
 func (m *Metrics) End(r *Request) {
-	if r.Lasts {
+	if r.LongRunning {
 		m.long(&r.Key).Dec()
 	}
 	f := m.find(r.Key)
