@@ -15,8 +15,8 @@ type dispatch struct {
 
 // dispatch fills the table.
 func (s *Server) dispatch(d *dispatch) {
-	*d = dispatch{object: front.Verbs{front.OnDelete: s.delete, front.OnGet: s.get, front.OnPatch: s.patch, front.OnPut: s.update},
-		collection: front.Verbs{front.OnDelete: s.deleteCollection, front.OnGet: s.listOrWatch, front.OnPost: s.create}, watch: front.Verbs{front.OnGet: s.watch}}
+	*d = dispatch{object: front.Verbs{front.OnDelete: s.verbs.Delete, front.OnGet: s.verbs.Get, front.OnPatch: s.verbs.Patch, front.OnPut: s.verbs.Update},
+		collection: front.Verbs{front.OnDelete: s.verbs.DeleteCollection, front.OnGet: s.verbs.ListOrWatch, front.OnPost: s.verbs.Create}, watch: front.Verbs{front.OnGet: s.verbs.Watch}}
 	d.endpoints = s.endpointVerbs(d.object)
 }
 

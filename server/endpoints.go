@@ -1,10 +1,9 @@
 package server
 
 import (
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
-
-import "github.com/capstan-dev/capstan/internal/api"
 
 // endpointVerbs is the table from the endpoints that documents name to the functions
 // behind their methods. Those of the objects that they belong to are given.

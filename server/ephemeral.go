@@ -29,18 +29,18 @@ func (s *Server) updateEphemeral(r *front.Request) error {
 }
 
 func (s *Server) patchEphemeral(r *front.Request) error {
-	p, err := s.readPatch(r)
+	p, err := s.verbs.ReadPatch(r)
 	if err != nil {
 		return err
 	}
 	want := front.KindOf(r.Target.Row)
-	p.check(want)
-	return s.writeEphemeral(r, p.opts, func(e *objects.Evaluation) (document.Value, error) {
-		text, err := p.apply(e.Shown.Body, want)
+	p.Check(want)
+	return s.writeEphemeral(r, p.Opts, func(e *objects.Evaluation) (document.Value, error) {
+		text, err := p.Apply(e.Shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		doc, err := s.decodePatched(r, text, document.Value{}, p, want)
+		doc, err := s.verbs.DecodePatched(r, text, document.Value{}, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -61,7 +61,7 @@ func (s *Server) writeEphemeral(r *front.Request, opts objects.Options, wanted o
 			return addEphemeral(e, pod, obj)
 		})(e)
 	}})
-	return s.respondWritten(r, out, err)
+	return s.verbs.RespondWritten(r, out, err)
 }
 
 // addEphemeral gives a pod the ephemeral containers of the pod that was sent.

@@ -1,10 +1,11 @@
 package server
 
 import (
-	"github.com/capstan-dev/capstan/server/internal/front"
 	"net/http"
 	"net/http/pprof"
 	"strings"
+
+	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // profiling finds Go's profiles below /debug/pprof/, for those who may read them.

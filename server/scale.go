@@ -20,7 +20,7 @@ import (
 
 func (s *Server) getScale(r *front.Request) error {
 	r.Target.Ref = r.Target.Stored()
-	entry, err := s.current(r)
+	entry, err := s.verbs.Current(r)
 	if err != nil {
 		return err
 	}
@@ -49,21 +49,21 @@ func (s *Server) patchScale(r *front.Request) error {
 	if r.Applies() {
 		return s.applyScale(r)
 	}
-	p, err := s.readPatch(r)
+	p, err := s.verbs.ReadPatch(r)
 	if err != nil {
 		return err
 	}
 	want := subKind(r.Target)
-	p.check(want)
-	return s.writeScale(r, p.opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
+	p.Check(want)
+	return s.writeScale(r, p.Opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
 		text, err := scaleOf(r.Target, obj)
 		if err != nil {
 			return document.Value{}, err
 		}
-		if text, err = p.apply(text, want); err != nil {
+		if text, err = p.Apply(text, want); err != nil {
 			return document.Value{}, err
 		}
-		doc, err := s.decodePatched(r, text, document.Value{}, p, want)
+		doc, err := s.verbs.DecodePatched(r, text, document.Value{}, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -241,23 +241,23 @@ func selectorText(v document.Value) (string, error) {
 // object with nothing in it but the replicas.
 func (s *Server) applyScale(r *front.Request) error {
 	t := r.Target
-	a, err := s.readApplied(r, subKind(t))
+	a, err := s.verbs.ReadApplied(r, subKind(t))
 	if err != nil {
 		return err
 	}
-	defer a.doc.Release()
-	if meta := a.doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
+	defer a.Doc.Release()
+	if meta := a.Doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
 		meta.SetString("name", t.Name) // it need not say
 	}
-	if err := objects.MatchPatched(a.doc.Root(), t.Ref); err != nil {
+	if err := objects.MatchPatched(a.Doc.Root(), t.Ref); err != nil {
 		return err
 	}
-	if err := apply.CheckTypeMeta(a.doc.Root(), subKind(t).APIVersion); err != nil {
+	if err := apply.CheckTypeMeta(a.Doc.Root(), subKind(t).APIVersion); err != nil {
 		return err
 	}
 	main := t.Ref
 	main.Sub = nil
-	a.opts.Subresource = t.Sub.Name
+	a.Opts.Subresource = t.Sub.Name
 	config, err := document.DecodeAny([]byte("{}"), s.decodeLimits)
 	if err != nil {
 		return err
@@ -269,11 +269,11 @@ func (s *Server) applyScale(r *front.Request) error {
 	root.SetString("kind", want.Kind)
 	root.SetObject("metadata").SetString("name", t.Name)
 	for _, field := range []string{"uid", "resourceVersion"} {
-		if v := a.doc.Root().At("metadata", field); v.Exists() {
+		if v := a.Doc.Root().At("metadata", field); v.Exists() {
 			root.Get("metadata").Put(field, v)
 		}
 	}
-	if replicas := a.doc.Root().At("spec", "replicas"); replicas.Exists() {
+	if replicas := a.Doc.Root().At("spec", "replicas"); replicas.Exists() {
 		at := root
 		path := t.Sub.Scale.SpecReplicas
 		for _, name := range path[:len(path)-1] {
@@ -285,7 +285,7 @@ func (s *Server) applyScale(r *front.Request) error {
 	if err != nil || entry.Key == "" {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
-	out, err := s.applyTo(r, main, root, a)
+	out, err := s.verbs.ApplyTo(r, main, root, a)
 	if err != nil {
 		return err
 	}

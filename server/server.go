@@ -43,6 +43,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
+	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
 // Server is a running instance.
@@ -63,17 +64,15 @@ type Server struct {
 	hub          *watch.Hub
 	controllers  *controller.Manager
 	headers      *index.Index
-	pages        pages
 	objects      *objects.Objects
 	front        *front.Front
-	gather       *front.GatherRoom
+	verbs        *verbs.Verbs
 	limits       *front.Limits
 	authn        authn.Authenticator
 	authz        authz.Authorizer
 	admission    objects.Admitter
 	reader       *objects.Reader
 	decodeLimits document.Limits
-	streams      *stream.Streams
 	keys         *pki.Keyring
 	tokens       *authn.TokenIssuer
 	metrics      *metrics.Metrics
@@ -148,17 +147,13 @@ func (s *Server) open(ctx context.Context) error {
 		s.admission = cfg.wrapAdmission(s.admission)
 	}
 	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services})
-	if s.pages.secret, err = s.pageSecret(ctx); err != nil {
-		return err
-	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.createNamespaces(ctx); err != nil {
 		return err
 	}
 	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
-	s.streams = stream.New(s.sweeper, cfg.durations.Ping)
-	if err := s.openFront(groups); err != nil {
+	if err := s.openFront(ctx, groups); err != nil {
 		return err
 	}
 	if err := s.listen(); err != nil {
@@ -197,13 +192,20 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 }
 
 // openFront builds the way of requests, and what it ends in.
-func (s *Server) openFront(groups []*api.GroupVersion) error {
+func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) error {
 	cfg := &s.cfg
 	d := &dispatch{}
-	s.gather = front.NewGatherRoom(cfg.ListMemoryBytes)
+	secret, err := s.pageSecret(ctx)
+	if err != nil {
+		return err
+	}
+	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
 	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
 		MaxRequestBytes: cfg.MaxRequestBytes, RequestTimeout: cfg.RequestTimeout, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
-		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: s.gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf})
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf})
+	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
+		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
+		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.dispatch(d)
 	return d.check(groups)
 }

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"github.com/capstan-dev/capstan/internal/document"
@@ -6,19 +6,19 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// create is POST on a collection.
-func (s *Server) create(r *front.Request) error {
+// Create is POST on a collection.
+func (v *Verbs) Create(r *front.Request) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
 	decode := func() (*document.Document, error) {
-		return s.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
+		return v.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
 	}
 	doc, err := decode()
 	if err != nil {
 		return err
 	}
-	out, err := s.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: objects.NewObject(doc, decode), Creates: true})
-	return s.respondWritten(r, out, err)
+	out, err := v.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: objects.NewObject(doc, decode), Creates: true})
+	return v.RespondWritten(r, out, err)
 }

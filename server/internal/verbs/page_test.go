@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"encoding/base64"

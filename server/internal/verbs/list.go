@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"context"
@@ -15,26 +15,26 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// listOrWatch is GET on a collection.
-func (s *Server) listOrWatch(r *front.Request) error {
+// ListOrWatch is GET on a collection.
+func (v *Verbs) ListOrWatch(r *front.Request) error {
 	if r.Query.IsWatch() {
 		if res := r.Target.Row; !res.Verbs.Has(api.VerbWatch) {
 			refused := api.MethodNotAllowed([]string{http.MethodGet})
 			refused.Message, refused.Group, refused.Kind = fmt.Sprintf("watch is not supported on resources of kind %q", res.Plural), res.GV.Group, res.Plural
 			return refused
 		}
-		return s.watch(r)
+		return v.Watch(r)
 	}
 	options, err := listOptionsOf(r)
 	if err != nil {
 		return err
 	}
-	list, err := s.openList(r, options)
+	list, err := v.openList(r, options)
 	if err != nil {
 		return err
 	}
 	defer list.close()
-	return s.respondList(r, list)
+	return v.respondList(r, list)
 }
 
 // list is one page of a collection at one revision.
@@ -90,29 +90,29 @@ func listOptionsOf(r *front.Request) (o listOptions, err error) {
 }
 
 // openList opens the page that a list asks for.
-func (s *Server) openList(r *front.Request, o listOptions) (*list, error) {
+func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	t, sel := r.Target, o.selector
 	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit}
 	if !t.Row.Stored { // a handful that has no pages and no past
 		var err error
-		l.reader, err = s.components(t.Row)
+		l.reader, err = v.components(t.Row)
 		l.limit = 0
 		return l, err
 	}
-	at, err := s.listRevision(r, l)
+	at, err := v.listRevision(r, l)
 	if err != nil {
 		return nil, err
 	}
 	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() {
-		planned, err := l.lookup(r.Context, s)
+		planned, err := l.lookup(r.Context, v)
 		if err != nil || planned {
 			return l, err
 		}
 	}
-	if l.reader, err = s.store.At(r.Context, at); err != nil {
+	if l.reader, err = v.store.At(r.Context, at); err != nil {
 		return nil, readError(err, at, r.Query.Get("continue") != "")
 	}
-	if err := l.plan(r.Context, s, r.Features[features.RemainingCount]); err != nil {
+	if err := l.plan(r.Context, v, r.Features[features.RemainingCount]); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -132,7 +132,7 @@ const sparse = 4
 
 // lookup finds the page in the header index, at the newest revision. It reports
 // false when the index does not have the headers; nothing is open then.
-func (l *list) lookup(ctx context.Context, s *Server) (bool, error) {
+func (l *list) lookup(ctx context.Context, s *Verbs) (bool, error) {
 	view, ok := s.headers.View(ctx, l.prefix)
 	if !ok {
 		return false, nil
@@ -184,7 +184,7 @@ func readError(err error, asked uint64, token bool) error {
 // listRevision applies the specification's table "Resource version rules for
 // list", whose options openList has checked. It returns the exact revision to read
 // at, 0 for the newest.
-func (s *Server) listRevision(r *front.Request, l *list) (uint64, error) {
+func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
 	text, match, token := r.Query.Get("resourceVersion"), r.Query.Get("resourceVersionMatch"), r.Query.Get("continue")
 	rev, set, err := api.ParseRevision(text)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Server) listRevision(r *front.Request, l *list) (uint64, error) {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}
-		at, from, err := s.pages.open(token, l.prefix)
+		at, from, err := v.pages.open(token, l.prefix)
 		l.from = from
 		return at, err
 	}
@@ -202,9 +202,9 @@ func (s *Server) listRevision(r *front.Request, l *list) (uint64, error) {
 		return 0, nil
 	}
 	if match == "Exact" || match == "" && l.limit > 0 {
-		return rev, s.reach(r, rev)
+		return rev, v.waitForRevision(r, rev)
 	}
-	return 0, s.reach(r, rev)
+	return 0, v.waitForRevision(r, rev)
 }
 
 // checkMatch finds what is wrong with a resourceVersionMatch.
@@ -236,7 +236,7 @@ func checkMatch(version, match, token string, watch bool) []schema.Cause {
 
 // plan finds where the page ends, so that the list's metadata can be written
 // before its items. It looks at keys and headers only.
-func (l *list) plan(ctx context.Context, s *Server, count bool) error {
+func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 	if l.limit == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"math/rand/v2"
@@ -28,7 +28,7 @@ type watchOptions struct {
 //	false              changes from now          from now     changes after n
 //
 // The state that is read here is always the newest.
-func (s *Server) watchOptions(r *front.Request) (o watchOptions, err error) {
+func (v *Verbs) watchOptions(r *front.Request) (o watchOptions, err error) {
 	q := &r.Query
 	fields := q.Get("fieldSelector")
 	if name := r.Target.Name; name != "" {
@@ -71,14 +71,14 @@ func (s *Server) watchOptions(r *front.Request) (o watchOptions, err error) {
 	if asked {
 		o.initial = q.Flag("sendInitialEvents")
 		if rev == 0 {
-			o.revision = s.store.Current()
+			o.revision = v.store.Current()
 		}
 		o.endMark = o.initial && o.bookmarks
 	}
 	if seconds != nil && *seconds > 0 {
 		o.timeout = time.Duration(min(*seconds, longestWatch)) * time.Second
 	} else {
-		o.timeout = s.cfg.MinRequestTimeout + rand.N(s.cfg.MinRequestTimeout+1)
+		o.timeout = v.cfg.MinRequestTimeout + rand.N(v.cfg.MinRequestTimeout+1)
 	}
 	return o, nil
 }

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ type binaryList struct {
 	item             func(dst, body []byte) ([]byte, error)
 }
 
-func (s *Server) binaryList(r *front.Request, l *list) *binaryList {
+func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 	res := r.Target.Row
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
 	enc, typ := res.Schema.Binary(), res.Type
@@ -30,7 +30,7 @@ func (s *Server) binaryList(r *front.Request, l *list) *binaryList {
 		return enc.Append(dst, typ, body)
 	}
 	if r.Accept.As == codec.AsPartial {
-		meta := s.front.MetaKind("PartialObjectMetadata")
+		meta := v.front.MetaKind("PartialObjectMetadata")
 		enc, typ = meta.Schema.Binary(), meta.Type
 		b.apiVersion, b.kind = r.Accept.APIVersion, "PartialObjectMetadataList"
 		b.item = func(dst, body []byte) ([]byte, error) {
@@ -68,9 +68,9 @@ func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]b
 // respondBinaryList answers with one envelope, which begins with the length of
 // what is in it. If there is room the message is gathered. Otherwise the list is
 // encoded twice: to learn how long it is, and to send it.
-func (s *Server) respondBinaryList(r *front.Request, l *list) error {
-	b := s.binaryList(r, l)
-	held := s.gather.Open()
+func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
+	b := v.binaryList(r, l)
+	held := v.gather.Open()
 	reuse := false
 	defer func() { held.Release(reuse) }()
 	size, holding := 0, true
@@ -93,7 +93,7 @@ func (s *Server) respondBinaryList(r *front.Request, l *list) error {
 	head := codec.EnvelopeHead(b.apiVersion, b.kind, size)
 	if !holding {
 		*last = (*last)[:0]
-		return s.streamBinaryList(r, l, b, head, size, last)
+		return v.streamBinaryList(r, l, b, head, size, last)
 	}
 	parts := append(make([][]byte, 0, len(held.Parts)+3), head)
 	for _, p := range held.Parts {
@@ -101,7 +101,7 @@ func (s *Server) respondBinaryList(r *front.Request, l *list) error {
 	}
 	err = r.Send(http.StatusOK, r.Accept.ContentType(), append(parts, *last, codec.EnvelopeTail())...)
 	if reuse = err == nil; reuse {
-		s.gather.Free(last)
+		v.gather.Free(last)
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (s *Server) respondBinaryList(r *front.Request, l *list) error {
 var errListChanged = errors.New("a list had another length when it was read again")
 
 // streamBinaryList sends a list whose message has size bytes, by way of buf.
-func (s *Server) streamBinaryList(r *front.Request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
+func (v *Verbs) streamBinaryList(r *front.Request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
 	tail := codec.EnvelopeTail()
 	out := &streamWriter{r: r, contentType: r.Accept.ContentType()}
 	if !r.AcceptsGzip() {
@@ -139,7 +139,7 @@ func (s *Server) streamBinaryList(r *front.Request, l *list, b *binaryList, head
 		return err
 	}
 	if err = out.close(tail); err == nil {
-		s.gather.Free(last)
+		v.gather.Free(last)
 	}
 	return err
 }

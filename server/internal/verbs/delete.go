@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// delete is DELETE on an object.
-func (s *Server) delete(r *front.Request) error {
-	opts, err := s.readDeleteOptions(r)
+// Delete is DELETE on an object.
+func (v *Verbs) Delete(r *front.Request) error {
+	opts, err := v.readDeleteOptions(r)
 	if err != nil {
 		return err
 	}
@@ -25,18 +25,18 @@ func (s *Server) delete(r *front.Request) error {
 		return err
 	}
 	opts.By = r.User
-	entry, gone, err := s.objects.DeleteObject(r.Context, t.Ref, opts)
+	entry, gone, err := v.objects.DeleteObject(r.Context, t.Ref, opts)
 	if err != nil {
 		return err
 	}
 	if gone && !t.Row.Storage().DeleteReturnsObject {
-		return s.front.RespondStatus(r, http.StatusOK, front.DeletedStatus(t, entry))
+		return v.front.RespondStatus(r, http.StatusOK, front.DeletedStatus(t, entry))
 	}
 	code := http.StatusOK
 	if !gone && opts.Cascade {
 		code = http.StatusAccepted
 	}
-	return s.front.RespondEntry(r, code, entry)
+	return v.front.RespondEntry(r, code, entry)
 }
 
 // warnOrphans adds the warning of a delete that leaves dependents behind without saying so.
@@ -46,19 +46,19 @@ func warnOrphans(r *front.Request, o *objects.DeleteOptions) {
 	}
 }
 
-// deleteCollection is DELETE on a collection: every object that the selectors
+// DeleteCollection is DELETE on a collection: every object that the selectors
 // match, one by one.
-func (s *Server) deleteCollection(r *front.Request) error {
+func (v *Verbs) DeleteCollection(r *front.Request) error {
 	which, err := listOptionsOf(r)
 	if err != nil {
 		return err
 	}
-	opts, err := s.readDeleteOptions(r)
+	opts, err := v.readDeleteOptions(r)
 	if err != nil {
 		return err
 	}
 	warnOrphans(r, &opts)
-	list, err := s.openList(r, which)
+	list, err := v.openList(r, which)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Server) deleteCollection(r *front.Request) error {
 	}
 	opts.By = r.User
 	for _, n := range names {
-		if _, _, err := s.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts); err != nil {
+		if _, _, err := v.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts); err != nil {
 			var e *api.Error
 			if errors.As(err, &e) && e.Reason == api.ReasonNotFound {
 				continue
@@ -86,17 +86,17 @@ func (s *Server) deleteCollection(r *front.Request) error {
 			return err
 		}
 	}
-	return s.respondList(r, list)
+	return v.respondList(r, list)
 }
 
 // readDeleteOptions takes the options from the body or, when there is none, from
 // the query. A dry run is one by whichever asks for it.
-func (s *Server) readDeleteOptions(r *front.Request) (objects.DeleteOptions, error) {
+func (v *Verbs) readDeleteOptions(r *front.Request) (objects.DeleteOptions, error) {
 	var o objects.DeleteOptions
 	var causes []schema.Cause
 	var err error
 	if len(r.Body) > 0 {
-		if causes, err = s.deleteOptionsFrom(r, r.Body, &o); err != nil {
+		if causes, err = v.deleteOptionsFrom(r, r.Body, &o); err != nil {
 			return o, err
 		}
 	} else {
@@ -131,14 +131,14 @@ func askDelete(o *objects.DeleteOptions, q *front.Query) (causes []schema.Cause)
 }
 
 // deleteOptionsFrom reads DeleteOptions from a body.
-func (s *Server) deleteOptionsFrom(r *front.Request, body []byte, o *objects.DeleteOptions) ([]schema.Cause, error) {
-	want := s.front.MetaKind("DeleteOptions")
-	want.Also = s.front.Everywhere
-	text, err := s.front.ToJSON(r.HTTP.Header.Get("Content-Type"), body, want)
+func (v *Verbs) deleteOptionsFrom(r *front.Request, body []byte, o *objects.DeleteOptions) ([]schema.Cause, error) {
+	want := v.front.MetaKind("DeleteOptions")
+	want.Also = v.front.Everywhere
+	text, err := v.front.ToJSON(r.HTTP.Header.Get("Content-Type"), body, want)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.decodeOptions(r, text, want)
+	doc, err := v.decodeOptions(r, text, want)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func (s *Server) deleteOptionsFrom(r *front.Request, body []byte, o *objects.Del
 
 // decodeOptions decodes an options object, which may name any group version
 // that has it.
-func (s *Server) decodeOptions(r *front.Request, text []byte, want front.BodyKind) (*document.Document, error) {
-	decoder := document.Decoder{Table: want.Schema.Table(), Limits: s.decodeLimits}
+func (v *Verbs) decodeOptions(r *front.Request, text []byte, want front.BodyKind) (*document.Document, error) {
+	decoder := document.Decoder{Table: want.Schema.Table(), Limits: v.decodeLimits}
 	doc, _, err := decoder.Decode(want.Type, text)
 	if err != nil {
 		return nil, api.BadRequest("the body cannot be handled as %s: %v", want.Kind, err)

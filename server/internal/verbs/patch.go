@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"bytes"
@@ -16,29 +16,29 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// patch is PATCH on an object or on its status. Every kind of patch turns the
+// Patch is PATCH on an object or on its status. Every kind of patch turns the
 // stored bytes into new ones, which then go the way of an update.
-func (s *Server) patch(r *front.Request) error {
+func (v *Verbs) Patch(r *front.Request) error {
 	if r.Applies() {
-		return s.apply(r)
+		return v.apply(r)
 	}
-	p, err := s.readPatch(r)
+	p, err := v.ReadPatch(r)
 	if err != nil {
 		return err
 	}
 	t := r.Target
 	want := front.KindOf(t.Row)
 	want.Unsaid = p.media == front.StrategicPatch // whose object stays what it is, as in 1.25
-	p.check(want)
-	out, err := s.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	p.Check(want)
+	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if e.Shown == nil {
 			return document.Value{}, api.NotFound(t.Row.GroupResource(), t.Name)
 		}
-		patched, err := p.apply(e.Shown.Body, want)
+		patched, err := p.Apply(e.Shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		doc, err := s.decodePatched(r, patched, e.Was, p, want)
+		doc, err := v.DecodePatched(r, patched, e.Was, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -48,17 +48,17 @@ func (s *Server) patch(r *front.Request) error {
 		}
 		return obj, objects.CheckConditional(t.Ref, obj.Get("metadata"))
 	}})
-	return s.respondWritten(r, out, err)
+	return v.RespondWritten(r, out, err)
 }
 
-// decodePatched reads what a patch made of old.
-func (s *Server) decodePatched(r *front.Request, text []byte, old document.Value, p *patchBody, want front.BodyKind) (*document.Document, error) {
+// DecodePatched reads what a patch made of old.
+func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value, p *patchBody, want front.BodyKind) (*document.Document, error) {
 	if p.media != front.StrategicPatch && lacksVersion(text) {
 		return nil, p.refuseUnversioned(r, text, want)
 	}
-	doc, problems, err := s.front.Read(text, want, old)
+	doc, problems, err := v.front.Read(text, want, old)
 	if err == nil && p.media != front.StrategicPatch {
-		err = s.front.CheckTypeMeta(text, want, problems)
+		err = v.front.CheckTypeMeta(text, want, problems)
 	}
 	if err != nil {
 		doc.Release()
@@ -77,7 +77,7 @@ func (p *patchBody) report(r *front.Request, problems []document.Problem, want f
 	if p.media != front.JSONPatch {
 		slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
-	return front.Report(r, append(p.problems, front.Describe(problems)...), want, p.opts.Validation)
+	return front.Report(r, append(p.problems, front.Describe(problems)...), want, p.Opts.Validation)
 }
 
 // refuse is the answer to a patch that makes something of the object that cannot be
@@ -125,24 +125,24 @@ type patchBody struct {
 	media    string
 	text     []byte   // JSON
 	problems []string // fields that it has twice, or that no patch has
-	opts     objects.Options
+	Opts     objects.Options
 	limits   document.Limits
 }
 
-// readPatch reads the body of a PATCH.
-func (s *Server) readPatch(r *front.Request) (*patchBody, error) {
+// ReadPatch reads the body of a PATCH.
+func (v *Verbs) ReadPatch(r *front.Request) (*patchBody, error) {
 	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
 		return nil, err
 	}
 	opts.Patched = true
-	return &patchBody{media: r.Media(), text: r.Body, opts: opts, limits: s.decodeLimits}, nil
+	return &patchBody{media: r.Media(), text: r.Body, Opts: opts, limits: v.decodeLimits}, nil
 }
 
-// check finds what is wrong with the fields of the patch itself, apart from what
+// Check finds what is wrong with the fields of the patch itself, apart from what
 // it makes of the object. A patch that cannot be read is left to apply.
-func (p *patchBody) check(want front.BodyKind) {
-	if p.opts.Validation == "Ignore" {
+func (p *patchBody) Check(want front.BodyKind) {
+	if p.Opts.Validation == "Ignore" {
 		return
 	}
 	if p.media == front.JSONPatch {
@@ -194,8 +194,8 @@ func (p *patchBody) checkOperations() {
 // operationFields are the members of an operation of a JSON patch.
 var operationFields = [...]string{"op", "path", "from", "value"}
 
-// apply gives the patched JSON text of an object of the wanted kind.
-func (p *patchBody) apply(current []byte, want front.BodyKind) ([]byte, error) {
+// Apply gives the patched JSON text of an object of the wanted kind.
+func (p *patchBody) Apply(current []byte, want front.BodyKind) ([]byte, error) {
 	switch p.media {
 	case front.JSONPatch:
 		return patch.JSON(current, p.text, p.limits)

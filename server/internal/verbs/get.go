@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// get is GET on an object, or on its status.
-func (s *Server) get(r *front.Request) error {
-	entry, err := s.current(r)
+// Get is GET on an object, or on its status.
+func (v *Verbs) Get(r *front.Request) error {
+	entry, err := v.Current(r)
 	if err != nil {
 		return err
 	}
-	return s.front.RespondEntry(r, http.StatusOK, entry)
+	return v.front.RespondEntry(r, http.StatusOK, entry)
 }
 
-// current reads the target at a revision not older than the one asked for.
-func (s *Server) current(r *front.Request) (store.Entry, error) {
+// Current reads the target at a revision not older than the one asked for.
+func (v *Verbs) Current(r *front.Request) (store.Entry, error) {
 	if r.Query.Flag("export") {
 		return store.Entry{}, api.BadRequest("the export parameter, deprecated since v1.14, is no longer supported; remove what an export would leave out from the object itself")
 	}
@@ -28,12 +28,12 @@ func (s *Server) current(r *front.Request) (store.Entry, error) {
 	if err != nil {
 		return store.Entry{}, err
 	}
-	if err := s.reach(r, rev); err != nil {
+	if err := v.waitForRevision(r, rev); err != nil {
 		return store.Entry{}, err
 	}
-	get := func(key string) (store.Entry, error) { return s.store.Get(r.Context, key) }
+	get := func(key string) (store.Entry, error) { return v.store.Get(r.Context, key) }
 	if !r.Target.Row.Stored {
-		parts, err := s.components(r.Target.Row)
+		parts, err := v.components(r.Target.Row)
 		if err != nil {
 			return store.Entry{}, err
 		}
@@ -41,31 +41,31 @@ func (s *Server) current(r *front.Request) (store.Entry, error) {
 	}
 	entry, err := get(r.Key())
 	if errors.Is(err, store.ErrNotFound) {
-		return entry, s.notFound(r.Target)
+		return entry, v.notFound(r.Target)
 	}
 	return entry, err
 }
 
 // notFound is the 404 of a read, where some subresources have a name of their own.
-func (s *Server) notFound(t front.Target) error {
+func (v *Verbs) notFound(t front.Target) error {
 	if t.Sub != nil && t.Sub.MissingAs != (api.GroupResource{}) {
 		return api.NotFound(t.Sub.MissingAs, t.Name)
 	}
 	return api.NotFound(t.Row.GroupResource(), t.Name)
 }
 
-// reach waits until a revision exists: 504 when it does not come about.
-func (s *Server) reach(r *front.Request, rev uint64) error {
-	if rev == 0 || rev <= s.store.Current() {
+// waitForRevision waits until a revision exists: 504 when it does not come about.
+func (v *Verbs) waitForRevision(r *front.Request, rev uint64) error {
+	if rev == 0 || rev <= v.store.Current() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context, s.cfg.durations.Future)
+	ctx, cancel := context.WithTimeout(r.Context, v.cfg.Future)
 	defer cancel()
-	if err := s.store.WaitFor(ctx, rev); err != nil {
+	if err := v.store.WaitFor(ctx, rev); err != nil {
 		if r.Context.Err() != nil {
 			return r.Context.Err()
 		}
-		return api.TooLargeResourceVersion(rev, s.store.Current(), 1)
+		return api.TooLargeResourceVersion(rev, v.store.Current(), 1)
 	}
 	return nil
 }

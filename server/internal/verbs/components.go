@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"context"
@@ -15,14 +15,14 @@ const storeComponent = "etcd-0"
 // components are the parts of the server as objects, of which nothing is stored: the
 // store. Schedulers and managers of controllers that may run beside it are not asked how
 // they are.
-func (s *Server) components(res *catalog.Row) (objectView, error) {
+func (v *Verbs) components(res *catalog.Row) (objectView, error) {
 	text := `{"metadata":{"name":"` + storeComponent + `"},"conditions":[{"type":"Healthy","status":"True"}]}`
-	doc, err := s.objects.DecodeOwn(res, []byte(text))
+	doc, err := v.objects.DecodeOwn(res, []byte(text))
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	if err := s.store.Healthy(); err != nil {
+	if err := v.store.Healthy(); err != nil {
 		condition := doc.Root().Get("conditions").Index(0)
 		condition.SetString("status", "False")
 		condition.SetString("message", err.Error())

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"errors"
@@ -10,19 +10,19 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// update is PUT on an object or on its status.
-func (s *Server) update(r *front.Request) error {
+// Update is PUT on an object or on its status.
+func (v *Verbs) Update(r *front.Request) error {
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.readReplacement(r, opts.Validation)
+	doc, err := v.readReplacement(r, opts.Validation)
 	if err != nil {
 		return err
 	}
-	out, err := s.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := v.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if doc == nil { // the second time
-			if doc, err = s.readReplacement(r, opts.Validation); err != nil {
+			if doc, err = v.readReplacement(r, opts.Validation); err != nil {
 				return document.Value{}, err
 			}
 		}
@@ -31,11 +31,11 @@ func (s *Server) update(r *front.Request) error {
 		return obj, e.MayReplace(obj.SetObject("metadata"))
 	}})
 	doc.Release()
-	return s.respondWritten(r, out, err)
+	return v.RespondWritten(r, out, err)
 }
 
-// respondWritten answers a write with the object.
-func (s *Server) respondWritten(r *front.Request, out objects.Result, err error) error {
+// RespondWritten answers a write with the object.
+func (v *Verbs) RespondWritten(r *front.Request, out objects.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -43,20 +43,20 @@ func (s *Server) respondWritten(r *front.Request, out objects.Result, err error)
 	if out.Created {
 		code = http.StatusCreated
 	}
-	return s.front.RespondEntry(r, code, out.Entry)
+	return v.front.RespondEntry(r, code, out.Entry)
 }
 
 // readReplacement reads the body of a PUT. What it has in common with the object
 // that is there now is not walked; that another write may come in between does
 // not matter, since that too was valid at its time.
-func (s *Server) readReplacement(r *front.Request, validation string) (*document.Document, error) {
+func (v *Verbs) readReplacement(r *front.Request, validation string) (*document.Document, error) {
 	res := r.Target.Row
-	text, err := s.front.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, front.KindOf(res))
+	text, err := v.front.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, front.KindOf(res))
 	if err != nil {
 		return nil, err
 	}
 	var old *document.Document
-	switch current, err := s.store.Get(r.Context, r.Key()); {
+	switch current, err := v.store.Get(r.Context, r.Key()); {
 	case err == nil && res.Conversion != nil: // it has nothing in common that could be told by its bytes
 	case err == nil:
 		if old, err = document.ReadStored(res.GV.Types(), res.Type, current.Body); err != nil {
@@ -66,5 +66,5 @@ func (s *Server) readReplacement(r *front.Request, validation string) (*document
 	case !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	}
-	return s.front.Decode(r, text, front.KindOf(res), old.Root(), validation)
+	return v.front.Decode(r, text, front.KindOf(res), old.Root(), validation)
 }

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"bytes"
@@ -18,26 +18,26 @@ import (
 // representations that need the whole list first (YAML, indented JSON) are for
 // people and are gathered, and so is the binary form, which needs its length in
 // front: as long as there is room (gatherRoom).
-func (s *Server) respondList(r *front.Request, l *list) error {
+func (v *Verbs) respondList(r *front.Request, l *list) error {
 	if err := r.Mismatch(true); err != nil {
 		return err
 	}
 	if r.Accept.Format == codec.Binary {
-		return s.respondBinaryList(r, l)
+		return v.respondBinaryList(r, l)
 	}
-	buf := s.gather.Buffer()
-	if err := s.respondJSONList(r, l, *buf); err != nil {
+	buf := v.gather.Buffer()
+	if err := v.respondJSONList(r, l, *buf); err != nil {
 		return err // and the buffer is not used again: HTTP/2 may still be sending it
 	}
-	s.gather.Free(buf)
+	v.gather.Free(buf)
 	return nil
 }
 
 // respondJSONList answers by way of buf, which is empty.
-func (s *Server) respondJSONList(r *front.Request, l *list, buf []byte) error {
+func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
 	if r.Accept.Format == codec.YAML || r.Accept.Pretty {
-		text := &layout{held: s.gather.Open(), r: r}
-		rest, err := s.writeList(r, l, text, buf)
+		text := &layout{held: v.gather.Open(), r: r}
+		rest, err := v.writeList(r, l, text, buf)
 		if err == nil && text.out != nil {
 			return text.out.close(rest)
 		}
@@ -45,10 +45,10 @@ func (s *Server) respondJSONList(r *front.Request, l *list, buf []byte) error {
 		if err != nil {
 			return err
 		}
-		return s.front.RespondText(r, http.StatusOK, text.whole(bytes.TrimSuffix(rest, front.Newline)))
+		return v.front.RespondText(r, http.StatusOK, text.whole(bytes.TrimSuffix(rest, front.Newline)))
 	}
 	out := &streamWriter{r: r}
-	rest, err := s.writeList(r, l, out, buf)
+	rest, err := v.writeList(r, l, out, buf)
 	if err != nil {
 		return err
 	}
@@ -57,17 +57,17 @@ func (s *Server) respondJSONList(r *front.Request, l *list, buf []byte) error {
 
 // writeList writes the list as JSON in the representation asked for, by way of
 // buf. It returns what is not written yet.
-func (s *Server) writeList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	switch r.Accept.As {
 	case codec.AsTable:
-		return s.writeTable(r, l, out, buf)
+		return v.writeTable(r, l, out, buf)
 	case codec.AsPartial:
-		return s.writePartialList(r, l, out, buf)
+		return v.writePartialList(r, l, out, buf)
 	}
 	res := r.Target.Row
 	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, l.meta())
 	if res.Conversion != nil && !res.Conversion.Same {
-		return s.writeServedItems(r, l, out, buf)
+		return v.writeServedItems(r, l, out, buf)
 	}
 	res = res.Storage()
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
@@ -78,7 +78,7 @@ func (s *Server) writeList(r *front.Request, l *list, out io.Writer, buf []byte)
 }
 
 // writeServedItems is writeList for a version that is not the stored one.
-func (s *Server) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	res := r.Target.Row
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
 	var body []byte
@@ -124,7 +124,7 @@ func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none strin
 	return append(buf, "]}\n"...), err
 }
 
-func (s *Server) writePartialList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+func (v *Verbs) writePartialList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.Accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
 		body, err := front.MetadataOf(r.Target.Row.Resource, e.Body)
@@ -203,8 +203,8 @@ func (w *streamWriter) close(rest []byte) error {
 	return nil
 }
 
-func (s *Server) writeTable(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
-	t, err := s.front.NewTable(r.Target.Row.Resource, r, false)
+func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
+	t, err := v.front.NewTable(r.Target.Row.Resource, r, false)
 	if err != nil {
 		return nil, err
 	}

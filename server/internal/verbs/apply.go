@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"errors"
@@ -11,16 +11,16 @@ import (
 
 // applied is a configuration as it was sent.
 type applied struct {
-	doc      *document.Document // untyped
-	opts     objects.Options
+	Doc      *document.Document // untyped
+	Opts     objects.Options
 	problems []string // unknown fields, and those that it has twice
 	wrong    error    // of a value that its field cannot hold, or nil
 }
 
-// readApplied reads the configuration, which is of the wanted kind. Its fields are
+// ReadApplied reads the configuration, which is of the wanted kind. Its fields are
 // checked as those of any body; numbers and strings that only a closer look finds wrong
 // are told of once there is no conflict, as in 1.25.
-func (s *Server) readApplied(r *front.Request, want front.BodyKind) (*applied, error) {
+func (v *Verbs) ReadApplied(r *front.Request, want front.BodyKind) (*applied, error) {
 	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
 		return nil, err
@@ -32,12 +32,12 @@ func (s *Server) readApplied(r *front.Request, want front.BodyKind) (*applied, e
 	}
 	plain := want
 	plain.GV = nil // without defaults
-	doc, err := document.DecodeAny(text, s.decodeLimits)
+	doc, err := document.DecodeAny(text, v.decodeLimits)
 	if err != nil {
 		return nil, want.Refuse(err.Error())
 	}
-	a := &applied{doc: doc, opts: opts}
-	if err := s.checkApplied(r, a, text, plain); err != nil {
+	a := &applied{Doc: doc, Opts: opts}
+	if err := v.checkApplied(r, a, text, plain); err != nil {
 		doc.Release()
 		return nil, err
 	}
@@ -45,8 +45,8 @@ func (s *Server) readApplied(r *front.Request, want front.BodyKind) (*applied, e
 }
 
 // checkApplied finds what is wrong with the fields of a configuration.
-func (s *Server) checkApplied(r *front.Request, a *applied, text []byte, want front.BodyKind) error {
-	typed, found, err := s.front.Read(text, want, document.Value{})
+func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want front.BodyKind) error {
+	typed, found, err := v.front.Read(text, want, document.Value{})
 	typed.Release()
 	if err != nil {
 		var wrong *document.TypeError
@@ -61,27 +61,27 @@ func (s *Server) checkApplied(r *front.Request, a *applied, text []byte, want fr
 
 // apply is PATCH with an apply configuration, on an object or on its status. It
 // creates the object where there is none.
-func (s *Server) apply(r *front.Request) error {
+func (v *Verbs) apply(r *front.Request) error {
 	t := r.Target
 	want := front.KindOf(t.Row)
-	a, err := s.readApplied(r, want)
+	a, err := v.ReadApplied(r, want)
 	if err != nil {
 		return err
 	}
-	defer a.doc.Release()
-	out, err := s.applyTo(r, t.Ref, a.doc.Root(), a)
-	return s.respondWritten(r, out, err)
+	defer a.Doc.Release()
+	out, err := v.ApplyTo(r, t.Ref, a.Doc.Root(), a)
+	return v.RespondWritten(r, out, err)
 }
 
-// applyTo merges a configuration of the target's kind, which a was sent as, into the
+// ApplyTo merges a configuration of the target's kind, which a was sent as, into the
 // object. What is wrong with its fields is told if there is no conflict.
-func (s *Server) applyTo(r *front.Request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
-	res, opts := t.Row, a.opts
-	kind, as := &res.Ownership().Kind, s.objects.FieldWrite(t, opts)
-	return s.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
+	res, opts := t.Row, a.Opts
+	kind, as := &res.Ownership().Kind, v.objects.FieldWrite(t, opts)
+	return v.objects.Write(r.Context, &objects.Write{Ref: t, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		var missing error
 		if e.Shown == nil {
-			if missing = s.mayApply(r, t, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
+			if missing = v.mayApply(r, t, config.Get("metadata")); missing != nil && !res.CheckedWhenMissing {
 				return document.Value{}, missing
 			}
 		}
@@ -95,7 +95,7 @@ func (s *Server) applyTo(r *front.Request, t objects.Ref, config document.Value,
 		if err := front.Report(r, a.problems, front.KindOf(res), opts.Validation); err != nil {
 			return document.Value{}, err
 		}
-		doc, _, err := s.front.Parse(text, front.KindOf(res), e.Was)
+		doc, _, err := v.front.Parse(text, front.KindOf(res), e.Was)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -108,7 +108,7 @@ func (s *Server) applyTo(r *front.Request, t objects.Ref, config document.Value,
 }
 
 // mayApply decides whether an apply may create the object.
-func (s *Server) mayApply(r *front.Request, t objects.Ref, meta document.Value) error {
+func (v *Verbs) mayApply(r *front.Request, t objects.Ref, meta document.Value) error {
 	gr := t.Row.GroupResource()
 	if t.Sub != nil || t.Row.Verbs&api.VerbCreate == 0 {
 		return api.NotFound(gr, t.Name)
@@ -119,5 +119,5 @@ func (s *Server) mayApply(r *front.Request, t objects.Ref, meta document.Value) 
 	if meta.Get("resourceVersion").Text() != "" {
 		return api.NotFound(gr, t.Name)
 	}
-	return s.objects.NamespaceAccepts(r.Context, t.Row, t.Namespace, t.Name)
+	return v.objects.NamespaceAccepts(r.Context, t.Row, t.Namespace, t.Name)
 }

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // streamForm turns stored objects into the frames of a watch, in the
 // representation that the watcher asked for.
 type streamForm struct {
-	s       *Server
+	s       *Verbs
 	res     *catalog.Row
 	accept  codec.MediaType
 	include string       // includeObject, of tables
@@ -29,16 +29,16 @@ type streamForm struct {
 }
 
 // streamForm prepares the frames of a watch. The error is a 400.
-func (s *Server) streamForm(r *front.Request) (*streamForm, error) {
-	f := &streamForm{s: s, res: r.Target.Row, accept: r.Accept, include: r.Query.Get("includeObject")}
+func (v *Verbs) streamForm(r *front.Request) (*streamForm, error) {
+	f := &streamForm{s: v, res: r.Target.Row, accept: r.Accept, include: r.Query.Get("includeObject")}
 	f.name = f.describe()
 	f.lastName = "last " + f.name
 	if f.accept.As != codec.AsTable {
 		return f, nil
 	}
 	var err error
-	if f.table, err = s.front.NewTable(f.res.Resource, r, false); err == nil {
-		f.rest, err = s.front.NewTable(f.res.Resource, r, true)
+	if f.table, err = v.front.NewTable(f.res.Resource, r, false); err == nil {
+		f.rest, err = v.front.NewTable(f.res.Resource, r, true)
 	}
 	return f, err
 }
@@ -111,15 +111,15 @@ func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
 // stream lets a watch write its answer: to a connection of its own in HTTP/1.1,
 // after the handler has returned, or here. An error means that nothing is
 // written yet, or that the client is gone.
-func (s *Server) stream(r *front.Request, w *watcher) error {
+func (v *Verbs) stream(r *front.Request, w *watcher) error {
 	if stream.IsWebSocket(r.HTTP) {
-		return s.streamMessages(r, w)
+		return v.streamMessages(r, w)
 	}
 	if r.HTTP.ProtoMajor == 1 && r.HTTP.ProtoMinor >= 1 {
-		return s.streamDetached(r, w)
+		return v.streamDetached(r, w)
 	}
 	r.Head(http.StatusOK, r.Accept.ContentType())
-	body := s.streams.Respond(r.Writer, &r.Bytes)
+	body := v.streams.Respond(r.Writer, &r.Bytes)
 	defer body.Close()
 	w.ctx, w.sink = r.Context, body
 	w.run()
@@ -128,7 +128,7 @@ func (s *Server) stream(r *front.Request, w *watcher) error {
 
 // streamMessages lets a watch write the messages of a WebSocket: one of text per
 // event, or one of bytes in the binary form.
-func (s *Server) streamMessages(r *front.Request, w *watcher) error {
+func (v *Verbs) streamMessages(r *front.Request, w *watcher) error {
 	if err := stream.SameOrigin(r.HTTP); err != nil {
 		return err
 	}
@@ -138,10 +138,10 @@ func (s *Server) streamMessages(r *front.Request, w *watcher) error {
 	if r.Accept.Format == codec.Binary {
 		skip = codec.FrameLength
 	}
-	messages, err := s.streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
+	messages, err := v.streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
 	if err != nil {
 		r.Status = http.StatusBadRequest // it has been answered
-		s.log.Debug("no WebSocket", "path", w.path, "error", err)
+		v.log.Debug("no WebSocket", "path", w.path, "error", err)
 		return nil
 	}
 	defer messages.Close() // if the watch panics; otherwise it is closed by then
@@ -151,10 +151,10 @@ func (s *Server) streamMessages(r *front.Request, w *watcher) error {
 	return nil
 }
 
-func (s *Server) streamDetached(r *front.Request, w *watcher) error {
+func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
 	r.Headers(r.Accept.ContentType())
 	header := r.Writer.Header()
-	d, err := s.streams.Detach(r.Writer, &r.Bytes)
+	d, err := v.streams.Detach(r.Writer, &r.Bytes)
 	if err != nil {
 		return err
 	}
@@ -168,12 +168,12 @@ func (s *Server) streamDetached(r *front.Request, w *watcher) error {
 	r.Detached = true
 	go d.Listen(gone)
 	go func() {
-		defer s.front.End(r)
+		defer v.front.End(r)
 		defer d.Close()
 		defer gone()
 		defer func() {
-			if v := recover(); v != nil {
-				s.log.Error("watch panicked", "path", w.path, "panic", v, logging.TraceKey, string(debug.Stack()))
+			if p := recover(); p != nil {
+				v.log.Error("watch panicked", "path", w.path, "panic", p, logging.TraceKey, string(debug.Stack()))
 			}
 		}()
 		w.run()

@@ -1,4 +1,4 @@
-package server
+package verbs
 
 import (
 	"context"
@@ -17,13 +17,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
-// watch is GET on a collection with watch=true.
-func (s *Server) watch(r *front.Request) error {
-	opts, err := s.watchOptions(r)
+// Watch is GET on a collection with watch=true.
+func (v *Verbs) Watch(r *front.Request) error {
+	opts, err := v.watchOptions(r)
 	if err != nil {
 		return err
 	}
-	form, err := s.streamForm(r)
+	form, err := v.streamForm(r)
 	if err != nil {
 		return err
 	}
@@ -31,21 +31,21 @@ func (s *Server) watch(r *front.Request) error {
 		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: s, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
-		events: s.metrics.EventsOf(r.Target.Row)}
+	w := &watcher{s: v, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
+		events: v.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
-		if err := s.reach(r, opts.revision); err != nil {
+		if err := v.waitForRevision(r, opts.revision); err != nil {
 			return err
 		}
-		w.at = s.store.Current()
+		w.at = v.store.Current()
 	}
-	return s.stream(r, w)
+	return v.stream(r, w)
 }
 
 // watcher is one watch on its way. It holds a place in the changes and the
 // events it is writing, never a queue.
 type watcher struct {
-	s      *Server
+	s      *Verbs
 	path   string
 	res    *catalog.Row
 	prefix string // of the keys
@@ -169,7 +169,7 @@ func (w *watcher) mark() error {
 func (w *watcher) next(now time.Time) time.Duration {
 	left := w.end.Sub(now)
 	if w.opts.bookmarks {
-		left = min(left, w.s.cfg.durations.Bookmark, max(w.s.cfg.History/4, 100*time.Millisecond))
+		left = min(left, w.s.cfg.Bookmark, max(w.s.cfg.History/4, 100*time.Millisecond))
 	}
 	return left
 }

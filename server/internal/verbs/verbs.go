@@ -1,0 +1,61 @@
+// Package verbs has what the verbs of the API do with stored objects: get, list, watch,
+// create, update, patch, apply and delete.
+package verbs
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/stream"
+)
+
+// Config says how the verbs answer.
+type Config struct {
+	Log               *slog.Logger
+	History           time.Duration // for which watches can be resumed
+	MinRequestTimeout time.Duration // of a watch that does not say for how long it is to be open
+	Future            time.Duration // for which a read waits for a revision that does not exist yet
+	Bookmark          time.Duration // between bookmarks of an idle watch
+	DecodeLimits      document.Limits
+	PageSecret        []byte // the key of the tokens of pages
+
+	Front    *front.Front
+	Objects  *objects.Objects
+	Store    store.Store
+	Hub      *watch.Hub
+	Headers  *index.Index
+	Gather   *front.GatherRoom
+	Streams  *stream.Streams
+	Metrics  *metrics.Metrics
+	Stopping <-chan struct{} // closed when watches are to end
+}
+
+// Verbs are the functions of requests for stored objects.
+type Verbs struct {
+	cfg          Config
+	log          *slog.Logger
+	decodeLimits document.Limits
+	pages        pages
+	front        *front.Front
+	objects      *objects.Objects
+	store        store.Store
+	hub          *watch.Hub
+	headers      *index.Index
+	gather       *front.GatherRoom
+	streams      *stream.Streams
+	metrics      *metrics.Metrics
+	stopping     <-chan struct{}
+}
+
+// New makes the verbs of the objects of a store.
+func New(cfg Config) *Verbs {
+	return &Verbs{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, pages: pages{cfg.PageSecret}, front: cfg.Front, objects: cfg.Objects, store: cfg.Store,
+		hub: cfg.Hub, headers: cfg.Headers, gather: cfg.Gather, streams: cfg.Streams, metrics: cfg.Metrics, stopping: cfg.Stopping}
+}
