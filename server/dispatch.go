@@ -17,7 +17,7 @@ type dispatch struct {
 func (s *Server) dispatch(d *dispatch) {
 	*d = dispatch{object: front.Verbs{front.OnDelete: s.verbs.Delete, front.OnGet: s.verbs.Get, front.OnPatch: s.verbs.Patch, front.OnPut: s.verbs.Update},
 		collection: front.Verbs{front.OnDelete: s.verbs.DeleteCollection, front.OnGet: s.verbs.ListOrWatch, front.OnPost: s.verbs.Create}, watch: front.Verbs{front.OnGet: s.verbs.Watch}}
-	d.endpoints = s.endpointVerbs(d.object)
+	d.endpoints = s.endpoints.Table(d.object)
 }
 
 // What a resource must have among its verbs for a method to be answered.

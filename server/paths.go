@@ -3,33 +3,34 @@ package server
 import (
 	"net/http"
 
+	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
 // routes gives the router the few paths that are not resources.
 func (s *Server) routes() http.Handler {
-	rt := front.NewRouter(s.front, s.discoveryAt)
-	rt.More = s.openAPI3Paths
-	rt.Add("/metrics", front.Target{Endpoint: s.serveMetrics, OwnForm: true})
-	rt.Add("/version", front.Target{Endpoint: s.version, Open: true})
-	rt.Add("/version/", front.Target{Endpoint: s.version, Open: true})
-	rt.Add("/openapi/v2", front.Target{Endpoint: s.openAPI2, OwnForm: true})
+	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt)
+	rt.More = s.endpoints.OpenAPI3Paths
+	rt.Add("/metrics", front.Target{Endpoint: s.endpoints.ServeMetrics, OwnForm: true})
+	rt.Add("/version", front.Target{Endpoint: s.endpoints.Version, Open: true})
+	rt.Add("/version/", front.Target{Endpoint: s.endpoints.Version, Open: true})
+	rt.Add("/openapi/v2", front.Target{Endpoint: s.endpoints.OpenAPI2, OwnForm: true})
 	if s.features[features.OpenAPIV3] {
-		rt.Add("/openapi/v3", front.Target{Endpoint: s.openAPI3Index, OwnForm: true})
-		rt.AddBelow("/openapi/", s.openAPI3At)
+		rt.Add("/openapi/v3", front.Target{Endpoint: s.endpoints.OpenAPI3Index, OwnForm: true})
+		rt.AddBelow("/openapi/", s.endpoints.OpenAPI3At)
 	}
 	for _, name := range []string{"healthz", "livez", "readyz"} {
-		rt.Add("/"+name, front.Target{Endpoint: s.health(name, ""), Open: true})
+		rt.Add("/"+name, front.Target{Endpoint: s.endpoints.Health(name, ""), Open: true})
 		rt.AddBelow("/"+name+"/", func(check string) front.Target {
-			return front.Target{Endpoint: s.health(name, check), Place: "/" + name, Open: true}
+			return front.Target{Endpoint: s.endpoints.Health(name, check), Place: "/" + name, Open: true}
 		})
 		for _, c := range s.healthChecks(name) {
 			rt.List("/" + name + "/" + c.Name)
 		}
 	}
 	if !s.cfg.DisableProfiling {
-		rt.AddBelow("/debug/", profiling)
+		rt.AddBelow("/debug/", endpoints.Profiling)
 	}
 	return rt
 }

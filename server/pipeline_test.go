@@ -44,7 +44,7 @@ func TestPanicIsAnswered(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, "a bug") || !strings.Contains(text, "pipeline_test.go") {
 		t.Errorf("the log does not say what panicked and where: %s", text)
 	}
-	if w := send(s.version); w.Code != http.StatusOK {
+	if w := send(s.endpoints.Version); w.Code != http.StatusOK {
 		t.Errorf("after the panic: %d %s", w.Code, w.Body)
 	}
 }

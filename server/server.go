@@ -32,7 +32,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
@@ -58,7 +58,6 @@ type Server struct {
 	catalog      *catalog.Catalog
 	classes      *classes
 	services     *addresses.Services
-	discovery    discovery.Documents
 	store        store.Store
 	control      *operate.Socket // nil when the store has no files
 	hub          *watch.Hub
@@ -67,6 +66,7 @@ type Server struct {
 	objects      *objects.Objects
 	front        *front.Front
 	verbs        *verbs.Verbs
+	endpoints    *endpoints.Endpoints
 	limits       *front.Limits
 	authn        authn.Authenticator
 	authz        authz.Authorizer
@@ -206,6 +206,9 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
+	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
+		DecodeLimits: s.decodeLimits, Front: s.front, Verbs: s.verbs, Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: s.authz,
+		Issuer: s.tokens, Tokens: s.keys, Metrics: s.metrics, Checks: s.healthChecks})
 	s.dispatch(d)
 	return d.check(groups)
 }

@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"net/http"
@@ -16,13 +16,13 @@ import (
 // its status filled in; nothing is stored.
 
 // review answers a POST of a review with what answer makes of it.
-func (s *Server) review(r *front.Request, answer func(obj document.Value) error) error {
+func (x *Endpoints) review(r *front.Request, answer func(obj document.Value) error) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
 	res := r.Target.Row
-	doc, err := s.front.ReadObject(r, front.KindOf(res), opts.Validation)
+	doc, err := x.front.ReadObject(r, front.KindOf(res), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -34,19 +34,19 @@ func (s *Server) review(r *front.Request, answer func(obj document.Value) error)
 	if err := objects.MatchNamespace(res, meta, r.Target.Namespace); err != nil {
 		return err
 	}
-	if err := s.objects.Own(objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
+	if err := x.objects.Own(objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
 		return err
 	}
 	obj.Remove("status")
 	if err := answer(obj); err != nil {
 		return err
 	}
-	return s.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
+	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
 
 // reviewToken is POST on tokenreviews: whose the token is that the body holds.
-func (s *Server) reviewToken(r *front.Request) error {
-	return s.review(r, func(obj document.Value) error {
+func (x *Endpoints) reviewToken(r *front.Request) error {
+	return x.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
 		token := spec.Get("token").Text()
 		if token == "" {
@@ -56,9 +56,9 @@ func (s *Server) reviewToken(r *front.Request) error {
 		user := status.SetObject("user")
 		var known *authn.User
 		var err error
-		audiences := s.audiences(spec.Get("audiences"))
+		audiences := x.audiences(spec.Get("audiences"))
 		if len(audiences) > 0 {
-			known, err = s.keys.AuthenticateToken(r.Context, token)
+			known, err = x.tokens.AuthenticateToken(r.Context, token)
 		}
 		switch {
 		case err != nil:
@@ -78,13 +78,13 @@ func (s *Server) reviewToken(r *front.Request) error {
 
 // audiences are those of a review that are this server, all of its own when the
 // review names none. All tokens that the server knows are meant for itself.
-func (s *Server) audiences(asked document.Value) []string {
+func (x *Endpoints) audiences(asked document.Value) []string {
 	if asked.Len() == 0 {
-		return s.cfg.APIAudiences
+		return x.cfg.APIAudiences
 	}
 	var own []string
 	for _, a := range asked.Elements() {
-		if slices.Contains(s.cfg.APIAudiences, a.Text()) {
+		if slices.Contains(x.cfg.APIAudiences, a.Text()) {
 			own = append(own, a.Text())
 		}
 	}

@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"context"
@@ -27,13 +27,13 @@ const (
 
 // evict is POST on a pod's eviction subresource: a delete that the pod's
 // disruption budget may refuse.
-func (s *Server) evict(r *front.Request) error {
+func (x *Endpoints) evict(r *front.Request) error {
 	t := r.Target
 	query, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.front.ReadObject(r, subKind(t), query.Validation)
+	doc, err := x.front.ReadObject(r, subKind(t), query.Validation)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Server) evict(r *front.Request) error {
 	causes := opts.Read(doc.Root().Get("deleteOptions"))
 	opts.DryRun = opts.DryRun || query.DryRun
 
-	entry, err := s.store.Get(r.Context, r.Key())
+	entry, err := x.store.Get(r.Context, r.Key())
 	if errors.Is(err, store.ErrNotFound) {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
@@ -62,7 +62,7 @@ func (s *Server) evict(r *front.Request) error {
 	defer podDoc.Release()
 	pod := podDoc.Root()
 	if holdsUp(pod) {
-		if err := s.disrupt(r.Context, t.Namespace, pod, opts.DryRun); err != nil {
+		if err := x.disrupt(r.Context, t.Namespace, pod, opts.DryRun); err != nil {
 			return err
 		}
 		if opts.UID == nil {
@@ -70,10 +70,10 @@ func (s *Server) evict(r *front.Request) error {
 		}
 	}
 	opts.By, opts.As = r.User, &objects.Via{Subresource: t.Sub.Name, Obj: doc.Root()}
-	if _, _, err := s.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
+	if _, _, err := x.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
 		return err
 	}
-	return s.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
 // holdsUp reports whether the pod's end is a disruption: not that of one which
@@ -87,12 +87,12 @@ func holdsUp(pod document.Value) bool {
 // disrupt takes one from the evictions that the pod's budget allows; a pod
 // without a budget may always go. Errors: 429 when there is none left, 403 and
 // 500 when the budgets make no sense.
-func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) error {
-	name, err := s.budgetOf(ctx, namespace, pod.At("metadata", "labels"))
+func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) error {
+	name, err := x.budgetOf(ctx, namespace, pod.At("metadata", "labels"))
 	if err != nil || name == "" {
 		return err
 	}
-	_, err = s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: s.budgets(), Namespace: namespace, Name: name}, Opts: objects.Options{DryRun: dryRun}, Steps: objects.DirectSteps, Change: objects.Editing(func(budget document.Value) error {
+	_, err = x.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: x.budgets(), Namespace: namespace, Name: name}, Opts: objects.Options{DryRun: dryRun}, Steps: objects.DirectSteps, Change: objects.Editing(func(budget document.Value) error {
 		if err := mayDisrupt(budget); err != nil {
 			return err
 		}
@@ -100,29 +100,29 @@ func (s *Server) disrupt(ctx context.Context, namespace string, pod document.Val
 		allowed, _ := status.Get("disruptionsAllowed").Int()
 		status.SetInt("disruptionsAllowed", allowed-1)
 		// The controller does not count the pod until it has seen it go.
-		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), s.objects.Now())
+		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), x.objects.Now())
 		return nil
 	})})
 	return err
 }
 
 // budgetOf finds the budget that protects a pod with these labels; "" for none.
-func (s *Server) budgetOf(ctx context.Context, namespace string, labels document.Value) (string, error) {
-	reader, err := s.store.At(ctx, 0)
+func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels document.Value) (string, error) {
+	reader, err := x.store.At(ctx, 0)
 	if err != nil {
 		return "", err
 	}
 	defer reader.Close()
 	var found []string
 	var failed error
-	err = reader.Scan(ctx, s.budgets().Prefix(namespace), "", func(e *store.Entry) bool {
-		doc, err := document.ReadStored(s.budgets().GV.Types(), s.budgets().Type, e.Body)
+	err = reader.Scan(ctx, x.budgets().Prefix(namespace), "", func(e *store.Entry) bool {
+		doc, err := document.ReadStored(x.budgets().GV.Types(), x.budgets().Type, e.Body)
 		if failed = err; failed != nil {
 			return false
 		}
 		defer doc.Release()
 		if sel := doc.Root().At("spec", "selector"); sel.Exists() && policy.Selects(sel, labels) {
-			_, name := s.budgets().SplitKey(strings.Clone(e.Key))
+			_, name := x.budgets().SplitKey(strings.Clone(e.Key))
 			found = append(found, name)
 		}
 		return true
@@ -167,6 +167,6 @@ func mayDisrupt(budget document.Value) error {
 }
 
 // budgets is the row of disruption budgets.
-func (s *Server) budgets() *catalog.Row {
-	return s.catalog.Snapshot().Stored("policy", "poddisruptionbudgets")
+func (x *Endpoints) budgets() *catalog.Row {
+	return x.catalog.Snapshot().Stored("policy", "poddisruptionbudgets")
 }

@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 
 // bind gives a pod the node that the body names. That is the scheduler's word,
 // and final. The pod is that of the subresource, or else the body names it too.
-func (s *Server) bind(r *front.Request) error {
-	pods, want, name := s.catalog.Snapshot().Core("pods"), front.KindOf(r.Target.Row), ""
+func (x *Endpoints) bind(r *front.Request) error {
+	pods, want, name := x.catalog.Snapshot().Core("pods"), front.KindOf(r.Target.Row), ""
 	if r.Target.Sub != nil {
 		pods, want, name = r.Target.Row, subKind(r.Target), r.Target.Name
 	}
@@ -24,7 +24,7 @@ func (s *Server) bind(r *front.Request) error {
 	if err != nil {
 		return err
 	}
-	doc, err := s.front.ReadObject(r, want, opts.Validation)
+	doc, err := x.front.ReadObject(r, want, opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -42,12 +42,12 @@ func (s *Server) bind(r *front.Request) error {
 	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
-	_, err = s.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts, Steps: objects.DirectSteps, As: &objects.Via{Subresource: "binding", Obj: binding},
-		Change: objects.Editing(func(pod document.Value) error { return s.assign(pods, pod, binding) })})
+	_, err = x.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts, Steps: objects.DirectSteps, As: &objects.Via{Subresource: "binding", Obj: binding},
+		Change: objects.Editing(func(pod document.Value) error { return x.assign(pods, pod, binding) })})
 	if err != nil {
 		return err
 	}
-	return s.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
+	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
 // checkTarget refuses a binding to nothing, or to something that runs no pods.
@@ -66,7 +66,7 @@ func checkTarget(name string, target document.Value) error {
 }
 
 // assign writes the node into the pod.
-func (s *Server) assign(pods *catalog.Row, pod, binding document.Value) error {
+func (x *Endpoints) assign(pods *catalog.Row, pod, binding document.Value) error {
 	meta := pod.Get("metadata")
 	name := meta.Get("name").Text()
 	conflict := func(why string) error {
@@ -90,7 +90,7 @@ func (s *Server) assign(pods *catalog.Row, pod, binding document.Value) error {
 	for key, value := range binding.At("metadata", "annotations").Members() {
 		meta.SetObject("annotations").SetString(key, value.Text())
 	}
-	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), s.objects.Now())
+	condition := api.Condition{Type: "PodScheduled", Status: "True"}.Set(pod.SetObject("status").SetArray("conditions"), x.objects.Now())
 	if !condition.Get("lastProbeTime").Exists() {
 		condition.SetNull("lastProbeTime")
 	}

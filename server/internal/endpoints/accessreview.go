@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"net/http"
@@ -15,10 +15,10 @@ import (
 // reviewAccess is POST on the three reviews that ask whether somebody may do
 // something: the sender of the review (self), anybody, or anybody in the
 // namespace of the review.
-func (s *Server) reviewAccess(r *front.Request) error {
+func (x *Endpoints) reviewAccess(r *front.Request) error {
 	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
-	return s.review(r, func(obj document.Value) error {
+	return x.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
 		if causes := checkAccessReview(obj, spec, self, res.Namespaced); len(causes) > 0 {
 			return api.Invalid(res.GV.Group, "", "", causes)
@@ -27,7 +27,7 @@ func (s *Server) reviewAccess(r *front.Request) error {
 		if attributes.User = r.User; !self {
 			attributes.User = reviewedUser(spec)
 		}
-		decision, reason, err := s.authz.Authorize(r.Context, &attributes)
+		decision, reason, err := x.authz.Authorize(r.Context, &attributes)
 		status := obj.SetObject("status")
 		status.SetBool("allowed", decision == authz.Allow)
 		if decision == authz.Deny {
@@ -112,13 +112,13 @@ func texts(list document.Value) (all []string) {
 
 // reviewRules is POST on selfsubjectrulesreviews: all that the sender may do in a
 // namespace. The answer is a new object: what was sent does not come back.
-func (s *Server) reviewRules(r *front.Request) error {
+func (x *Endpoints) reviewRules(r *front.Request) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
 	kind := front.KindOf(r.Target.Row)
-	doc, err := s.front.ReadObject(r, kind, opts.Validation)
+	doc, err := x.front.ReadObject(r, kind, opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -127,9 +127,9 @@ func (s *Server) reviewRules(r *front.Request) error {
 	if namespace == "" {
 		return api.BadRequest("no namespace on request: set spec.namespace")
 	}
-	rules, failed := authz.RulesFor(r.Context, s.authz, r.User, namespace)
+	rules, failed := authz.RulesFor(r.Context, x.authz, r.User, namespace)
 
-	answer, _, err := s.front.Parse([]byte("{}"), kind, document.Value{})
+	answer, _, err := x.front.Parse([]byte("{}"), kind, document.Value{})
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Server) reviewRules(r *front.Request) error {
 	if failed != nil {
 		status.SetString("evaluationError", failed.Error())
 	}
-	return s.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
+	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
 }
 
 func writeRules(status document.Value, rules authz.Rules) {

@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 
 // requestToken is POST on the token subresource of a service account: it answers
 // with the request, completed and with a token in its status. Nothing is stored.
-func (s *Server) requestToken(r *front.Request) error {
+func (x *Endpoints) requestToken(r *front.Request) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
 		return err
 	}
 	t := r.Target
-	doc, err := s.front.ReadObject(r, subKind(t), opts.Validation)
+	doc, err := x.front.ReadObject(r, subKind(t), opts.Validation)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	account, release, err := s.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
+	account, release, err := x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
 	defer release()
 	if err != nil {
 		return err
@@ -43,42 +43,42 @@ func (s *Server) requestToken(r *front.Request) error {
 		return err
 	}
 	objects.DropSystemFields(meta)
-	if err := s.ownToken(t, obj, opts); err != nil {
+	if err := x.ownToken(t, obj, opts); err != nil {
 		return err
 	}
 	meta.SetString("name", t.Name)
-	meta.SetString("creationTimestamp", s.objects.Now())
+	meta.SetString("creationTimestamp", x.objects.Now())
 
-	token := authn.AccountToken{Namespace: t.Namespace, Account: referenceTo(account), From: s.cfg.Clock()}
+	token := authn.AccountToken{Namespace: t.Namespace, Account: referenceTo(account), From: x.cfg.Clock()}
 	if spec.Get("audiences").Len() == 0 {
-		setTexts(spec, "audiences", s.cfg.APIAudiences)
+		setTexts(spec, "audiences", x.cfg.APIAudiences)
 	}
 	for _, a := range spec.Get("audiences").Elements() {
 		token.Audiences = append(token.Audiences, a.Text())
 	}
-	if err := s.bindToken(r.Context, t, spec.Get("boundObjectRef"), &token); err != nil {
+	if err := x.bindToken(r.Context, t, spec.Get("boundObjectRef"), &token); err != nil {
 		return err
 	}
 	seconds, _ := spec.Get("expirationSeconds").Int()
-	if most := int64(s.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
+	if most := int64(x.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
 		r.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
 		seconds = most
 		spec.SetInt("expirationSeconds", seconds)
 	}
 	token.To = token.From.Add(time.Duration(seconds) * time.Second)
-	text, err := s.tokens.Issue(token)
+	text, err := x.issuer.Issue(token)
 	if err != nil {
 		return err
 	}
 	status := obj.SetObject("status")
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", token.To.UTC().Format(time.RFC3339))
-	return s.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+	return x.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
 // ownToken records in a request for a token who wrote what of it: the answer says so.
-func (s *Server) ownToken(t front.Target, obj document.Value, opts objects.Options) error {
-	w := s.objects.FieldWrite(t.Ref, opts)
+func (x *Endpoints) ownToken(t front.Target, obj document.Value, opts objects.Options) error {
+	w := x.objects.FieldWrite(t.Ref, opts)
 	w.Reset = apply.Set{}
 	return t.Row.Ownership().Token.Update(document.Value{}, obj, w)
 }
@@ -97,7 +97,7 @@ func checkTokenRequest(t front.Target, obj document.Value) error {
 }
 
 // bindToken ties the token to the pod or the secret that it shall end with.
-func (s *Server) bindToken(ctx context.Context, t front.Target, ref document.Value, token *authn.AccountToken) error {
+func (x *Endpoints) bindToken(ctx context.Context, t front.Target, ref document.Value, token *authn.AccountToken) error {
 	if !ref.Exists() || ref.IsNull() {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (s *Server) bindToken(ctx context.Context, t front.Target, ref document.Val
 		return api.BadRequest("cannot bind token for serviceaccount %q to object of type %s, version %s: bind it to a Pod or a Secret of v1", t.Name, ref.Get("kind").Text(), ref.Get("apiVersion").Text())
 	}
 	name := ref.Get("name").Text()
-	obj, release, err := s.reader.Get(ctx, "", plural, t.Namespace, name)
+	obj, release, err := x.reader.Get(ctx, "", plural, t.Namespace, name)
 	defer release()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"context"
@@ -30,11 +30,11 @@ func unavailable(message string) *api.Error {
 }
 
 // podLog is GET on a pod's log: a pod without a node has written nothing.
-func (s *Server) podLog(r *front.Request) error {
+func (x *Endpoints) podLog(r *front.Request) error {
 	if err := checkLogOptions(r); err != nil {
 		return err
 	}
-	node, err := s.nodeOf(r, true)
+	node, err := x.nodeOf(r, true)
 	if err != nil {
 		return err
 	}
@@ -73,16 +73,16 @@ func checkLogOptions(r *front.Request) error {
 }
 
 // runInPod is exec and attach: they go to one container.
-func (s *Server) runInPod(r *front.Request) error { return s.enterPod(r, true) }
+func (x *Endpoints) runInPod(r *front.Request) error { return x.enterPod(r, true) }
 
 // forwardPorts goes to the pod as a whole.
-func (s *Server) forwardPorts(r *front.Request) error { return s.enterPod(r, false) }
+func (x *Endpoints) forwardPorts(r *front.Request) error { return x.enterPod(r, false) }
 
-func (s *Server) enterPod(r *front.Request, container bool) error {
+func (x *Endpoints) enterPod(r *front.Request, container bool) error {
 	if err := happens(r); err != nil {
 		return err
 	}
-	node, err := s.nodeOf(r, container)
+	node, err := x.nodeOf(r, container)
 	if err != nil {
 		return err
 	}
@@ -94,9 +94,9 @@ func (s *Server) enterPod(r *front.Request, container bool) error {
 
 // nodeOf is the node of the request's pod, "" while it has none. The node exists,
 // and, if the request is about a container, the pod has it.
-func (s *Server) nodeOf(r *front.Request, container bool) (string, error) {
+func (x *Endpoints) nodeOf(r *front.Request, container bool) (string, error) {
 	res := r.Target.Row
-	pod, release, err := s.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
+	pod, release, err := x.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
 	defer release()
 	if err != nil {
 		return "", err
@@ -110,12 +110,12 @@ func (s *Server) nodeOf(r *front.Request, container bool) (string, error) {
 	if node == "" {
 		return "", nil
 	}
-	return node, s.exists(r.Context, "nodes", "", node)
+	return node, x.exists(r.Context, "nodes", "", node)
 }
 
 // exists returns the 404 of a core object that is not there.
-func (s *Server) exists(ctx context.Context, plural, namespace, name string) error {
-	_, release, err := s.reader.Get(ctx, "", plural, namespace, name)
+func (x *Endpoints) exists(ctx context.Context, plural, namespace, name string) error {
+	_, release, err := x.reader.Get(ctx, "", plural, namespace, name)
 	release()
 	return err
 }
@@ -155,7 +155,7 @@ func happens(r *front.Request) error {
 
 // proxy is every method on the proxy of a pod, a node or a service, which may have
 // a scheme before and a port behind its name: "https:web:8443".
-func (s *Server) proxy(r *front.Request) error {
+func (x *Endpoints) proxy(r *front.Request) error {
 	if err := happens(r); err != nil {
 		return err
 	}
@@ -169,14 +169,14 @@ func (s *Server) proxy(r *front.Request) error {
 	case len(parts) > 2:
 		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.Row.Plural, "s"), t.Name)
 	}
-	obj, release, err := s.reader.Get(r.Context, t.Row.GV.Group, t.Row.Plural, t.Namespace, name)
+	obj, release, err := x.reader.Get(r.Context, t.Row.GV.Group, t.Row.Plural, t.Namespace, name)
 	defer release()
 	if err != nil {
 		return err
 	}
 	switch t.Sub.Endpoint {
 	case api.EndpointProxyService:
-		return s.proxyService(r, obj, name, port)
+		return x.proxyService(r, obj, name, port)
 	case api.EndpointProxyPod:
 		if obj.At("status", "podIP").Text() == "" {
 			return api.BadRequest("address not allowed: pod %s has no address yet", name)
@@ -185,7 +185,7 @@ func (s *Server) proxy(r *front.Request) error {
 	return unreachable(strings.TrimSuffix(t.Row.Plural, "s") + " " + name)
 }
 
-func (s *Server) proxyService(r *front.Request, service document.Value, name, port string) error {
+func (x *Endpoints) proxyService(r *front.Request, service document.Value, name, port string) error {
 	found := port == ""
 	for _, p := range service.At("spec", "ports").Elements() {
 		n, _ := p.Get("port").Int()
@@ -194,7 +194,7 @@ func (s *Server) proxyService(r *front.Request, service document.Value, name, po
 	if !found {
 		return unavailable(fmt.Sprintf("no service port %q found for service %q", port, name))
 	}
-	endpoints, release, err := s.reader.Get(r.Context, "", "endpoints", r.Target.Namespace, name)
+	endpoints, release, err := x.reader.Get(r.Context, "", "endpoints", r.Target.Namespace, name)
 	defer release()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"strconv"
@@ -12,12 +12,12 @@ import (
 // The ephemeralcontainers subresource of a pod shows the pod and changes nothing
 // but spec.ephemeralContainers, to which containers can only be added.
 
-func (s *Server) updateEphemeral(r *front.Request) error {
+func (x *Endpoints) updateEphemeral(r *front.Request) error {
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
+	doc, err := x.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -25,22 +25,22 @@ func (s *Server) updateEphemeral(r *front.Request) error {
 	if err := objects.MatchPatched(doc.Root(), r.Target.Ref); err != nil {
 		return err
 	}
-	return s.writeEphemeral(r, opts, func(*objects.Evaluation) (document.Value, error) { return doc.Root(), nil })
+	return x.writeEphemeral(r, opts, func(*objects.Evaluation) (document.Value, error) { return doc.Root(), nil })
 }
 
-func (s *Server) patchEphemeral(r *front.Request) error {
-	p, err := s.verbs.ReadPatch(r)
+func (x *Endpoints) patchEphemeral(r *front.Request) error {
+	p, err := x.verbs.ReadPatch(r)
 	if err != nil {
 		return err
 	}
 	want := front.KindOf(r.Target.Row)
 	p.Check(want)
-	return s.writeEphemeral(r, p.Opts, func(e *objects.Evaluation) (document.Value, error) {
+	return x.writeEphemeral(r, p.Opts, func(e *objects.Evaluation) (document.Value, error) {
 		text, err := p.Apply(e.Shown.Body, want)
 		if err != nil {
 			return document.Value{}, err
 		}
-		doc, err := s.verbs.DecodePatched(r, text, document.Value{}, p, want)
+		doc, err := x.verbs.DecodePatched(r, text, document.Value{}, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -51,8 +51,8 @@ func (s *Server) patchEphemeral(r *front.Request) error {
 
 // writeEphemeral stores the ephemeral containers of the pod that wanted gives
 // for the current one.
-func (s *Server) writeEphemeral(r *front.Request, opts objects.Options, wanted objects.Change) error {
-	out, err := s.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
+func (x *Endpoints) writeEphemeral(r *front.Request, opts objects.Options, wanted objects.Change) error {
+	out, err := x.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
 		return objects.Editing(func(pod document.Value) error {
 			obj, err := wanted(e)
 			if err != nil {
@@ -61,7 +61,7 @@ func (s *Server) writeEphemeral(r *front.Request, opts objects.Options, wanted o
 			return addEphemeral(e, pod, obj)
 		})(e)
 	}})
-	return s.verbs.RespondWritten(r, out, err)
+	return x.verbs.RespondWritten(r, out, err)
 }
 
 // addEphemeral gives a pod the ephemeral containers of the pod that was sent.

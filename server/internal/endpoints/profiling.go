@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"net/http"
@@ -8,8 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// profiling finds Go's profiles below /debug/pprof/, for those who may read them.
-func profiling(rest string) front.Target {
+// Profiling finds Go's profiles below /debug/pprof/, for those who may read them.
+func Profiling(rest string) front.Target {
 	name, ok := strings.CutPrefix(rest, "pprof/")
 	if !ok {
 		return front.Target{}

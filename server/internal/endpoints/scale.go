@@ -1,4 +1,4 @@
-package server
+package endpoints
 
 import (
 	"net/http"
@@ -18,22 +18,22 @@ import (
 // The scale subresource shows the few fields of an object that scaling is
 // about as a Scale, and writes one of them back.
 
-func (s *Server) getScale(r *front.Request) error {
+func (x *Endpoints) getScale(r *front.Request) error {
 	r.Target.Ref = r.Target.Stored()
-	entry, err := s.verbs.Current(r)
+	entry, err := x.verbs.Current(r)
 	if err != nil {
 		return err
 	}
-	return s.respondScale(r, entry)
+	return x.respondScale(r, entry)
 }
 
-func (s *Server) updateScale(r *front.Request) error {
+func (x *Endpoints) updateScale(r *front.Request) error {
 	r.Target.Ref = r.Target.Stored()
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
 	}
-	doc, err := s.front.ReadObject(r, subKind(r.Target), opts.Validation)
+	doc, err := x.front.ReadObject(r, subKind(r.Target), opts.Validation)
 	if err != nil {
 		return err
 	}
@@ -41,21 +41,21 @@ func (s *Server) updateScale(r *front.Request) error {
 	if err := matchScale(r.Target, doc.Root()); err != nil {
 		return err
 	}
-	return s.writeScale(r, opts, func(*objects.Evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
+	return x.writeScale(r, opts, func(*objects.Evaluation, document.Value) (document.Value, error) { return doc.Root(), nil })
 }
 
-func (s *Server) patchScale(r *front.Request) error {
+func (x *Endpoints) patchScale(r *front.Request) error {
 	r.Target.Ref = r.Target.Stored()
 	if r.Applies() {
-		return s.applyScale(r)
+		return x.applyScale(r)
 	}
-	p, err := s.verbs.ReadPatch(r)
+	p, err := x.verbs.ReadPatch(r)
 	if err != nil {
 		return err
 	}
 	want := subKind(r.Target)
 	p.Check(want)
-	return s.writeScale(r, p.Opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
+	return x.writeScale(r, p.Opts, func(e *objects.Evaluation, obj document.Value) (document.Value, error) {
 		text, err := scaleOf(r.Target, obj)
 		if err != nil {
 			return document.Value{}, err
@@ -63,7 +63,7 @@ func (s *Server) patchScale(r *front.Request) error {
 		if text, err = p.Apply(text, want); err != nil {
 			return document.Value{}, err
 		}
-		doc, err := s.verbs.DecodePatched(r, text, document.Value{}, p, want)
+		doc, err := x.verbs.DecodePatched(r, text, document.Value{}, p, want)
 		if err != nil {
 			return document.Value{}, err
 		}
@@ -73,12 +73,12 @@ func (s *Server) patchScale(r *front.Request) error {
 }
 
 // writeScale stores the replicas of the Scale that wanted gives for the object.
-func (s *Server) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
+func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
 	t := r.Target
 	main := t.Ref
 	main.Sub = nil
 	opts.Subresource = t.Sub.Name
-	out, err := s.objects.Write(r.Context, &objects.Write{Ref: main, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
+	out, err := x.objects.Write(r.Context, &objects.Write{Ref: main, Opts: opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		obj, err := objects.Editing(func(document.Value) error { return nil })(e)
 		if err != nil { // the read of a scale alone names the subresource
 			return obj, err
@@ -104,7 +104,7 @@ func (s *Server) writeScale(r *front.Request, opts objects.Options, wanted func(
 	if err != nil {
 		return err
 	}
-	return s.respondScale(r, out.Entry)
+	return x.respondScale(r, out.Entry)
 }
 
 // beScaled puts the replicas of a scale into the object.
@@ -125,7 +125,7 @@ func beScaled(e *objects.Evaluation, t front.Target, obj, scale document.Value) 
 	return nil
 }
 
-func (s *Server) respondScale(r *front.Request, entry store.Entry) error {
+func (x *Endpoints) respondScale(r *front.Request, entry store.Entry) error {
 	doc, err := document.ReadStored(r.Target.Row.GV.Types(), r.Target.Row.Type, entry.Body)
 	if err != nil {
 		return err
@@ -136,12 +136,12 @@ func (s *Server) respondScale(r *front.Request, entry store.Entry) error {
 		return err
 	}
 	if r.Accept.As == codec.AsTable {
-		if text, err = s.scaleTable(r, text); err != nil {
+		if text, err = x.scaleTable(r, text); err != nil {
 			return err
 		}
-		return s.front.RespondText(r, http.StatusOK, text)
+		return x.front.RespondText(r, http.StatusOK, text)
 	}
-	return s.front.RespondObject(r, http.StatusOK, subKind(r.Target), text)
+	return x.front.RespondObject(r, http.StatusOK, subKind(r.Target), text)
 }
 
 // scaleColumns are those of a Scale as a table.
@@ -153,9 +153,9 @@ var scaleColumns = []api.Column{
 }
 
 // scaleTable is a Scale, given as canonical JSON, as a table.
-func (s *Server) scaleTable(r *front.Request, text []byte) ([]byte, error) {
+func (x *Endpoints) scaleTable(r *front.Request, text []byte) ([]byte, error) {
 	sub := r.Target.Sub
-	return s.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
+	return x.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
 }
 
 func matchScale(t front.Target, scale document.Value) error {
@@ -239,9 +239,9 @@ func selectorText(v document.Value) (string, error) {
 
 // applyScale is PATCH of a scale with an apply configuration: one of the scaled
 // object with nothing in it but the replicas.
-func (s *Server) applyScale(r *front.Request) error {
+func (x *Endpoints) applyScale(r *front.Request) error {
 	t := r.Target
-	a, err := s.verbs.ReadApplied(r, subKind(t))
+	a, err := x.verbs.ReadApplied(r, subKind(t))
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (s *Server) applyScale(r *front.Request) error {
 	main := t.Ref
 	main.Sub = nil
 	a.Opts.Subresource = t.Sub.Name
-	config, err := document.DecodeAny([]byte("{}"), s.decodeLimits)
+	config, err := document.DecodeAny([]byte("{}"), x.decodeLimits)
 	if err != nil {
 		return err
 	}
@@ -281,13 +281,13 @@ func (s *Server) applyScale(r *front.Request) error {
 		}
 		at.Put(path[len(path)-1], replicas)
 	}
-	entry, err := s.store.Get(r.Context, r.Key())
+	entry, err := x.store.Get(r.Context, r.Key())
 	if err != nil || entry.Key == "" {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
-	out, err := s.verbs.ApplyTo(r, main, root, a)
+	out, err := x.verbs.ApplyTo(r, main, root, a)
 	if err != nil {
 		return err
 	}
-	return s.respondScale(r, out.Entry)
+	return x.respondScale(r, out.Entry)
 }

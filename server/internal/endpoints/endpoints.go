@@ -1,0 +1,68 @@
+// Package endpoints has what is no verb of a stored object: irregular subresources, reviews,
+// and the documents and figures of the server, a file for each.
+package endpoints
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/discovery"
+	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/front"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/verbs"
+)
+
+// Config says what the endpoints answer with.
+type Config struct {
+	Log                              *slog.Logger
+	Clock                            func() time.Time
+	APIAudiences                     []string
+	ServiceAccountMaxTokenExpiration time.Duration // 0 for no bound
+	DecodeLimits                     document.Limits
+
+	Front    *front.Front
+	Verbs    *verbs.Verbs
+	Objects  *objects.Objects
+	Store    store.Store
+	Catalog  *catalog.Catalog
+	Features features.Gates
+	Authz    authz.Authorizer
+	Issuer   *authn.TokenIssuer
+	Tokens   authn.TokenAuthenticator
+	Metrics  *metrics.Metrics
+	// Checks are those of a health endpoint: livez, readyz or healthz.
+	Checks func(endpoint string) []discovery.Check
+}
+
+// Endpoints are the functions of requests that are not about a stored object alone.
+type Endpoints struct {
+	cfg          Config
+	log          *slog.Logger
+	decodeLimits document.Limits
+	front        *front.Front
+	verbs        *verbs.Verbs
+	objects      *objects.Objects
+	reader       *objects.Reader
+	store        store.Store
+	catalog      *catalog.Catalog
+	features     features.Gates
+	authz        authz.Authorizer
+	issuer       *authn.TokenIssuer
+	tokens       authn.TokenAuthenticator
+	metrics      *metrics.Metrics
+	checks       func(endpoint string) []discovery.Check
+	discovery    discovery.Documents
+}
+
+// New makes the endpoints of a server.
+func New(cfg Config) *Endpoints {
+	return &Endpoints{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
+		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, metrics: cfg.Metrics, checks: cfg.Checks}
+}

@@ -1,0 +1,33 @@
+package endpoints
+
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/front"
+)
+
+// Table is the table from the endpoints that documents name to the functions
+// behind their methods. Those of the objects that they belong to are given.
+func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
+	every := func(do front.Verb) front.Verbs { return front.Verbs{do, do, do, do, do} }
+	status := front.Verbs{front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]}
+	return map[api.Endpoint]front.Verbs{
+		api.EndpointStatus:              status,
+		api.EndpointApproval:            status,
+		api.EndpointScale:               {front.OnGet: x.getScale, front.OnPut: x.updateScale, front.OnPatch: x.patchScale},
+		api.EndpointFinalize:            {front.OnPut: object[front.OnPut]}, // the one way to change spec.finalizers
+		api.EndpointEphemeralContainers: {front.OnGet: object[front.OnGet], front.OnPut: x.updateEphemeral, front.OnPatch: x.patchEphemeral},
+		api.EndpointBind:                {front.OnPost: x.bind},
+		api.EndpointEvict:               {front.OnPost: x.evict},
+		api.EndpointRequestToken:        {front.OnPost: x.requestToken},
+		api.EndpointLog:                 {front.OnGet: x.podLog},
+		api.EndpointRun:                 every(x.runInPod),
+		api.EndpointPortForward:         every(x.forwardPorts),
+		api.EndpointProxyNode:           every(x.proxy),
+		api.EndpointProxyPod:            every(x.proxy),
+		api.EndpointProxyService:        every(x.proxy),
+		api.EndpointReviewToken:         {front.OnPost: x.reviewToken},
+		api.EndpointReviewAccess:        {front.OnPost: x.reviewAccess},
+		api.EndpointReviewOwnAccess:     {front.OnPost: x.reviewAccess},
+		api.EndpointReviewOwnRules:      {front.OnPost: x.reviewRules},
+	}
+}
