@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -25,7 +26,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 	again := func(problem string, err error) {
 		if err != nil && ctx.Err() == nil {
 			s.log.Error(problem+"; trying again", "error", err, "in", s.cfg.durations.Retry)
-			wait(ctx, s.cfg.durations.Retry)
+			controllers.Wait(ctx, s.cfg.durations.Retry)
 		}
 	}
 	for d.all == nil && ctx.Err() == nil {
@@ -37,7 +38,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 		return
 	}
 	defer d.all.Close()
-	close(s.startup.definitions.done)
+	s.controllers.DefinitionsKnown()
 	var done live.View[*definition] // what it shows is decided
 	for {
 		now, err := d.all.Next(ctx, done)

@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"github.com/capstan-dev/capstan/server/internal/controllers"
+)
 
 // durations are the times that no flag sets: how long the server waits for what,
 // and how often it does what it does of itself. Tests shorten them.
@@ -34,13 +38,7 @@ type durations struct {
 	// Counts is how old the numbers of objects in the figures may be.
 	Counts time.Duration
 
-	// How often what everybody relies on is looked after.
-	FlowControl, OwnService, Extensions, Registrations, Services, Namespaces time.Duration
-	// Reload is how often the files of certificates and tokens are looked at, Renewal
-	// how often it is seen whether the server's own certificates are ending.
-	Reload, Renewal time.Duration
-	// Retry is how long the followers of the server wait after a failure.
-	Retry time.Duration
+	controllers.Pauses
 }
 
 var productionDurations = durations{
@@ -57,13 +55,15 @@ var productionDurations = durations{
 	Soon:     time.Second,
 	Counts:   time.Minute,
 
-	FlowControl:   time.Minute,
-	OwnService:    10 * time.Second,
-	Extensions:    time.Minute,
-	Registrations: time.Minute,
-	Services:      3 * time.Minute,
-	Namespaces:    time.Minute,
-	Reload:        10 * time.Second,
-	Renewal:       time.Hour,
-	Retry:         5 * time.Second,
+	Pauses: controllers.Pauses{
+		FlowControl:   time.Minute,
+		OwnService:    10 * time.Second,
+		Extensions:    time.Minute,
+		Registrations: time.Minute,
+		Services:      3 * time.Minute,
+		Namespaces:    time.Minute,
+		Reload:        10 * time.Second,
+		Renewal:       time.Hour,
+		Retry:         5 * time.Second,
+	},
 }

@@ -30,7 +30,7 @@ func (s *Server) Indexed(prefix string) bool {
 
 // LookAfter does what the server does now and then.
 func (s *Server) LookAfter(ctx context.Context) error {
-	return errors.Join(s.createNamespaces(ctx), s.keepOwnService(ctx), s.reconcileFlowControl(ctx), s.keepExtensionConfig(ctx), s.repairServices(ctx), s.keepAPIServices(ctx))
+	return errors.Join(s.controllers.CreateNamespaces(ctx), s.controllers.KeepOwnService(ctx), s.controllers.ReconcileFlowControl(ctx), s.controllers.KeepExtensionConfig(ctx), s.controllers.RepairServices(ctx), s.controllers.KeepAPIServices(ctx))
 }
 
 // Forge changes a stored service in a way that no request could.

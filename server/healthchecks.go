@@ -24,10 +24,10 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 		// What follows the store has followed it from before the port was open.
 		checks = append(checks, discovery.Check{Name: "etcd-readiness", Check: s.store.Healthy}, discovery.Check{Name: "informer-sync", Check: ok})
 	}
-	for _, h := range s.startup.hooks() {
-		checks = append(checks, discovery.Check{Name: h.name, Check: func() error {
+	for _, h := range s.controllers.Hooks() {
+		checks = append(checks, discovery.Check{Name: h.Name, Check: func() error {
 			grace := endpoint == "livez" && s.cfg.Clock().Before(s.started.Add(s.cfg.LivezGracePeriod))
-			if h.step == nil || grace || h.step.finished() {
+			if h.Step == nil || grace || h.Step.Finished() {
 				return nil
 			}
 			return errors.New("not finished")

@@ -19,7 +19,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
-	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
@@ -31,6 +30,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
@@ -61,12 +61,12 @@ type Server struct {
 	store        store.Store
 	control      *operate.Socket // nil when the store has no files
 	hub          *watch.Hub
-	controllers  *controller.Manager
 	headers      *index.Index
 	objects      *objects.Objects
 	front        *front.Front
 	verbs        *verbs.Verbs
 	endpoints    *endpoints.Endpoints
+	controllers  *controllers.Controllers
 	limits       *front.Limits
 	authn        authn.Authenticator
 	authz        authz.Authorizer
@@ -79,16 +79,13 @@ type Server struct {
 	listener     net.Listener
 	http         *http.Server
 
-	sweeper        *conns.Sweeper
-	leaving        atomic.Bool // told to stop: /readyz fails
-	started        time.Time
-	startup        startup
-	background     sync.WaitGroup // what runs beside the requests
-	stopBackground context.CancelFunc
-	stopping       chan struct{} // closed when watches are to end
-	done           chan struct{} // closed when everything is
-	once           sync.Once
-	failure        error // why done closed, nil after Shutdown
+	sweeper  *conns.Sweeper
+	leaving  atomic.Bool // told to stop: /readyz fails
+	started  time.Time
+	stopping chan struct{} // closed when watches are to end
+	done     chan struct{} // closed when everything is
+	once     sync.Once
+	failure  error // why done closed, nil after Shutdown
 }
 
 // Start opens the store, creates what a new one lacks, and serves. It returns
@@ -99,15 +96,15 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{}), startup: newStartup()}
+	s := &Server{cfg: cfg, log: cfg.Logger, started: cfg.Clock(), stopping: make(chan struct{}), done: make(chan struct{})}
 	if err := s.open(ctx); err != nil {
 		s.closeParts()
 		return nil, err
 	}
-	s.controllers = s.startControllers()
-	s.startBackground()
+	s.controllers.Start()
+	s.controllers.Run(s.followDefinitions)
 	go s.sweeper.Run(s.done)
-	go s.run(ctx)
+	go s.serve(ctx)
 	return s, nil
 }
 
@@ -147,9 +144,10 @@ func (s *Server) open(ctx context.Context) error {
 		s.admission = cfg.wrapAdmission(s.admission)
 	}
 	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services})
+	s.controllers = s.newControllers()
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
-	if err := s.createNamespaces(ctx); err != nil {
+	if err := s.controllers.CreateNamespaces(ctx); err != nil {
 		return err
 	}
 	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
@@ -160,6 +158,28 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// newControllers makes what the server does by itself.
+func (s *Server) newControllers() *controllers.Controllers {
+	cfg := &s.cfg
+	address := cfg.BindAddress
+	if cfg.Listener != nil {
+		address = ""
+	}
+	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Controllers: cfg.Controllers, EventTTL: cfg.EventTTL,
+		DisablePriorityAndFairness: cfg.DisablePriorityAndFairness, ServiceClusterIPRange: cfg.ServiceClusterIPRange, AdvertiseAddress: cfg.AdvertiseAddress, BindAddress: address, Port: s.port,
+		RequestHeaderAllowedNames: cfg.RequestHeaderAllowedNames, RequestHeaderUsernameHeaders: cfg.RequestHeaderUsernameHeaders,
+		RequestHeaderGroupHeaders: cfg.RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix: cfg.RequestHeaderExtraHeadersPrefix,
+		Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys})
+}
+
+// port is the port that the server listens on.
+func (s *Server) port() int {
+	if a, ok := s.listener.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return s.cfg.SecurePort
 }
 
 // openCatalog makes the catalog of what the configuration lets the server serve.
@@ -279,7 +299,8 @@ func (s *Server) listen() error {
 	return nil
 }
 
-func (s *Server) run(ctx context.Context) {
+// serve answers requests until ctx ends or the server is stopped.
+func (s *Server) serve(ctx context.Context) {
 	served := make(chan error, 1)
 	go func() { served <- s.http.ServeTLS(conns.NewListener(s.listener, s.sweeper), "", "") }()
 	select {
@@ -295,7 +316,7 @@ func (s *Server) run(ctx context.Context) {
 
 // Bootstrapped is closed when the cluster has the objects that every cluster has
 // from its start, which are written beside the first requests.
-func (s *Server) Bootstrapped() <-chan struct{} { return s.startup.done }
+func (s *Server) Bootstrapped() <-chan struct{} { return s.controllers.Bootstrapped() }
 
 // Done is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }

@@ -26,13 +26,14 @@ func (s *Server) shutdown(ctx context.Context) {
 	s.once.Do(func() {
 		s.leaving.Store(true)
 		if s.cfg.ShutdownDelay > 0 {
-			wait(ctx, s.cfg.ShutdownDelay)
+			select {
+			case <-time.After(s.cfg.ShutdownDelay):
+			case <-ctx.Done():
+			}
 		}
 		s.front.Intake.Close()
 		close(s.stopping)
 		s.sweeper.CutEarly()
-		s.stopBackground()
-		s.background.Wait()
 		s.controllers.Stop()
 		s.front.Intake.Drain(ctx)
 		s.closeHTTP(ctx)

@@ -1,7 +1,7 @@
 package api
 
 // Endpoint names the implementation of a subresource, or of a resource that stores no
-// objects. Documents choose one of these; the functions are in server/endpoints.go.
+// objects. Documents choose one of these; the functions are in server/internal/endpoints/table.go.
 type Endpoint string
 
 // The endpoints.

@@ -1,8 +1,9 @@
 package policy
 
 import (
-	"github.com/capstan-dev/capstan/internal/document"
 	"slices"
+
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // headless is the cluster IP of a service that has none.

@@ -1,9 +1,10 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"slices"
 )
 
 // The policies of families.

@@ -1,4 +1,4 @@
-package server
+package controllers
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
@@ -20,49 +19,49 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
-// keepOwnService brings the server's own service, its endpoints and what extension
+// KeepOwnService brings the server's own service, its endpoints and what extension
 // servers have to know into existence, and mends what is not as it has to be.
-func (s *Server) keepOwnService(ctx context.Context) error {
-	ranges, err := addresses.Ranges(s.cfg.ServiceClusterIPRange)
+func (c *Controllers) KeepOwnService(ctx context.Context) error {
+	ranges, err := addresses.Ranges(c.cfg.ServiceClusterIPRange)
 	if err != nil {
 		return err
 	}
-	port := s.port()
+	port := c.cfg.Port()
 	ports, err := json.Marshal([]any{map[string]any{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}})
 	if err != nil {
 		return err
 	}
 	service := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"component":"apiserver","provider":%q}},"spec":{"type":"ClusterIP",
 		"clusterIP":%q,"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","ports":%s}}`, addresses.OwnService, profile.MediaTypeWord, allocate.First(ranges[0]), ports)
-	err = s.keep(ctx, s.services.Row, "default", addresses.OwnService, service, func(have, want document.Value) {
+	err = c.keep(ctx, c.services.Row, "default", addresses.OwnService, service, func(have, want document.Value) {
 		have.Get("spec").Put("ports", want.At("spec", "ports"))
 	})
 	if err != nil {
 		return fmt.Errorf("service %s: %w", addresses.OwnService, err)
 	}
-	address, err := s.advertised(ranges[0])
+	address, err := c.advertised(ranges[0])
 	if err != nil {
-		s.log.Debug("the service of the server has no endpoints", "error", err)
+		c.log.Debug("the service of the server has no endpoints", "error", err)
 		return nil
 	}
 	endpoints := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:"true"}},"subsets":[{"addresses":[{"ip":%q}],"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}]}`,
 		addresses.OwnService, "endpointslice."+profile.LabelDomain+"/skip-mirror", address, port)
-	if err := s.keepOwn(ctx, "v1", "Endpoints", endpoints, "subsets"); err != nil {
+	if err := c.keepOwn(ctx, "v1", "Endpoints", endpoints, "subsets"); err != nil {
 		return err
 	}
 	slice := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%q:%q}},"addressType":%q,"endpoints":[{"addresses":[%q],"conditions":{"ready":true}}],
 		"ports":[{"name":"https","port":%d,"protocol":"TCP"}]}`, addresses.OwnService, profile.LabelDomain+"/service-name", addresses.OwnService, allocate.Family(address), address, port)
-	return s.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
+	return c.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
 }
 
 // keepOwn is keep for an object that is named as the service is. Labels and members
 // are to be as they are in text. A kind that is not served is left out.
-func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, members ...string) error {
-	res := s.catalog.Snapshot().Kind(apiVersion, kind)
+func (c *Controllers) keepOwn(ctx context.Context, apiVersion, kind, text string, members ...string) error {
+	res := c.catalog.Snapshot().Kind(apiVersion, kind)
 	if res == nil {
 		return nil
 	}
-	err := s.keep(ctx, res, "default", addresses.OwnService, text, func(have, want document.Value) {
+	err := c.keep(ctx, res, "default", addresses.OwnService, text, func(have, want document.Value) {
 		for key, v := range want.At("metadata", "labels").Members() {
 			have.Get("metadata").SetObject("labels").Put(key, v)
 		}
@@ -78,15 +77,15 @@ func (s *Server) keepOwn(ctx context.Context, apiVersion, kind, text string, mem
 
 // keep brings an object into existence as text has it. One that exists is mended:
 // mend brings what it has to have from want to have.
-func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, text string, mend func(have, want document.Value)) error {
-	entry, err := s.store.Get(ctx, res.Key(namespace, name))
+func (c *Controllers) keep(ctx context.Context, res *catalog.Row, namespace, name, text string, mend func(have, want document.Value)) error {
+	entry, err := c.store.Get(ctx, res.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
-		return s.provide(ctx, res, bootstrap.Object{Namespace: namespace, Name: name, JSON: []byte(text)})
+		return c.provide(ctx, res, bootstrap.Object{Namespace: namespace, Name: name, JSON: []byte(text)})
 	}
 	if err != nil {
 		return err
 	}
-	want, err := s.objects.DecodeOwn(res, []byte(text))
+	want, err := c.objects.DecodeOwn(res, []byte(text))
 	if err != nil {
 		return err
 	}
@@ -99,32 +98,24 @@ func (s *Server) keep(ctx context.Context, res *catalog.Row, namespace, name, te
 	if mend(doc.Root(), want.Root()); bytes.Equal(doc.Root().AppendJSON(nil), entry.Body) {
 		return nil
 	}
-	_, err = s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: namespace, Name: name}, Change: objects.Editing(func(obj document.Value) error {
+	_, err = c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: namespace, Name: name}, Change: objects.Editing(func(obj document.Value) error {
 		mend(obj, want.Root())
 		return nil
 	})})
 	if err == nil {
-		s.log.Info("mended an object that every cluster has", "kind", res.Kind, "namespace", namespace, "name", name)
+		c.log.Info("mended an object that every cluster has", "kind", res.Kind, "namespace", namespace, "name", name)
 	}
 	return err
-}
-
-// port is the port that the server listens on.
-func (s *Server) port() int {
-	if a, ok := s.listener.Addr().(*net.TCPAddr); ok {
-		return a.Port
-	}
-	return s.cfg.SecurePort
 }
 
 // advertised is the address that clients inside the cluster reach the server at: the
 // one that is configured, or the one that it listens on, or one of the machine, of the
 // family of the services if there is one. Nobody else reaches a loopback address.
-func (s *Server) advertised(services netip.Prefix) (netip.Addr, error) {
-	if a, err := netip.ParseAddr(s.cfg.AdvertiseAddress); err == nil {
+func (c *Controllers) advertised(services netip.Prefix) (netip.Addr, error) {
+	if a, err := netip.ParseAddr(c.cfg.AdvertiseAddress); err == nil {
 		return a, nil
 	}
-	if a, err := netip.ParseAddr(s.cfg.BindAddress); err == nil && s.cfg.Listener == nil && !a.IsUnspecified() && !a.IsLoopback() {
+	if a, err := netip.ParseAddr(c.cfg.BindAddress); err == nil && !a.IsUnspecified() && !a.IsLoopback() {
 		return a.Unmap(), nil
 	}
 	var other netip.Addr

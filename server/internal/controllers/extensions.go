@@ -1,4 +1,4 @@
-package server
+package controllers
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 // learn whom this server trusts.
 const extensionConfig = "extension-apiserver-authentication"
 
-// keepExtensionConfig brings the config map for extension servers into existence and
+// KeepExtensionConfig brings the config map for extension servers into existence and
 // gives it what it has to say. What else is in it stays.
-func (s *Server) keepExtensionConfig(ctx context.Context) error {
-	data, err := s.extensionData()
+func (c *Controllers) KeepExtensionConfig(ctx context.Context) error {
+	data, err := c.extensionData()
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (s *Server) keepExtensionConfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.keep(ctx, s.catalog.Snapshot().Core("configmaps"), "kube-system", extensionConfig, string(text), func(have, want document.Value) {
+	err = c.keep(ctx, c.catalog.Snapshot().Core("configmaps"), "kube-system", extensionConfig, string(text), func(have, want document.Value) {
 		for key, v := range want.Get("data").Members() {
 			have.SetObject("data").Put(key, v)
 		}
@@ -36,17 +36,17 @@ func (s *Server) keepExtensionConfig(ctx context.Context) error {
 
 // extensionData is what the config map says: the authorities of clients and, when
 // there are any, those of proxies with the headers that these may set.
-func (s *Server) extensionData() (map[string]string, error) {
-	data := map[string]string{"client-ca-file": string(s.keys.Credentials().ClientCAs)}
-	if len(s.keys.Credentials().ProxyCAs) == 0 {
+func (c *Controllers) extensionData() (map[string]string, error) {
+	data := map[string]string{"client-ca-file": string(c.keys.Credentials().ClientCAs)}
+	if len(c.keys.Credentials().ProxyCAs) == 0 {
 		return data, nil
 	}
-	data["requestheader-client-ca-file"] = string(s.keys.Credentials().ProxyCAs)
+	data["requestheader-client-ca-file"] = string(c.keys.Credentials().ProxyCAs)
 	for key, list := range map[string][]string{
-		"requestheader-allowed-names":        s.cfg.RequestHeaderAllowedNames,
-		"requestheader-username-headers":     s.cfg.RequestHeaderUsernameHeaders,
-		"requestheader-group-headers":        s.cfg.RequestHeaderGroupHeaders,
-		"requestheader-extra-headers-prefix": s.cfg.RequestHeaderExtraHeadersPrefix,
+		"requestheader-allowed-names":        c.cfg.RequestHeaderAllowedNames,
+		"requestheader-username-headers":     c.cfg.RequestHeaderUsernameHeaders,
+		"requestheader-group-headers":        c.cfg.RequestHeaderGroupHeaders,
+		"requestheader-extra-headers-prefix": c.cfg.RequestHeaderExtraHeadersPrefix,
 	} {
 		if list == nil {
 			list = []string{}

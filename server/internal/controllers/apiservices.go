@@ -1,4 +1,4 @@
-package server
+package controllers
 
 import (
 	"context"
@@ -16,23 +16,23 @@ import (
 // not among them.
 const registrationGroup = "apiregistration." + profile.GroupSuffix
 
-// keepAPIServices keeps an object for every group version that the server serves
+// KeepAPIServices keeps an object for every group version that the server serves
 // itself: it says in which order they are shown, and that they are there.
-func (s *Server) keepAPIServices(ctx context.Context) error {
-	res := s.catalog.Snapshot().Kind(registrationGroup+"/v1", "APIService")
+func (c *Controllers) KeepAPIServices(ctx context.Context) error {
+	res := c.catalog.Snapshot().Kind(registrationGroup+"/v1", "APIService")
 	if res == nil {
 		return nil
 	}
 	var all []error
-	for _, gv := range s.catalog.Snapshot().Served() {
+	for _, gv := range c.catalog.Snapshot().Served() {
 		if gv.Group != registrationGroup {
-			all = append(all, s.keepAPIService(ctx, res, gv))
+			all = append(all, c.keepAPIService(ctx, res, gv))
 		}
 	}
 	return errors.Join(all...)
 }
 
-func (s *Server) keepAPIService(ctx context.Context, res *catalog.Row, gv *catalog.Version) error {
+func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *catalog.Version) error {
 	name := gv.Version + "." + gv.Group
 	spec := map[string]any{"version": gv.Version, "groupPriorityMinimum": gv.GroupPriority, "versionPriority": gv.VersionPriority}
 	if gv.Group != "" {
@@ -43,7 +43,7 @@ func (s *Server) keepAPIService(ctx context.Context, res *catalog.Row, gv *catal
 	if err != nil {
 		return err
 	}
-	err = s.keep(ctx, res, "", name, string(text), func(have, want document.Value) {
+	err = c.keep(ctx, res, "", name, string(text), func(have, want document.Value) {
 		for key, v := range want.At("metadata", "labels").Members() {
 			have.Get("metadata").SetObject("labels").Put(key, v)
 		}
@@ -52,19 +52,19 @@ func (s *Server) keepAPIService(ctx context.Context, res *catalog.Row, gv *catal
 	if err != nil {
 		return err
 	}
-	return s.tellAvailable(ctx, res, name)
+	return c.tellAvailable(ctx, res, name)
 }
 
 // tellAvailable says in the status of one of these objects that the group version is
 // there.
-func (s *Server) tellAvailable(ctx context.Context, res *catalog.Row, name string) error {
+func (c *Controllers) tellAvailable(ctx context.Context, res *catalog.Row, name string) error {
 	of := objects.Ref{Row: res, Name: name, Sub: res.Subresource("status")}
-	_, err := s.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(obj document.Value) error {
+	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(obj document.Value) error {
 		conditions := obj.SetObject("status").SetArray("conditions")
 		if conditions.ElementBy("type", policy.LocalService.Type).Get("status").Equals("True") {
 			return objects.ErrNothing
 		}
-		policy.LocalService.Set(conditions, s.objects.Now())
+		policy.LocalService.Set(conditions, c.objects.Now())
 		return nil
 	})})
 	return err

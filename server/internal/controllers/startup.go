@@ -1,4 +1,4 @@
-package server
+package controllers
 
 // startup is what happens beside the first requests, in steps that health tells of.
 type startup struct {
@@ -17,8 +17,8 @@ func newStartup() startup {
 	return startup{objects: step(), service: step(), extensions: step(), apis: step(), flows: step(), definitions: step(), done: make(chan struct{})}
 }
 
-// finished reports whether the step is done.
-func (p *startupStep) finished() bool {
+// Finished reports whether the step is done.
+func (p *startupStep) Finished() bool {
 	select {
 	case <-p.done:
 		return true
@@ -27,17 +27,17 @@ func (p *startupStep) finished() bool {
 	}
 }
 
-// hook is a step as clients ask for it: by the name of the hook of 1.25 that does
+// Hook is a step as clients ask for it: by the name of the hook of 1.25 that does
 // the same.
-type hook struct {
-	name string
-	step *startupStep // nil for what is done before the port is open
+type Hook struct {
+	Name string
+	Step *startupStep // nil for what is done before the port is open
 }
 
 // hooks lists the steps in the order of 1.25, with the names that later releases gave
 // to some of them beside those, since clients ask for either.
-func (p *startup) hooks() []hook {
-	return []hook{
+func (p *startup) hooks() []Hook {
+	return []Hook{
 		{"poststarthook/start-apiserver-admission-initializer", nil},
 		{"poststarthook/start-kube-apiserver-admission-initializer", nil},
 		{"poststarthook/generic-apiserver-start-informers", nil},

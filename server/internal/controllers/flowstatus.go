@@ -1,4 +1,4 @@
-package server
+package controllers
 
 import (
 	"context"
@@ -24,15 +24,15 @@ type flowObject struct{ level, dangling string }
 // followFlowSchemas says in the status of every flow schema whether the priority
 // level that it names exists: it returns when it has said so, and goes on until
 // ctx ends.
-func (s *Server) followFlowSchemas(ctx context.Context) error {
-	schemas, levels := s.catalog.Snapshot().Stored(flowGroup, "flowschemas"), s.catalog.Snapshot().Stored(flowGroup, "prioritylevelconfigurations")
-	if schemas == nil || levels == nil || s.cfg.DisablePriorityAndFairness {
+func (c *Controllers) followFlowSchemas(ctx context.Context) error {
+	schemas, levels := c.catalog.Snapshot().Stored(flowGroup, "flowschemas"), c.catalog.Snapshot().Stored(flowGroup, "prioritylevelconfigurations")
+	if schemas == nil || levels == nil || c.cfg.DisablePriorityAndFairness {
 		return nil
 	}
 	readSchema := live.Read(schemas, func(obj document.Value) *flowObject {
 		return &flowObject{level: strings.Clone(obj.At("spec", "priorityLevelConfiguration", "name").Text()), dangling: strings.Clone(dangling(obj).Get("status").Text())}
 	})
-	all, err := live.Open(ctx, live.Config[*flowObject]{Store: s.store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: s.log,
+	all, err := live.Open(ctx, live.Config[*flowObject]{Store: c.store, Prefixes: []string{schemas.Prefix(""), levels.Prefix("")}, Logger: c.log,
 		Decode: func(e *store.Entry) (*flowObject, error) {
 			if strings.HasPrefix(e.Key, levels.Prefix("")) {
 				return &flowObject{}, nil
@@ -43,18 +43,18 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 		return err
 	}
 	seen := all.View()
-	if err := s.tellDangling(ctx, seen, schemas, levels); err != nil {
+	if err := c.tellDangling(ctx, seen, schemas, levels); err != nil {
 		all.Close()
 		return err
 	}
-	s.background.Go(func() {
+	c.background.Go(func() {
 		defer all.Close()
 		for {
 			if seen, err = all.Next(ctx, seen); err != nil {
 				return
 			}
-			if err := s.tellDangling(ctx, seen, schemas, levels); err != nil && ctx.Err() == nil {
-				s.log.Error("cannot say which flow schemas are of use", "error", err)
+			if err := c.tellDangling(ctx, seen, schemas, levels); err != nil && ctx.Err() == nil {
+				c.log.Error("cannot say which flow schemas are of use", "error", err)
 			}
 		}
 	})
@@ -62,14 +62,14 @@ func (s *Server) followFlowSchemas(ctx context.Context) error {
 }
 
 // tellDangling brings the status of all flow schemas up to date.
-func (s *Server) tellDangling(ctx context.Context, all live.View[*flowObject], schemas, levels *catalog.Row) (err error) {
+func (c *Controllers) tellDangling(ctx context.Context, all live.View[*flowObject], schemas, levels *catalog.Row) (err error) {
 	for key, schema := range all.Under(schemas.Prefix("")) {
 		exists := all.Get(levels.Key("", schema.level)) != nil
 		if schema.dangling == danglingStatus(exists) {
 			continue
 		}
 		_, name := schemas.SplitKey(key)
-		if e := s.setDangling(ctx, schemas, name, schema.level, exists); !api.IsReason(e, api.ReasonNotFound) {
+		if e := c.setDangling(ctx, schemas, name, schema.level, exists); !api.IsReason(e, api.ReasonNotFound) {
 			err = errors.Join(err, e)
 		}
 	}
@@ -88,9 +88,9 @@ func danglingStatus(levelExists bool) string {
 	return "True"
 }
 
-func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, level string, exists bool) error {
+func (c *Controllers) setDangling(ctx context.Context, schemas *catalog.Row, name, level string, exists bool) error {
 	of := objects.Ref{Row: schemas, Name: name, Sub: schemas.Subresource("status")}
-	_, err := s.objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: flowManager}, Change: objects.Editing(func(obj document.Value) error {
+	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: flowManager}, Change: objects.Editing(func(obj document.Value) error {
 		if dangling(obj).Get("status").Equals(danglingStatus(exists)) {
 			return objects.ErrNothing
 		}
@@ -98,9 +98,9 @@ func (s *Server) setDangling(ctx context.Context, schemas *catalog.Row, name, le
 		if !exists {
 			reason, but = "NotFound", "but there is no such object"
 		}
-		c := api.Condition{Type: "Dangling", Status: danglingStatus(exists), Reason: reason,
+		condition := api.Condition{Type: "Dangling", Status: danglingStatus(exists), Reason: reason,
 			Message: fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q %s", level, but)}
-		c.Set(obj.SetObject("status").SetArray("conditions"), s.objects.Now())
+		condition.Set(obj.SetObject("status").SetArray("conditions"), c.objects.Now())
 		return nil
 	})})
 	return err

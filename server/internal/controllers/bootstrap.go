@@ -1,4 +1,4 @@
-package server
+package controllers
 
 import (
 	"context"
@@ -20,11 +20,11 @@ import (
 // systemNamespaces exist from the start.
 var systemNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
-// createNamespaces creates what has to exist before the first request.
-func (s *Server) createNamespaces(ctx context.Context) error {
+// CreateNamespaces creates what has to exist before the first request.
+func (c *Controllers) CreateNamespaces(ctx context.Context) error {
 	for _, name := range systemNamespaces {
 		o := bootstrap.Object{Name: name, JSON: []byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"` + name + `"}}`)}
-		if err := s.provide(ctx, s.catalog.Snapshot().Core("namespaces"), o); err != nil {
+		if err := c.provide(ctx, c.catalog.Snapshot().Core("namespaces"), o); err != nil {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
 	}
@@ -37,21 +37,21 @@ const bootstrapWriters = 8
 
 // keepBootstrapped goes through the steps of the start, again and again, until all
 // are done or ctx ends.
-func (s *Server) keepBootstrapped(ctx context.Context) {
+func (c *Controllers) keepBootstrapped(ctx context.Context) {
 	work := []struct {
 		step *startupStep
 		do   func(context.Context) error
 	}{
-		{s.startup.objects, func(ctx context.Context) error { return s.reconcileBootstrap(ctx, "") }},
-		{s.startup.service, s.keepOwnService},
-		{s.startup.extensions, s.keepExtensionConfig},
-		{s.startup.apis, s.keepAPIServices},
-		{s.startup.flows, s.followFlowSchemas},
+		{c.startup.objects, func(ctx context.Context) error { return c.reconcileBootstrap(ctx, "") }},
+		{c.startup.service, c.KeepOwnService},
+		{c.startup.extensions, c.KeepExtensionConfig},
+		{c.startup.apis, c.KeepAPIServices},
+		{c.startup.flows, c.followFlowSchemas},
 	}
 	for ctx.Err() == nil {
 		var failed []error
 		for _, w := range work {
-			if w.step.finished() {
+			if w.step.Finished() {
 				continue
 			}
 			err := w.do(ctx)
@@ -62,31 +62,31 @@ func (s *Server) keepBootstrapped(ctx context.Context) {
 		}
 		err := errors.Join(failed...)
 		if err == nil {
-			close(s.startup.done)
+			close(c.startup.done)
 			return
 		}
-		s.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", s.cfg.durations.Retry)
-		wait(ctx, s.cfg.durations.Retry)
+		c.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", c.cfg.Pauses.Retry)
+		Wait(ctx, c.cfg.Pauses.Retry)
 	}
 }
 
 // flowGroup is the group whose objects are reconciled not only at the start.
 const flowGroup = "flowcontrol.apiserver." + profile.GroupSuffix
 
-// reconcileFlowControl is reconcileBootstrap for the objects of flowGroup.
-func (s *Server) reconcileFlowControl(ctx context.Context) error {
-	return s.reconcileBootstrap(ctx, flowGroup+"/")
+// ReconcileFlowControl is reconcileBootstrap for the objects of flowGroup.
+func (c *Controllers) ReconcileFlowControl(ctx context.Context) error {
+	return c.reconcileBootstrap(ctx, flowGroup+"/")
 }
 
 // reconcileBootstrap brings every object of server/internal/bootstrap whose kind is served, and
 // whose apiVersion begins with prefix, into existence, or gives it what it lacks.
-func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
+func (c *Controllers) reconcileBootstrap(ctx context.Context, prefix string) error {
 	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain)
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(o bootstrap.Object) bool {
-		return !strings.HasPrefix(o.APIVersion, prefix) || s.cfg.DisablePriorityAndFairness && strings.HasPrefix(o.APIVersion, flowGroup+"/")
+		return !strings.HasPrefix(o.APIVersion, prefix) || c.cfg.DisablePriorityAndFairness && strings.HasPrefix(o.APIVersion, flowGroup+"/")
 	})
 	work := make(chan bootstrap.Object)
 	failures := make(chan error, len(all))
@@ -94,7 +94,7 @@ func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
 	for range bootstrapWriters {
 		writers.Go(func() {
 			for o := range work {
-				if err := s.reconcileObject(ctx, o); err != nil {
+				if err := c.reconcileObject(ctx, o); err != nil {
 					failures <- fmt.Errorf("%s %s: %w", o.Kind, o.Name, err)
 				}
 			}
@@ -115,13 +115,13 @@ func (s *Server) reconcileBootstrap(ctx context.Context, prefix string) error {
 
 // reconcileObject is reconcileBootstrap for one object. A kind that is not served is
 // left out.
-func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error {
-	res := s.catalog.Snapshot().Kind(o.APIVersion, o.Kind)
+func (c *Controllers) reconcileObject(ctx context.Context, o bootstrap.Object) error {
+	res := c.catalog.Snapshot().Kind(o.APIVersion, o.Kind)
 	if res == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, err := s.store.Get(ctx, res.Key(o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {
-		return s.provide(ctx, res, o)
+	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); errors.Is(err, store.ErrNotFound) {
+		return c.provide(ctx, res, o)
 	} else if err != nil {
 		return err
 	}
@@ -133,25 +133,25 @@ func (s *Server) reconcileObject(ctx context.Context, o bootstrap.Object) error 
 	default:
 		return nil
 	}
-	want, err := s.objects.DecodeOwn(res, o.JSON)
+	want, err := c.objects.DecodeOwn(res, o.JSON)
 	if err != nil {
 		return err
 	}
 	defer want.Release()
-	return s.reconcileWith(ctx, res, o, func(current document.Value) bootstrap.Verdict {
+	return c.reconcileWith(ctx, res, o, func(current document.Value) bootstrap.Verdict {
 		return reconcile(current, want.Root(), annotation)
 	})
 }
 
 // provide creates an object unless it is there.
-func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Object) error {
-	if _, err := s.store.Get(ctx, res.Key(o.Namespace, o.Name)); err == nil {
+func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap.Object) error {
+	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); err == nil {
 		return nil
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	_, err := s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: o.Namespace}, Creates: true,
-		Change: objects.NewObject(nil, func() (*document.Document, error) { return s.objects.DecodeOwn(res, o.JSON) })})
+	_, err := c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: o.Namespace}, Creates: true,
+		Change: objects.NewObject(nil, func() (*document.Document, error) { return c.objects.DecodeOwn(res, o.JSON) })})
 	if api.IsReason(err, api.ReasonAlreadyExists) {
 		return nil
 	}
@@ -159,10 +159,10 @@ func (s *Server) provide(ctx context.Context, res *catalog.Row, o bootstrap.Obje
 }
 
 // reconcileWith does with an object that exists what reconcile says.
-func (s *Server) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
+func (c *Controllers) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
 	verdict := bootstrap.Keep
 	of := objects.Ref{Row: res, Namespace: o.Namespace, Name: o.Name}
-	_, err := s.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(current document.Value) error {
+	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(current document.Value) error {
 		if verdict = reconcile(current); verdict != bootstrap.Update {
 			return objects.ErrNothing
 		}
@@ -171,8 +171,8 @@ func (s *Server) reconcileWith(ctx context.Context, res *catalog.Row, o bootstra
 	if err != nil || verdict != bootstrap.Replace {
 		return err
 	}
-	if _, _, err := s.objects.DeleteObject(ctx, of, objects.DeleteOptions{}); err != nil {
+	if _, _, err := c.objects.DeleteObject(ctx, of, objects.DeleteOptions{}); err != nil {
 		return err
 	}
-	return s.provide(ctx, res, o)
+	return c.provide(ctx, res, o)
 }

@@ -1,4 +1,4 @@
-package server
+package controllers
 
 import (
 	"context"
@@ -14,27 +14,27 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 )
 
-// repairServices frees what no service has, and makes an event of each service that has
+// RepairServices frees what no service has, and makes an event of each service that has
 // what it should not.
-func (s *Server) repairServices(ctx context.Context) error {
+func (c *Controllers) RepairServices(ctx context.Context) error {
 	var all []error
-	for _, w := range s.services.Repair() {
-		all = append(all, s.tellConflict(ctx, w))
+	for _, w := range c.services.Repair() {
+		all = append(all, c.tellConflict(ctx, w))
 	}
 	return errors.Join(all...)
 }
 
 // tellConflict makes the event that says what is wrong with a service.
-func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
-	events := s.catalog.Snapshot().Kind("v1", "Event")
-	entry, err := s.store.Get(ctx, w.Owner)
+func (c *Controllers) tellConflict(ctx context.Context, w allocate.Conflict) error {
+	events := c.catalog.Snapshot().Kind("v1", "Event")
+	entry, err := c.store.Get(ctx, w.Owner)
 	if errors.Is(err, store.ErrNotFound) || events == nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	doc, err := document.ReadStored(s.services.Row.GV.Types(), s.services.Row.Type, entry.Body)
+	doc, err := document.ReadStored(c.services.Row.GV.Types(), c.services.Row.Type, entry.Body)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
 	if err != nil {
 		return err
 	}
-	meta, now := doc.Root().Get("metadata"), s.cfg.Clock()
+	meta, now := doc.Root().Get("metadata"), c.cfg.Clock()
 	namespace, name := meta.Get("namespace").Text(), meta.Get("name").Text()
 	what := conflictWords(w)
 	text, err := json.Marshal(map[string]any{
@@ -57,7 +57,7 @@ func (s *Server) tellConflict(ctx context.Context, w allocate.Conflict) error {
 	if err != nil {
 		return err
 	}
-	return s.provide(ctx, events, bootstrap.Object{Namespace: namespace, Name: name + "." + strconv.FormatInt(now.UnixNano(), 16), JSON: text})
+	return c.provide(ctx, events, bootstrap.Object{Namespace: namespace, Name: name + "." + strconv.FormatInt(now.UnixNano(), 16), JSON: text})
 }
 
 // words are those of an event.

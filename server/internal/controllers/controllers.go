@@ -1,0 +1,238 @@
+// Package controllers has what the server does by itself: the objects that every cluster has,
+// its own service and registrations, repairs, and the controllers' way to write.
+package controllers
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expiry"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// Config says what is done, and in which cluster.
+type Config struct {
+	Log    *slog.Logger
+	Clock  func() time.Time
+	Pauses Pauses
+
+	Controllers                []string // as in controller.Config
+	EventTTL                   time.Duration
+	DisablePriorityAndFairness bool
+
+	ServiceClusterIPRange string
+	AdvertiseAddress      string     // "" for the one that is listened on
+	BindAddress           string     // that is listened on; "" when the listener was given
+	Port                  func() int // that is listened on, once it is
+
+	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
+	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
+
+	Objects  *objects.Objects
+	Store    store.Store
+	Catalog  *catalog.Catalog
+	Services *addresses.Services
+	Keys     *pki.Keyring
+}
+
+// Controllers are what the server does by itself.
+type Controllers struct {
+	cfg      Config
+	log      *slog.Logger
+	objects  *objects.Objects
+	store    store.Store
+	catalog  *catalog.Catalog
+	services *addresses.Services
+	keys     *pki.Keyring
+
+	startup        startup
+	manager        *controller.Manager // nil before Start
+	background     sync.WaitGroup
+	lasting        context.Context // ends when Stop is called
+	stopBackground context.CancelFunc
+}
+
+// New makes the controllers of a server. They do nothing until Start.
+func New(cfg Config) *Controllers {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Controllers{cfg: cfg, log: cfg.Log, objects: cfg.Objects, store: cfg.Store, catalog: cfg.Catalog, services: cfg.Services, keys: cfg.Keys,
+		startup: newStartup(), lasting: ctx, stopBackground: cancel}
+}
+
+// Start starts what the server does of itself.
+func (c *Controllers) Start() {
+	c.manager = c.startControllers()
+	ctx := c.lasting
+	c.background.Go(func() { c.keepBootstrapped(ctx) })
+	pauses := c.cfg.Pauses
+	c.every(ctx, pauses.FlowControl, "flow schemas and priority levels", c.ReconcileFlowControl)
+	c.every(ctx, pauses.OwnService, "the service of the server", c.KeepOwnService)
+	c.every(ctx, pauses.Extensions, "what extension servers are told", c.KeepExtensionConfig)
+	c.every(ctx, pauses.Registrations, "the objects of group versions", c.KeepAPIServices)
+	c.every(ctx, pauses.Services, "the addresses of services", c.RepairServices)
+	c.every(ctx, pauses.Reload, "certificates and tokens", func(context.Context) error { c.keys.Reload(); return nil })
+	c.every(ctx, pauses.Renewal, "the server's own certificates", func(context.Context) error { return c.keys.RenewOwn() })
+	c.every(ctx, pauses.Namespaces, "the system namespaces", c.CreateNamespaces)
+	c.expire(ctx)
+}
+
+// Run runs do until it returns. Its context ends when the server stops.
+func (c *Controllers) Run(do func(context.Context)) {
+	c.background.Go(func() { do(c.lasting) })
+}
+
+// Stop ends what the server does of itself, and waits for it.
+func (c *Controllers) Stop() {
+	c.stopBackground()
+	c.background.Wait()
+	if c.manager != nil {
+		c.manager.Stop()
+	}
+}
+
+// RootCAChanged tells the controllers that clients trust another authority.
+func (c *Controllers) RootCAChanged() { c.manager.RootCAChanged() }
+
+// Bootstrapped is closed when the objects are there that every cluster has.
+func (c *Controllers) Bootstrapped() <-chan struct{} { return c.startup.done }
+
+// Hooks are the steps of the start.
+func (c *Controllers) Hooks() []Hook { return c.startup.hooks() }
+
+// DefinitionsKnown says that the step of the start is done that others do: names have been given to
+// definitions.
+func (c *Controllers) DefinitionsKnown() { close(c.startup.definitions.done) }
+
+// expire removes objects that last for a while only.
+func (c *Controllers) expire(ctx context.Context) {
+	var prefixes []string
+	for t := range c.catalog.Snapshot().Types() {
+		if t.Stored != nil && t.Stored.Expires {
+			prefixes = append(prefixes, t.Prefix)
+		}
+	}
+	if c.cfg.EventTTL < 0 || len(prefixes) == 0 {
+		return
+	}
+	slices.Sort(prefixes)
+	x := expiry.New(expiry.Config{Store: c.store, Prefixes: prefixes, Life: c.cfg.EventTTL, Last: func(e *store.Entry) (store.Value, error) {
+		row := c.catalog.Snapshot().Type(e.Key).Stored
+		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.Body)
+		if err != nil {
+			return store.Value{}, err
+		}
+		defer doc.Release()
+		return stored.Seal(row, doc.Root())
+	}})
+	c.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
+}
+
+// startControllers runs the controllers that the configuration selects. They
+// begin by looking at all objects, beside the first requests.
+func (c *Controllers) startControllers() *controller.Manager {
+	cfg := controller.Config{
+		Controllers: c.cfg.Controllers,
+		Acting:      c.actAs,
+		Store:       c.store,
+		Kinds:       make(map[controller.Kind]string),
+		RootCA:      func() []byte { return c.keys.Credentials().CA },
+		Now:         c.cfg.Clock,
+		Logger:      c.log,
+	}
+	for t := range c.catalog.Snapshot().Types() {
+		if t.Stored == nil {
+			continue
+		}
+		for _, row := range t.Rows {
+			cfg.Kinds[controller.Kind{APIVersion: row.GV.APIVersion(), Kind: row.Kind}] = t.Prefix
+		}
+		cfg.Types = append(cfg.Types, controller.Type{Resource: t.Stored.Resource, Prefix: t.Prefix})
+	}
+	return controller.Start(cfg)
+}
+
+// actor is the server's own writing operations, as a controller's.
+type actor struct {
+	server *Controllers
+	opts   objects.Options
+}
+
+// actAs gives the writing operations as a service account of kube-system.
+func (c *Controllers) actAs(account string) controller.Cluster {
+	user := &authn.User{Name: "system:serviceaccount:kube-system:" + account,
+		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", authn.GroupAuthenticated}}
+	return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", FieldManager: "kube-controller-manager"}}
+}
+
+// row is the row of a resource that the controllers know.
+func (a *actor) row(res *api.Resource) *catalog.Row {
+	return a.server.catalog.Snapshot().Resource(res.GV.Group, res.GV.Version, res.Plural)
+}
+
+// Create implements controller.Cluster.
+func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
+	row := a.row(res)
+	_, err := a.server.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Namespace: namespace}, Opts: a.opts, Creates: true,
+		Change: objects.NewObject(nil, func() (*document.Document, error) { return a.server.objects.DecodeOwn(row, object) })})
+	return err
+}
+
+// Edit implements controller.Cluster.
+func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error {
+	of := objects.Ref{Row: a.row(res), Namespace: namespace, Name: name}
+	if subresource != "" {
+		of.Sub = res.Subresource(subresource)
+	}
+	_, err := a.server.objects.Write(ctx, &objects.Write{Ref: of, Opts: a.opts, Change: objects.Editing(func(obj document.Value) error {
+		edit(obj)
+		return nil
+	})})
+	return err
+}
+
+// Delete implements controller.Cluster.
+func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name string, o controller.DeleteOptions) error {
+	opts := objects.DeleteOptions{Propagation: o.Propagation, By: a.opts.User}
+	if o.UID != "" {
+		opts.UID = &o.UID
+	}
+	if o.Revision != "" {
+		opts.Revision = &o.Revision
+	}
+	_, _, err := a.server.objects.DeleteObject(ctx, objects.Ref{Row: a.row(res), Namespace: namespace, Name: name}, opts)
+	return err
+}
+
+// Wait returns after d, or when ctx ends.
+func Wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// every calls do now and then, until ctx ends. What it cannot do is logged, and
+// tried again next time.
+func (c *Controllers) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
+	c.background.Go(func() {
+		for Wait(ctx, pause); ctx.Err() == nil; Wait(ctx, pause) {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				c.log.Error("cannot look after "+what, "error", err)
+			}
+		}
+	})
+}
