@@ -160,8 +160,8 @@ func (r *Resource) Subresource(name string) *Subresource {
 type Column struct {
 	Name, Type, Format, Description string
 	Priority                        int
-	Path                            string   // ".status.phase": the value at that path; "" for the object, of which a Cell shows something
-	Absent                          string   // text in place of a value that is not there or empty; "" for the usual one
+	Path                            string   // ".status.phase": the value at that path; "" for the object itself, for a Cell
+	Absent                          string   // text in place of an absent or empty value; "" for the usual one
 	Cell                            CellFunc // computes the cell from the value; nil to show the value itself
 }
 

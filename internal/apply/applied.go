@@ -82,7 +82,7 @@ func (k *Kind) applyOnce(live, applied document.Value, w Write, force bool) ([]b
 		managers = append(managers, me)
 	}
 	fields := space.configured(make([]byte, 0, 1024), k.Type, applied, w.Reset)
-	if me.version != k.APIVersion || !me.says(fields) {
+	if me.version != k.APIVersion || !me.hasFields(fields) {
 		last, lastVersion := me.owned(), me.version
 		me.ownFields(fields)
 		me.version = k.APIVersion

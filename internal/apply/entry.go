@@ -86,8 +86,8 @@ func (e *entry) owned() Set {
 	return e.set
 }
 
-// says reports whether the entry was read with that fieldsV1 object.
-func (e *entry) says(fields []byte) bool {
+// hasFields reports whether the entry was read with that fieldsV1 object.
+func (e *entry) hasFields(fields []byte) bool {
 	if e.known || e.fresh != nil || !e.stored.Exists() {
 		return false
 	}

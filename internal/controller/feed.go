@@ -189,8 +189,8 @@ func (f *feed) follow(ctx context.Context) error {
 	}
 }
 
-// take empties the buffer. lost says that changes between done and the buffer
-// are missing; nothing is taken then.
+// take empties the buffer. lost means that changes between done and the buffer are
+// missing; nothing is taken then.
 func (f *feed) take() (changes []*store.Change, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,8 +21,8 @@ type Hooks struct {
 // hook may ask this of values below its own.
 func (v Value) Wrong() bool { return v.Kind() == Object && v.d.nodes[v.n].flags&wrong != 0 }
 
-// Chosen is the member that counts of those of which an object may have only one, with
-// its name; it is absent when none is set.
+// Chosen is the first set member of those of which an object may have only one, with its
+// name; it is absent when none is set.
 func (v Value) Chosen() (name string, member Value) {
 	table, typ := v.Type()
 	if typ == schema.None || table.Types[typ].OneOf == nil {

@@ -28,7 +28,7 @@ func (p *parser) complete(n int32, t *schema.Type) error {
 	for _, i := range t.Fills {
 		prev, c = p.settle(t, prev, c, i)
 		f := &t.Fields[i]
-		hasDefault := p.fill && f.Default != "" && (f.More == nil || f.More.When == "" || p.d.says(n, t, f.More))
+		hasDefault := p.fill && f.Default != "" && (f.More == nil || f.More.When == "" || p.d.conditionHolds(n, t, f.More))
 		if prev != 0 && d.nodes[prev].field == i || !hasDefault && f.Presence != schema.Always && !f.Null {
 			continue
 		}
@@ -180,9 +180,9 @@ func (p *parser) zeroValue(n int32, typ schema.Ref) error {
 	return nil
 }
 
-// says reports whether an object meets the condition for the default of a field, in a
-// member before that field.
-func (d *Document) says(n int32, t *schema.Type, need *schema.More) bool {
+// conditionHolds reports whether an object meets the condition for the default of a
+// field, in a member before that field.
+func (d *Document) conditionHolds(n int32, t *schema.Type, need *schema.More) bool {
 	for c := d.nodes[n].first; c != 0; c = d.nodes[c].next {
 		if f := d.nodes[c].field; f != noField && t.Fields[f].Name == need.When {
 			return slices.ContainsFunc(need.WhenIs, Value{d, c}.Equals)

@@ -89,7 +89,7 @@ func holds(of, old Value, t *schema.Test) bool {
 	return true
 }
 
-// isNothing reports whether nothing was said: absent, null, "", [] or {}.
+// isNothing reports whether a value is empty: absent, null, "", [] or {}.
 func isNothing(v Value) bool {
 	switch v.Kind() {
 	case Absent, Null:
@@ -143,7 +143,7 @@ func less(a, b Value) bool {
 	return err == nil && err2 == nil && x.Cmp(y) < 0
 }
 
-// cause says that an object breaks a rule, since a test fails, and why that is wrong.
+// cause is the cause of a broken rule, for the test that fails, with the reason why.
 func cause(of Value, d *schema.Demand, t *schema.Test, why string) schema.Cause {
 	at := t.Path
 	if d.At != "" {
@@ -174,7 +174,7 @@ func cause(of Value, d *schema.Demand, t *schema.Test, why string) schema.Cause 
 	return c
 }
 
-// steps are the names of a path, of which "." has none.
+// steps are the names of a path; "." has none.
 func steps(path string) []string {
 	if path == "." {
 		return nil

@@ -69,8 +69,8 @@ func checkFormat(name, value string) []string {
 	return nil
 }
 
-// badSteps says where a path leads that should stay below another. The path of a file
-// in a volume may not look like what the node's agent makes there, either.
+// badSteps reports steps of a path that must stay below another one. The path of a file
+// in a volume must not look like those that the node's agent makes there, either.
 func badSteps(name, path string) (problems []string) {
 	if name != "no-backsteps" && strings.HasPrefix(path, "/") {
 		problems = append(problems, "must be a relative path")

@@ -42,9 +42,9 @@ func suits(kind schema.Kind, value Kind) bool {
 	return false // containers are read as such
 }
 
-// null makes n what null is as an element or member of a lenient type: null where the
-// schema allows it, its default, and otherwise null for the validation to see. kept is
-// false where a member is to be left out instead.
+// null makes n the meaning of null as an element or member of a lenient type: null where
+// the schema allows it, its default, and otherwise null for validation to see. kept is
+// false if a member is to be left out instead.
 func (p *parser) null(n int32, typ schema.Ref) (kept bool, err error) {
 	switch v := p.table.Types[typ].Values; {
 	case !v.Nullable && v.Default != "" && p.fill:
@@ -57,8 +57,8 @@ func (p *parser) null(n int32, typ schema.Ref) (kept bool, err error) {
 	}
 }
 
-// sentNull takes null for a field that was read: it is a value where the schema says
-// so, and otherwise the same as none.
+// sentNull handles null for a field that was read: it is a value where the schema allows
+// it, and otherwise counts as absent.
 func (p *parser) sentNull(n int32, t *schema.Type, i int) error {
 	d, f := p.d, &t.Fields[i]
 	if v := p.table.Types[f.Type].Values; v != nil && v.Nullable {

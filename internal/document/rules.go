@@ -128,7 +128,7 @@ func (c *checker) unsupported(path, shown string, r *schema.Rules) {
 	c.add(reason, path, what+shown+": supported values: "+quoted(r.Enum))
 }
 
-// quoted lists texts for people.
+// quoted lists texts for messages.
 func quoted(texts []string) string {
 	list := make([]string, len(texts))
 	for i, s := range texts {

@@ -43,8 +43,8 @@ func (c *checker) unique(n int32, t *schema.Type, old Value) {
 	}
 }
 
-// appendIdentity appends what identifies an element of a list: nothing if it
-// has none of its keys.
+// appendIdentity appends the identity of an element of a list: nothing if it has none of
+// its keys.
 func appendIdentity(dst []byte, v Value, t *schema.Type) []byte {
 	switch {
 	case t.ListType == schema.ListSet:

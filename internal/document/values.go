@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// values checks what the schemas of custom resources demand, in the words and the order
+// values checks the requirements of custom resources' schemas, in the words and the order
 // of 1.25.
 type values struct {
 	d     *Document
@@ -41,8 +41,7 @@ func (r *verdict) tell(c schema.Cause) {
 // path names a value as messages do.
 func (w *values) path(n int32) string { return string(w.d.appendPath(nil, n, false)) }
 
-// fail notes that something is wrong with a value. say gives the message, to which
-// path is the path of the value.
+// fail notes a mistake in a value. say gives the message for the path of the value.
 func (w *values) fail(r *verdict, n int32, reason string, say func(path string) string) {
 	if r.wrong = true; w.quiet {
 		return
@@ -98,7 +97,7 @@ func (w *values) check(n int32, t *schema.Type, v *schema.Values) (r verdict) {
 	if len(v.AnyOf)+len(v.OneOf)+len(v.AllOf) > 0 || v.Not != nil {
 		w.combined(&r, n, v)
 	}
-	r.matched += 2 // the rules that combine schemas have been looked at
+	r.matched += 2 // the rules that combine schemas have been checked
 	switch kind {
 	case String:
 		w.text(&r, n, v)
@@ -208,8 +207,8 @@ type alternative struct {
 	verdict
 }
 
-// try gives what the schemas find, without causes: how many find nothing, the first of
-// those, and the first of those of which most checks find nothing.
+// try checks a value by schemas, without causes: the number of those that pass, the first
+// of them, and the failing one that passes most checks.
 func (w *values) try(n int32, all []*schema.Values, until int) (fine int, first, closest alternative) {
 	for i, one := range all {
 		found := alternative{one, w.quietly(n, one)}

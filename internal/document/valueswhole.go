@@ -21,7 +21,7 @@ func (c *checker) custom(n int32, t *schema.Type) {
 	}
 }
 
-// inside visits all values below n that are of the types that the schema says.
+// inside visits all values below n of the types in the schema.
 func (w *values) inside(n int32, t *schema.Type, visit func(n int32, t *schema.Type)) {
 	visit(n, t)
 	for m := w.d.children(n); m != 0; m = w.d.nodes[m].next {
@@ -31,7 +31,8 @@ func (w *values) inside(n int32, t *schema.Type, visit func(n int32, t *schema.T
 	}
 }
 
-// wholeObject checks an object that is embedded in another: it says what it is.
+// wholeObject checks an object that is embedded in another and has its own apiVersion and
+// kind.
 func (c *checker) wholeObject(n int32, t *schema.Type) {
 	v := Value{c.d, n}
 	if !t.Values.Embedded || v.Kind() != Object {
@@ -104,7 +105,7 @@ func (c *checker) distinct(n int32, t *schema.Type) {
 	}
 }
 
-// appendKeys appends what tells an element from others: itself, or its keys.
+// appendKeys appends the identity of an element: itself, or its keys.
 func appendKeys(dst []byte, v Value, t *schema.Type) []byte {
 	if t.ListType == schema.ListSet {
 		return v.AppendJSON(dst)

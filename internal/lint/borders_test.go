@@ -104,7 +104,7 @@ func checkBorders(rows []row, imports map[string][]string) (mistakes []string) {
 		for _, name := range imports[pkg] {
 			below, to := rowOf(rows, name)
 			switch {
-			case below < 0: // said of that package
+			case below < 0: // reported for that package
 			case !slices.Contains(rows[at].may, to):
 				say("%s imports %s, which its row does not name", pkg, name)
 			case below > at:

@@ -61,7 +61,7 @@ var longFunctions = map[string]struct {
 	"server/flags.go: AddFlags":                        {61, "a list of flags"},
 }
 
-// handwritten reports whether people maintain a file.
+// handwritten reports whether a file is maintained by hand.
 func handwritten(path string) bool {
 	return !strings.HasPrefix(path, "gen/") && !strings.HasPrefix(path, "internal/gen/")
 }

@@ -14,7 +14,7 @@ type Demand struct {
 	Cause    string   // the reason; "" for the one that follows from the test that fails
 	At       string   // path of the cause below the object, "." for the object itself; "" for the member that the test is of
 	Shown    string   // JSON that an invalid cause shows; "" for the value there
-	Why      string   // for people
+	Why      string   // for messages
 	Hides    string   // path below the object of a value that is not validated because of this mistake, "." for the object; "" for none
 }
 
@@ -29,8 +29,8 @@ type Test struct {
 // Condition is a requirement on a member.
 type Condition uint8
 
-// The conditions. A text, a number or a boolean is in a list when its text is, and what
-// is empty when "" is.
+// The conditions. A text, a number or a boolean is in a list when its text is, and an
+// empty value when "" is.
 const (
 	Set     Condition = iota + 1 // there, be it empty, and not null
 	Unset                        // not there, or null
@@ -93,7 +93,7 @@ func (c *compiler) demandsOf(s *Schema) *Demands {
 	return demands
 }
 
-// checkDemands refuses rules whose paths lead nowhere.
+// checkDemands refuses rules whose paths lead to nothing.
 func (c *compiler) checkDemands(t *Table) {
 	for i := range t.Types {
 		n := c.types[t.Types[i].Name]
@@ -120,7 +120,7 @@ func (c *compiler) checkDemands(t *Table) {
 	}
 }
 
-// leads finds the type of what values of a type can have at a path.
+// leads finds the type at a path below values of a type.
 func (t *Table) leads(ref Ref, path []string) (at Ref, ok bool) {
 	for _, name := range path {
 		switch typ := &t.Types[ref]; typ.Kind {

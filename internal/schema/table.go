@@ -111,10 +111,10 @@ type Table struct {
 	// CauseOrders has the types whose causes are not in the order of the members: the
 	// paths below a value that go first, in their order.
 	CauseOrders map[Ref][]string
-	// Custom says that the table was made of the definition of a custom resource:
-	// members of untyped values are ordered by name, and numbers have one spelling.
+	// Custom marks a table made from the definition of a custom resource: members of
+	// untyped values are ordered by name, and numbers have one spelling.
 	Custom bool
-	// Wholes and Keyed say that such a table has embedded objects, and sets or keyed
+	// Wholes and Keyed mark such a table with embedded objects, and with sets or keyed
 	// lists.
 	Wholes, Keyed bool
 }
@@ -207,7 +207,7 @@ func (f *Field) Rest() More {
 // Rules are the constraints that a schema can express. Zero means not set.
 type Rules struct {
 	Enum                 []string // allowed strings
-	Pattern              string   // RE2, unanchored unless it says so
+	Pattern              string   // RE2, unanchored without ^ and $
 	Format               string   // a named check, e.g. "dns1123-label"; see document.Formats
 	HasMin, HasMax       bool
 	Min, Max             float64
@@ -216,7 +216,7 @@ type Rules struct {
 	MinLength, MaxLength uint32 // strings, in characters; MaxLength 0: none
 	MinItems, MaxItems   uint32 // lists and maps; MaxItems 0: none
 	UniqueItems          bool
-	Unique               []string // lists: members that tell elements apart, "." for whole elements; nil for none
+	Unique               []string // lists: members that identify elements, "." for whole elements; nil for none
 	MaxBytes             uint32   // strings, and names and values of a map together; 0: no limit
 	Keys                 string   // maps: a named check of the names, e.g. "qualified-name"; "" for none
 	Why                  string   // message for broken bounds, lengths or patterns; "" for the usual words

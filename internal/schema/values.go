@@ -49,12 +49,12 @@ func (t JSONTypes) String() string {
 type Values struct {
 	Types            JSONTypes // 0: any
 	Nullable         bool
-	Embedded         bool // a whole object: it says its apiVersion and kind
+	Embedded         bool // a whole object, with its own apiVersion and kind
 	ExclusiveMinimum bool
 	ExclusiveMaximum bool
 	Format           string
 	Pattern          string
-	Default          string   // what null becomes in a list or map; "" for nothing
+	Default          string   // replaces null in a list or map; "" for nothing
 	Enum             []string // canonical JSON
 	Minimum, Maximum *float64
 	MultipleOf       *float64

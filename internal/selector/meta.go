@@ -13,8 +13,8 @@ import (
 // need not read the object itself:
 //
 //	uvarint  metaVersion
-//	4 bytes  size of the labels that follow, little endian, so that who asks
-//	         only for fields can step over them
+//	4 bytes  size of the labels that follow, little endian, so that a reader
+//	         of fields only can step over them
 //	         per label, sorted by key: uvarint length, key, uvarint length, value
 //	uvarint  number of fields
 //	         per field, in the order of slots: uvarint length, value

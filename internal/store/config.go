@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Config says where and how an Engine keeps its data. Only Dir is required.
+// Config locates the data of an Engine, with its bounds. Only Dir is required.
 type Config struct {
 	// Dir is the data directory. It is created when it is missing.
 	Dir string
@@ -19,7 +19,7 @@ type Config struct {
 	// History is the time for which superseded versions and the change log are kept for
 	// old reads and for resuming a feed. 0 means five minutes.
 	History time.Duration
-	// Clock tells the age of history; nil means time.Now.
+	// Clock is the time of history; nil means time.Now.
 	Clock func() time.Time
 	// Logger receives warnings and errors; nil means none.
 	Logger *slog.Logger

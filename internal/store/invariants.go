@@ -57,8 +57,8 @@ func visited(visit func(*Entry) bool, e *Entry) bool {
 	return more
 }
 
-// handedOut remembers the entries returned to callers and checks that nobody changes
-// them.
+// handedOut remembers the entries returned to callers and checks that they are never
+// changed.
 type handedOut struct {
 	mu   sync.Mutex
 	seed maphash.Seed

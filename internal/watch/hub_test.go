@@ -78,8 +78,8 @@ func change(t testing.TB, s store.Store, key string, op func(*store.Entry) store
 	return c
 }
 
-// said is a change in a form that can be compared and read.
-func said(c *store.Change) string {
+// shown is a change in a form that can be compared and read.
+func shown(c *store.Change) string {
 	return fmt.Sprintf("%d %s@%d %s %s after %s@%d %s %s", c.Op,
 		c.Entry.Key, c.Entry.Revision, c.Entry.Body, c.Entry.Meta, c.Prev.Key, c.Prev.Revision, c.Prev.Body, c.Prev.Meta)
 }
@@ -91,16 +91,16 @@ func expect(t testing.TB, got []*Event, truth []store.Change, prefix string, aft
 	var want []string
 	for i := range truth {
 		if truth[i].Entry.Revision > after && strings.HasPrefix(truth[i].Entry.Key, prefix) {
-			want = append(want, said(&truth[i]))
+			want = append(want, shown(&truth[i]))
 		}
 	}
 	for i, e := range got {
 		switch {
 		case i >= len(want):
-			t.Errorf("%q after %d: event %d is too many: %s", prefix, after, i, said(&e.Change))
+			t.Errorf("%q after %d: event %d is too many: %s", prefix, after, i, shown(&e.Change))
 			return
-		case said(&e.Change) != want[i]:
-			t.Errorf("%q after %d: event %d is\n%s, want\n%s", prefix, after, i, said(&e.Change), want[i])
+		case shown(&e.Change) != want[i]:
+			t.Errorf("%q after %d: event %d is\n%s, want\n%s", prefix, after, i, shown(&e.Change), want[i])
 			return
 		}
 	}

@@ -183,7 +183,7 @@ func TestStoreMistakes(t *testing.T) {
 	}
 }
 
-// Every violation is printed, and the exit code says that there is one.
+// Every violation is printed, and the exit code reports that there is one.
 func TestStoreCheckFindsDamage(t *testing.T) {
 	data := t.TempDir()
 	e, err := store.Open(store.Config{Dir: operate.StoreDir(data)})

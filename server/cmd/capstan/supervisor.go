@@ -70,7 +70,7 @@ func (s *supervisor) due() <-chan time.Time {
 	return s.ticker.C
 }
 
-// monotonic is the line that says when a reload has begun (Type=notify-reload).
+// monotonic is the line with the time at which a reload has begun (Type=notify-reload).
 func (s *supervisor) monotonic() string {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// BadSegment reports whether no object's name or namespace can be s in a path: it is a
-// step to another place, holds a slash, a percent sign or control characters, or is not UTF-8.
+// BadSegment reports whether s cannot be an object's name or namespace in a path: it is
+// "." or "..", holds a slash, a percent sign or control characters, or is not UTF-8.
 func BadSegment(s string) bool {
 	return s == "." || s == ".." || !utf8.ValidString(s) || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == '/' || c == '%' || c == 0x7f })
 }
