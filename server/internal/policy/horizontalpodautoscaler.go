@@ -47,8 +47,13 @@ func (p Policy) CreateHorizontalPodAutoscaler(obj document.Value) {
 func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
 	conversion.DropAutoscalerAnnotations(obj)
 	conversion.NormalMeasurements(obj.Get("status"))
-	if len(p.ValidateHorizontalPodAutoscaler(obj, old)) == 0 {
-		conversion.NormalMetrics(obj.At("spec", "metrics"))
+	metrics := obj.At("spec", "metrics")
+	refused := len(p.ValidateHorizontalPodAutoscaler(obj, old))+len(document.Validate(metrics, nil)) > 0
+	for _, m := range metrics.Elements() {
+		refused = refused || len(p.ValidateMetricSpec(m)) > 0
+	}
+	if !refused {
+		conversion.NormalMetrics(metrics)
 	}
 }
 

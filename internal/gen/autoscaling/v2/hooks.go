@@ -19,6 +19,8 @@ type Hooks interface {
 	CreateHorizontalPodAutoscaler(obj document.Value)
 	// DefaultHorizontalPodAutoscalerBehavior sets the defaults of HorizontalPodAutoscalerBehavior that depend on other fields.
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
+	// SkipMetricSpec names the members that are not validated in a MetricSpec.
+	SkipMetricSpec(v document.Value) []string
 	// StatusHorizontalPodAutoscaler gives what the status endpoint makes of HorizontalPodAutoscaler what belongs to the rest of old.
 	StatusHorizontalPodAutoscaler(obj, old document.Value)
 	// UpdateHorizontalPodAutoscaler keeps of old what only the server may change.
@@ -27,13 +29,19 @@ type Hooks interface {
 	ValidateHorizontalPodAutoscaler(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
+	// ValidateMetricSpec finds what the schema cannot say of a MetricSpec, wherever it is.
+	ValidateMetricSpec(v document.Value) []api.FieldError
 }
 
 // validation has the hooks of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateMetricSpec,
 			h.ValidateLabelSelector,
+		},
+		Skips: []func(document.Value) []string{
+			h.SkipMetricSpec,
 		},
 	}
 }

@@ -11,15 +11,23 @@ import (
 type Hooks interface {
 	// DefaultHorizontalPodAutoscalerBehavior sets the defaults of HorizontalPodAutoscalerBehavior that depend on other fields.
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
+	// SkipMetricSpec names the members that are not validated in a MetricSpec.
+	SkipMetricSpec(v document.Value) []string
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
+	// ValidateMetricSpec finds what the schema cannot say of a MetricSpec, wherever it is.
+	ValidateMetricSpec(v document.Value) []api.FieldError
 }
 
 // validation has the hooks of types that take part in the validation.
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateMetricSpec,
 			h.ValidateLabelSelector,
+		},
+		Skips: []func(document.Value) []string{
+			h.SkipMetricSpec,
 		},
 	}
 }
