@@ -1,6 +1,7 @@
 package document
 
 import (
+	"net"
 	"strconv"
 	"strings"
 
@@ -12,9 +13,9 @@ import (
 // Formats lists the names that CheckFormat knows.
 func Formats() []string {
 	return []string{
-		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-path",
-		"env-var-name", "file-path", "ip", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
-		"qualified-name", "relative-path",
+		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-path", "driver-name",
+		"env-var-name", "file-path", "host-name", "ip", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
+		"qualified-name", "relative-path", "wildcard-name",
 	}
 }
 
@@ -35,6 +36,19 @@ func checkFormat(name, value string) []string {
 		return validation.IsDNS1123Subdomain(value)
 	case "dns1035-label":
 		return validation.IsDNS1035Label(value)
+	case "driver-name":
+		return validation.IsDNS1123Subdomain(strings.ToLower(value))
+	case "host-name":
+		problems := validation.IsDNS1123Subdomain(value)
+		if net.ParseIP(value) != nil {
+			problems = append(problems, "must be a DNS name, not an IP address")
+		}
+		return problems
+	case "wildcard-name":
+		if strings.Contains(value, "*") {
+			return validation.IsWildcardDNS1123Subdomain(value)
+		}
+		return validation.IsDNS1123Subdomain(value)
 	case "domain-path":
 		return details(validation.IsDomainPrefixedPath(nil, value))
 	case "qualified-name":

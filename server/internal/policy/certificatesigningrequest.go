@@ -14,9 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// leastExpiration is the shortest lifetime that a request may ask for, in seconds.
-const leastExpiration = 600
-
 // The lengths of a signer's name and of what follows its slash, in bytes.
 const (
 	maxSignerName = 571
@@ -25,14 +22,6 @@ const (
 
 // decisions are the conditions that stay once they are there.
 var decisions = [...]string{"Approved", "Denied", "Failed"}
-
-// keyUsages are what a key may be asked for.
-var keyUsages = []string{
-	"any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
-	"decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
-	"ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime",
-	"server auth", "signing", "timestamping",
-}
 
 // ValidateCertificateSigningRequest checks a request, its conditions, which are
 // not taken back, and its certificate, which is not replaced.
@@ -70,24 +59,8 @@ func (c *causes) signingSpec(spec document.Value) {
 	if _, err := signing.ParseRequest(bytesOf(spec.Get("request"))); err != nil {
 		c.invalidAt(member(spec, "request"), spec.Get("request"), "unable to parse csr: "+err.Error())
 	}
-	usages := spec.Get("usages")
-	if usages.Len() == 0 {
-		c.required(member(spec, "usages"), "")
-	}
-	var seen names
-	for _, usage := range usages.Elements() {
-		if !slices.Contains(keyUsages, usage.Text()) {
-			c.notSupported(usage, keyUsages...)
-		}
-		if !seen.add(usage.Text()) {
-			c.duplicate(usage)
-		}
-	}
 	if name := spec.Get("signerName"); !isEmpty(name) { // the schema says that it is missing
 		c.signerName(name)
-	}
-	if seconds := spec.Get("expirationSeconds"); isSet(seconds) && number(seconds) < leastExpiration {
-		c.invalid(seconds, "may not specify a duration less than 600 seconds (10 minutes)")
 	}
 }
 

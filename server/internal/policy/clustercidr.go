@@ -8,21 +8,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// minHostBits is the least that a node gets of a range.
-const minHostBits = 4
-
-// ValidateClusterCIDR checks that there is a range, and that what a node gets fits
-// into it.
+// ValidateClusterCIDR checks that what a node gets fits into the ranges.
 func (Policy) ValidateClusterCIDR(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	bits := spec.Get("perNodeHostBits")
-	if number(bits) < minHostBits {
-		c.invalidAt("spec.perNodeHostBits", bits, fmt.Sprintf("must be greater than or equal to %d", minHostBits))
-	}
-	if isEmpty(spec.Get("ipv4")) && isEmpty(spec.Get("ipv6")) {
-		c.required("spec", "one or both of `ipv4` and `ipv6` must be specified")
-	}
 	for _, family := range []struct {
 		field, name string
 		length      int

@@ -11,31 +11,25 @@ import (
 // maxData is the limit of all data of a config map or a secret, in bytes.
 const maxData = 1 << 20
 
-// ValidateConfigMap checks the data of a config map, and that an immutable one
-// stays as it is.
-func (Policy) ValidateConfigMap(obj, old document.Value) []schema.Cause {
+// ValidateConfigMap checks that the data of a config map has each key once, and its size.
+func (Policy) ValidateConfigMap(obj, _ document.Value) []schema.Cause {
 	var c causes
 	data, binary := obj.Get("data"), obj.Get("binaryData")
-	total := c.dataKeys(data, false) + c.dataKeys(binary, true)
 	for name := range binary.Members() {
 		if data.Get(name).Exists() {
 			c.invalidText(key(data, name), name, "duplicate of key present in binaryData")
 		}
 	}
-	if total > maxData {
+	if dataSize(data, false)+dataSize(binary, true) > maxData {
 		c.tooLong("", maxData)
 	}
-	c.immutable(obj, old, "data", "binaryData")
 	return c
 }
 
-// dataKeys checks the keys of data and returns the size of the values, in bytes.
-func (c *causes) dataKeys(data document.Value, encoded bool) int {
+// dataSize is the size of the values of data, in bytes.
+func dataSize(data document.Value, encoded bool) int {
 	total := 0
-	for name, v := range data.Members() {
-		for _, problem := range document.CheckFormat("config-key", name) {
-			c.invalidText(key(data, name), name, problem)
-		}
+	for _, v := range data.Members() {
 		text := v.Text()
 		if encoded {
 			padding := len(text) - len(strings.TrimRight(text, "="))
@@ -45,22 +39,6 @@ func (c *causes) dataKeys(data document.Value, encoded bool) int {
 		}
 	}
 	return total
-}
-
-// immutable holds an object that declared itself immutable to it.
-func (c *causes) immutable(obj, old document.Value, members ...string) {
-	if !old.Get("immutable").Bool() {
-		return
-	}
-	const why = "field is immutable when `immutable` is set"
-	if !obj.Get("immutable").Bool() {
-		c.forbidden("immutable", why)
-	}
-	for _, name := range members {
-		if !same(obj.Get(name), old.Get(name)) {
-			c.forbidden(name, why)
-		}
-	}
 }
 
 // CellConfigMapData is the number of keys.

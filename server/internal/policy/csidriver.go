@@ -50,6 +50,9 @@ func (c *causes) driverName(field, name string) {
 	}
 }
 
+// leastExpiration is the shortest lifetime of a token, in seconds.
+const leastExpiration = 600
+
 // ValidateCSIDriver checks the name, and what tokens the driver asks for: once more with
 // what may not change.
 func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {

@@ -5,27 +5,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxNodeID is the length of the name by which a driver knows a node, in bytes.
-const maxNodeID = 256
-
-// ValidateCSINode checks that drivers can be told apart, and that those which
-// stay are what they were.
+// ValidateCSINode checks the names of drivers, and that those which stay are what
+// they were.
 func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 	var c causes
 	before := map[string]document.Value{}
 	for _, driver := range old.At("spec", "drivers").Elements() {
 		before[driver.Get("name").Text()] = driver
 	}
-	var drivers names
 	for _, driver := range obj.At("spec", "drivers").Elements() {
 		name := driver.Get("name")
 		c.driverName(member(driver, "name"), name.Text())
-		if id := driver.Get("nodeID"); len(id.Text()) > maxNodeID {
-			c.invalid(id, "must be 256 characters or less")
-		}
-		if !drivers.add(name.Text()) {
-			c.add(schema.CauseDuplicate, member(driver, "name"), "Duplicate value: "+show(name))
-		}
 		c.topologyKeys(driver)
 		if was, ok := before[name.Text()]; ok && !same(driver, was) {
 			c.invalidAt("CSINodeDriver", driver, "field is immutable")

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
-
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -17,7 +15,7 @@ const ingressClassAnnotation = labelDomain + "/ingress.class"
 // CreateIngress begins an ingress's life.
 func (Policy) CreateIngress(obj document.Value) { obj.SetObject("status").SetObject("loadBalancer") }
 
-// ValidateIngress checks hosts, paths and backends.
+// ValidateIngress checks hosts and paths.
 func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -25,61 +23,15 @@ func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 	if !old.Exists() && class.Exists() && isSet(spec.Get("ingressClassName")) {
 		c.invalidAt("annotations."+ingressClassAnnotation, class, "can not be set when the class field is also set")
 	}
-	if isEmpty(spec.Get("rules")) && !isSet(spec.Get("defaultBackend")) {
-		c.invalid(spec, "either `defaultBackend` or `rules` must be specified")
-	}
-	c.balanced(obj.At("status", "loadBalancer"))
-	c.ingressBackend(spec.Get("defaultBackend"))
-	for _, entry := range spec.Get("tls").Elements() {
-		for _, host := range entry.Get("hosts").Elements() {
-			c.hostName(host)
-		}
-		if secret := entry.Get("secretName"); !isEmpty(secret) {
-			c.format(secret, "dns1123-subdomain")
-		}
-	}
 	for _, rule := range spec.Get("rules").Elements() {
-		if host := rule.Get("host"); !isEmpty(host) {
-			if net.ParseIP(host.Text()) != nil {
-				c.invalid(host, "must be a DNS name, not an IP address")
-			}
-			c.hostName(host)
+		if host := rule.Get("host"); net.ParseIP(host.Text()) != nil {
+			c.invalid(host, "must be a DNS name, not an IP address")
 		}
 		for _, path := range rule.At("http", "paths").Elements() {
-			if isSet(path.Get("pathType")) { // of others no more is said
-				c.ingressPath(path)
-				c.ingressBackend(path.Get("backend"))
-			}
+			c.ingressPath(path)
 		}
 	}
 	return c
-}
-
-// balanced checks that the addresses of a load balancer are addresses and
-// names.
-func (c *causes) balanced(status document.Value) {
-	for _, entry := range status.Get("ingress").Elements() {
-		if ip := entry.Get("ip"); !isEmpty(ip) {
-			c.format(ip, "ip")
-		}
-		if name := entry.Get("hostname"); !isEmpty(name) {
-			c.format(name, "dns1123-subdomain")
-			if net.ParseIP(name.Text()) != nil {
-				c.invalid(name, "must be a DNS name, not an IP address")
-			}
-		}
-	}
-}
-
-// hostName checks a host name whose first label may be a star.
-func (c *causes) hostName(host document.Value) {
-	if !strings.Contains(host.Text(), "*") {
-		c.format(host, "dns1123-subdomain")
-		return
-	}
-	for _, problem := range validation.IsWildcardDNS1123Subdomain(host.Text()) {
-		c.invalid(host, problem)
-	}
 }
 
 // ingressPath checks that a path is one that requests can have.
@@ -104,48 +56,6 @@ func (c *causes) ingressPath(entry document.Value) {
 			if strings.HasSuffix(path, end) {
 				c.invalid(v, "must not end with '"+end+"'")
 			}
-		}
-	}
-}
-
-// ingressBackend checks that a backend is one thing.
-func (c *causes) ingressBackend(backend document.Value) {
-	service, resource := backend.Get("service"), backend.Get("resource")
-	switch {
-	case !isSet(backend):
-	case isSet(service) && isSet(resource):
-		c.invalidText(backend.Path(), "", "cannot set both resource and service backends")
-	case isSet(resource):
-		*c = append(*c, document.Validate(resource, nil)...)
-		c.localReference(resource)
-	case !isSet(service):
-		c.invalidText(backend.Path(), "", "resource or service backend is required")
-	default:
-		*c = append(*c, document.Validate(service, nil)...)
-		c.backendPort(backend, service.Get("port"))
-	}
-}
-
-// backendPort checks that the port of a service has a name or a number.
-func (c *causes) backendPort(backend, port document.Value) {
-	switch name, number := !isEmpty(port.Get("name")), number(port.Get("number")) != 0; {
-	case name && number:
-		c.invalidText(backend.Path(), "", "cannot set both port name & port number")
-	case !name && !number:
-		c.required(backend.Path(), "port name or number is required")
-	default:
-		*c = append(*c, document.Validate(port, nil)...)
-	}
-}
-
-// localReference checks a reference to an object of any kind.
-func (c *causes) localReference(ref document.Value) {
-	if group := ref.Get("apiGroup"); isSet(group) {
-		c.format(group, "dns1123-subdomain")
-	}
-	for _, name := range [...]string{"kind", "name"} {
-		if v := ref.Get(name); !isEmpty(v) {
-			c.format(v, "path-segment")
 		}
 	}
 }

@@ -51,7 +51,6 @@ var limitTypes = []string{"Pod", "Container", "PersistentVolumeClaim"}
 // something between them.
 func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
 	var c causes
-	var taken names
 	for _, item := range obj.At("spec", "limits").Elements() {
 		kind := item.Get("type")
 		switch name, field := kind.Text(), member(item, "type"); {
@@ -60,9 +59,6 @@ func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
 			c.formatText(field, name, "qualified-name")
 		case !strings.Contains(name, "/"):
 			c.invalidText(field, name, "must be a standard limit type or fully qualified")
-		}
-		if !taken.add(kind.Text()) {
-			c.duplicate(kind)
 		}
 		c.limitItem(item, kind.Text())
 	}
@@ -74,10 +70,7 @@ func (c *causes) limitItem(item document.Value, kind string) {
 	for _, name := range [...]string{"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"} {
 		amounts := item.Get(name)
 		if kind == "Pod" && (name == "default" || name == "defaultRequest") {
-			if !isEmpty(amounts) {
-				c.forbidden(amounts.Path(), "may not be specified when `type` is 'Pod'")
-			}
-			continue
+			continue // refused by the schema
 		}
 		for resource := range amounts.Members() {
 			if kind == "Pod" || kind == "Container" {
@@ -87,9 +80,6 @@ func (c *causes) limitItem(item document.Value, kind string) {
 			}
 			resources = append(resources, resource)
 		}
-	}
-	if kind == "PersistentVolumeClaim" && !item.At("min", "storage").Exists() && !item.At("max", "storage").Exists() {
-		c.required(member(item, "limits"), "either minimum or maximum storage value is required, but neither was provided")
 	}
 	slices.Sort(resources)
 	for _, resource := range slices.Compact(resources) {

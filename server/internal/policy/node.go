@@ -60,12 +60,6 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 	}
 	c.taints(spec.Get("taints"))
 	c.changedRanges(spec.Get("podCIDRs"), before.Get("podCIDRs"))
-	if id := before.Get("providerID"); !isEmpty(id) && !same(id, spec.Get("providerID")) {
-		c.forbidden(member(spec, "providerID"), "node updates may not change providerID except from \"\" to valid")
-	}
-	if !same(spec.Get("externalID"), before.Get("externalID")) {
-		c.forbidden(member(spec, "externalID"), "may not be updated")
-	}
 	return c
 }
 

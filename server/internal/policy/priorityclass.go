@@ -21,14 +21,10 @@ func (Policy) CreatePriorityClass(obj document.Value) {
 	obj.SetObject("metadata").SetInt("generation", 1)
 }
 
-// ValidatePriorityClass keeps users out of the range of the system, and the value as
-// it is: pods have copies of it.
+// ValidatePriorityClass keeps users out of the range of the system.
 func (Policy) ValidatePriorityClass(obj, old document.Value) []schema.Cause {
 	var c causes
 	if old.Exists() {
-		if number(obj.Get("value")) != number(old.Get("value")) {
-			c.forbidden("value", "may not be changed in an update.")
-		}
 		return c
 	}
 	name, value := obj.At("metadata", "name").Text(), number(obj.Get("value"))

@@ -95,35 +95,17 @@ func conflicting(scopes names) bool {
 	return scopes.has("BestEffort") && scopes.has("NotBestEffort") || scopes.has("Terminating") && scopes.has("NotTerminating")
 }
 
-// scopeSelector checks the requirements on scopes. Their causes do not say which
-// of them is wrong.
+// scopeSelector checks the scopes that the requirements are about.
 func (c *causes) scopeSelector(spec document.Value) {
 	expressions := spec.At("scopeSelector", "matchExpressions")
 	var seen names
+	before := len(*c)
 	for _, e := range expressions.Elements() {
-		scope, operator, values := e.Get("scopeName"), e.Get("operator"), e.Get("values")
-		first := seen.add(scope.Text())
-		if !slices.Contains(quotaScopes, scope.Text()) {
-			c.invalidAt(member(expressions, "scopeName"), scope, "unsupported scope")
-		} else if first {
-			c.countsInScope(expressions.Path(), spec, scope.Text())
-		}
-		if slices.Contains(quotaScopes, scope.Text()) && !scope.Equals("PriorityClass") && !operator.Equals("Exists") {
-			c.invalidAt(member(expressions, "operator"), operator, "must be 'Exists' for scope "+scope.Text())
-		}
-		switch operator.Text() {
-		case "In", "NotIn":
-			if isEmpty(values) {
-				c.required(member(expressions, "values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector")
-			}
-		case "Exists", "DoesNotExist":
-			if !isEmpty(values) {
-				c.invalidAt(member(expressions, "values"), values, "must be no value when `operator` is 'Exists' or 'DoesNotExist' for scope selector")
-			}
-		default:
-			c.invalidAt(member(expressions, "operator"), operator, "not a valid selector operator")
+		if scope := e.Get("scopeName").Text(); seen.add(scope) && slices.Contains(quotaScopes, scope) {
+			c.countsInScope(expressions.Path(), spec, scope)
 		}
 	}
+	c.tellAt(before, member(expressions, "scopeName"))
 	if conflicting(seen) {
 		c.invalid(expressions, "conflicting scopes")
 	}

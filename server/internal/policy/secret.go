@@ -19,16 +19,14 @@ func (Policy) DefaultSecret(obj document.Value) {
 	obj.Remove("stringData")
 }
 
-// ValidateSecret checks the data of a secret, what its type needs, and that an
-// immutable one stays as it is.
-func (Policy) ValidateSecret(obj, old document.Value) []schema.Cause {
+// ValidateSecret checks the size of a secret, and what its type needs.
+func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 	var c causes
 	data := obj.Get("data")
-	if c.dataKeys(data, true) > maxData {
+	if dataSize(data, true) > maxData {
 		c.tooLong("data", maxData)
 	}
 	c.secretType(obj, data)
-	c.immutable(obj, old, "data")
 	return c
 }
 

@@ -5,10 +5,6 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxAttachmentMetadata is the size of names and values of what a driver wants
-// to be told again, in bytes.
-const maxAttachmentMetadata = 256 << 10
-
 // DefaultVolumeAttachmentSource takes back what only volumes with an object of
 // their own have by default.
 func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
@@ -23,32 +19,13 @@ func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
 	}
 }
 
-// ValidateVolumeAttachment checks that one volume is named.
+// ValidateVolumeAttachment checks a volume that has no object of its own.
 func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
-	if node := spec.Get("nodeName"); isEmpty(node) {
-		c.formatText(member(spec, "nodeName"), "", "dns1123-subdomain")
-	}
 	source := spec.Get("source")
-	name, inline := source.Get("persistentVolumeName"), source.Get("inlineVolumeSpec")
-	const one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-	switch {
-	case !isSet(name) && !isSet(inline):
-		c.required(member(spec, "source"), one)
-	case isSet(name) && isSet(inline):
-		c.forbidden(source.Path(), one)
-	case isSet(inline):
+	if inline := source.Get("inlineVolumeSpec"); isSet(inline) && !isSet(source.Get("persistentVolumeName")) {
 		c.inlineVolume(inline)
-	case name.Text() == "":
-		c.required(name.Path(), "must specify non empty persistentVolumeName")
-	}
-	size, metadata := 0, obj.At("status", "attachmentMetadata")
-	for name, v := range metadata.Members() {
-		size += len(name) + len(v.Text())
-	}
-	if size > maxAttachmentMetadata {
-		c.tooLong(metadata.Path(), maxAttachmentMetadata)
 	}
 	if !old.Exists() {
 		c.newAttachment(spec)

@@ -95,12 +95,7 @@ func (c *causes) reviewVersions(versions document.Value, strict bool) {
 
 func (c *causes) webhookRule(rule document.Value) {
 	for _, list := range [...]struct{ name, what string }{{"operations", "operations"}, {"apiGroups", "API groups"}, {"apiVersions", "API versions"}} {
-		v := rule.Get(list.name)
-		if v.Len() == 0 {
-			c.required(member(rule, list.name), "")
-			continue
-		}
-		c.loneWildcard(v, list.what)
+		c.loneWildcard(rule.Get(list.name), list.what)
 	}
 	for _, v := range rule.Get("apiVersions").Elements() {
 		if v.Equals("") {
@@ -114,9 +109,6 @@ func (c *causes) webhookRule(rule document.Value) {
 // itself and by a wildcard.
 func (c *causes) webhookResources(rule document.Value) {
 	list := rule.Get("resources")
-	if list.Len() == 0 {
-		c.required(member(rule, "resources"), "")
-	}
 	var allOf, ofAll names // x of x/*, x of */x
 	all, everything, plain := false, false, false
 	for _, v := range list.Elements() {

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "apiservices", Kind: "APIService", ListKind: "APIServiceList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "fff8fba6d4ebd927", StorageVersionHash: "InPBPD7+PqM=", NameFormat: "path-segment",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "25338523c7b913ef", StorageVersionHash: "InPBPD7+PqM=", NameFormat: "path-segment",
 			HasStatus:         true,
 			ConditionalUpdate: true,
 			AnyFinalizer:      true,

@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "certificatesigningrequests", Kind: "CertificateSigningRequest", ListKind: "CertificateSigningRequestList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "9f5f5fb1801661c4", StorageVersionHash: "95fRKMXA+00=", NameFormat: "path-segment",
+			ShortNames: []string{"csr"}, StorageVersion: "v1", Form: "f7ee2f436cb9658b", StorageVersionHash: "95fRKMXA+00=", NameFormat: "path-segment",
 			HasStatus: true,
 			Role:      "signing-requests",
 			Keeps:     [][]string{[]string{"spec"}},

@@ -9,7 +9,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1", GroupPriority: 17200, VersionPriority: 15,
 		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 43,
+		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "1dc6f6485550f944", StorageVersionHash: "l/iqIbDgFyQ=", NameFormat: "dns1123-subdomain",
 			HasGeneration: true,
@@ -23,7 +23,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "ingresses", Kind: "Ingress", ListKind: "IngressList", Type: 15,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: "595c110a9d0da19a", StorageVersionHash: "39NQlfNR+bo=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"ing"}, StorageVersion: "v1", Form: "11a2a99645996dbe", StorageVersionHash: "39NQlfNR+bo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",
@@ -40,7 +40,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "Ingress", Table: &Table, Type: 15},
 			},
 		},
-		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 49,
+		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 53,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "98b6773c320688df", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
@@ -54,7 +54,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the network policy was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 49, Checks: []api.Check{api.CheckObject}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy", Table: &Table, Type: 53, Checks: []api.Check{api.CheckObject}},
 			},
 		},
 	}

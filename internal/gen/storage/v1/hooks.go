@@ -31,8 +31,6 @@ type Hooks interface {
 	ValidateCSIDriver(obj, old document.Value) []api.FieldError
 	// ValidateCSINode finds what the schema cannot say; old is absent on create.
 	ValidateCSINode(obj, old document.Value) []api.FieldError
-	// ValidateCSIStorageCapacity finds what the schema cannot say; old is absent on create.
-	ValidateCSIStorageCapacity(obj, old document.Value) []api.FieldError
 	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
 	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
