@@ -302,7 +302,13 @@ func TestDryRun(t *testing.T) {
 	h.send("DELETE", configMaps+"/a?dryRun=All", "", nil).expect(t, 200, "")
 	h.get(configMaps+"/a").expect(t, 200, "")
 
-	rv := created.field(t, "metadata.resourceVersion")
+	const linked = `{"metadata":{"name":"a","selfLink":"/x"}}`
+	for query, want := range map[string]any{"?dryRun=All": "/x", "": nil} {
+		if got := h.send("PUT", configMaps+"/a"+query, "", []byte(linked)).field(t, "metadata.selfLink"); got != want {
+			t.Errorf("after a PUT with %q the link is %v, expected %v", query, got, want)
+		}
+	}
+	rv := h.get(configMaps+"/a").field(t, "metadata.resourceVersion")
 	changed := h.send("PUT", configMaps+"/a?dryRun=All", "", []byte(configMap("a", `{"k":"v"}`)))
 	changed.expect(t, 200, "")
 	if got := changed.field(t, "metadata.resourceVersion"); got != rv || changed.field(t, "data.k") != "v" {

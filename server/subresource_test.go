@@ -116,6 +116,8 @@ func TestEphemeralContainers(t *testing.T) {
 		{"not by the pod", "PATCH", podsPath + "/p", strategic, add("d", "i"), 422, "spec"},
 		{"add", "PATCH", path, strategic, add("d", "i"), 200, `"name":"d"`},
 		{"change", "PATCH", path, strategic, add("d", "j"), 422, `existing ephemeral containers \"d\" may not be changed`},
+		{"change to what none has", "PATCH", path, strategic, `{"spec":{"ephemeralContainers":[{"name":"d","resources":{"limits":{"cpu":"1"}}}]}}`, 422,
+			`"field":"spec.ephemeralContainers[0].resources"},{"reason":"FieldValueForbidden"`},
 		{"remove", "PATCH", path, "application/merge-patch+json", `{"spec":{"ephemeralContainers":null}}`, 422, "may not be removed"},
 		{"name taken", "PATCH", path, strategic, add("c", "i"), 422, "Duplicate"},
 		{"another", "PATCH", path, strategic, add("e", "i"), 200, `"name":"e"`},

@@ -26,4 +26,5 @@ const (
 	CauseTooLong      = "FieldValueTooLong"
 	CauseTooMany      = "FieldValueTooMany"
 	CauseTypeInvalid  = "FieldValueTypeInvalid"
+	CauseInternal     = "InternalError" // what follows from another mistake
 )

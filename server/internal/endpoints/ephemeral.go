@@ -70,14 +70,14 @@ func addEphemeral(e *objects.Evaluation, pod, sent document.Value) error {
 		return err
 	}
 	spec, containers := pod.Get("spec"), sent.At("spec", "ephemeralContainers")
-	causes := keepsContainers(containers, spec.Get("ephemeralContainers"))
+	lost := keepsContainers(containers, spec.Get("ephemeralContainers"))
 	if containers.Exists() {
 		spec.Put("ephemeralContainers", containers)
 	} else {
 		spec.Remove("ephemeralContainers")
 	}
 	// Nothing else has changed, so the pod is its own old state for the rules of changes.
-	if causes = append(causes, objects.ValidateChange(objects.Ref{Row: e.Row}, pod, pod, e.Was)...); len(causes) > 0 {
+	if causes := append(objects.ValidateChange(objects.Ref{Row: e.Row}, pod, pod, e.Was), lost...); len(causes) > 0 {
 		return e.Row.Invalid(e.Name, causes)
 	}
 	return nil

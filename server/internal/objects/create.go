@@ -48,7 +48,6 @@ func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namesp
 // prepareCreate sets what the server owns on a new object.
 func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
-	meta.Remove("selfLink")
 	meta.SetString("uid", newUID())
 	meta.SetString("creationTimestamp", o.Now())
 	if res.HasGeneration {

@@ -183,6 +183,9 @@ func (e *Evaluation) collectWarnings() error {
 // seal makes the write of the object. What watchers see last of one that has nothing
 // left to wait for is what was there last.
 func (e *Evaluation) seal() error {
+	if !e.Opts.DryRun { // which shows it as it was sent, as in 1.25
+		e.obj.Get("metadata").Remove("selfLink")
+	}
 	row, of := e.stored.Row, e.obj
 	if e.current != nil {
 		apply.KeepTimes(e.obj, e.old)

@@ -94,7 +94,7 @@ func CheckRevision(res *catalog.Row, name string, meta, old document.Value) erro
 func prepareUpdate(t Ref, obj, old document.Value) {
 	res := t.Row
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
-	for _, field := range [...]string{"creationTimestamp", "generation", "selfLink"} {
+	for _, field := range [...]string{"creationTimestamp", "generation"} {
 		keepMember(meta, oldMeta, field)
 	}
 	if v := oldMeta.Get("deletionTimestamp"); v.Exists() {

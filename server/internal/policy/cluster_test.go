@@ -41,7 +41,7 @@ func TestNode(t *testing.T) {
 		{"families", "spec: {podCIDRs: [10.1.0.0/24, 10.2.0.0/24]}", "spec.podCIDRs: Invalid"},
 		{"dual", "spec: {podCIDRs: [10.1.0.0/24, 'fd00::/64']}", ""},
 		{"same", "spec: {podCIDRs: [10.1.0.0/24, 10.1.0.0/24]}", "spec.podCIDRs: Invalid; spec.podCIDRs[1]: Duplicate"},
-		{"no range", "spec: {podCIDRs: [10.1.0.0/24, x]}", "spec.podCIDRs[1]: Invalid"},
+		{"no range", "spec: {podCIDRs: [10.1.0.0/24, x]}", "spec.podCIDRs[1]: Invalid; spec.podCIDRs: InternalError; spec.podCIDRs: Invalid"},
 		{"capacity", "status: {capacity: {cpu: -1}, allocatable: {pods: 500m}}", "status.capacity.cpu: Invalid; status.allocatable.pods: Invalid"},
 	})
 	set := "spec: {podCIDR: 10.1.0.0/24, providerID: a}"

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -115,25 +116,27 @@ func (c *causes) taints(taints document.Value) {
 
 // podCIDRs checks that there is at most one range of each address family.
 func (c *causes) podCIDRs(list document.Value) {
-	var taken names
+	if list.Len() < 2 {
+		return
+	}
+	var wrong error // told by the schema, too
 	families := map[bool]int{}
-	count := 0
 	for _, cidr := range list.Elements() {
-		count++
 		prefix, err := netip.ParsePrefix(cidr.Text())
-		if err != nil {
-			return // reported by the schema
-		}
+		wrong = cmp.Or(wrong, err)
 		families[prefix.Addr().Is4()]++
+	}
+	if wrong != nil {
+		c.add(schema.CauseInternal, list.Path(), "Internal error: invalid PodCIDRs. failed to check with dual stack with error:"+wrong.Error())
+	}
+	if wrong != nil || list.Len() > 2 || len(families) < 2 {
+		c.invalid(list, "may specify no more than one CIDR for each IP family")
+	}
+	var taken names
+	for _, cidr := range list.Elements() {
 		if !taken.add(cidr.Text()) {
 			c.duplicate(cidr)
 		}
-	}
-	switch {
-	case count > 2:
-		c.invalid(list, "may specify no more than one CIDR for each IP family")
-	case count == 2 && len(families) < 2:
-		c.invalid(list, "must contain one CIDR of each IP family")
 	}
 }
 
