@@ -36,15 +36,35 @@ func breaks(causes []schema.Cause, v, old Value, d *schema.Demand) []schema.Caus
 		case holds(v, old, t):
 			continue
 		case t.Is == schema.Formed && d.Why == "":
-			for _, problem := range CheckFormat(t.Values[0], plain(v.At(t.Path...))) {
-				causes = append(causes, cause(v, d, t, problem))
-			}
+			causes = malformed(causes, v, d, t)
 		default:
 			causes = append(causes, cause(v, d, t, d.Why))
 		}
 		if d.At != "" {
 			break // other failures would give the same words
 		}
+	}
+	return causes
+}
+
+// malformed adds what a named check says of a member, or of the elements of a list. Told
+// in another place it is one cause.
+func malformed(causes []schema.Cause, of Value, d *schema.Demand, t *schema.Test) []schema.Cause {
+	v := of.At(t.Path...)
+	for _, e := range v.Elements() {
+		for _, problem := range CheckFormat(t.Values[0], plain(e)) {
+			causes = append(causes, schema.Cause{Reason: d.Reason(t), Field: e.Path(), Message: "Invalid value: " + Shown(e) + ": " + problem})
+		}
+	}
+	if v.Kind() == Array {
+		return causes
+	}
+	problems := CheckFormat(t.Values[0], plain(v))
+	if d.At != "" {
+		problems = []string{strings.Join(problems, "; ")}
+	}
+	for _, problem := range problems {
+		causes = append(causes, cause(of, d, t, problem))
 	}
 	return causes
 }
@@ -79,7 +99,14 @@ func holds(of, old Value, t *schema.Test) bool {
 	case schema.Digits:
 		return v.Kind() == Number
 	case schema.Formed:
-		return len(CheckFormat(t.Values[0], plain(v))) == 0
+		for _, e := range v.Elements() {
+			if len(CheckFormat(t.Values[0], plain(e))) > 0 {
+				return false
+			}
+		}
+		return v.Kind() == Array || len(CheckFormat(t.Values[0], plain(v))) == 0
+	case schema.Single:
+		return v.Index(0).Exists() && !v.Index(1).Exists()
 	case schema.AtLeast:
 		return !less(v, of.At(t.Than...))
 	case schema.Same:
@@ -151,6 +178,9 @@ func cause(of Value, d *schema.Demand, t *schema.Test, why string) schema.Cause 
 	}
 	c := schema.Cause{Reason: d.Reason(t), Field: of.pathTo(at)}
 	value := d.Shown
+	if d.Shows != nil {
+		at = d.Shows
+	}
 	if v := of.At(at...); value != "" {
 	} else if value = Shown(v); !v.Exists() && len(t.Values) > 0 {
 		value = `""`

@@ -19,12 +19,17 @@ type Box
   size quantity explicit
   most quantity explicit
   tags map:string
+  labels map:label
   parts []Part
+  named []Named
   words []string
 type Lid
   colour Colour
 type Part
   name string
+type Named
+  name string
+scalar label string format=label-value
 scalar Colour string enum=red
 `)
 	at := func(path string, is schema.Condition, values ...string) []schema.Test {
@@ -39,6 +44,9 @@ scalar Colour string enum=red
 			{If: at("low", schema.Set), Then: at("high", schema.AtLeast, "low"), Why: "must not be below low"},
 			{Then: at("most", schema.AtLeast, "size"), Why: "must not be below size", At: ".", Shown: `"two sizes"`},
 			{If: at("kind", schema.Filled), Then: at("kind", schema.In, "Closed", "Flat", "Thin", "Open")},
+			{If: at("low", schema.In, "7"), Then: at("words", schema.Single), Cause: schema.CauseRequired, Why: "open boxes have one"},
+			{If: at("low", schema.In, "8"), Then: at("words", schema.Formed, "dns1123-label")},
+			{If: at("low", schema.In, "9"), Then: at("lid.colour", schema.Formed, "ip"), At: "kind", Shows: []string{"open"}},
 		},
 		Change: []schema.Demand{
 			{Was: at("kind", schema.Filled), Then: at("kind", schema.Same), Why: "is kept"},
@@ -51,6 +59,9 @@ scalar Colour string enum=red
 	}
 	rules("tags", &schema.Rules{Keys: "dns1123-label"})
 	rules("parts", &schema.Rules{Unique: []string{"name"}})
+	rules("labels", &schema.Rules{Keys: "dns1123-label", MaxItems: 2, Invalid: true, Why: "must not have more than 2"})
+	box.Fields[box.Field("labels")].More = &schema.More{CauseList: true}
+	rules("named", &schema.Rules{Unique: []string{"name?"}})
 	rules("words", &schema.Rules{Unique: []string{"."}})
 	table.MakeIndex()
 	return table
@@ -68,6 +79,13 @@ func TestDemands(t *testing.T) {
 		{"not less", ``, `{"low":3,"high":3,"size":"1Gi","most":"1025Mi"}`, ``},
 		{"less than an amount", ``, `{"size":"1Gi","most":"1Mi"}`, `FieldValueInvalid : Invalid value: "two sizes": must not be below size`},
 		{"none of the values", ``, `{"kind":"Round"}`, `FieldValueNotSupported kind: Unsupported value: "Round": supported values: "Closed", "Flat", "Thin", "Open"`},
+		{"one of a list", ``, `{"low":7,"high":7,"words":["a"]}`, ``},
+		{"two of a list", ``, `{"low":7,"high":7,"words":["a","b"]}`, `FieldValueRequired words: Required value: open boxes have one`},
+		{"elements of a form", ``, `{"low":8,"high":8,"words":["a","B"]}`, `FieldValueInvalid words[1]: Invalid value: "B": a lowercase`},
+		{"told elsewhere", ``, `{"low":9,"high":9,"open":true}`, `FieldValueInvalid kind: Invalid value: true: must be a valid IP`},
+		{"told at the map", ``, `{"labels":{"A":"-"}}`, `FieldValueInvalid labels: Invalid value: "A": a lowercase`},
+		{"too many", ``, `{"labels":{"a":"","b":"","c":""}}`, `FieldValueInvalid labels: Invalid value: {"a":"","b":"","c":""}: must not have more than 2`},
+		{"without names", ``, `{"named":[{},{"name":"a"},{},{"name":"a"}]}`, `FieldValueDuplicate named[3].name: Duplicate value: "a"`},
 		{"changed", `{"kind":"Open","lid":{"colour":"red"}}`, `{"kind":"Flat"}`, `FieldValueInvalid kind: Invalid value: "Flat": is kept; FieldValueForbidden lid.colour: Forbidden: red stays red`},
 		{"set for the first time", `{}`, `{"kind":"Open"}`, ``},
 		{"broken before", `{"low":3,"high":2}`, `{"low":3,"high":2,"open":true}`, ``},

@@ -13,7 +13,7 @@ import (
 // Formats lists the names that CheckFormat knows.
 func Formats() []string {
 	return []string{
-		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-path", "driver-name",
+		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-name", "domain-path", "driver-name",
 		"env-var-name", "file-path", "host-name", "ip", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
 		"qualified-name", "relative-path", "wildcard-name",
 	}
@@ -30,6 +30,8 @@ func CheckFormat(name, value string) []string {
 
 func checkFormat(name, value string) []string {
 	switch name {
+	case "domain-name": // it may end with a dot
+		return validation.IsDNS1123Subdomain(strings.TrimSuffix(value, "."))
 	case "dns1123-label":
 		return validation.IsDNS1123Label(value)
 	case "dns1123-subdomain":

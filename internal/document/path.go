@@ -42,7 +42,7 @@ func (d *Document) appendPath(dst []byte, n int32, brackets bool) []byte {
 		m := way[i]
 		p := &d.nodes[d.nodes[m].parent]
 		switch {
-		case p.kind == Array && brackets && d.listOnly(d.nodes[m].parent):
+		case brackets && d.listOnly(d.nodes[m].parent):
 		case p.kind == Array:
 			dst = append(dst, '[')
 			dst = strconv.AppendInt(dst, int64(d.index(m, len(way)-i)), 10)
@@ -72,7 +72,8 @@ func (d *Document) declared(n int32) *schema.Field {
 	return nil
 }
 
-// listOnly reports whether causes leave out the index of a list's elements.
+// listOnly reports whether causes leave out the index of a list's elements, or the keys of
+// a map.
 func (d *Document) listOnly(list int32) bool {
 	f := d.declared(list)
 	return f != nil && f.More != nil && f.More.CauseList

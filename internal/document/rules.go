@@ -19,10 +19,11 @@ func (c *checker) rules(n int32, t *schema.Type, old Value) {
 	case String:
 		c.text(n, t, v)
 	case Number:
-		if value, ok := v.Float(); ok {
+		value, ok := v.Float()
+		if ok {
 			c.bounds(n, r, value)
 		}
-		if r.Format != "" {
+		if r.Format != "" && !(r.Format == "port-number" && value >= 1 && value <= 65535) {
 			for _, problem := range CheckFormat(r.Format, Shown(v)) {
 				c.invalid(n, problem)
 			}
@@ -54,7 +55,7 @@ func (c *checker) keys(m Value, check string, old Value) {
 		name := c.d.name(e)
 		if problems := CheckFormat(check, name); len(problems) > 0 && !old.Get(name).Exists() {
 			for _, problem := range problems {
-				c.add(schema.CauseInvalid, m.pathTo([]string{name}), "Invalid value: "+strconv.Quote(name)+": "+problem)
+				c.add(schema.CauseInvalid, c.path(e), "Invalid value: "+strconv.Quote(name)+": "+problem)
 			}
 		}
 	}
@@ -172,7 +173,9 @@ func (c *checker) count(n int32, r *schema.Rules, count int) {
 	if count < int(r.MinItems) {
 		c.add(schema.CauseInvalid, c.path(n), fmt.Sprintf("Invalid value: %d: must have at least %d items", count, r.MinItems))
 	}
-	if r.MaxItems > 0 && count > int(r.MaxItems) {
+	if r.MaxItems > 0 && count > int(r.MaxItems) && r.Invalid {
+		c.invalid(n, r.Why)
+	} else if r.MaxItems > 0 && count > int(r.MaxItems) {
 		c.add(schema.CauseTooMany, c.path(n), fmt.Sprintf("Too many: %d: must have at most %d items", count, r.MaxItems))
 	}
 }

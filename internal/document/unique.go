@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -92,10 +93,11 @@ func (c *checker) repeated(n int32, keys []string, old Value) (causes []schema.C
 		if len(causes) >= MaxCauses {
 			break
 		}
-		if text = appendMembers(text[:0], e, keys); seen[string(text)] > 0 {
+		if text = appendMembers(text[:0], e, keys); len(text) > 0 && seen[string(text)] > 0 {
 			at, shows := e.pathTo(nil), e
 			if len(keys) == 1 {
-				at, shows = e.pathTo(steps(keys[0])), e.At(steps(keys[0])...)
+				name := steps(strings.TrimSuffix(keys[0], "?"))
+				at, shows = e.pathTo(name), e.At(name...)
 			}
 			causes = append(causes, schema.Cause{Reason: schema.CauseDuplicate, Field: at, Message: "Duplicate value: " + Shown(shows)})
 		}
@@ -111,8 +113,11 @@ func mayRepeat(list Value, keys []string) bool {
 	var hashes [32]uint32
 	seen := hashes[:0]
 	for _, e := range list.Elements() {
-		hash := uint32(2166136261)
-		for _, b := range appendMembers(space[:0], e, keys) {
+		hash, text := uint32(2166136261), appendMembers(space[:0], e, keys)
+		if len(text) == 0 {
+			continue
+		}
+		for _, b := range text {
 			hash = (hash ^ uint32(b)) * 16777619
 		}
 		if len(seen) == len(hashes) || slices.Contains(seen, hash) {
@@ -123,14 +128,19 @@ func mayRepeat(list Value, keys []string) bool {
 	return false
 }
 
-// appendMembers appends the members of an element by which it is known.
+// appendMembers appends the members of an element by which it is known: nothing where one
+// that need not be there is not.
 func appendMembers(dst []byte, v Value, keys []string) []byte {
 	for _, key := range keys {
-		member := v
+		member, optional := v, false
 		if key != "." {
+			key, optional = strings.CutSuffix(key, "?")
 			member = v.Get(key)
 		}
 		if isNothing(member) {
+			if optional {
+				return nil
+			}
 			dst = append(dst, ',')
 			continue
 		}

@@ -34,6 +34,8 @@ func wellFormed(name, s string) bool {
 	switch name {
 	case "dns1123-label":
 		return label(s)
+	case "domain-name":
+		return subdomain(strings.TrimSuffix(s, "."))
 	case "dns1123-subdomain":
 		return subdomain(s)
 	case "dns1035-label":

@@ -14,6 +14,7 @@ type Demand struct {
 	Cause    string   // the reason; "" for the one that follows from the test that fails
 	At       string   // path of the cause below the object, "." for the object itself; "" for the member that the test is of
 	Shown    string   // JSON that an invalid cause shows; "" for the value there
+	Shows    []string // path of the member that it shows instead; nil for the value there
 	Why      string   // for messages
 	Hides    string   // path below the object of a value that is not validated because of this mistake, "." for the object; "" for none
 }
@@ -40,7 +41,8 @@ const (
 	NotIn                        // none of Values
 	Text                         // a string
 	Digits                       // a number
-	Formed                       // passing the named check in Values
+	Formed                       // passing the named check in Values, or a list of such texts
+	Single                       // a list of one element
 	AtLeast                      // not less than the member at Than, if both are numbers
 	Same                         // as it was before the update
 )
@@ -110,7 +112,7 @@ func (c *compiler) checkDemands(t *Table) {
 				continue
 			}
 			for _, test := range slices.Concat(d.If, d.Was, d.Then) {
-				for _, path := range [][]string{test.Path, test.Than} {
+				for _, path := range [][]string{test.Path, test.Than, d.Shows} {
 					if _, ok := t.leads(of, path); !ok {
 						c.fail(n.Schema.Pos, "name members of the type, with dots between", "x-cluster-rules names %s, which leads nowhere", strings.Join(path, "."))
 					}

@@ -3,6 +3,7 @@ package load
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -95,7 +96,7 @@ func (d *documents) checkList(s *schema.Schema, in *model.Type) {
 	}
 	for _, name := range s.Unique {
 		if name != "." {
-			key(name, "x-cluster-unique", "member")
+			key(strings.TrimSuffix(name, "?"), "x-cluster-unique", "member")
 		}
 	}
 	for _, name := range s.ListMapKeys {

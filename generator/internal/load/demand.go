@@ -19,7 +19,7 @@ func (r *reader) demands(to *[]schema.Demand) func(node) {
 			r.object(item, "a rule", map[string]func(node){
 				"if": r.tests(&d.If), "was": r.tests(&d.Was), "then": r.tests(&d.Then),
 				"cause": r.word(&cause, "cause", sortedKeys(reasons)...), "at": r.text(&d.At), "why": r.text(&d.Why),
-				"hides": r.text(&d.Hides), "each": r.way(&d.Each),
+				"hides": r.text(&d.Hides), "each": r.way(&d.Each), "shows": r.way(&d.Shows),
 				"shown": func(n node) {
 					var text []byte
 					r.json(&text)(n)
@@ -82,4 +82,4 @@ func (r *reader) way(to *[]string) func(node) {
 }
 
 var conditions = map[string]schema.Condition{"set": schema.Set, "unset": schema.Unset, "filled": schema.Filled, "empty": schema.Empty, "same": schema.Same,
-	"text": schema.Text, "number": schema.Digits}
+	"text": schema.Text, "number": schema.Digits, "single": schema.Single}

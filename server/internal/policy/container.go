@@ -29,7 +29,6 @@ func (c *causes) container(container document.Value, taken *names, volumes map[s
 	if !taken.add(name.Text()) {
 		c.duplicate(name)
 	}
-	c.containerPorts(container.Get("ports"))
 	envFrom := container.Get("envFrom")
 	for _, source := range envFrom.Elements() {
 		switch fromMap, fromSecret := source.Get("configMapRef").Exists(), source.Get("secretRef").Exists(); {
@@ -41,16 +40,6 @@ func (c *causes) container(container document.Value, taken *names, volumes map[s
 	}
 	c.mounts(container, volumes)
 	c.requirements(container.Get("resources"))
-}
-
-// containerPorts checks that named ports can be told apart.
-func (c *causes) containerPorts(ports document.Value) {
-	var taken names
-	for _, port := range ports.Elements() {
-		if name := port.Get("name"); name.Text() != "" && !taken.add(name.Text()) {
-			c.duplicate(name)
-		}
-	}
 }
 
 // notForOnce are members that make no sense for a container that runs once.

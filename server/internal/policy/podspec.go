@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -15,7 +13,6 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	var containers names
 	for _, container := range spec.Get("containers").Elements() {
 		c.container(container, &containers, volumes)
-		c.probes(container)
 	}
 	for _, container := range spec.Get("initContainers").Elements() {
 		c.container(container, &containers, volumes)
@@ -30,69 +27,23 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	c.hostPorts(spec)
 	c.dns(spec)
 	c.podSecurity(spec)
-	c.nodeNames(spec)
-	c.tolerations(spec.Get("tolerations"))
+	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names that they would have among limits
+		c.amounts(overhead.Path, document.Value{}, overhead)
+	}
 	c.spreadConstraints(spec.Get("topologySpreadConstraints"))
 	c.hostProcess(spec)
 	c.operatingSystem(spec)
 	return c
 }
 
-// nodeNames checks the fields by which a pod is placed and run, which name
-// other objects.
-func (c *causes) nodeNames(spec document.Value) {
-	c.labels(spec.Get("nodeSelector"))
-	if v := spec.Get("priorityClassName"); v.Text() != "" {
-		c.format(v, "dns1123-subdomain")
-	}
-	if v := spec.Get("runtimeClassName"); isSet(v) {
-		c.format(v, "dns1123-subdomain")
-	}
-	switch v := spec.Get("preemptionPolicy"); {
-	case !isSet(v), v.Equals("Never"), v.Equals("PreemptLowerPriority"):
-	case v.Text() == "":
-		c.required(v.Path(), "")
-	default:
-		c.notSupported(v, "Never", "PreemptLowerPriority")
-	}
-	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names that they would have among limits
-		c.amounts(overhead.Path, document.Value{}, overhead)
-	}
-}
-
-// Limits of how a pod resolves names; maxSearches is that of all search domains
-// together, in characters.
-const (
-	maxNameservers = 3
-	maxSearchPaths = 6
-	maxSearches    = 256
-)
+// maxSearches is the limit of all search domains of a pod together, in characters.
+const maxSearches = 256
 
 // dns checks how a pod resolves names.
 func (c *causes) dns(spec document.Value) {
-	config := spec.Get("dnsConfig")
-	if spec.Get("dnsPolicy").Equals("None") {
-		switch {
-		case !config.Exists():
-			c.required(member(spec, "dnsConfig"), "must provide `dnsConfig` when `dnsPolicy` is None")
-		case isEmpty(config.Get("nameservers")):
-			c.required(member(config, "nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None")
-		}
-	}
-	if nameservers := config.Get("nameservers"); nameservers.Len() > maxNameservers {
-		c.invalid(nameservers, "must not have more than "+strconv.Itoa(maxNameservers)+" nameservers")
-	}
-	searches := config.Get("searches")
-	if searches.Len() > maxSearchPaths {
-		c.invalid(searches, "must not have more than "+strconv.Itoa(maxSearchPaths)+" search paths")
-	}
-	total := -1
+	searches, total := spec.At("dnsConfig", "searches"), -1
 	for _, search := range searches.Elements() {
-		text := strings.TrimSuffix(search.Text(), ".")
 		total += len(search.Text()) + 1
-		for _, problem := range document.CheckFormat("dns1123-subdomain", text) {
-			c.invalid(search, problem)
-		}
 	}
 	if total > maxSearches {
 		c.invalid(searches, "must not have more than 256 characters (including spaces) in the search list")

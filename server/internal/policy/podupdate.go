@@ -63,7 +63,6 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 			return
 		}
 	}
-	c.tolerations(spec.Get("tolerations"))
 	*c = append(*c, document.Validate(spec.Get("tolerations"), nil)...)
 }
 

@@ -14,11 +14,8 @@ func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	c.formatText("handler", obj.Get("handler").Text(), "dns1123-label")
 	c.amounts(func() string { return "overhead" }, document.Value{}, obj.At("overhead", "podFixed"))
 	scheduling := obj.Get("scheduling")
-	c.labels(scheduling.Get("nodeSelector"))
-	tolerations := scheduling.Get("tolerations")
-	c.tolerations(tolerations)
 	var all names
-	for i, t := range tolerations.Elements() {
+	for i, t := range scheduling.Get("tolerations").Elements() {
 		if !all.add(fmt.Sprintf("%q %q %q %q", t.Get("key").Text(), t.Get("operator").Text(), t.Get("value").Text(), t.Get("effect").Text())) {
 			c.add(schema.CauseDuplicate, element(member(scheduling, "tolerations"), i), "Duplicate value: "+show(t))
 		}

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // labels checks labels, or a plain selector of labels, whose mistakes are shown
@@ -22,22 +21,6 @@ func (c *causes) labels(set document.Value) {
 			c.invalidAt(set.Path(), v, problem)
 		}
 	}
-}
-
-// ValidateLabelSelector checks the labels of a selector, and that its operators have
-// the values that they work with.
-func (Policy) ValidateLabelSelector(selector document.Value) []schema.Cause {
-	var c causes
-	c.labels(selector.Get("matchLabels"))
-	for _, e := range selector.Get("matchExpressions").Elements() {
-		switch operator := e.Get("operator"); operator.Text() {
-		case "In", "NotIn", "Exists", "DoesNotExist":
-			c.operatorValues(e)
-		default:
-			c.invalidAt(member(e, "operator"), operator, "not a valid selector operator")
-		}
-	}
-	return c
 }
 
 // canSelect reports whether a label selector can be asked: whether its parts can

@@ -31,7 +31,6 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 		}
 	}
 	c.servicePorts(spec, kind)
-	c.labels(spec.Get("selector"))
 	if config := spec.Get("sessionAffinityConfig"); isSet(config) && spec.Get("sessionAffinity").Equals("None") {
 		c.forbidden(config.Path(), "must not be set when session affinity is None")
 	}
@@ -227,5 +226,17 @@ func (c *causes) ordinaryIP(field string, v document.Value) {
 		c.invalidAt(field, v, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
 	case ip.IsLinkLocalMulticast():
 		c.invalidAt(field, v, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+	}
+}
+
+// portOrName checks a member that is the number or the name of a port.
+func (c *causes) portOrName(of document.Value, name string) {
+	v := of.Get(name)
+	if v.Kind() == document.String {
+		c.format(v, "port-name")
+		return
+	}
+	if n := number(v); n < 1 || n > 65535 {
+		c.invalidAt(member(of, name), v, "must be between 1 and 65535, inclusive")
 	}
 }

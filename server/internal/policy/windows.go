@@ -25,9 +25,6 @@ var (
 // ValidateWindowsSecurityContextOptions checks as whom a container runs there.
 func (Policy) ValidateWindowsSecurityContextOptions(options document.Value) []schema.Cause {
 	var c causes
-	if name := options.Get("gmsaCredentialSpecName"); isSet(name) {
-		c.format(name, "dns1123-subdomain")
-	}
 	if spec := options.Get("gmsaCredentialSpec"); isSet(spec) {
 		switch size := len(spec.Text()); {
 		case size == 0:

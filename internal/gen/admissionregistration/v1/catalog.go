@@ -7,11 +7,11 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of admissionregistration/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1", GroupPriority: 16700, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: 22,
+		{GV: gv, Plural: "mutatingwebhookconfigurations", Kind: "MutatingWebhookConfiguration", ListKind: "MutatingWebhookConfigurationList", Type: 23,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "40828c9e9115b695", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "8117577fbfb67934", StorageVersionHash: "Sqi0GUgDaX0=", NameFormat: "dns1123-subdomain",
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},
@@ -23,9 +23,9 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the mutating webhook configuration was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: 39,
+		{GV: gv, Plural: "validatingwebhookconfigurations", Kind: "ValidatingWebhookConfiguration", ListKind: "ValidatingWebhookConfigurationList", Type: 41,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "3e3b6a8f4a8632f2", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"api-extensions"}, StorageVersion: "v1", Form: "05330f0dc2387e36", StorageVersionHash: "B0wHjQmsGNk=", NameFormat: "dns1123-subdomain",
 			HasGeneration:     true,
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject},

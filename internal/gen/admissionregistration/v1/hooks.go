@@ -11,21 +11,10 @@ import (
 type Hooks interface {
 	// CellCount gives columns that show what is at a path.
 	CellCount(v document.Value) any
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateMutatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateMutatingWebhookConfiguration(obj, old document.Value) []api.FieldError
 	// ValidateValidatingWebhookConfiguration finds what the schema cannot say; old is absent on create.
 	ValidateValidatingWebhookConfiguration(obj, old document.Value) []api.FieldError
-}
-
-// validation has the hooks of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
-	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateLabelSelector,
-		},
-	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

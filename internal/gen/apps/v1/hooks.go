@@ -61,10 +61,6 @@ type Hooks interface {
 	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
 	ValidateEnvVar(v document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
-	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
-	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
 	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
 	ValidatePodAffinityTerm(v document.Value) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
@@ -75,8 +71,6 @@ type Hooks interface {
 	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
-	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
-	ValidateSeccompProfile(v document.Value) []api.FieldError
 	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
 	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateStatefulSet finds what the schema cannot say; old is absent on create.
@@ -101,16 +95,13 @@ func validation(h Hooks) document.Hooks {
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
-			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
-			h.ValidateSeccompProfile,
 			h.ValidateSecurityContext,
 			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,
-			h.ValidateLabelSelector,
 		},
 		Skips: []func(document.Value) []string{
 			h.SkipDeploymentSpec,

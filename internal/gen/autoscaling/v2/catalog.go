@@ -9,9 +9,9 @@ func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "autoscaling", Version: "v2", GroupPriority: 17500, VersionPriority: 30,
 		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 26,
+		{GV: gv, Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", ListKind: "HorizontalPodAutoscalerList", Type: 27,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "101ab906f5179b90", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"hpa"}, Categories: []string{"all"}, StorageVersion: "v2", Form: "69cd33c989298502", StorageVersionHash: "oQlkt7f5j/A=", NameFormat: "dns1123-subdomain",
 			HasStatus: true,
 			Checks:    []api.Check{api.CheckMetadataChange, api.CheckObject},
 			Hooks:     &api.Hooks{Create: h.CreateHorizontalPodAutoscaler, Update: h.UpdateHorizontalPodAutoscaler, Status: h.StatusHorizontalPodAutoscaler, Validate: h.ValidateHorizontalPodAutoscaler},
@@ -25,7 +25,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the horizontal pod autoscaler was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 26},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler", Table: &Table, Type: 27},
 			},
 		},
 	}

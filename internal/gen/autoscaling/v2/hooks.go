@@ -27,8 +27,6 @@ type Hooks interface {
 	UpdateHorizontalPodAutoscaler(obj, old document.Value)
 	// ValidateHorizontalPodAutoscaler finds what the schema cannot say; old is absent on create.
 	ValidateHorizontalPodAutoscaler(obj, old document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateMetricSpec finds what the schema cannot say of a MetricSpec, wherever it is.
 	ValidateMetricSpec(v document.Value) []api.FieldError
 }
@@ -38,7 +36,6 @@ func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateMetricSpec,
-			h.ValidateLabelSelector,
 		},
 		Skips: []func(document.Value) []string{
 			h.SkipMetricSpec,

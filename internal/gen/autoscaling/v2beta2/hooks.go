@@ -13,8 +13,6 @@ type Hooks interface {
 	DefaultHorizontalPodAutoscalerBehavior(v document.Value)
 	// SkipMetricSpec names the members that are not validated in a MetricSpec.
 	SkipMetricSpec(v document.Value) []string
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateMetricSpec finds what the schema cannot say of a MetricSpec, wherever it is.
 	ValidateMetricSpec(v document.Value) []api.FieldError
 }
@@ -24,7 +22,6 @@ func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateMetricSpec,
-			h.ValidateLabelSelector,
 		},
 		Skips: []func(document.Value) []string{
 			h.SkipMetricSpec,

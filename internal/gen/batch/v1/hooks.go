@@ -49,10 +49,6 @@ type Hooks interface {
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
 	ValidateJob(obj, old document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
-	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
-	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
 	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
 	ValidatePodAffinityTerm(v document.Value) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
@@ -61,8 +57,6 @@ type Hooks interface {
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
 	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
-	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
-	ValidateSeccompProfile(v document.Value) []api.FieldError
 	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
 	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
@@ -81,16 +75,13 @@ func validation(h Hooks) document.Hooks {
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
-			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
-			h.ValidateSeccompProfile,
 			h.ValidateSecurityContext,
 			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,
-			h.ValidateLabelSelector,
 		},
 	}
 }

@@ -151,16 +151,12 @@ type Hooks interface {
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateEvent finds what the schema cannot say; old is absent on create.
 	ValidateEvent(obj, old document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateLimitRange finds what the schema cannot say; old is absent on create.
 	ValidateLimitRange(obj, old document.Value) []api.FieldError
 	// ValidateNamespace finds what the schema cannot say; old is absent on create.
 	ValidateNamespace(obj, old document.Value) []api.FieldError
 	// ValidateNode finds what the schema cannot say; old is absent on create.
 	ValidateNode(obj, old document.Value) []api.FieldError
-	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
-	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
 	// ValidatePersistentVolume finds what the schema cannot say; old is absent on create.
 	ValidatePersistentVolume(obj, old document.Value) []api.FieldError
 	// ValidatePersistentVolumeClaim finds what the schema cannot say; old is absent on create.
@@ -179,8 +175,6 @@ type Hooks interface {
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
 	// ValidateResourceQuota finds what the schema cannot say; old is absent on create.
 	ValidateResourceQuota(obj, old document.Value) []api.FieldError
-	// ValidateSeccompProfile finds what the schema cannot say of a SeccompProfile, wherever it is.
-	ValidateSeccompProfile(v document.Value) []api.FieldError
 	// ValidateSecret finds what the schema cannot say; old is absent on create.
 	ValidateSecret(obj, old document.Value) []api.FieldError
 	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
@@ -207,16 +201,13 @@ func validation(h Hooks) document.Hooks {
 		Checks: []func(document.Value) []api.FieldError{
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
-			h.ValidateNodeSelectorTerm,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
-			h.ValidateSeccompProfile,
 			h.ValidateSecurityContext,
 			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,
-			h.ValidateLabelSelector,
 		},
 	}
 }

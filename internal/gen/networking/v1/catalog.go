@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of networking/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1", GroupPriority: 17200, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "ingressclasses", Kind: "IngressClass", ListKind: "IngressClassList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
@@ -42,7 +42,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "networkpolicies", Kind: "NetworkPolicy", ListKind: "NetworkPolicyList", Type: 53,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "98b6773c320688df", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"netpol"}, StorageVersion: "v1", Form: "0ea2696c950f53fa", StorageVersionHash: "YpfwF18m1G8=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			ErrorGroup:    "extensions",

@@ -25,21 +25,10 @@ type Hooks interface {
 	DefaultNetworkPolicySpec(v document.Value)
 	// ValidateIngress finds what the schema cannot say; old is absent on create.
 	ValidateIngress(obj, old document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
 	// ValidateNetworkPolicy finds what the schema cannot say; old is absent on create.
 	ValidateNetworkPolicy(obj, old document.Value) []api.FieldError
 	// WarnIngress says what its author should know of a valid Ingress; old is absent on create.
 	WarnIngress(obj, old document.Value) []string
-}
-
-// validation has the hooks of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
-	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateLabelSelector,
-		},
-	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

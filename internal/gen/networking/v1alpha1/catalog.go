@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of networking/v1alpha1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "networking.k8s.io", Version: "v1alpha1", GroupPriority: 17200, VersionPriority: 1,
-		Table: &Table, Defaults: defaults(h), Validation: validation(h)}
+		Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "clustercidrs", Kind: "ClusterCIDR", ListKind: "ClusterCIDRList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,

@@ -15,17 +15,6 @@ type Hooks interface {
 	CellClusterCIDRPerNodeHostBits(obj document.Value) any
 	// ValidateClusterCIDR finds what the schema cannot say; old is absent on create.
 	ValidateClusterCIDR(obj, old document.Value) []api.FieldError
-	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
-	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
-}
-
-// validation has the hooks of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
-	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateNodeSelectorTerm,
-		},
-	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

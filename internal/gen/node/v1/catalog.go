@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "runtimeclasses", Kind: "RuntimeClass", ListKind: "RuntimeClassList", Type: 3,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "0ce766d6a30887e2", StorageVersionHash: "WQTu1GL3T2Q=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "b5bb5e80d03f233d", StorageVersionHash: "WQTu1GL3T2Q=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate:  true,
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			CheckedWhenMissing: true,

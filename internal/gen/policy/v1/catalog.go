@@ -7,11 +7,11 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of policy/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "policy", Version: "v1", GroupPriority: 17100, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", ListKind: "PodDisruptionBudgetList", Type: 19,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "b8b01bb9f51c3743", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "path-segment",
+			ShortNames: []string{"pdb"}, StorageVersion: "v1", Form: "6fa8d2a3274ff50e", StorageVersionHash: "6BGBu0kpHtk=", NameFormat: "path-segment",
 			HasStatus:         true,
 			HasGeneration:     true,
 			ConditionalUpdate: true,

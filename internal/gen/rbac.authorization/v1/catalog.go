@@ -7,9 +7,9 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of rbac.authorization/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "rbac.authorization.k8s.io", Version: "v1", GroupPriority: 17000, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: 25,
+		{GV: gv, Plural: "clusterrolebindings", Kind: "ClusterRoleBinding", ListKind: "ClusterRoleBindingList", Type: 27,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "84e48b25dce473bc", StorageVersionHash: "48tpQ8gZHFc=", NameFormat: "path-segment",
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
@@ -23,9 +23,9 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Path: ".subjects", Cell: h.CellServiceAccounts},
 			},
 		},
-		{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: 9,
+		{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: 10,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "edb585ae58d2819f", StorageVersionHash: "bYE5ZWDrJ44=", NameFormat: "path-segment",
+			StorageVersion: "v1", Form: "bbf75be9f9ee6f92", StorageVersionHash: "bYE5ZWDrJ44=", NameFormat: "path-segment",
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},
 			CheckedWhenMissing: true,
 			Hooks:              &api.Hooks{Validate: h.ValidateClusterRole},
@@ -34,7 +34,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Created At", Type: "date", Description: "When the cluster role was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: 31,
+		{GV: gv, Plural: "rolebindings", Kind: "RoleBinding", ListKind: "RoleBindingList", Type: 33,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "84e48b25dce473bc", StorageVersionHash: "eGsCzGH6b1g=", NameFormat: "path-segment",
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
@@ -48,7 +48,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Path: ".subjects", Cell: h.CellServiceAccounts},
 			},
 		},
-		{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: 30,
+		{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: 32,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "62decdedc68a316e", StorageVersionHash: "7FuwZcIIItM=", NameFormat: "path-segment",
 			Checks:             []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadata, api.CheckObject, api.CheckMetadataChange},

@@ -19,17 +19,6 @@ type Hooks interface {
 	CellUsers(v document.Value) any
 	// ValidateClusterRole finds what the schema cannot say; old is absent on create.
 	ValidateClusterRole(obj, old document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
-}
-
-// validation has the hooks of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
-	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateLabelSelector,
-		},
-	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of storage/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "storage.k8s.io", Version: "v1", GroupPriority: 16800, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "csidrivers", Kind: "CSIDriver", ListKind: "CSIDriverList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
@@ -42,7 +42,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "csistoragecapacities", Kind: "CSIStorageCapacity", ListKind: "CSIStorageCapacityList", Type: 30,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "9ef16ba92ccd96b6", StorageVersionHash: "xeVl+2Ly1kE=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "5d91e966a8022f94", StorageVersionHash: "xeVl+2Ly1kE=", NameFormat: "dns1123-subdomain",
 			ConditionalUpdate: true,
 			Checks:            []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			ChecksOnCreate:    2,
@@ -52,7 +52,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Created At", Type: "date", Description: "When the CSI storage capacity was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "storageclasses", Kind: "StorageClass", ListKind: "StorageClassList", Type: 38,
+		{GV: gv, Plural: "storageclasses", Kind: "StorageClass", ListKind: "StorageClassList", Type: 40,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"sc"}, StorageVersion: "v1", Form: "5af6d2f29a5e1914", StorageVersionHash: "K+m6uJwbjGY=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
@@ -67,7 +67,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the storage class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 45,
+		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "2d8e26da9bf8eca3", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
@@ -84,7 +84,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the volume attachment was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 45, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 47, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}

@@ -31,10 +31,6 @@ type Hooks interface {
 	ValidateCSIDriver(obj, old document.Value) []api.FieldError
 	// ValidateCSINode finds what the schema cannot say; old is absent on create.
 	ValidateCSINode(obj, old document.Value) []api.FieldError
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
-	// ValidateNodeSelectorTerm finds what the schema cannot say of a NodeSelectorTerm, wherever it is.
-	ValidateNodeSelectorTerm(v document.Value) []api.FieldError
 	// ValidateStorageClass finds what the schema cannot say; old is absent on create.
 	ValidateStorageClass(obj, old document.Value) []api.FieldError
 	// ValidateVolumeAttachment finds what the schema cannot say; old is absent on create.
@@ -43,16 +39,6 @@ type Hooks interface {
 	WarnCSIStorageCapacity(obj, old document.Value) []string
 	// WarnStorageClass says what its author should know of a valid StorageClass; old is absent on create.
 	WarnStorageClass(obj, old document.Value) []string
-}
-
-// validation has the hooks of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
-	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateNodeSelectorTerm,
-			h.ValidateLabelSelector,
-		},
-	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.

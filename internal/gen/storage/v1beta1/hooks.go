@@ -3,23 +3,11 @@
 package storagev1beta1
 
 import (
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // Hooks are the rules that the documents of storage/v1beta1 leave to hand-written code.
 type Hooks interface {
-	// ValidateLabelSelector finds what the schema cannot say of a LabelSelector, wherever it is.
-	ValidateLabelSelector(v document.Value) []api.FieldError
-}
-
-// validation has the hooks of types that take part in the validation.
-func validation(h Hooks) document.Hooks {
-	return document.Hooks{
-		Checks: []func(document.Value) []api.FieldError{
-			h.ValidateLabelSelector,
-		},
-	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.
