@@ -1,7 +1,6 @@
 package policy
 
 import (
-
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
