@@ -97,7 +97,7 @@ func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
 		if user == "admin" {
 			u.Groups = []string{authn.GroupMasters}
 		}
-		var at front.Place
+		var at front.Slot
 		err := p.Take(&at, u, size)
 		return at.Leave, err == nil
 	}

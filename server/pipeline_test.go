@@ -31,7 +31,7 @@ func TestPanicIsAnswered(t *testing.T) {
 	}()
 	send := func(do func(*front.Request) error) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		s.front.Serve(w, httptest.NewRequest(http.MethodGet, "/version", nil), front.Target{Endpoint: do, Open: true})
+		s.front.Serve(w, httptest.NewRequest(http.MethodGet, "/version", nil), front.Target{Endpoint: do, AlwaysServed: true})
 		return w
 	}
 	w := send(func(*front.Request) error { panic("a bug") })
@@ -78,7 +78,7 @@ func TestBodyAtTheLastMoment(t *testing.T) {
 	}()
 	w := lateReader{httptest.NewRecorder(), s, make(chan struct{})}
 	r := front.NewRequest(w, httptest.NewRequest(http.MethodPost, "/", w), front.Target{}, s.features, s.limits)
-	var room front.Place
+	var room front.Slot
 	defer room.Leave()
 	var refused *api.Error
 	if err := s.front.Receive(r, &room); !errors.As(err, &refused) || refused.Code != http.StatusRequestTimeout {

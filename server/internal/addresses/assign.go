@@ -13,16 +13,16 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// assignment fills in what one service needs.
+// assignment allocates the items of one service.
 type assignment struct {
 	claim        *allocate.Claim
 	owner        string
 	families     []string
 	spec, before document.Value
-	causes       []schema.Cause // what is wrong with what was asked for
+	causes       []schema.Cause // mistakes in requested items
 }
 
-// run fills in everything. It returns early with causes, or with an error that is not
+// run allocates everything. It returns early with causes, or with an error that is not
 // the client's.
 func (a *assignment) run() error {
 	if a.causes = policy.ServiceFamilies(a.spec, a.before, a.families); len(a.causes) > 0 {
@@ -43,8 +43,8 @@ func (a *assignment) run() error {
 	return a.healthCheckPort()
 }
 
-// addresses allocates the addresses of the service's families that it has not got
-// yet. One that had some keeps them, and can only get a second one.
+// addresses allocates the missing addresses of the service's families. A service that had
+// some keeps them, and can only get a second one.
 func (a *assignment) addresses() error {
 	if a.spec.Get("type").Equals("ExternalName") || a.spec.Get("clusterIPs").Index(0).Equals("None") || policy.ServiceKeepsAddresses(a.spec, a.before) {
 		return nil
@@ -127,7 +127,7 @@ func (a *assignment) newPorts() error {
 	return nil
 }
 
-// askedFor is the node port that is asked for with a port's number, 0 for none.
+// askedFor is the requested node port of a port, 0 for none.
 func askedFor(ports document.Value, number int64) int64 {
 	for _, port := range ports.Elements() {
 		if node := whole(port, "nodePort"); node != 0 && whole(port, "port") == number {
@@ -137,7 +137,7 @@ func askedFor(ports document.Value, number int64) int64 {
 	return 0
 }
 
-// changedPorts allocates the node ports that a service had not got before.
+// changedPorts allocates the node ports that a service did not have before.
 func (a *assignment) changedPorts() error {
 	had := map[int64]bool{}
 	for _, port := range a.before.Get("ports").Elements() {
@@ -161,13 +161,13 @@ func (a *assignment) changedPorts() error {
 	return nil
 }
 
-// allocatesPorts reports whether ports that were not asked for are wanted.
+// allocatesPorts reports whether the service needs node ports that it does not request.
 func (a *assignment) allocatesPorts() bool {
 	wanted := a.spec.Get("allocateLoadBalancerNodePorts")
 	return a.spec.Get("type").Equals("NodePort") || !wanted.Exists() || wanted.Bool()
 }
 
-// healthCheckPort allocates the port by which nodes say whether they have pods of the
+// healthCheckPort allocates the port on which nodes report whether they have pods of the
 // service, when it needs one and did not before.
 func (a *assignment) healthCheckPort() error {
 	if !policy.NeedsHealthCheck(a.spec) || policy.NeedsHealthCheck(a.before) && whole(a.before, "healthCheckNodePort") != 0 {
@@ -195,7 +195,7 @@ func (a *assignment) anyPort() (int64, error) {
 
 func (a *assignment) takePort(n int64, port document.Value) { a.take(n, port, "nodePort") }
 
-// take takes the port n, which is asked for in a member of v.
+// take takes the port n, which a member of v requests.
 func (a *assignment) take(n int64, v document.Value, name string) {
 	err := error(&allocate.OutsideError{})
 	if n > 0 && n <= 65535 {
@@ -218,7 +218,7 @@ func (a *assignment) cause(path, value, why string) {
 	a.causes = append(a.causes, schema.Cause{Reason: schema.CauseInvalid, Field: path, Message: "Invalid value: " + value + ": " + why})
 }
 
-// whole is a member that is a whole number, 0 when there is none.
+// whole is a member that is a whole number, 0 for anything else.
 func whole(v document.Value, name string) int64 {
 	n, _ := v.Get(name).Int()
 	return n

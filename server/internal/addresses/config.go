@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Config says where the addresses and ports of services come from.
+// Config holds the ranges of services' addresses and ports.
 type Config struct {
-	// ServiceClusterIPRange is the CIDR that service addresses are taken from,
-	// or two of them with a comma between. Default 10.0.0.0/24.
+	// ServiceClusterIPRange is the CIDR of service addresses, or two of them with a comma
+	// between. Default 10.0.0.0/24.
 	ServiceClusterIPRange string
-	// ServiceNodePortRange is where node ports are taken from: the first and the
-	// last one, "30000-32767", which is the default.
+	// ServiceNodePortRange is the first and the last node port, "30000-32767", which is
+	// the default.
 	ServiceNodePortRange string
 }
 
@@ -26,7 +26,7 @@ func (c *Config) SetDefaults() {
 	c.ServiceNodePortRange = cmp.Or(c.ServiceNodePortRange, defaultNodePorts)
 }
 
-// Validate reports everything that is wrong, joined into one error, or nil.
+// Validate reports all mistakes, joined into one error, or nil.
 func (c *Config) Validate() error {
 	_, addresses := Ranges(c.ServiceClusterIPRange)
 	_, _, ports := PortRange(c.ServiceNodePortRange)

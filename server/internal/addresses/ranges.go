@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 )
 
-// leastServices is how many addresses a range has at least.
+// leastServices is the least number of addresses in a range.
 const leastServices = 8
 
 // Ranges parses ServiceClusterIPRange.

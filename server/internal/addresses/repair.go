@@ -2,8 +2,8 @@ package addresses
 
 import "github.com/capstan-dev/capstan/internal/allocate"
 
-// Repair frees what no service has, and finds services that have what they should not:
-// they are logged at once, and returned when it is still so at the next repair.
+// Repair frees items that no service has, and finds services that have items they should
+// not: they are logged at once, and returned if the next repair finds them again.
 func (v *Services) Repair() (lasting []allocate.Conflict) {
 	stored := map[string][]allocate.Item{}
 	for key, items := range v.View().Under("") {

@@ -1,4 +1,4 @@
-// Package addresses gives services their addresses and node ports: each is given to one
+// Package addresses assigns services their addresses and node ports: each belongs to one
 // service, which claims it while it is written.
 package addresses
 
@@ -15,21 +15,21 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
-// Services gives services their addresses and node ports.
+// Services assigns services their addresses and node ports.
 //
-// Invariant: an item is claimed before the transaction that writes it, and the claim
-// ends after the transaction (settle); the collection says which service has it in the
-// store, before the write is acknowledged. See allocate.Allocator for what follows.
+// Invariant: an item is claimed before the transaction that writes it, and the claim ends
+// after the transaction (settle); the collection shows its service before the write is
+// acknowledged. See allocate.Allocator for the consequences.
 type Services struct {
-	*live.Collection[*[]allocate.Item] // what each service has
+	*live.Collection[*[]allocate.Item] // the items of each service
 	Row                                *catalog.Row
 	all                                *allocate.Allocator
 	log                                *slog.Logger
 
-	seen map[allocate.Conflict]int // how often repairs met it; used by them only
+	seen map[allocate.Conflict]int // number of repairs that found it; used by them only
 }
 
-// Open reads what the stored services have, and follows them.
+// Open reads the items of the stored services, and follows them.
 func Open(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store, log *slog.Logger) (*Services, error) {
 	ranges, err := Ranges(cfg.ServiceClusterIPRange)
 	if err != nil {
@@ -50,7 +50,7 @@ func Open(ctx context.Context, cfg *Config, res *catalog.Row, s store.Store, log
 	return v, nil
 }
 
-// follow tells the allocator, which guards itself, what became of services.
+// follow passes changes of services to the allocator, which guards itself.
 func (v *Services) follow(_ *allocate.Allocator, changes []live.Change[*[]allocate.Item]) *allocate.Allocator {
 	items := func(of *[]allocate.Item) []allocate.Item {
 		if of == nil {
@@ -70,7 +70,7 @@ func (v *Services) complain(conflicts []allocate.Conflict) {
 	}
 }
 
-// serviceItems is what a stored service has.
+// serviceItems are the items of a stored service.
 func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 	text, ok := document.Find(e.Body, "spec")
 	if !ok {
@@ -101,10 +101,9 @@ func serviceItems(e *store.Entry) (*[]allocate.Item, error) {
 	return &items, nil
 }
 
-// Claim gives a service that is about to be written the addresses and ports that it
-// needs, and fills them in. old is the service that it replaces, absent on
-// create. The claim is ended by settle; it is nil for what is no service. Errors:
-// 422, or 500 when a range is exhausted.
+// Claim allocates the addresses and ports of a service before it is written, and fills
+// them in. old is the service that it replaces, absent on create. settle ends the claim;
+// it is nil for other objects. Errors: 422, or 500 when a range is exhausted.
 func (v *Services) Claim(of *catalog.Row, obj, old document.Value, dryRun bool) (*allocate.Claim, error) {
 	if of != v.Row {
 		return nil, nil

@@ -23,12 +23,12 @@ import (
 // DiscoveryAt finds the document at a path; false when there is none.
 func (x *Endpoints) DiscoveryAt(snapshot *catalog.Snapshot, path string) (front.Target, bool) {
 	if path == "/api" {
-		return front.Target{Endpoint: x.versions, Place: "/api", Aggregated: true}, true
+		return front.Target{Endpoint: x.versions, EndpointPath: "/api", Aggregated: true}, true
 	}
 	if !discovery.Serves(snapshot, path) {
 		return front.Target{}, false
 	}
-	return front.Target{Place: front.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *front.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
+	return front.Target{EndpointPath: front.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *front.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
 }
 
 // serveDiscovery answers the document at a path. Those of groups do not look at the
@@ -109,7 +109,7 @@ func (x *Endpoints) OpenAPI3At(rest string) front.Target {
 	if ok {
 		for doc := range discovery.OpenAPI(x.catalog.Snapshot()) {
 			if doc.Path == path {
-				return front.Target{Endpoint: x.openAPI3(doc), Place: "/openapi", OwnForm: true}
+				return front.Target{Endpoint: x.openAPI3(doc), EndpointPath: "/openapi", OwnRepresentation: true}
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func Profiling(rest string) front.Target {
 	case "trace":
 		show = pprof.Trace
 	}
-	return front.Target{Place: "/debug", OwnForm: true, Unbounded: true, Endpoint: func(r *front.Request) error {
+	return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *front.Request) error {
 		r.Status = http.StatusOK
 		show(r.Writer, r.HTTP)
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 )
 
-// leastBodyRate is how fast a body must arrive on average, in bytes a second.
+// leastBodyRate is the least average speed of a body, in bytes a second.
 const leastBodyRate = 16 << 10
 
-// Receive reads the whole body of a request, up to the limit of bytes that it may
-// have. Nothing has been done for the request yet, and it has no place among
-// those in flight: a body that comes slowly, or never, is in nobody's way. It is
-// given up when it is too slow, or when the server stops.
-func (f *Front) Receive(r *Request, room *Place) error {
+// Receive reads the whole body of a request, up to its limit of bytes. The request has
+// had no effect yet, and no slot among those in flight: a body that comes slowly, or
+// never, delays no other request. It is given up when it is too slow, or when the server
+// stops.
+func (f *Front) Receive(r *Request, room *Slot) error {
 	r.owed = false
 	limit, length := f.cfg.MaxRequestBytes, r.HTTP.ContentLength
 	if length > limit {
@@ -29,7 +29,7 @@ func (f *Front) Receive(r *Request, room *Place) error {
 	control := http.NewResponseController(r.Writer)
 	guard := f.sweeper.GuardEarly(func() { _ = control.SetReadDeadline(conns.Past()) })
 	defer guard.Release()
-	if f.Intake.closed.Load() { // since it was taken on
+	if f.Intake.closed.Load() { // since the request began
 		return shuttingDown()
 	}
 	begun := f.sweeper.Now()
@@ -68,12 +68,12 @@ func (f *Front) Receive(r *Request, room *Place) error {
 	}
 }
 
-// bodyTime is how long a body may take of which so many bytes have arrived.
+// bodyTime is the time that a body with so many bytes may take.
 func (f *Front) bodyTime(bytes int) time.Duration {
 	return min(f.cfg.Body+time.Duration(bytes)*(time.Second/leastBodyRate), f.cfg.RequestTimeout)
 }
 
-// notReceived says why a body has not arrived.
+// notReceived explains why a body has not arrived.
 func (f *Front) notReceived(err error) error {
 	switch {
 	case f.Intake.closed.Load():
@@ -88,9 +88,9 @@ func shuttingDown() *api.Error {
 	return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
 }
 
-// dismiss prepares the answer to a request whose body is not read. In HTTP/1
-// net/http waits for it, to use the connection again: not for long, and for
-// somebody unknown it is not used again.
+// dismiss prepares the answer to a request whose body is not read. In HTTP/1 net/http
+// waits for it, to reuse the connection: not for long, and the connection of an
+// unauthenticated client is not reused.
 func (f *Front) dismiss(r *Request) {
 	if !r.owed || r.HTTP.ProtoMajor != 1 {
 		return

@@ -15,17 +15,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// BodyKind is what a body is expected to hold.
+// BodyKind is the expected content of a body.
 type BodyKind struct {
-	GV         *api.GroupVersion // whose default hooks apply; nil for none
+	GV         *api.GroupVersion // of the default hooks; nil for none
 	Schema     *catalog.Schema
 	Type       schema.Ref
 	APIVersion string
 	Kind       string
-	// also says which other versions have the same kind; nil for none.
+	// Also reports which other versions have the same kind; nil for none.
 	Also func(apiVersion string) bool
-	// unsaid is set where it does not count which kind the body says it is.
-	Unsaid bool
+	// AnyKind is set if the kind in the body does not matter.
+	AnyKind bool
 }
 
 func KindOf(res *catalog.Row) BodyKind {
@@ -39,8 +39,8 @@ func (want BodyKind) defaults() []func(document.Value) {
 	return want.GV.Defaults
 }
 
-// ReadObject reads the body as one object of the expected kind, checks unknown
-// and duplicate fields as asked (Ignore, Warn, Strict), and applies defaults.
+// ReadObject reads the body as one object of the expected kind, checks unknown and
+// duplicate fields as requested (Ignore, Warn, Strict), and applies defaults.
 func (f *Front) ReadObject(r *Request, want BodyKind, validation string) (*document.Document, error) {
 	text, err := f.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, want)
 	if err != nil {
@@ -88,8 +88,7 @@ func (f *Front) fromBinary(body []byte, want BodyKind) ([]byte, error) {
 	return text, nil
 }
 
-// Check refuses a body of another kind. What the body does not say is taken
-// from the path.
+// Check refuses a body of another kind. Missing members are taken from the path.
 func (want BodyKind) Check(apiVersion, kind string) error {
 	if kind != "" && kind != want.Kind {
 		return api.BadRequest("%s in version %q cannot be handled as a %s: send a %s of %s to this path", kind, apiVersion, want.Kind, want.Kind, want.APIVersion)
@@ -100,13 +99,13 @@ func (want BodyKind) Check(apiVersion, kind string) error {
 	return nil
 }
 
-// Refuse is the error of a body that is not what the kind says. Clients show the
-// version in it without the group.
+// Refuse is the error of a body that is not of the kind. Clients show the version in it
+// without the group.
 func (want BodyKind) Refuse(why string) error {
 	return api.BadRequest("%s in version %q cannot be handled as a %s: %s", want.Kind, path.Base(want.APIVersion), want.Kind, why)
 }
 
-// Refused is an error of read as the answer to a request with such a body.
+// Refused turns an error of Read into the answer to a request with such a body.
 func (want BodyKind) Refused(err error) error {
 	var known *api.Error
 	if err == nil || errors.As(err, &known) {
@@ -115,8 +114,8 @@ func (want BodyKind) Refused(err error) error {
 	return want.Refuse(err.Error())
 }
 
-// Decode makes the typed tree of what is to replace old, absent for something
-// new, and says what was unknown or given twice.
+// Decode makes the typed tree of an object that replaces old, absent for a new one, and
+// reports unknown and duplicate fields.
 func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Value, validation string) (*document.Document, error) {
 	doc, found, err := f.Parse(text, want, old)
 	if err != nil {
@@ -127,7 +126,7 @@ func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Valu
 			return nil, err
 		}
 	}
-	if len(found) > 1 && r.Media() == "application/yaml" { // whose members have no order: by name, as in 1.25
+	if len(found) > 1 && r.Media() == "application/yaml" { // members of YAML have no order: by name, as in 1.25
 		slices.SortStableFunc(found, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
 	if err := Report(r, r.Describe(found), want, validation); err != nil {
@@ -137,9 +136,9 @@ func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Valu
 	return doc, nil
 }
 
-// decodeOdd looks again at a body with members that are unknown or there twice, as
-// 1.25 reads it: the case of letters does not matter where it finds out what the body
-// is, and members of JSON that are there twice are joined.
+// decodeOdd decodes a body with unknown or duplicate members again, as 1.25 reads it: the
+// case of letters does not matter where it finds the kind of the body, and duplicate
+// members of JSON are joined.
 func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.Value, doc *document.Document, found []document.Problem) (*document.Document, error) {
 	if err := f.CheckTypeMeta(text, want, found); err != nil {
 		doc.Release()
@@ -155,8 +154,8 @@ func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.V
 
 func isDuplicate(p document.Problem) bool { return p.Duplicate }
 
-// CheckTypeMeta refuses a body in which a member that is called apiVersion or kind but for
-// the case of letters says something else.
+// CheckTypeMeta refuses a body with a member that differs from apiVersion or kind only in
+// the case of letters and has another value.
 func (f *Front) CheckTypeMeta(text []byte, want BodyKind, found []document.Problem) error {
 	states := func(p document.Problem) bool {
 		return strings.EqualFold(p.Path, "apiVersion") || strings.EqualFold(p.Path, "kind")
@@ -184,14 +183,13 @@ func (f *Front) CheckTypeMeta(text []byte, want BodyKind, found []document.Probl
 	return want.Check(apiVersion, kind)
 }
 
-// Parse makes the typed tree of an object of the wanted kind, which is to
-// replace old.
+// Parse makes the typed tree of an object of the wanted kind, which replaces old.
 func (f *Front) Parse(text []byte, want BodyKind, old document.Value) (*document.Document, []document.Problem, error) {
 	doc, found, err := f.Read(text, want, old)
 	return doc, found, want.Refused(err)
 }
 
-// Read is parse, with the errors of the decoder as they are.
+// Read is Parse, with the decoder's own errors.
 func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.Document, []document.Problem, error) {
 	if string(text) == "null" {
 		text = []byte("{}")
@@ -205,7 +203,7 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 		return nil, nil, err
 	}
 	root := doc.Root()
-	if !want.Unsaid {
+	if !want.AnyKind {
 		if err := want.Check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
 			doc.Release()
 			return nil, nil, err
@@ -227,7 +225,7 @@ func (f *Front) otherKind(text []byte, want BodyKind) error {
 	return want.Check(doc.Root().Get("apiVersion").Text(), doc.Root().Get("kind").Text())
 }
 
-// Describe puts problems into the words that clients know.
+// Describe formats problems as clients know them.
 func Describe(problems []document.Problem) []string {
 	var texts []string
 	for _, p := range problems {
@@ -240,9 +238,9 @@ func Describe(problems []document.Problem) []string {
 	return texts
 }
 
-// Describe puts problems in the body of the request into words. In YAML keys that a
-// mapping has already are told by their lines, and first; in JSON those in a value whose
-// type allows anything are not told, as in 1.25.
+// Describe formats problems in the body of the request. In YAML repeated keys of a
+// mapping are reported by their lines, and first; in JSON those in a value whose type
+// allows anything are not reported, as in 1.25.
 func (r *Request) Describe(problems []document.Problem) []string {
 	switch media := r.Media(); {
 	case media != "application/yaml" && media != applyPatch:
@@ -257,8 +255,8 @@ func (r *Request) Describe(problems []document.Problem) []string {
 	return append(texts, Describe(slices.DeleteFunc(problems, isDuplicate))...)
 }
 
-// Report says which fields were unknown or given twice, each once, in the way
-// that was asked for (specification, fieldValidation).
+// Report reports unknown and duplicate fields, each once, in the requested way
+// (specification, fieldValidation).
 func Report(r *Request, problems []string, want BodyKind, validation string) error {
 	if len(problems) == 0 || validation == "Ignore" {
 		return nil

@@ -7,8 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
-// count notes the labels of a request that may be made, and that it is under way if it
-// lasts.
+// count notes the labels of an authorized request, and the begin of a long-running one.
 func (f *Front) count(r *Request) {
 	r.figures = keyOfRequest(r)
 	if r.lasts = r.longRunning(); r.lasts {
@@ -19,14 +18,14 @@ func (f *Front) count(r *Request) {
 // counted notes that a request has been answered.
 func (f *Front) counted(r *Request) {
 	k := r.figures
-	if k.Verb == "" { // it did not come to count
+	if k.Verb == "" { // count was not reached
 		k.Verb = r.knownMethod()
 	}
 	k.Code = r.Status
 	f.metrics.End(&metrics.Request{Key: k, LongRunning: r.lasts, Start: r.start, Bytes: r.Bytes})
 }
 
-// keyOfRequest has the labels of a request, but for the code of its answer.
+// keyOfRequest has the labels of a request without the code of its answer.
 func keyOfRequest(r *Request) metrics.Key {
 	t := &r.Target
 	k := metrics.Key{Verb: metricVerb(r)}
@@ -38,7 +37,7 @@ func keyOfRequest(r *Request) metrics.Key {
 	}
 	switch {
 	case t.Row == nil:
-		k.Sub = t.Place
+		k.Sub = t.EndpointPath
 	case t.Name != "":
 		k.Scope = "resource"
 	case t.Namespace != "":
@@ -52,7 +51,7 @@ func keyOfRequest(r *Request) metrics.Key {
 	return k
 }
 
-// metricVerb is the verb of a request as upstream's figures spell it.
+// metricVerb is the verb of a request in upstream's metrics.
 func metricVerb(r *Request) string {
 	if r.Target.Row == nil {
 		return r.knownMethod()
@@ -82,8 +81,8 @@ func metricVerb(r *Request) string {
 // knownMethods are the methods that some path answers.
 var knownMethods = []string{http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPost, http.MethodPut}
 
-// knownMethod is the method of a request for no resource, "other" for one that HTTP
-// does not know.
+// knownMethod is the method of a request that is not for a resource, "other" for a method
+// that HTTP does not have.
 func (r *Request) knownMethod() string {
 	for _, m := range knownMethods {
 		if m == r.HTTP.Method {

@@ -1,6 +1,6 @@
-// Package front takes one request in and gives one answer out: it finds what is asked for,
-// by whom, whether they may, in which form to answer, and receives the body. What a method
-// then does is up to the function that the target has for it (Verb).
+// Package front takes one request in and gives one answer out: it finds the target,
+// authenticates and authorizes the user, negotiates the form of the answer, and receives
+// the body. The target's function for the method does the rest (Verb).
 package front
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
-// Config says how requests are taken.
+// Config holds the limits and dependencies of the pipeline.
 type Config struct {
 	Log       *slog.Logger
-	AccessLog func(*http.Request, *authn.User, int, int64, time.Duration) // nil when nobody would read it
+	AccessLog func(*http.Request, *authn.User, int, int64, time.Duration) // nil when the log drops these lines
 	Clock     func() time.Time
 	Features  features.Gates
 
 	MaxRequestBytes int64         // of a body
 	RequestTimeout  time.Duration // of a request that is not a watch
-	Body            time.Duration // from the first byte of a body, besides what its length takes
-	Owed            time.Duration // for the body of a refused request of somebody unknown
+	Body            time.Duration // from the first byte of a body, besides the time for its length
+	Owed            time.Duration // for the body of a refused request of an unauthenticated client
 	DecodeLimits    document.Limits
 
 	Catalog *catalog.Catalog
@@ -37,11 +37,11 @@ type Config struct {
 	Gather  *GatherRoom
 	Metrics *metrics.Metrics
 	Sweeper *conns.Sweeper
-	// VerbsOf is the table of what can be done to a resource.
+	// VerbsOf returns the operations of a target by method.
 	VerbsOf func(*Target) Verbs
 }
 
-// Front is the way of all requests.
+// Front is the pipeline of all requests.
 type Front struct {
 	cfg          Config
 	log          *slog.Logger
@@ -57,11 +57,11 @@ type Front struct {
 	decodeLimits document.Limits
 	verbsOf      func(*Target) Verbs
 
-	// Intake counts the requests that are under way.
+	// Intake counts the requests under way.
 	Intake Intake
 }
 
-// New makes the way of requests.
+// New makes the pipeline.
 func New(cfg Config) *Front {
 	return &Front{cfg: cfg, log: cfg.Log, accessLog: cfg.AccessLog, features: cfg.Features, catalog: cfg.Catalog, authn: cfg.Authn, authz: cfg.Authz,
 		limits: cfg.Limits, gather: cfg.Gather, metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits, verbsOf: cfg.VerbsOf,

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// GatherRoom bounds what all answers together hold back in memory: lists whose
-// length has to be known before the first byte, or that are laid out as a whole.
-// A list that finds no room is answered in another way, which takes more time or
-// is less pretty, but no memory.
+// GatherRoom bounds the memory of all gathered answers together: lists whose length has
+// to be known before the first byte, or that are indented as a whole. A list that finds
+// no room is answered in another way, which takes more time or is not indented, but no
+// memory.
 type GatherRoom struct {
 	left    atomic.Int64 // bytes
 	buffers sync.Pool    // of *[]byte, see listBuffer
@@ -20,7 +20,7 @@ func NewGatherRoom(bytes int64) *GatherRoom {
 	return r
 }
 
-// Gathered is what one answer holds back. It must be released.
+// Gathered is the gathered part of one answer. It must be released.
 type Gathered struct {
 	room  *GatherRoom
 	Parts []*[]byte
@@ -29,11 +29,11 @@ type Gathered struct {
 
 func (r *GatherRoom) Open() *Gathered { return &Gathered{room: r} }
 
-// Buffer gives an empty buffer of listBuffer bytes and some more.
+// Buffer returns an empty buffer of listBuffer bytes and some more.
 func (g *Gathered) Buffer() *[]byte { return g.room.Buffer() }
 
-// Keep holds a buffer back. It reports false when there is no room for it; the
-// buffer still is the caller's then, and all that was held is kept on.
+// Keep adds a buffer. It reports false when there is no room for it; the buffer still is
+// the caller's then, and the earlier ones are kept.
 func (g *Gathered) Keep(part *[]byte) bool {
 	size := int64(cap(*part))
 	if g.room.left.Add(-size) < 0 {
@@ -45,8 +45,8 @@ func (g *Gathered) Keep(part *[]byte) bool {
 	return true
 }
 
-// Release gives all memory back. reuse says that nobody reads it any more: after
-// a failure HTTP/2 may still be sending it.
+// Release frees all memory. reuse means that nothing reads it any more: after a failure
+// HTTP/2 may still be sending it.
 func (g *Gathered) Release(reuse bool) {
 	g.room.left.Add(g.Taken)
 	for _, p := range g.Parts {
@@ -57,13 +57,13 @@ func (g *Gathered) Release(reuse bool) {
 	g.Parts, g.Taken = nil, 0
 }
 
-// ListBuffer is how many bytes of a list are gathered before they are written,
-// listSlack how much room a buffer has beyond, so that the last object before
-// that rarely makes it grow.
+// ListBuffer is the number of bytes of a list that are gathered before they are written,
+// listSlack the extra room of a buffer, so that the last object rarely makes it grow.
 const (
 	ListBuffer = 64 << 10
 	listSlack  = 16 << 10
-	// FirstWrite is how many bytes of a list are gathered before the first write.
+	// FirstWrite is the number of bytes of a list that are gathered before the first
+	// write.
 	FirstWrite = 4 << 10
 )
 
@@ -73,10 +73,10 @@ func newListBuffer() any {
 	return &buf
 }
 
-// Buffer gives an empty buffer of listBuffer bytes and some more.
+// Buffer returns an empty buffer of listBuffer bytes and some more.
 func (r *GatherRoom) Buffer() *[]byte { return r.buffers.Get().(*[]byte) }
 
-// Free gives a buffer back that nobody reads any more.
+// Free returns an unused buffer.
 func (r *GatherRoom) Free(p *[]byte) {
 	if cap(*p) <= 2*ListBuffer {
 		*p = (*p)[:0]

@@ -5,16 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// Intake counts the requests that the server has taken on and not finished, until
-// it is closed: then it takes none.
+// Intake counts the requests under way, until it is closed: then it accepts none.
 type Intake struct {
 	count  atomic.Int64
 	closed atomic.Bool
-	idle   chan struct{} // room for one: told when the last request has ended
+	idle   chan struct{} // room for one: gets a value when the last request has ended
 }
 
-// begin reports whether a request is taken on; then done is to be called in the
-// end.
+// begin reports whether a request is accepted; then done must be called at its end.
 func (i *Intake) begin() bool {
 	i.count.Add(1)
 	if i.closed.Load() {

@@ -9,26 +9,27 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 )
 
-// Limits bounds what requests in flight take, for all users together and for each
-// of them. Long-running requests (watches) are not counted: they hold next to
-// nothing. A request that writes has its place when its body has arrived.
+// Limits bounds the requests in flight, for all users together and for each of them.
+// Long-running requests (watches) are not counted: they hold next to nothing. A write
+// takes its slot when its body has arrived.
 type Limits struct {
 	Reading, Mutating Pool // requests
 	bodies, answers   Pool // bytes of large ones
 }
 
 const (
-	// largeBodies is how many bodies of the largest size are in memory at once.
+	// largeBodies is the number of bodies of the largest size that may be in memory at
+	// once.
 	largeBodies = 40
-	// answerBytes is what large answers that are on their way have in memory at once.
+	// answerBytes bounds the memory of large answers on their way.
 	answerBytes = 256 << 20
-	// small is what a body or an answer may have in memory without asking: about
-	// what its connection has.
+	// small is the memory that a body or an answer may have without a slot: about that
+	// of its connection.
 	small = 64 << 10
 )
 
-// NewLimits bounds requests that read and that write, and the bodies of largest bytes at
-// most. A number that is not positive is no bound.
+// NewLimits bounds reads and writes, and the bodies of at most largest bytes. A number
+// that is not positive means no bound.
 func NewLimits(reading, mutating int, largest int64) *Limits {
 	l := &Limits{}
 	l.Reading.Set(int64(reading))
@@ -38,19 +39,19 @@ func NewLimits(reading, mutating int, largest int64) *Limits {
 	return l
 }
 
-// Pool is something that requests take from while they are handled. Nobody gets
-// more than a share of it but the administrators, who are neither bounded nor in
-// the way of others: they must be able to help when nobody else can.
+// Pool is a resource that requests take from while they are handled. No user gets more
+// than a share of it except administrators, who are not bounded and do not count: they
+// must be able to help when no one else can.
 type Pool struct {
 	most, share int64 // 0 or less for no bound
 	InUse       atomic.Int64
 
 	mu    sync.Mutex
-	taken int64            // by those who are bounded
+	taken int64            // by bounded users
 	users map[string]int64 // the same, by name
 }
 
-// usersOfPool is how many users it takes to use up a pool.
+// usersOfPool is the number of users that can use up a pool.
 const usersOfPool = 4
 
 func (p *Pool) Set(most int64) {
@@ -58,16 +59,16 @@ func (p *Pool) Set(most int64) {
 	p.users = make(map[string]int64)
 }
 
-// Place is what a request has taken of a pool; the zero place is nothing.
-type Place struct {
+// Slot is the part of a pool that a request has taken; the zero slot is nothing.
+type Slot struct {
 	pool *Pool
-	user string // "" for one who is not bounded
+	user string // "" for an unbounded user
 	size int64
 }
 
-// Take adds to a place, which may be the zero place, or answers 429 when there is
-// not enough. The place is to be left in any case.
-func (p *Pool) Take(have *Place, user *authn.User, size int64) error {
+// Take adds to a slot, which may be the zero slot, or answers 429 when there is not
+// enough. The caller leaves the slot in any case.
+func (p *Pool) Take(have *Slot, user *authn.User, size int64) error {
 	if have.pool == nil {
 		have.pool = p
 		if p.most > 0 && !slices.Contains(user.Groups, authn.GroupMasters) {
@@ -93,8 +94,8 @@ func (p *Pool) admit(user string, size int64) bool {
 	return true
 }
 
-// Leave gives back what the place has.
-func (h *Place) Leave() {
+// Leave returns the slot to its pool.
+func (h *Slot) Leave() {
 	if h.size == 0 {
 		return
 	}
@@ -111,10 +112,10 @@ func (h *Place) Leave() {
 	h.size = 0
 }
 
-// enter takes the place of a request, or answers 429 when there is none.
-func (l *Limits) enter(r *Request, at *Place) error {
+// enter takes the slot of a request, or answers 429 when there is none.
+func (l *Limits) enter(r *Request, at *Slot) error {
 	switch {
-	case r.Target.Open || r.longRunning():
+	case r.Target.AlwaysServed || r.longRunning():
 		return nil
 	case r.mutating():
 		return l.Mutating.Take(at, r.User, 1)

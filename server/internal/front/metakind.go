@@ -2,23 +2,23 @@ package front
 
 import "github.com/capstan-dev/capstan/internal/gen/profile"
 
-// metaGroup is the group of the representations that every kind has.
+// metaGroup is the group of the representations of every kind.
 const metaGroup = "meta." + profile.GroupSuffix
 
-// Of gives the kind another apiVersion.
+// Of returns the kind with another apiVersion.
 func (want BodyKind) Of(apiVersion string) BodyKind {
 	want.APIVersion = apiVersion
 	return want
 }
 
-// MetaKind is a kind that all groups share: options, Status.
+// MetaKind is a kind common to all groups: options, Status.
 func (f *Front) MetaKind(kind string) BodyKind {
 	meta := f.catalog.Meta
 	return BodyKind{Schema: meta, Type: meta.Table().Root(kind), APIVersion: "v1", Kind: kind}
 }
 
-// Everywhere reports whether the kinds that all groups share may name a version:
-// clients write the options of a request in the version of its resource.
+// Everywhere reports whether the common kinds may have a version: clients write the
+// options of a request in the version of its resource.
 func (f *Front) Everywhere(apiVersion string) bool {
 	return apiVersion == metaGroup+"/v1" || f.catalog.Snapshot().Has(apiVersion)
 }

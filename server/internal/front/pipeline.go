@@ -13,23 +13,23 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
-// Serve is the way of every request, top to bottom. The router has found what
-// is asked for (target); everything else happens here, in this order:
+// Serve runs every request, top to bottom. The router has found the target; the other
+// steps are here, in this order:
 //
-//	authenticate who asks, and as nobody else                    400 401 403
-//	authorize    whether they may                                403
-//	dispatch     what the method means for the target            404 405
-//	negotiate    how to answer, what the query says              400 406
+//	authenticate the user; impersonation is refused              400 401 403
+//	authorize    the user for the target                         403
+//	dispatch     find the target's function for the method       404 405
+//	negotiate    the form of the answer, the query's options     400 406
 //	receive      the whole body                                  408 413
 //	admit        bound the requests in flight, of each user too  429
 //	verb         decode 400 413 415, default, validate 422,
 //	             store transaction 404 409 410 504, respond
 //
-// Update, patch and delete validate inside the store's closure, since only there the
-// current object is known (server/internal/objects/write.go).
+// Updates, patches and deletes are validated inside the store's transaction, since only
+// there the current object is known (server/internal/objects/write.go).
 //
-// Whatever fails before the first byte of the answer becomes one Status
-// (respond.go); a panic is logged and becomes a 500.
+// An error before the first byte of the answer becomes one Status (respond.go); a panic
+// is logged and becomes a 500.
 func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
 	r := NewRequest(w, q, t, f.features, f.limits)
 	r.taken = f.Intake.begin()
@@ -52,8 +52,8 @@ func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
 }
 
 func (f *Front) handle(r *Request) error {
-	if !r.taken && !r.Target.alwaysServed() {
-		r.Writer.Header().Set("Connection", "close") // another server may do better
+	if !r.taken && !r.Target.AlwaysServed {
+		r.Writer.Header().Set("Connection", "close") // another server may answer
 		return shuttingDown()
 	}
 	if r.mayWait() {
@@ -70,7 +70,7 @@ func (f *Front) handle(r *Request) error {
 	if err != nil {
 		return err
 	}
-	var room, at Place
+	var room, at Slot
 	defer room.Leave()
 	defer at.Leave()
 	defer r.room.Leave()
@@ -86,8 +86,8 @@ func (f *Front) handle(r *Request) error {
 	return verb(r)
 }
 
-// verbFor goes the way of a request down to its verb. It returns before the verb
-// runs, so that a watch, which runs for long, does not keep its part of the stack.
+// verbFor runs the steps of a request up to its verb. It returns before the verb runs, so
+// that a watch, which runs for long, does not keep its part of the stack.
 func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	if r.User, err = f.authn.Authenticate(r.HTTP); err != nil {
 		return nil, err
@@ -129,13 +129,13 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	return v, err
 }
 
-// verbOf says which function a request ends in, or 404 or 405.
+// verbOf returns the function for a request, or 404 or 405.
 func (f *Front) verbOf(r *Request) (Verb, error) {
 	t := &r.Target
 	if t.Endpoint != nil {
 		return t.Endpoint, nil
 	}
-	if t.Row == nil || t.nowhere() {
+	if t.Row == nil || t.isMissing() {
 		return f.unknown, nil
 	}
 	allowed := f.verbsOf(t)
@@ -145,8 +145,8 @@ func (f *Front) verbOf(r *Request) (Verb, error) {
 	return nil, api.MethodNotAllowed(allowed.Methods())
 }
 
-// unknown answers a path that nothing is at: with a Status where a client looks
-// for a version or a resource of a group that exists, with plain text elsewhere.
+// unknown answers an unknown path: with a Status if a client looks for a version or a
+// resource of an existing group, with plain text elsewhere.
 func (f *Front) unknown(r *Request) error {
 	if f.inGroup(r.HTTP.URL.Path) {
 		return api.UnknownPath()
@@ -154,7 +154,7 @@ func (f *Front) unknown(r *Request) error {
 	return f.Text(r, http.StatusNotFound, "404 page not found\n")
 }
 
-// inGroup reports whether a path is below that of a group that is served.
+// inGroup reports whether a path is below that of a served group.
 func (f *Front) inGroup(path string) bool {
 	rest, named := strings.CutPrefix(path, "/apis/")
 	if !named {
@@ -164,13 +164,13 @@ func (f *Front) inGroup(path string) bool {
 	return f.catalog.Snapshot().ServesGroup(group)
 }
 
-// Verb is what a request ends in: it answers, or says why it does not.
+// Verb is the function of a request: it answers, or returns the reason why not.
 type Verb func(*Request) error
 
-// Verbs are what can be done to a target, by HTTP method: onGet, …
+// Verbs are the operations of a target, by HTTP method: onGet, …
 type Verbs [len(VerbMethods)]Verb
 
-// The places of methods in verbs.
+// The indices of methods in Verbs.
 const (
 	OnDelete = iota
 	OnGet
@@ -181,7 +181,7 @@ const (
 
 var VerbMethods = [...]string{OnDelete: http.MethodDelete, OnGet: http.MethodGet, OnPatch: http.MethodPatch, OnPost: http.MethodPost, OnPut: http.MethodPut}
 
-// of is the place of a method; an unknown one has a place that is always empty.
+// of is the entry of a method; that of an unknown one is always empty.
 func (v *Verbs) of(method string) *Verb {
 	for i, m := range VerbMethods {
 		if m == method {
@@ -191,7 +191,7 @@ func (v *Verbs) of(method string) *Verb {
 	return new(Verb)
 }
 
-// Methods lists those that are answered.
+// Methods lists the methods with an operation.
 func (v *Verbs) Methods() []string {
 	var names []string
 	for i, do := range v {
@@ -202,7 +202,7 @@ func (v *Verbs) Methods() []string {
 	return names
 }
 
-// End is the last step of every request, whoever answers it to the end.
+// End is the last step of every request.
 func (f *Front) End(r *Request) {
 	f.counted(r)
 	f.access(r)

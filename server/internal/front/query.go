@@ -13,15 +13,15 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// Query reads the query parameters. Parsing is put off until a parameter is
-// asked for; most requests have none.
+// Query reads the query parameters. Parsing is delayed until a parameter is read; most
+// requests have none.
 type Query struct {
 	raw    string
 	Values url.Values
 }
 
-// maxParameters is far below the number from which the standard library reads
-// none at all, so that no dry run becomes a real one.
+// maxParameters is far below the number from which the standard library reads none at
+// all, so that no dry run becomes a real write.
 const maxParameters = 1000
 
 // check refuses a query with too many parameters.
@@ -47,8 +47,7 @@ func (q *Query) Has(name string) bool {
 	return q.Values.Has(name)
 }
 
-// IsWatch reads the watch parameter: as in 1.25, anything but an explicit no
-// means yes.
+// IsWatch reads the watch parameter: as in 1.25, anything but an explicit no means yes.
 func (q *Query) IsWatch() bool {
 	if q.raw == "" || !q.Has("watch") {
 		return false
@@ -56,7 +55,7 @@ func (q *Query) IsWatch() bool {
 	return q.Flag("watch")
 }
 
-// Flag reads a boolean: absent, "0" and "false" are false, all else is true.
+// Flag reads a boolean: absent, "0" and "false" are false, everything else is true.
 func (q *Query) Flag(name string) bool {
 	switch v := q.Get(name); strings.ToLower(v) {
 	case "0", "false":
@@ -137,7 +136,7 @@ func (q *Query) DryRun(causes []schema.Cause) (bool, []schema.Cause) {
 	for _, v := range q.Values["dryRun"] {
 		if v == "All" {
 			on = true
-		} else { // also the empty word: whoever sent it may not want a write
+		} else { // also the empty word: its sender may not want a write
 			causes = append(causes, api.NotSupported("dryRun", v, "All"))
 		}
 	}

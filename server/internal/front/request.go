@@ -19,47 +19,45 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// Target is what the router found.
+// Target is the result of routing.
 //
-// Invariant: endpoint is set for paths that are not resources; otherwise
-// resource is set, or both are nil for a path that nothing answers.
+// Invariant: EndpointPath is set for paths that are not resources; otherwise Row is set,
+// or both are empty for an unknown path.
 type Target struct {
 	objects.Ref
-	Endpoint   Verb
-	Place      string          // the first step of an endpoint's path: "/healthz"
-	Open       bool            // an endpoint that works while the server drains (health)
-	unserved   catalog.Address // of a path that has the form of a resource's, while nothing is served there
-	WatchPath  bool            // one of the old /watch/ paths
-	OwnForm    bool            // an endpoint whose forms are not those of objects
-	Aggregated bool            // a discovery path that has one document of all below it
-	Unbounded  bool            // an endpoint that takes as long as it was asked to
+	Endpoint          Verb
+	EndpointPath      string          // the first step of an endpoint's path: "/healthz"
+	AlwaysServed      bool            // an endpoint that works while the server drains (health)
+	unserved          catalog.Address // of a path in the form of a resource's that is not served
+	WatchPath         bool            // one of the old /watch/ paths
+	OwnRepresentation bool            // an endpoint with representations other than those of objects
+	Aggregated        bool            // a discovery path with an aggregated document
+	Unbounded         bool            // an endpoint without a time limit of the server
 }
 
-func (t Target) alwaysServed() bool { return t.Open }
-
-// collection reports whether the target is many objects.
+// collection reports whether the target is a collection.
 func (t Target) collection() bool { return t.Name == "" }
 
-// nowhere reports whether the path is one that a question (review) or an order
-// (binding) has not: that of an object, or outside of the namespace it is about.
-func (t *Target) nowhere() bool {
+// isMissing reports whether the path does not exist for an operation (a review or a
+// binding): that of an object, or one without the namespace it needs.
+func (t *Target) isMissing() bool {
 	res := t.Row
 	return res.Endpoint != "" && (t.Name != "" || res.Namespaced && t.Namespace == "")
 }
 
-// tabular reports whether the target's answers can be shown as tables: objects
-// that are kept, and scales. Answers to operations and logs cannot.
+// tabular reports whether the target's answers can be shown as tables: stored objects,
+// and scales. Answers to operations and logs cannot.
 func (t *Target) tabular() bool {
 	e := t.Does()
 	return e == "" && t.Sub == nil || e.AnswersObject()
 }
 
-// connects reports whether the target leads out of the server, to what runs.
+// connects reports whether the target connects to a process outside of the server.
 func (t *Target) connects() bool {
 	return t.Sub != nil && t.Sub.Endpoint.Connects()
 }
 
-// Deprecation is what whoever uses the target is warned of; "" for nothing.
+// Deprecation is the warning for users of a deprecated target; "" for none.
 func (t *Target) Deprecation() string {
 	if t.Row == nil || t.Row.Deprecated == nil {
 		return ""
@@ -80,18 +78,18 @@ type Request struct {
 	Accept   codec.MediaType
 	Features features.Gates
 	limits   *Limits
-	room     Place // of a large answer
+	room     Slot // of a large answer
 
-	Body     []byte // all of it, when its verb runs
-	owed     bool   // there is a body that has not been read
+	Body     []byte // complete when the verb runs
+	owed     bool   // it has a body that has not been read
 	taken    bool   // it is counted in the intake
 	Warnings []string
 	warned   int         // characters of the warnings, each cut to maxWarning
 	Status   int         // as written; 0 before
 	Bytes    int64       // of the body, as written
 	lasts    bool        // it is counted among the long-running ones
-	figures  metrics.Key // zero before the request is let through
-	Detached bool        // it goes on after its handler has returned, see stream
+	figures  metrics.Key // zero before authorization
+	Detached bool        // it continues after its handler has returned, see stream
 }
 
 func NewRequest(w http.ResponseWriter, q *http.Request, t Target, on features.Gates, l *Limits) *Request {
@@ -137,17 +135,17 @@ func (r *Request) longRunning() bool {
 	return t.Unbounded || t.Row != nil && r.Method() == http.MethodGet && (t.WatchPath || t.collection() && r.Query.IsWatch())
 }
 
-// mayWait reports whether the request can last, and is bounded in time then. A
-// get of the newest state waits for nothing but the disk, and a timer would be a
-// good part of its cost; a long-running request ends when it was asked to.
+// mayWait reports whether the request can take long, and is bounded in time then. A get
+// of the newest state waits only for the disk, and a timer would be a good part of its
+// cost; a long-running request has an end of its own.
 func (r *Request) mayWait() bool {
 	t := &r.Target
 	get := t.Row != nil && t.Name != "" && !t.WatchPath && r.Method() == http.MethodGet
 	return !r.longRunning() && !(get && r.Query.raw == "")
 }
 
-// timeLimit is how long the request may take: as long as it asked for, and no
-// longer than the server allows.
+// timeLimit is the time that the request may take: the requested one, up to the server's
+// limit.
 func (r *Request) timeLimit(most time.Duration) (time.Duration, error) {
 	asked, err := r.Query.duration("timeout")
 	if asked <= 0 {
@@ -188,8 +186,8 @@ func (r *Request) attributes() authz.Attributes {
 	return a
 }
 
-// Warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299).
-// What has been said is not said again, and what would be left out is not kept.
+// Warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299). Repeated
+// warnings are dropped, and so are those beyond the limit.
 func (r *Request) Warn(text string) {
 	if r.warned > maxWarnings || slices.Contains(r.Warnings, text) {
 		return
@@ -198,15 +196,15 @@ func (r *Request) Warn(text string) {
 	r.warned += min(utf8.RuneCountInString(text), maxWarning)
 }
 
-// The most that warnings take in the headers of an answer, in characters: when all
-// together are longer each is cut, and the last are left out.
+// The bounds of warnings in the headers of an answer, in characters: when all together
+// are longer each is cut, and the last are left out.
 const (
 	maxWarnings = 4096
 	maxWarning  = 256
 )
 
-// told are the warnings as they are sent.
-func (r *Request) told() []string {
+// warningTexts are the warnings as they are sent.
+func (r *Request) warningTexts() []string {
 	total := 0
 	for _, w := range r.Warnings {
 		total += utf8.RuneCountInString(w)
@@ -252,7 +250,7 @@ func (r *Request) Media() string {
 	return strings.TrimSpace(media)
 }
 
-// patchable refuses a patch in a media type that is none of a patch.
+// patchable refuses media types that are not of a patch.
 func (r *Request) patchable() error {
 	if r.HTTP.Method != http.MethodPatch || r.Target.Row == nil || r.Target.connects() {
 		return nil

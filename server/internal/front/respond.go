@@ -21,9 +21,9 @@ import (
 // accepts it, in bytes.
 const gzipSize = 128 << 10
 
-// negotiate decides in which representation the request is answered.
+// negotiate decides on the representation of the answer.
 func (r *Request) negotiate() error {
-	if r.Target.Open || r.Target.OwnForm || r.Target.Row == nil && r.Target.Endpoint == nil {
+	if r.Target.AlwaysServed || r.Target.OwnRepresentation || r.Target.Row == nil && r.Target.Endpoint == nil {
 		return nil
 	}
 	var err error
@@ -32,7 +32,7 @@ func (r *Request) negotiate() error {
 	return err
 }
 
-// offer says which representations the target has.
+// offer lists the representations of the target.
 func (r *Request) offer() codec.Offer {
 	o := codec.Offer{Binary: codec.BinaryMedia, MetaGroup: metaGroup}
 	t := r.Target
@@ -50,9 +50,9 @@ func (r *Request) offer() codec.Offer {
 	return o
 }
 
-// fits reports, before anything is written, whether the answer can be what was
-// asked for: the metadata of one object or of a list. A read finds out when it
-// answers (mismatch), as a delete does: most end in a Status, which is always one.
+// fits reports, before anything is written, whether the answer can have the requested
+// form: the metadata of one object or of a list. A read checks it when it answers
+// (Mismatch), as a delete does: most answers are a Status, which fits always.
 func (r *Request) fits() error {
 	switch {
 	case r.Target.Row == nil || r.Target.Does().AnswersStatus():
@@ -76,8 +76,8 @@ func (r *Request) Mismatch(list bool) error {
 	return api.NotAcceptableForm("you requested PartialObjectMetadataList, but the requested object is not a list")
 }
 
-// pretty reports whether a person reads the answer: by the parameter, or else
-// by a browser's or curl's user agent.
+// pretty reports whether the answer is for a person: by the parameter, or else by a
+// browser's or curl's user agent.
 func (r *Request) pretty() bool {
 	if r.Query.Has("pretty") {
 		return r.Query.Flag("pretty")
@@ -134,7 +134,7 @@ func (f *Front) RespondBytes(r *Request, code int, kind BodyKind, body []byte) e
 	return f.RespondText(r, code, body)
 }
 
-// RespondText answers with JSON, or with what is made from it for people.
+// RespondText answers with JSON, indented or as YAML if requested.
 func (f *Front) RespondText(r *Request, code int, body []byte) error {
 	switch {
 	case r.Accept.Format == codec.YAML:
@@ -167,16 +167,15 @@ func DeletedStatus(t Target, e store.Entry) codec.StatusBody {
 	return codec.Deleted(t.Row.GV.Group, t.Row.Plural, t.Name, objects.UIDOf(e.Body))
 }
 
-// fail answers with the Status of an error. It is the only place where errors
-// become answers.
+// fail answers with the Status of an error. All errors become answers here.
 func (f *Front) fail(r *Request, err error) {
 	var known *api.Error
 	var gone *conns.GoneError
 	switch {
 	case errors.As(err, &known):
 	case errors.As(err, &gone), r.HTTP.Context().Err() != nil:
-		// Nobody is there to read it, as far as is known. Somebody who is there
-		// all the same would take silence for a 200, or for a proper end.
+		// The client has probably gone. If it has not, it would take silence for a 200,
+		// or for a proper end.
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, context.DeadlineExceeded):
 		known = &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the request did not finish in time; it may have taken effect"}
@@ -189,8 +188,7 @@ func (f *Front) fail(r *Request, err error) {
 		known = api.Internal("the server failed while it handled the request; its log says more")
 	}
 	if r.Status != 0 {
-		// The answer has begun: the only way left to say that it is not
-		// whole is to break the connection.
+		// The answer has begun: only breaking the connection shows that it is not whole.
 		f.log.Warn("answer broken off", "path", r.HTTP.URL.Path, "error", known.Message)
 		panic(http.ErrAbortHandler)
 	}
@@ -217,14 +215,14 @@ func (f *Front) Text(r *Request, code int, body string) error {
 // noCache is shared by all answers; net/http copies headers before it sends them.
 var noCache = []string{"no-cache, private"}
 
-// Head writes the headers that every answer has and the status.
+// Head writes the common headers of answers and the status.
 func (r *Request) Head(code int, contentType string) {
 	r.Headers(contentType)
 	r.Status = code
 	r.Writer.WriteHeader(code)
 }
 
-// Headers sets the headers that every answer has.
+// Headers sets the common headers of answers.
 func (r *Request) Headers(contentType string) {
 	h := r.Writer.Header()
 	if contentType != "" {
@@ -233,7 +231,7 @@ func (r *Request) Headers(contentType string) {
 	if _, set := h["Cache-Control"]; !set {
 		h["Cache-Control"] = noCache
 	}
-	for _, w := range r.told() {
+	for _, w := range r.warningTexts() {
 		h.Add("Warning", `299 - `+strconv.Quote(w))
 	}
 }
@@ -269,10 +267,10 @@ func (r *Request) Send(code int, contentType string, parts ...[]byte) error {
 	})
 }
 
-// hold sees to it that the request has room for so many bytes of a large answer,
-// until it ends: neither slow readers nor those who want it laid out may fill the
-// memory. The largest answers are served too, alone. What has been done cannot be
-// refused any more, so that writes are bounded by their places only.
+// hold takes room for so many bytes of a large answer, until the request ends: neither
+// slow readers nor indented answers may fill the memory. The largest answers are served
+// too, alone. A write that was made cannot be refused any more, so writes are bounded by
+// their places only.
 func (r *Request) hold(size int) error {
 	if size <= small || r.User == nil || r.mutating() {
 		return nil
@@ -285,14 +283,14 @@ func (r *Request) hold(size int) error {
 	return answers.Take(&r.room, r.User, more)
 }
 
-// What laying out a text holds in memory, for each of its bytes.
+// The memory for indenting a text, for each of its bytes.
 const (
 	yamlBytes   = 8
 	indentBytes = 2
 )
 
-// netBuffer is what net/http gathers before it writes. Answers of half as much go
-// out in one piece with their head.
+// netBuffer is the number of bytes that net/http gathers before it writes. Answers of
+// half as much leave in one piece with their head.
 const netBuffer = 4 << 10
 
 func (r *Request) writeAll(parts [][]byte) error {

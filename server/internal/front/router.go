@@ -13,17 +13,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// router finds what a path is the address of: an endpoint that every server has, or what
-// the current snapshot of the catalog serves. All requests end in serve, also those
-// that nothing answers, so that nobody learns what exists without being known.
+// router finds the target of a path: an endpoint of every server, or a resource in the
+// current snapshot of the catalog. All requests go to Serve, also those for unknown
+// paths, so that unauthenticated clients do not learn which paths exist.
 type router struct {
 	s     *Front
 	fixed map[string]Target                   // endpoints, by path
-	below map[string]func(rest string) Target // those of which the rest of the path says more, by its first step: "/healthz/"
-	index []string                            // paths that people may want to see
-	// documents finds what describes the snapshot at a path.
+	below map[string]func(rest string) Target // endpoints that use the rest of the path, by its first step: "/healthz/"
+	index []string                            // paths to list
+	// documents finds the document that describes the snapshot at a path.
 	documents func(snapshot *catalog.Snapshot, path string) (Target, bool)
-	More      func() []string // further paths that people may want to see
+	More      func() []string // further paths to list
 }
 
 // ServeHTTP implements http.Handler.
@@ -53,8 +53,8 @@ func (rt *router) find(u *url.URL) Target {
 	return Target{}
 }
 
-// served finds what the catalog has at a path. A path that only looks like that of a
-// resource is no target, but is authorized as the resource that it names.
+// served finds the resource of a path in the catalog. A path that only has the form of a
+// resource's has no target, but is authorized as the resource that it names.
 func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
 	snapshot := rt.s.catalog.Snapshot()
 	if t, ok := rt.documents(snapshot, path); ok {
@@ -73,8 +73,8 @@ func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
 		t.Namespace, t.Name = unescape(t.Namespace), unescape(t.Name)
 	}
 	if catalog.BadSegment(t.Namespace) || catalog.BadSegment(t.Name) {
-		// Such a name could not be an object's, so it is not looked for. For authorization a
-		// slash in it is one of the path.
+		// Such a name could not be an object's, so it is not looked up. For authorization
+		// a slash in it counts as one of the path.
 		address, _ = catalog.ParsePath(u.Path)
 		return Target{unserved: address, Endpoint: badName}, true
 	}
@@ -88,27 +88,27 @@ func badName(*Request) error {
 // NewRouter makes a router that finds resources and, by documents, the documents of discovery.
 func NewRouter(s *Front, documents func(*catalog.Snapshot, string) (Target, bool)) *router {
 	rt := &router{s: s, documents: documents, fixed: map[string]Target{}, below: map[string]func(string) Target{}}
-	rt.fixed["/"] = Target{Endpoint: rt.listPaths, Place: "/", OwnForm: true}
-	rt.fixed["/index.html"] = Target{Endpoint: rt.listPaths, Place: "/index.html", OwnForm: true}
+	rt.fixed["/"] = Target{Endpoint: rt.listPaths, EndpointPath: "/", OwnRepresentation: true}
+	rt.fixed["/index.html"] = Target{Endpoint: rt.listPaths, EndpointPath: "/index.html", OwnRepresentation: true}
 	return rt
 }
 
-// Add makes a path the address of an endpoint.
+// Add adds an endpoint at a path.
 func (rt *router) Add(path string, t Target) {
 	if !strings.HasSuffix(path, "/") {
 		rt.List(path)
 	}
-	t.Place = FirstStep(path)
+	t.EndpointPath = FirstStep(path)
 	rt.fixed[path] = t
 }
 
-// AddBelow lets find say what is at the paths below a step, "/healthz/", by their rest.
+// AddBelow adds find for the paths below a step, "/healthz/", by their rest.
 func (rt *router) AddBelow(step string, find func(rest string) Target) { rt.below[step] = find }
 
-// List shows a path to people who look around.
+// List adds a path to the list of paths.
 func (rt *router) List(path string) { rt.index = append(rt.index, path) }
 
-// listPaths lists the paths that are not resources, for people who look around.
+// listPaths lists the paths that are not resources.
 func (rt *router) listPaths(r *Request) error {
 	paths := slices.Concat(rt.index, discovery.Paths(rt.s.catalog.Snapshot()), rt.More())
 	slices.Sort(paths)
@@ -119,8 +119,8 @@ func (rt *router) listPaths(r *Request) error {
 	return r.Send(http.StatusOK, "application/json", body)
 }
 
-// cleanPath makes the path of a resource with slashes behind it the path of the
-// resource, and takes percent-encodings out where they hide no slash.
+// cleanPath removes slashes from the end of a resource's path, and percent-encodings that
+// do not hide a slash.
 func cleanPath(u *url.URL) {
 	if u.RawPath != "" && strings.Count(u.RawPath, "/") == strings.Count(u.Path, "/") {
 		u.RawPath = ""

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// TableOf gives the table of one object of a resource.
+// TableOf returns the table of one object of a resource.
 func (f *Front) TableOf(r *Request, res *api.Resource, body []byte) ([]byte, error) {
 	rev, _ := document.Find(body, "metadata", "resourceVersion")
 	t, err := f.NewTable(res, r, false)
@@ -27,8 +27,8 @@ func (f *Front) NewTable(res *api.Resource, r *Request, noHeaders bool) (*codec.
 	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"), NoHeaders: noHeaders, Now: f.cfg.Clock()})
 }
 
-// AppendRow reads an object and appends its row, which shows what is stored; the
-// object beside it is in the version of res.
+// AppendRow reads an object and appends its row, whose cells show the storage version;
+// the object in the row is in the version of res.
 func AppendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
 	row := res.Storage()
 	doc, err := document.ReadStored(row.GV.Types(), row.Type, body)
@@ -45,7 +45,7 @@ func AppendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, err
 	return t.AppendRow(dst, doc.Root(), body)
 }
 
-// MetadataOf is a stored object whose metadata is to be shown alone.
+// MetadataOf returns a stored object whose metadata is to be shown alone.
 func MetadataOf(res *api.Resource, body []byte) ([]byte, error) {
 	row := res.Storage()
 	if len(row.HiddenAnnotations) == 0 {
@@ -60,7 +60,7 @@ func MetadataOf(res *api.Resource, body []byte) ([]byte, error) {
 	return doc.Root().AppendJSON(nil), nil
 }
 
-// hideAnnotations takes those away that only the whole object shows.
+// hideAnnotations removes the annotations that only the whole object shows.
 func hideAnnotations(res *api.Resource, obj document.Value) {
 	if len(res.HiddenAnnotations) == 0 {
 		return

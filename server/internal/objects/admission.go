@@ -8,14 +8,14 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// Admitter is what writes ask: all admission plug-ins that are on (admission.Chain).
+// Admitter runs the enabled admission plug-ins (admission.Chain).
 type Admitter interface {
 	Admit(ctx context.Context, r *admission.Request) error
 	Check(ctx context.Context, r *admission.Request) error
 	Waits(o admission.Operation, resource *api.Resource, subresource string) bool
 }
 
-// admission is what the admission plug-ins see of the write.
+// admission is the write as admission plug-ins see it.
 func (e *Evaluation) admission() admission.Request {
 	r := admission.Request{Operation: admission.Create, Resource: e.stored.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: e.old}
 	if e.Sub != nil {

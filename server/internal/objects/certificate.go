@@ -10,11 +10,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/signing"
 )
 
-// Requests for certificates are decided on in their approval and answered in
-// their status. Both endpoints write the status; who may do what is up to the
-// admission plug-ins.
+// Certificate signing requests are decided in their approval and signed in their status.
+// Both endpoints write the status; admission plug-ins check the permissions.
 
-// stampRequester writes into a new request who makes it, whatever it says itself.
+// stampRequester writes the author of a new request into it, whatever the body has.
 func stampRequester(spec document.Value, user *authn.User) {
 	for _, field := range [...]string{"username", "uid", "groups", "extra"} {
 		spec.Remove(field)
@@ -45,13 +44,13 @@ func appendAll(v document.Value, name string, list []string) {
 	}
 }
 
-// prepareSigning makes a write of a request's status, by either endpoint, what
-// that endpoint may write, and returns what it may not.
+// prepareSigning limits a write of a request's status to the fields of its endpoint, and
+// returns the forbidden changes.
 func prepareSigning(endpoint api.Endpoint, obj, old document.Value, now string) (causes []schema.Cause) {
 	status, before := obj.SetObject("status"), old.Get("status")
 	conditions := status.Get("conditions")
 	if endpoint == api.EndpointApproval {
-		// Conditions are all that it decides on.
+		// The approval decides on conditions only.
 		var others []string
 		for name := range status.Members() {
 			if name != "conditions" && !before.Get(name).Exists() {
@@ -87,7 +86,7 @@ func prepareSigning(endpoint api.Endpoint, obj, old document.Value, now string) 
 	return causes
 }
 
-// keepDecision leaves a decision as it was made.
+// keepDecision restores a decision as it was made.
 func keepDecision(conditions, before document.Value, decision string) {
 	for _, was := range before.Elements() {
 		if !was.Get("type").Equals(decision) {
@@ -108,11 +107,11 @@ func keepDecision(conditions, before document.Value, decision string) {
 	}
 }
 
-// isZero reports whether a text or a time was not given.
+// isZero reports whether a text or a time is empty.
 func isZero(v document.Value) bool { return !v.Exists() || v.IsNull() || v.Equals("") }
 
-// transition is when the condition c became what it is: when an equal one of
-// those before did, or now.
+// transition is the transition time of the condition c: that of an equal earlier one, or
+// now.
 func transition(c, before document.Value, now string) string {
 	for _, b := range before.Elements() {
 		if b.Get("type").Equals(c.Get("type").Text()) && b.Get("status").Equals(c.Get("status").Text()) && !isZero(b.Get("lastTransitionTime")) {

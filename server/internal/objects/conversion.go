@@ -6,12 +6,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// A kind that is served in several versions is stored in one of them. A write in
-// another is decoded, and recorded in managedFields, in its own version; from
-// there on the object is what is stored, and answers are converted back. For
-// kinds of one version nothing of this runs.
+// A kind that is served in several versions is stored in one of them. A write in another
+// is decoded, and recorded in managedFields, in its own version; from there on the object
+// is in the storage version, and answers are converted back. For kinds of one version
+// this is skipped.
 
-// Stored is the target in the version that its objects are stored in.
+// Stored is the target in the storage version.
 func (t Ref) Stored() Ref {
 	if t.Row.Conversion != nil {
 		t.written, t.Row = t.Row, t.Row.Storage()
@@ -22,7 +22,7 @@ func (t Ref) Stored() Ref {
 	return t
 }
 
-// checks is what an update of the target checks, in its order.
+// checks are the checks of an update of the target, in their order.
 func (t *Ref) checks() []api.Check {
 	switch {
 	case t.Sub != nil && t.Sub.Checks != nil:
@@ -37,5 +37,5 @@ func (t *Ref) checks() []api.Check {
 	return api.UsualChecks
 }
 
-// anyFinalizer reports whether finalizers without a domain need not be known.
+// anyFinalizer reports whether unknown finalizers without a domain are accepted.
 func (t *Ref) anyFinalizer() bool { return cmp.Or(t.written, t.Row).AnyFinalizer }

@@ -11,7 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// MatchNamespace makes the object's namespace that of the path, or refuses it.
+// MatchNamespace sets the object's namespace to that of the path, or refuses another one.
 func MatchNamespace(res *catalog.Row, meta document.Value, namespace string) error {
 	if !res.Namespaced {
 		meta.Remove("namespace")
@@ -24,7 +24,7 @@ func MatchNamespace(res *catalog.Row, meta document.Value, namespace string) err
 	return nil
 }
 
-// NamespaceAccepts checks that the namespace exists and takes new content.
+// NamespaceAccepts checks that the namespace exists and accepts new content.
 func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namespace, name string) error {
 	if !res.Namespaced {
 		return nil
@@ -45,7 +45,7 @@ func (o *Objects) NamespaceAccepts(ctx context.Context, res *catalog.Row, namesp
 	return nil
 }
 
-// prepareCreate sets what the server owns on a new object.
+// prepareCreate sets the server's fields of a new object.
 func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace string, user *authn.User) {
 	meta := obj.Get("metadata")
 	meta.SetString("uid", newUID())
@@ -66,8 +66,7 @@ func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace 
 	}
 }
 
-// systemFields are the members of metadata that no author of a new object says
-// anything in.
+// systemFields are the members of metadata that are dropped from a new object.
 var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
 func DropSystemFields(meta document.Value) {

@@ -16,7 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// The finalizers by which a delete asks the garbage collector for something.
+// The finalizers by which a delete requests work of the garbage collector.
 const (
 	finalizerOrphan     = "orphan"
 	finalizerForeground = "foregroundDeletion"
@@ -29,11 +29,11 @@ type DeleteOptions struct {
 	Propagation   string      // "", Orphan, Background, Foreground
 	UID, Revision *string     // preconditions; nil for none
 	By            *authn.User // nil for the server
-	As            *Via        // what admission sees; nil for the deletion
-	Cascade       bool        // orphanDependents=false, to which an object that is not gone at once answers 202
+	As            *Via        // the object for admission; nil for the deleted one
+	Cascade       bool        // orphanDependents=false: an object that stays for a while is answered with 202
 }
 
-// CheckProtected refuses the delete of an object that the resource needs.
+// CheckProtected refuses the delete of an object that the server needs.
 func CheckProtected(res *api.Resource, name string) error {
 	if res = res.Storage(); slices.Contains(res.ProtectedNames, name) {
 		return api.Forbidden(res.GroupResource(), name, "this "+strings.ToLower(res.Kind)+" may not be deleted")
@@ -41,10 +41,10 @@ func CheckProtected(res *api.Resource, name string) error {
 	return nil
 }
 
-// DeleteObject removes an object or, where finalizers or a grace period say so,
-// marks it as terminating. gone reports which; entry is the last state, with the
-// resourceVersion that the object had. An object that is given time is marked first
-// and removed then, also when the time is none: who watches sees both.
+// DeleteObject removes an object or, because of finalizers or a grace period, marks it as
+// terminating. gone reports which; entry is the last state, with the resourceVersion that
+// the object had. An object with a grace period is marked first and then removed, even if
+// the period is zero: watchers see both.
 func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) (entry store.Entry, gone bool, err error) {
 	first, err := o.deleteStep(ctx, of, opts)
 	if err != nil || first.ending != endsNext || opts.DryRun {
@@ -54,21 +54,21 @@ func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) 
 	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid, By: opts.By, As: opts.As})
 	var refused *api.Error
 	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
-		return first.Entry, true, nil // somebody else may have been faster
+		return first.Entry, true, nil // another delete may have been faster
 	}
 	return second.Entry, false, err
 }
 
-// ending is what a step of a delete means for an object.
+// ending is the effect of a delete's step on an object.
 type ending uint8
 
 const (
-	endsLater ending = iota // it waits for something
-	endsNext                // its time is over, and the next step removes it
+	endsLater ending = iota // it waits for finalizers or its grace period
+	endsNext                // its grace period is over, and the next step removes it
 	ended
 )
 
-// deleteSteps are those of each write of a delete. They change the basis itself.
+// deleteSteps are the steps of each write of a delete. They change the basis itself.
 var deleteSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).admit, (*Evaluation).check, (*Evaluation).end}
 
 // deleteStep is one write of a delete.
@@ -89,7 +89,7 @@ func (o *Objects) deleteStep(ctx context.Context, of Ref, opts DeleteOptions) (R
 // compareDeleted refuses a delete whose preconditions do not hold.
 func (e *Evaluation) compareDeleted() error {
 	kind := e.Row.Kind
-	if role := e.stored.Row.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they end in their own way, and say so in their own words
+	if role := e.stored.Row.Role; role == api.RoleNamespaces || role == api.RoleDefinitions { // they have steps and messages of their own
 		kind = e.Row.Plural
 	}
 	return e.deletes.check(api.GroupResource{Resource: kind, Group: e.stored.Row.GroupOfErrors()}, e.Name, e.old.Get("metadata"))
@@ -101,7 +101,7 @@ func (e *Evaluation) end() (err error) {
 	return err
 }
 
-// check compares the preconditions; of is what a refusal names.
+// check compares the preconditions; of is the resource in a refusal.
 func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.Value) error {
 	conflict := func(what, asked, have, why string) error {
 		return api.Conflict(of, name,
@@ -116,8 +116,8 @@ func (o *DeleteOptions) check(of api.GroupResource, name string, meta document.V
 	return nil
 }
 
-// deletion decides between removing obj now and marking it as terminating,
-// which it does in place.
+// deletion decides between removing obj now and marking it as terminating, which it does
+// in place.
 func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.Entry, opts DeleteOptions) (store.Write, ending, error) {
 	meta := obj.Get("metadata")
 	grace, changed := int64(0), false
@@ -125,7 +125,7 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	switch {
 	case res.Graceful != nil && terminating:
 		if changed = shortenGrace(meta, opts.Grace); !changed && timeLeft(meta) > 0 {
-			return store.Write{}, endsLater, nil // what was begun goes on as it was asked for
+			return store.Write{}, endsLater, nil // the first delete's grace period continues
 		}
 		grace = timeLeft(meta)
 	case res.Graceful != nil:
@@ -155,7 +155,7 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	if wait && !changed {
 		return store.Write{}, endsLater, nil
 	}
-	ends := !wait && res.Graceful != nil && (changed || !terminating) // it had its time
+	ends := !wait && res.Graceful != nil && (changed || !terminating) // its grace period was zero
 	if ends && !terminating {
 		o.markTerminating(meta, grace)
 	}
@@ -171,9 +171,9 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	return store.Write{Op: store.OpDelete, Value: value}, ended, nil
 }
 
-// propagation is the policy that a delete follows: the one that is asked for,
-// otherwise the one that the object's finalizers say already, otherwise that of
-// its kind. "" leaves the finalizers as they are.
+// propagation is the policy of a delete: the requested one, otherwise the one that the
+// object's finalizers imply, otherwise that of its kind. "" leaves the finalizers as they
+// are.
 func propagation(res *catalog.Row, meta document.Value, asked string) string {
 	switch {
 	case res.Dependents == api.DependentsNone:
@@ -188,8 +188,8 @@ func propagation(res *catalog.Row, meta document.Value, asked string) string {
 	return ""
 }
 
-// setPropagation puts the garbage collector's finalizer in place and reports
-// whether that changed anything.
+// setPropagation sets the garbage collector's finalizer and reports whether that changed
+// anything.
 func setPropagation(meta document.Value, policy string) bool {
 	want := ""
 	switch policy {
@@ -253,7 +253,7 @@ func (o *DeleteOptions) Orphan(on bool, causes []schema.Cause) []schema.Cause {
 	return causes
 }
 
-// Read takes the options from a DeleteOptions object.
+// Read reads the options from a DeleteOptions object.
 func (o *DeleteOptions) Read(obj document.Value) (causes []schema.Cause) {
 	if n, ok := obj.Get("gracePeriodSeconds").Int(); ok {
 		o.Grace = &n
@@ -275,7 +275,7 @@ func (o *DeleteOptions) Read(obj document.Value) (causes []schema.Cause) {
 	return causes
 }
 
-// TextAt is the text at a path, nil where there is none.
+// TextAt is the text at a path, or nil.
 func TextAt(obj document.Value, path ...string) *string {
 	v := obj.At(path...)
 	if !v.Exists() {
@@ -290,8 +290,8 @@ func UIDOf(body []byte) string {
 	return strings.Trim(string(uid), `"`)
 }
 
-// holdDefinition makes a definition that is to be deleted wait until its objects are
-// gone, and says so.
+// holdDefinition adds to a deleted definition the finalizer that waits until its objects
+// are gone, and the condition.
 func (o *Objects) holdDefinition(obj document.Value) {
 	if finalizers := obj.Get("metadata").SetArray("finalizers"); !finalizers.HasText(DefinitionFinalizer) {
 		finalizers.AppendString(DefinitionFinalizer)
@@ -303,7 +303,7 @@ func (o *Objects) holdDefinition(obj document.Value) {
 
 const (
 	DefinitionGroup = "apiextensions." + profile.GroupSuffix
-	// DefinitionFinalizer holds a definition until no object of it is left.
+	// DefinitionFinalizer keeps a definition until none of its objects is left.
 	DefinitionFinalizer = "customresourcecleanup." + DefinitionGroup
 	// DefinitionManager is the manager of the status of definitions.
 	DefinitionManager = "kube-apiserver"

@@ -12,9 +12,9 @@ import (
 )
 
 // The steps of an evaluation. Up to convert they see the object in the version of the
-// write, from there on in the one that is stored.
+// write, from there on in the storage version.
 
-// show gives the basis in the version of the write.
+// show converts the basis to the version of the write.
 func (e *Evaluation) show() error {
 	if e.Was = e.old; e.Row.Conversion == nil || e.deletes != nil {
 		return nil
@@ -30,13 +30,13 @@ func (e *Evaluation) show() error {
 	return nil
 }
 
-// beNew makes an object that was sent the one to create, with a name.
+// beNew makes a sent object the one to create, with a name.
 func (e *Evaluation) beNew(obj document.Value) (document.Value, error) {
 	meta := obj.SetObject("metadata")
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return obj, err
 	}
-	e.Opts.dropRepeatedOwners(meta) // and warns, even if there is no namespace
+	e.Opts.dropRepeatedOwners(meta) // with a warning, even if there is no namespace
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
 	if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, name); err != nil {
 		return obj, err
@@ -48,24 +48,25 @@ func (e *Evaluation) beNew(obj document.Value) (document.Value, error) {
 	return obj, nil
 }
 
-// dropSystem takes out of a new object what its author says nothing in. Nobody owns it.
+// dropSystem removes the server's members from a new object. They have no owner.
 func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
 	e.Opts.dropRepeatedOwners(meta)
-	if e.Creates { // what an apply or a PUT says is deleted is created so, as in 1.25
+	if e.Creates { // an apply or a PUT creates a terminating object, as in 1.25
 		DropSystemFields(meta)
 	}
 	return nil
 }
 
-// compare refuses an update of another object, or of another version, than is there.
+// compare refuses an update of another object, or of another version, than the stored
+// one.
 func (e *Evaluation) compare() error {
 	meta := e.obj.Get("metadata")
 	e.Opts.dropRepeatedOwners(meta)
 	return CheckPreconditions(e.Row, e.Name, meta, e.Was.Get("metadata"), e.Opts.Patched)
 }
 
-// own records who owns what. Where hooks convert, convert does.
+// own records the ownership of fields. Where hooks convert, convert does.
 func (e *Evaluation) own() error {
 	if e.hooked() {
 		return nil
@@ -77,8 +78,8 @@ func (e *Evaluation) hooked() bool {
 	return e.Row.Conversion != nil && e.Row.Conversion.FromStorage.Hook != nil
 }
 
-// convert turns the object into the version that is stored. Rules that hold in the
-// version of the write only are applied here.
+// convert converts the object to the storage version. Rules of the written version only
+// are applied here.
 func (e *Evaluation) convert() error {
 	if e.Row.Conversion == nil {
 		return nil
@@ -95,8 +96,8 @@ func (e *Evaluation) convert() error {
 	return e.ownShown()
 }
 
-// ownShown records who owns what of the object as it is shown in the version of the
-// write: where hooks convert, a field may become an annotation there.
+// ownShown records the ownership of fields as they are shown in the version of the write:
+// where hooks convert, a field may become an annotation there.
 func (e *Evaluation) ownShown() error {
 	doc, err := convert.FromStorage(e.Row.Resource, e.obj)
 	if err != nil {
@@ -124,20 +125,20 @@ func (e *Evaluation) prepare() error {
 	return nil
 }
 
-// admit lets the admission plug-ins see the object that may change it.
+// admit runs the mutating admission plug-ins.
 func (e *Evaluation) admit() error {
 	r := e.admission()
 	return e.s.admission.Admit(e.ctx, &r)
 }
 
-// check lets those see it that only look, once it is valid.
+// check runs the validating admission plug-ins on the valid object.
 func (e *Evaluation) check() error {
 	r := e.admission()
 	return e.s.admission.Check(e.ctx, &r)
 }
 
-// claimAddresses gives a service the addresses and ports that it needs. An abandoned
-// evaluation gives them back.
+// claimAddresses gives a service its addresses and ports. An abandoned evaluation
+// releases them.
 func (e *Evaluation) claimAddresses() (err error) {
 	if e.stored.Sub == nil {
 		e.claim, err = e.s.services.Claim(e.stored.Row, e.obj, e.old, e.Opts.DryRun)
@@ -161,8 +162,8 @@ func (e *Evaluation) validate() error {
 	return e.stored.Row.Invalid(name, causes)
 }
 
-// refuseVersion refuses a new object that says which version it is of: when it is
-// stored, so not in a dry run, as in 1.25. Text that is no number names no version.
+// refuseVersion refuses a new object with a resourceVersion: when it is stored, so not in
+// a dry run, as in 1.25. Text that is not a number is ignored.
 func (e *Evaluation) refuseVersion() error {
 	if version, _ := strconv.ParseUint(e.version, 10, 64); version != 0 && !e.Opts.DryRun {
 		return api.BadRequest("resourceVersion should not be set on objects to be created, found \"%d\"", version)
@@ -170,18 +171,18 @@ func (e *Evaluation) refuseVersion() error {
 	return nil
 }
 
-// collectWarnings finds what the author of the write should know of the object, which is
-// valid. In endpoints other than that of the object itself it was said before.
+// collectWarnings collects the warnings for the author of the valid object. Endpoints
+// other than that of the object itself have given theirs before.
 func (e *Evaluation) collectWarnings() error {
 	hooks := e.stored.Row.Hooks
 	if e.Opts.Author != nil && hooks != nil && hooks.Warn != nil && (e.Sub == nil || e.Sub.Scale != nil) {
-		e.told = append(e.told, hooks.Warn(e.obj, e.old)...)
+		e.warnings = append(e.warnings, hooks.Warn(e.obj, e.old)...)
 	}
 	return nil
 }
 
-// seal makes the write of the object. What watchers see last of one that has nothing
-// left to wait for is what was there last.
+// seal makes the store's write of the object. A terminating object with nothing left to
+// wait for is removed, in its last state.
 func (e *Evaluation) seal() error {
 	if !e.Opts.DryRun { // which shows it as it was sent, as in 1.25
 		e.obj.Get("metadata").Remove("selfLink")

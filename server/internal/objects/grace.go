@@ -19,8 +19,8 @@ func (o *Objects) markTerminating(meta document.Value, grace int64) {
 	meta.SetInt("deletionGracePeriodSeconds", grace)
 }
 
-// graceOf is how long the end of an object may take, in seconds. One that lacks what
-// the resource needs for that (a pod without a node), or that is done, goes at once.
+// graceOf is the grace period of a delete, in seconds. An object that lacks a value for
+// it (a pod without a node), or that is finished, is deleted at once.
 func graceOf(res *api.Resource, obj document.Value, asked *int64) int64 {
 	g := res.Graceful
 	if g.Needs != nil && isZero(obj.At(g.Needs...)) || res.Completes && done(obj) {
@@ -36,7 +36,7 @@ func graceOf(res *api.Resource, obj document.Value, asked *int64) int64 {
 	return atLeast(grace)
 }
 
-// done reports whether an object that completes has done so.
+// done reports whether an object that completes has finished.
 func done(obj document.Value) bool {
 	phase := obj.At("status", "phase")
 	return phase.Equals("Failed") || phase.Equals("Succeeded")
@@ -50,8 +50,8 @@ func atLeast(grace int64) int64 {
 	return grace
 }
 
-// shortenGrace gives an object that is being deleted less time, counted from the
-// first delete. It reports whether it had more.
+// shortenGrace shortens the grace period of a terminating object, counted from the first
+// delete. It reports whether it was longer.
 func shortenGrace(meta document.Value, asked *int64) bool {
 	left, ok := meta.Get("deletionGracePeriodSeconds").Int()
 	if asked == nil || !ok || atLeast(*asked) >= left {

@@ -2,11 +2,11 @@ package objects
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// describing are the members of metadata that people and controllers write.
+// describing are the members of metadata that clients write.
 var describing = [...]string{"labels", "annotations", "finalizers", "ownerReferences"}
 
-// keep leaves in obj what old has at the paths that an endpoint keeps. Of metadata
-// as a whole that is what clients write there.
+// keep restores in obj the values of old at the paths that an endpoint keeps. For
+// metadata as a whole those are the members that clients write.
 func keep(obj, old document.Value, paths [][]string) {
 	for _, path := range paths {
 		if len(path) == 1 && path[0] == "metadata" {

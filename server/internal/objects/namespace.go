@@ -8,17 +8,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// IsNamespace reports whether a resource is that of namespaces, which hold
-// others and therefore go in steps: a delete makes one terminating, and the
-// finalize subresource says that its content is gone.
+// IsNamespace reports whether a resource is that of namespaces, which contain others and
+// are therefore deleted in steps: a delete makes one terminating, and the finalize
+// subresource reports that its content is gone.
 func IsNamespace(res *catalog.Row) bool { return res.Role == api.RoleNamespaces }
 
-// namespaceLocks keep objects from being born into a namespace that is on its way out.
+// namespaceLocks prevent creates in a namespace that is being deleted.
 //
-// Invariant: whoever creates an object holds its namespace's lock for reading,
-// from the check that the namespace accepts it until it is stored; whoever deletes
-// a namespace holds the lock for writing. So what empties a terminating namespace
-// sees all that will ever be in it. Several namespaces may share a lock.
+// Invariant: a create holds its namespace's lock for reading, from the check that the
+// namespace accepts it until the object is stored; a delete of a namespace holds the lock
+// for writing. So the controller that empties a terminating namespace sees all objects
+// that will ever be in it. Several namespaces may share a lock.
 type namespaceLocks struct {
 	seed  maphash.Seed
 	locks [64]sync.RWMutex

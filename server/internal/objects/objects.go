@@ -1,5 +1,5 @@
-// Package objects has the one way to write: every change of an object, whoever makes it,
-// is a Write, which Objects evaluates and commits.
+// Package objects has the one way to write: every change of an object, by a request or
+// the server, is a Write, which Objects evaluates and commits.
 package objects
 
 import (
@@ -9,20 +9,20 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 )
 
-// Config says what writes are held to, and what they ask.
+// Config holds the limits and dependencies of writes.
 type Config struct {
-	MaxObjectBytes int64 // of an object as it is stored
+	MaxObjectBytes int64 // of the stored form
 	DecodeLimits   document.Limits
 	Clock          func() time.Time
 	Admission      Admitter
 	Services       *addresses.Services
 }
 
-// Objects are the objects of a store, of which the catalog knows the types.
+// Objects are the objects of a store, with the types of the catalog.
 //
-// Invariant: who writes objects writes through it, since some of its promises hold in one
-// process only: that no object is born into a namespace that is on its way out (namespaceLocks),
-// and that no two services claim an address.
+// Invariant: all writes of objects go through it, since some of its promises hold in one
+// process only: that no object is created in a namespace that is being deleted
+// (namespaceLocks), and that no two services claim an address.
 type Objects struct {
 	*Reader
 	cfg          Config

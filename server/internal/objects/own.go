@@ -8,10 +8,10 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// serverManager is the manager of what the server writes of its own accord.
+// serverManager is the manager of the server's own writes.
 const serverManager = "kube-apiserver"
 
-// FieldWrite says in whose name and where a write happens.
+// FieldWrite is the manager and endpoint of a write.
 func (o *Objects) FieldWrite(t Ref, opts Options) apply.Write {
 	w := apply.Write{Manager: opts.Manager, Subresource: opts.Subresource, Time: o.Now(), Reset: t.Row.Ownership().Reset(t.Sub)}
 	if w.Manager == "" {
@@ -23,8 +23,8 @@ func (o *Objects) FieldWrite(t Ref, opts Options) apply.Write {
 	return w
 }
 
-// Own records in obj who owns what, after a write that is not an apply. old is the
-// object that it replaces, absent on create.
+// Own records the ownership of fields in obj, after a write that is not an apply. old is
+// the object that it replaces, absent on create.
 func (o *Objects) Own(t Ref, old, obj document.Value, opts Options) error {
 	if opts.Applied {
 		return nil
@@ -32,8 +32,7 @@ func (o *Objects) Own(t Ref, old, obj document.Value, opts Options) error {
 	return t.Row.Ownership().Kind.Update(old, obj, o.FieldWrite(t, opts))
 }
 
-// DecodeOwn reads an object that the server itself makes. It need not say of which
-// kind it is.
+// DecodeOwn decodes an object that the server itself makes. Its kind may be missing.
 func (o *Objects) DecodeOwn(res *catalog.Row, text []byte) (*document.Document, error) {
 	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults, Limits: o.decodeLimits}
 	doc, _, err := decoder.Decode(res.Type, text)

@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// dropRepeatedOwners drops the references to owners that an object has twice, and
-// warns the author of the write.
+// dropRepeatedOwners drops repeated owner references of an object, and warns the author
+// of the write.
 func (o *Options) dropRepeatedOwners(meta document.Value) {
 	owners := meta.Get("ownerReferences")
 	if owners.Len() < 2 {

@@ -15,15 +15,16 @@ import (
 type Reader struct {
 	store   store.Store
 	catalog *catalog.Catalog
-	soon    time.Duration // how long GetSoon waits
+	soon    time.Duration // the time that GetSoon waits
 }
 
-// NewReader makes a reader of the objects of a store. GetSoon waits for a time.
+// NewReader makes a reader of the objects of a store. soon is the time that GetSoon
+// waits.
 func NewReader(s store.Store, c *catalog.Catalog, soon time.Duration) *Reader {
 	return &Reader{s, c, soon}
 }
 
-// Get reads an object of the newest state, which is to be released. Errors: 404.
+// Get reads an object of the newest state; the caller releases it. Errors: 404.
 func (r *Reader) Get(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
 	none := func() {}
 	res := r.catalog.Snapshot().Stored(group, plural)
@@ -44,7 +45,7 @@ func (r *Reader) Get(ctx context.Context, group, plural, namespace, name string)
 	return doc.Root(), doc.Release, nil
 }
 
-// GetSoon is Get for an object that may be about to be created: it waits a little.
+// GetSoon is Get for an object that may be created shortly: it waits a little.
 func (r *Reader) GetSoon(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
 	wait, cancel := context.WithTimeout(ctx, r.soon)
 	defer cancel()

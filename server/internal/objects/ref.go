@@ -5,13 +5,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Ref is what a write is about: an object, or one of its subresources, in one version.
+// Ref addresses a write: an object, or one of its subresources, in one version.
 type Ref struct {
 	Row       *catalog.Row
 	Sub       *api.Subresource
 	Namespace string       // "" for cluster-scoped resources and for all namespaces
 	Name      string       // "" for collections, and for objects whose name is generated
-	written   *catalog.Row // the version that was written, when Row is the one that is stored instead; else nil
+	written   *catalog.Row // the version of the write, if Row is the storage version instead; else nil
 }
 
 // subName is the name of the subresource, "" for the object itself.
@@ -22,8 +22,7 @@ func (t *Ref) subName() string {
 	return t.Sub.Name
 }
 
-// Does is the endpoint of a subresource or of an operation; "" for objects that are
-// kept.
+// Does is the endpoint of a subresource or of an operation; "" for stored objects.
 func (t *Ref) Does() api.Endpoint {
 	if t.Sub != nil {
 		return t.Sub.Endpoint
@@ -31,6 +30,6 @@ func (t *Ref) Does() api.Endpoint {
 	return t.Row.Endpoint
 }
 
-// writesStatus reports whether the target is an endpoint that writes an object's
-// status and nothing else of it.
+// writesStatus reports whether the target is an endpoint that writes only an object's
+// status.
 func (t *Ref) writesStatus() bool { return t.Sub != nil && t.Sub.Endpoint.WritesStatus() }

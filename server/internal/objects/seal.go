@@ -25,7 +25,7 @@ func (o *Objects) seal(res *catalog.Row, obj document.Value) (store.Value, error
 	return v, nil
 }
 
-// Now is the time of the server's clock as objects carry it.
+// Now is the server's time in the form of objects.
 func (o *Objects) Now() string { return o.cfg.Clock().UTC().Format(time.RFC3339) }
 
 func newUID() string { return uuid.NewString() }

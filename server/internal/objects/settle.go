@@ -9,8 +9,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// settle ends a claim after the store's transaction on key. wrote is whether the
-// transaction was to store an object, err what came of it.
+// settle ends a claim after the store's transaction on key. wrote reports whether the
+// transaction was to store an object, err is its result.
 func settle(c *allocate.Claim, key string, wrote bool, err error) {
 	if wrote && !nothingWritten(err) {
 		c.Keep(key)
@@ -19,8 +19,8 @@ func settle(c *allocate.Claim, key string, wrote bool, err error) {
 	}
 }
 
-// nothingWritten reports whether an error of a transaction says for sure that it
-// wrote nothing.
+// nothingWritten reports whether an error of a transaction guarantees that nothing was
+// written.
 func nothingWritten(err error) bool {
 	var refused *api.Error
 	if errors.As(err, &refused) {

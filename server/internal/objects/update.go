@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// MayReplace decides whether an object that was sent may be stored in place of the basis.
+// MayReplace decides whether a sent object may replace the basis.
 func (e *Evaluation) MayReplace(meta document.Value) error {
 	if err := MatchName(meta, e.Name); err != nil {
 		return err
@@ -17,19 +17,19 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return err
 	}
-	e.Opts.dropRepeatedOwners(meta) // and warns, even if there is nothing to replace
+	e.Opts.dropRepeatedOwners(meta) // with a warning, even if the basis is nothing
 	if e.Shown == nil {
 		return e.s.mayCreate(e.ctx, e.Ref, meta)
 	}
 	if uid := meta.Get("uid").Text(); uid != "" && uid != e.Was.At("metadata", "uid").Text() {
-		return nil // another object: that is told first
+		return nil // another object: that mistake comes first
 	}
 	return CheckConditional(e.Ref, meta)
 }
 
-// mayCreate decides whether a PUT of a missing object creates it: only when
-// nothing in it says that it existed, so that a controller's late update does
-// not bring back what was deleted.
+// mayCreate decides whether a PUT of a missing object creates it: only when nothing in it
+// implies that it existed, so that a controller's late update does not bring back a
+// deleted object.
 func (o *Objects) mayCreate(ctx context.Context, t Ref, meta document.Value) error {
 	if t.Sub != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
@@ -48,8 +48,8 @@ func MatchName(meta document.Value, name string) error {
 	return nil
 }
 
-// CheckConditional refuses what replaces an object that exists without the version that
-// its resource demands.
+// CheckConditional refuses a replacement without the resourceVersion that the resource
+// requires.
 func CheckConditional(t Ref, meta document.Value) error {
 	if v := meta.Get("resourceVersion").Text(); v != "" && v != "0" || !t.Row.Storage().ConditionalUpdate {
 		return nil
@@ -58,8 +58,8 @@ func CheckConditional(t Ref, meta document.Value) error {
 		Message: "Invalid value: 0x0: must be specified for an update"}})
 }
 
-// CheckPreconditions compares what the object says of itself with what is
-// stored (optimistic locking).
+// CheckPreconditions compares the object's uid and resourceVersion with the stored ones
+// (optimistic locking).
 func CheckPreconditions(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
 	if err := CheckUID(res, name, meta, old, patched); err != nil {
 		return err
@@ -67,8 +67,8 @@ func CheckPreconditions(res *catalog.Row, name string, meta, old document.Value,
 	return CheckRevision(res, name, meta, old)
 }
 
-// CheckUID compares the uid. A patch that changes it is no condition, but a change
-// that is not allowed.
+// CheckUID compares the uid. In a patch a changed uid is a forbidden change rather than a
+// failed precondition.
 func CheckUID(res *catalog.Row, name string, meta, old document.Value, patched bool) error {
 	if uid := meta.Get("uid").Text(); !patched && uid != "" && uid != old.Get("uid").Text() {
 		return api.Conflict(res.GroupResource(), name, "Precondition failed: UID in precondition: "+uid+", UID in object meta: "+old.Get("uid").Text())
@@ -76,7 +76,7 @@ func CheckUID(res *catalog.Row, name string, meta, old document.Value, patched b
 	return nil
 }
 
-// CheckRevision compares the version.
+// CheckRevision compares the resourceVersion.
 func CheckRevision(res *catalog.Row, name string, meta, old document.Value) error {
 	asked, set, err := api.ParseRevision(meta.Get("resourceVersion").Text())
 	if err != nil {
@@ -88,9 +88,8 @@ func CheckRevision(res *catalog.Row, name string, meta, old document.Value) erro
 	return nil
 }
 
-// prepareUpdate gives obj what the server owns from the object it replaces. The
-// status endpoint may change nothing but status (and some metadata), the main
-// one everything else.
+// prepareUpdate copies the server's fields to obj from the object it replaces. The status
+// endpoint may change only the status (and some metadata), the main one everything else.
 func prepareUpdate(t Ref, obj, old document.Value) {
 	res := t.Row
 	meta, oldMeta := obj.Get("metadata"), old.Get("metadata")
@@ -169,7 +168,8 @@ func specChanged(obj, old document.Value) bool {
 	return false
 }
 
-// finished reports whether a terminating object has nothing left to wait for.
+// finished reports whether a terminating object has no finalizers and no grace period
+// left.
 func finished(obj document.Value) bool {
 	meta := obj.Get("metadata")
 	if !meta.Get("deletionTimestamp").Exists() || meta.Get("finalizers").Len() > 0 {
@@ -179,7 +179,7 @@ func finished(obj document.Value) bool {
 	return grace == 0 && obj.At("spec", "finalizers").Len() == 0
 }
 
-// MatchPatched refuses a patch that moves the object.
+// MatchPatched refuses a patch that changes the object's name or namespace.
 func MatchPatched(obj document.Value, t Ref) error {
 	meta := obj.SetObject("metadata")
 	if err := MatchName(meta, t.Name); err != nil {

@@ -13,21 +13,20 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// maxAnnotations is the limit of all annotations of an object together, in
-// bytes of keys and values.
+// maxAnnotations bounds all annotations of an object together, in bytes of keys and
+// values.
 const maxAnnotations = 256 << 10
 
-// Validate finds everything that is wrong with an object: its metadata, what
-// the schema says, and the kind's own rules. old is what it is to replace, absent
-// on create.
+// Validate returns all mistakes of an object: in its metadata, by the schema, and by the
+// kind's own rules. old is the object that it replaces, absent on create.
 func Validate(t Ref, obj, old document.Value) []schema.Cause {
 	return ValidateChange(t, obj, old, old)
 }
 
-// ValidateChange is validate for an object of which not every change counts as
-// one: before is what the object was, old what the rules for changes compare with.
-// What was wrong before and has not been touched is let be (stillWrong): the rules
-// may be younger than the object.
+// ValidateChange is Validate for an object with two earlier states: before is the object
+// before the update, old the one for rules about changes. Earlier mistakes that the
+// update does not touch are accepted (stillWrong): the rules may be younger than the
+// object.
 func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
 	res := t.Row
 	v := validation{res: res, anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
@@ -55,12 +54,12 @@ func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
 	if v.fine() {
 		return nil
 	}
-	wrong := v // on the heap, which what is fine need not be
+	wrong := v // on the heap, which a valid object does not need
 	wrong.forgiveMetadata()
-	return wrong.told(checks)
+	return wrong.ordered(checks)
 }
 
-// metadataLast leaves out what is wrong with metadata where something else is wrong.
+// metadataLast drops causes in metadata when there are others.
 func metadataLast(causes []schema.Cause) []schema.Cause {
 	i := slices.IndexFunc(causes, func(c schema.Cause) bool { return strings.HasPrefix(c.Field, "metadata.") })
 	if i > 0 {
@@ -69,14 +68,14 @@ func metadataLast(causes []schema.Cause) []schema.Cause {
 	return causes
 }
 
-// validation is what is wrong with an object, by where it was found.
+// validation is the causes of an object, by their source.
 type validation struct {
 	res          *catalog.Row
 	anyFinalizer bool
 	obj, before  document.Value
 	metadata     metadataCauses
 	state        []schema.Cause // by the schema
-	change       []schema.Cause // with the change, by the schema
+	change       []schema.Cause // in the change, by the schema
 	rules        []schema.Cause // by the kind's own rules, for both
 }
 
@@ -84,8 +83,8 @@ func (v *validation) fine() bool {
 	return len(v.state)+len(v.change)+len(v.rules) == 0 && v.metadata.none()
 }
 
-// told lists what is wrong with an update in the order of the checks.
-func (v *validation) told(checks []api.Check) []schema.Cause {
+// ordered lists the causes of an update in the order of the checks.
+func (v *validation) ordered(checks []api.Check) []schema.Cause {
 	m := &v.metadata
 	all := slices.Concat(m.path, m.state, m.change)
 	lastObject, hasChange := -1, slices.Contains(checks, api.CheckChange)
@@ -126,14 +125,14 @@ func (v *validation) told(checks []api.Check) []schema.Cause {
 	return all
 }
 
-// wrongMetadata is what is wrong with the metadata as it is.
+// wrongMetadata is the causes of the metadata.
 func (v *validation) wrongMetadata() []schema.Cause {
 	return slices.Concat(v.metadata.names, v.metadata.state, v.metadata.standard)
 }
 
-// wrongObject is what the schema finds together with rules, in the order of 1.25.
+// wrongObject is the causes of the schema and of rules, in the order of 1.25.
 func (v *validation) wrongObject(rules []schema.Cause) []schema.Cause {
-	var named, others []schema.Cause // what a kind says of the name comes last
+	var named, others []schema.Cause // a kind's causes of the name come last
 	for _, c := range rules {
 		if c.Field == "metadata.name" {
 			named = append(named, c)
@@ -144,13 +143,12 @@ func (v *validation) wrongObject(rules []schema.Cause) []schema.Cause {
 	return document.OrderCauses(v.obj, append(document.MergeCauses(v.obj, v.state, others), named...))
 }
 
-// brokenRules finds what breaks the kind's own rules, with old for what the object
-// was.
+// brokenRules returns the causes of the kind's own rules, with old as the earlier state.
 func (v *validation) brokenRules(old document.Value) []schema.Cause {
 	return validateRules(v.res, v.obj, old, v.before)
 }
 
-// validateRules finds what breaks the kind's own rules.
+// validateRules returns the causes of the kind's own rules.
 func validateRules(res *catalog.Row, obj, old, before document.Value) []schema.Cause {
 	if res.Hooks == nil || res.Hooks.Validate == nil {
 		return nil
@@ -162,7 +160,7 @@ func validateRules(res *catalog.Row, obj, old, before document.Value) []schema.C
 	return stillWrong(causes, obj, before, func() []schema.Cause { return res.Hooks.Validate(before, before) })
 }
 
-// forgiveMetadata leaves of the metadata's causes what is not to be let be.
+// forgiveMetadata removes the metadata's causes that are accepted in an update.
 func (v *validation) forgiveMetadata() {
 	if !v.before.Exists() {
 		return
@@ -195,7 +193,7 @@ func without(a, b []schema.Cause) []schema.Cause {
 	})
 }
 
-// stillWrong is document.StillWrong; of a list that was cut off all stay.
+// stillWrong is document.StillWrong; a truncated list stays as it is.
 func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func() []schema.Cause) []schema.Cause {
 	if len(causes) > api.MaxCauses {
 		return causes
@@ -203,10 +201,10 @@ func stillWrong(causes []schema.Cause, obj, before document.Value, inBefore func
 	return document.StillWrong(causes, obj, before, inBefore)
 }
 
-// metadataCauses is what is wrong with the metadata of an object, by what 1.25 tells
-// together, in its order.
+// metadataCauses is the causes of an object's metadata, in the groups and the order of
+// 1.25.
 type metadataCauses struct {
-	path     Causes // what no path can hold
+	path     Causes // names that a path cannot hold
 	names    Causes
 	state    Causes
 	standard Causes // finalizers without a domain
@@ -217,7 +215,7 @@ func (m *metadataCauses) none() bool {
 	return len(m.path)+len(m.names)+len(m.state)+len(m.standard)+len(m.change) == 0
 }
 
-// validateMetadata checks the rules that hold for the metadata of every kind.
+// validateMetadata checks the rules for the metadata of every kind.
 func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.Value) (m metadataCauses) {
 	if n, ok := meta.Get("generation").Int(); ok && n < 0 {
 		m.state.Add(schema.CauseInvalid, "metadata.generation", fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", n))
@@ -241,7 +239,7 @@ func validateMetadata(nameFormat string, anyFinalizer bool, meta, old document.V
 	return m
 }
 
-// names checks the name of an object, and what it is generated from, by a rule.
+// names checks the name of an object, and generateName, by a rule.
 func (c *Causes) names(rule string, meta document.Value) {
 	prefix, name := meta.Get("generateName").Text(), meta.Get("name").Text()
 	switch {
@@ -260,7 +258,7 @@ func (c *Causes) names(rule string, meta document.Value) {
 	}
 }
 
-// maskDash makes a prefix of names that may end in a dash look like a name.
+// maskDash makes a prefix of names that may end in a dash a valid name.
 func maskDash(prefix string) string {
 	if n := len(prefix); n > 1 && prefix[n-1] == '-' {
 		return prefix[:n-2] + "a"
@@ -271,7 +269,7 @@ func maskDash(prefix string) string {
 type Causes []schema.Cause
 
 func (c *Causes) Add(reason, field, message string) {
-	if len(*c) <= api.MaxCauses { // one more than is told, so that this is seen
+	if len(*c) <= api.MaxCauses { // one more than is reported, to notice the rest
 		*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
 	}
 }
@@ -283,7 +281,7 @@ func (c *Causes) format(field, rule, shown, text string) {
 	}
 }
 
-// descriptions checks what users say of an object.
+// descriptions checks labels, annotations and other members that clients write.
 func (c *Causes) descriptions(meta document.Value) {
 	c.labels(meta.Get("labels"))
 	c.annotations(meta.Get("annotations"))
@@ -374,7 +372,7 @@ func (c *Causes) addedFinalizers(meta, old document.Value) {
 	}
 }
 
-// fixed checks what an update may not say otherwise than the object does.
+// fixed checks the members that an update may not change.
 func (c *Causes) fixed(meta, old document.Value) {
 	for _, name := range [...]string{"uid", "deletionTimestamp", "deletionGracePeriodSeconds"} {
 		if v := meta.Get(name); v.Exists() && !v.IsNull() && !document.Equal(v, old.Get(name)) {
@@ -386,8 +384,8 @@ func (c *Causes) fixed(meta, old document.Value) {
 // builtInFinalizers are the finalizers without a domain.
 var builtInFinalizers = map[string]bool{finalizerOrphan: true, finalizerForeground: true, profile.MediaTypeWord: true}
 
-// ValidateScale finds everything that is wrong with a Scale that is written: its metadata,
-// and what the schema says.
+// ValidateScale returns all mistakes of a written Scale: in its metadata, and by the
+// schema.
 func ValidateScale(scale document.Value) []schema.Cause {
 	wrong := validateMetadata("dns1123-subdomain", false, scale.Get("metadata"), document.Value{})
 	return slices.Concat(wrong.names, wrong.state, wrong.standard, document.Validate(scale, nil))

@@ -14,31 +14,31 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// Write is one change of one object, whoever makes it: every request that writes, and
-// the server itself. It is evaluated against a basis, which is the object as it was read
-// or nothing, and committed while the basis stands; else it is evaluated again.
+// Write is one change of one object, by a request or by the server itself. It is
+// evaluated against a basis, the object as it was read or nothing, and committed while
+// the basis is the newest state; else it is evaluated again.
 //
 // Invariants:
 //
-//	W1. An evaluation captures nothing: what it decodes, claims and warns of is its own,
-//	    and what an abandoned one claimed is given back. So it may run again.
-//	W2. Where no step can wait, the evaluation runs in the store's transaction, under the
-//	    lock of the key. Where one can, no lock is held while it runs.
-//	W3. Whoever creates an object in a namespace keeps the namespace from ending (namespaceLocks)
-//	    from the last check that it accepts the object until the object is stored.
+//	W1. An evaluation has no effect outside of itself: documents, claims and warnings
+//	    are its own, and an abandoned one releases them. So it may run again.
+//	W2. If no step can block, the evaluation runs in the store's transaction, under
+//	    the lock of the key. If one can, no lock is held while it runs.
+//	W3. A create in a namespace keeps the namespace from ending (namespaceLocks) from
+//	    the last check that it accepts the object until the object is stored.
 type Write struct {
 	Ref
 	Opts    Options
 	Change  Change
 	Steps   []step         // between change and commit; nil: those of a new object, or of an update
-	Creates bool           // there is to be no object yet, and its name may be generated
+	Creates bool           // the object must not exist, and its name may be generated
 	deletes *DeleteOptions // of a delete, which changes the basis itself
-	As      *Via           // what admission sees instead of the object; nil for that
+	As      *Via           // admission sees this instead of the object; nil for the object
 }
 
-// Change gives the object to store in place of the basis, e.shown, of which e.was is
-// the tree, and which must not be changed; both are in the version of the write. What it
-// makes on the way it hands to e.keep. It may be called again, and then begins anew.
+// Change returns the object to store in place of the basis, e.Shown, with e.Was as its
+// tree, which must not be changed; both are in the version of the write. It passes
+// documents that it makes to e.Keep. It may be called again, and then begins anew.
 type Change func(e *Evaluation) (document.Value, error)
 
 // step is a part of an evaluation. An error refuses the write.
@@ -50,12 +50,12 @@ var (
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	updateSteps = []step{(*Evaluation).compare, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).prepare, (*Evaluation).admit,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
-	// What only the server may change follows none of the rules for updates.
+	// Changes that only the server may make follow none of the rules for updates.
 	DirectSteps = []step{(*Evaluation).admit, (*Evaluation).check, (*Evaluation).seal}
 )
 
-// Result is what became of a write. The entry is what the store holds, or would hold
-// after a dry run; of a deletion it is the last state.
+// Result is the result of a write. The entry is the stored one, or that of a write
+// without the dry run; of a deletion it is the last state.
 type Result struct {
 	store.Entry
 	Created bool
@@ -68,47 +68,47 @@ type Evaluation struct {
 	s         *Objects
 	ctx       context.Context
 	Opts      Options      // of this attempt
-	stored    Ref          // what is written, in the version that is stored
+	stored    Ref          // the written object, in the storage version
 	current   *store.Entry // the basis; nil for nothing
 	Shown     *store.Entry // the basis in the version of the write
 	old       document.Value
 	Was       document.Value // old in the version of the write
-	obj       document.Value // from convert on in the version that is stored
+	obj       document.Value // from convert on in the storage version
 	Via       *Via
-	version   string // that a new object came with
+	version   string // the resourceVersion of a new object
 	generated bool
-	causes    []schema.Cause // what is wrong with the object in the version of the write
+	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
 	alive     *sync.RWMutex // of the namespace, held for reading
-	told      []string      // warnings
+	warnings  []string      // warnings
 	docs      []*document.Document
 	made      store.Write
-	answer    *store.Entry // when it is not what the store holds afterwards
+	answer    *store.Entry // if it differs from the stored object
 	given     bool         // to the store, which may have written it
 	ending    ending
 }
 
-// Via is what admission sees of a write through a subresource whose bodies are of another
-// kind.
+// Via is a write through a subresource whose bodies are of another kind, as admission
+// sees it.
 type Via struct {
 	Subresource string
 	Obj, Old    document.Value
 }
 
-// Keep lets the evaluation release a document when it is over.
+// Keep releases a document at the end of the evaluation.
 func (e *Evaluation) Keep(doc *document.Document) document.Value {
 	e.docs = append(e.docs, doc)
 	return doc.Root()
 }
 
-// Bounds of how often a write is evaluated: with another generated name, and against
-// another basis.
+// Bounds of evaluations per write: with another generated name, and against another
+// basis.
 const (
 	generateTries = 8
 	basisTries    = 5
 )
 
-// errStale leaves a transaction whose basis no longer stands.
+// errStale ends a transaction whose basis has changed.
 var errStale = errors.New("the basis of the write has changed")
 
 // Write makes one change. Errors: those of the steps, 404, 409, 413, the store's.
@@ -136,10 +136,10 @@ func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
 	return e.finish(key, entry, err)
 }
 
-// errWaits leaves a transaction whose evaluation may wait for something.
+// errWaits ends a transaction whose evaluation may block.
 var errWaits = errors.New("the evaluation may wait")
 
-// waits reports whether a step of the write may wait, where it is one of this sort.
+// waits reports whether a step of the write may block, if it is one of this operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	if w.deletes != nil {
 		operation = admission.Delete
@@ -147,7 +147,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	return o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
 }
 
-// writeApart makes one change whose evaluation may wait, or that does not know its key
+// writeApart makes one change whose evaluation may block, or whose key is not known
 // before.
 func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 	for try := 1; ; try++ {
@@ -186,7 +186,7 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 	}
 }
 
-// sameBasis reports whether what an evaluation began with is what is stored.
+// sameBasis reports whether the basis of an evaluation is still the stored entry.
 func sameBasis(basis, current *store.Entry) bool {
 	if basis == nil || current == nil {
 		return basis == current
@@ -198,7 +198,7 @@ func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Ent
 	return &Evaluation{Write: w, s: s, ctx: ctx, Opts: w.Opts, Via: w.As, stored: w.Ref.Stored(), current: current, Shown: current}
 }
 
-// run evaluates the write: what is made is in e.made.
+// run evaluates the write: the result is e.made.
 func (e *Evaluation) run() (err error) {
 	if e.current != nil {
 		row := e.stored.Row
@@ -217,7 +217,7 @@ func (e *Evaluation) run() (err error) {
 	return e.take()
 }
 
-// take goes through the steps.
+// take runs the steps.
 func (e *Evaluation) take() error {
 	steps := e.Steps
 	switch {
@@ -235,8 +235,8 @@ func (e *Evaluation) take() error {
 	return nil
 }
 
-// mistakesFirst is err, or where a kind's missing objects are checked first what is
-// wrong with the one that was to be there, unless that is one of which it says the uid.
+// mistakesFirst is err, or for kinds that check missing objects first the causes of the
+// missing one, unless it names a uid.
 func (e *Evaluation) mistakesFirst(err error) error {
 	var missing, wrong *api.Error
 	switch {
@@ -246,7 +246,7 @@ func (e *Evaluation) mistakesFirst(err error) error {
 		return err
 	}
 	e.Write = &Write{Ref: e.Ref, Opts: e.Write.Opts}
-	if e.Sub != nil { // through which nothing new is filled in
+	if e.Sub != nil { // nothing new is filled in through a subresource
 		e.obj.Remove("status")
 		e.Steps = []step{(*Evaluation).dropSystem, (*Evaluation).convert, (*Evaluation).validate}
 	}
@@ -257,7 +257,8 @@ func (e *Evaluation) mistakesFirst(err error) error {
 	return err
 }
 
-// commit gives the store what was evaluated. Under it the basis stands.
+// commit returns the evaluated write to the store. The basis has not changed under the
+// lock.
 func (e *Evaluation) commit() (store.Write, error) {
 	if e.made.Op == store.OpCreate && e.Row.Namespaced && e.alive == nil {
 		e.alive = e.s.namespaces.lock(e.Namespace)
@@ -276,12 +277,12 @@ func (e *Evaluation) commit() (store.Write, error) {
 	return e.made, nil
 }
 
-// answersObject reports whether a deletion is answered with the object as it was.
+// answersObject reports whether a deletion is answered with the object before it.
 func (e *Evaluation) answersObject() bool {
 	return e.Steps == nil || e.stored.Row.DeleteReturnsObject
 }
 
-// abandon gives back what an evaluation has that is not to be written. There may be none.
+// abandon releases the resources of an evaluation that is not committed. e may be nil.
 func (e *Evaluation) abandon() {
 	if e != nil {
 		e.claim.Release()
@@ -301,8 +302,8 @@ func (e *Evaluation) release() {
 	e.docs = nil
 }
 
-// finish ends the last evaluation of a write, after the store's transaction, of which
-// entry and err are the result. There is none where the store did not begin.
+// finish ends the last evaluation of a write, after the store's transaction, whose result
+// is entry and err. e is nil if the store did not begin.
 func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, error) {
 	if e == nil {
 		return Result{}, err
@@ -311,7 +312,7 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 	settle(e.claim, key, e.given, err)
 	e.claim = nil
 	if e.Opts.Author != nil {
-		for _, text := range e.told {
+		for _, text := range e.warnings {
 			e.Opts.Author.Warn(text)
 		}
 	}
@@ -328,12 +329,12 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 	return out, err
 }
 
-// errDryRun leaves a transaction that must not write.
+// errDryRun ends a transaction that must not write.
 var errDryRun = errors.New("dry run")
 
-// notStored is an object as an answer that is not what the store holds: that of a dry
-// run, or of an update that ended in a deletion. It is at the revision of the object that
-// it replaces; where there is none (nil), it has the version that it came with.
+// notStored is an answer that differs from the stored object: that of a dry run, or of an
+// update that became a deletion. It has the revision of the object that it replaces;
+// without one (nil), the resourceVersion that was sent.
 func notStored(current *store.Entry, obj document.Value, version string) *store.Entry {
 	entry := &store.Entry{}
 	if current != nil {
@@ -349,7 +350,8 @@ func notStored(current *store.Entry, obj document.Value, version string) *store.
 	return entry
 }
 
-// Editing is a change that edit makes in a copy of the object. Errors besides edit's: 404.
+// Editing is a change that edit makes in a copy of the object. Errors besides edit's:
+// 404.
 func Editing(edit func(obj document.Value) error) Change {
 	return func(e *Evaluation) (document.Value, error) {
 		if e.Shown == nil {
@@ -364,8 +366,8 @@ func Editing(edit func(obj document.Value) error) Change {
 	}
 }
 
-// NewObject is a change that creates what decode gives, to which first was decoded
-// already; nil when it was not.
+// NewObject is a change that creates the object that decode returns, first decoded as
+// first; nil when it was not.
 func NewObject(first *document.Document, decode func() (*document.Document, error)) Change {
 	return func(e *Evaluation) (document.Value, error) {
 		doc := first

@@ -28,7 +28,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 	}
 	t := r.Target
 	want := front.KindOf(t.Row)
-	want.Unsaid = p.media == front.StrategicPatch // whose object stays what it is, as in 1.25
+	want.AnyKind = p.media == front.StrategicPatch // whose object stays what it is, as in 1.25
 	p.Check(want)
 	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if e.Shown == nil {
