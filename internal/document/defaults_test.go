@@ -33,3 +33,25 @@ type Config
 		doc.Release()
 	}
 }
+
+// An amount finer than a thousandth becomes the next thousandth where the table says so.
+func TestAmountsAreRoundedUp(t *testing.T) {
+	dec := Decoder{Table: parseTable(t, `
+type Box
+  limits map:amount
+  size quantity explicit
+`)}
+	for text, want := range map[string]string{
+		`{"limits":{"a":"1u","b":"1500u","c":"-1500u","d":0.0001,"e":"1e-9","f":"1.5"}}`: `{"limits":{"a":"1m","b":"2m","c":"-2m","d":"1m","e":"1e-3","f":"1500m"}}`,
+		`{"limits":{"a":"2m","b":"1n"},"size":"1500u"}`:                                  `{"limits":{"a":"2m","b":"1m"},"size":"1500u"}`,
+	} {
+		doc, _, err := dec.Decode(dec.Table.Root("Box"), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(doc.Root().AppendJSON(nil)); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+		doc.Release()
+	}
+}

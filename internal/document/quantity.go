@@ -36,6 +36,20 @@ func canonicalQuantity(text []byte) ([]byte, error) {
 	return []byte(q.String()), nil
 }
 
+// roundedQuantity is canonicalQuantity, and rounds an amount that is finer than a thousandth
+// away from zero to the next thousandth.
+func roundedQuantity(text []byte) ([]byte, error) {
+	text, err := canonicalQuantity(text)
+	if err != nil || !bytes.HasSuffix(text, []byte("n")) && !bytes.HasSuffix(text, []byte("u")) && !bytes.Contains(text, []byte("e-")) {
+		return text, err
+	}
+	q, err := resource.ParseQuantity(string(text))
+	if err != nil || q.RoundUp(resource.Milli) {
+		return text, nil
+	}
+	return []byte(q.String()), nil
+}
+
 // exponent is the size of the decimal exponent, up to a bound.
 func exponent(text []byte) int {
 	i := bytes.IndexAny(text, "eE")

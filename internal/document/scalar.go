@@ -47,7 +47,11 @@ func (p *parser) scalar(n int32, t *schema.Type) error {
 			nd.off, nd.size = p.addQuoted(number)
 		}
 		if nd.kind == String {
-			return p.spelling(n, t, canonicalQuantity)
+			rule := canonicalQuantity
+			if t.RoundUp && p.fill {
+				rule = roundedQuantity
+			}
+			return p.spelling(n, t, rule)
 		}
 	default:
 		if nd.kind == String {

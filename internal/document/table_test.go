@@ -71,7 +71,7 @@ type tableBuilder struct {
 var scalarKinds = map[string]schema.Type{
 	"string": {Kind: schema.String}, "bytes": {Kind: schema.Bytes}, "bool": {Kind: schema.Boolean},
 	"int32": {Kind: schema.Integer, Bits: 32}, "int64": {Kind: schema.Integer, Bits: 64}, "number": {Kind: schema.Number},
-	"intorstring": {Kind: schema.IntOrString}, "quantity": {Kind: schema.Quantity}, "time": {Kind: schema.Time},
+	"intorstring": {Kind: schema.IntOrString}, "quantity": {Kind: schema.Quantity}, "amount": {Kind: schema.Quantity, RoundUp: true}, "time": {Kind: schema.Time},
 	"microtime": {Kind: schema.MicroTime}, "duration": {Kind: schema.Duration}, "any": {Kind: schema.Any},
 }
 

@@ -46,6 +46,7 @@ func (c *compiler) shape(s *Schema, in *Named) Type {
 		c.object(&t, s, in)
 	default:
 		t.Kind, t.Bits = scalarKind(s)
+		t.RoundUp = s.RoundUp
 		if t.Kind == 0 {
 			c.fail(s.Pos, "write object, array, string, integer, number or boolean; any JSON is x-cluster-preserve-unknown-fields: true",
 				"unknown type %q with format %q", s.Type, s.Format)

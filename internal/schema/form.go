@@ -38,6 +38,9 @@ func (t *Table) Form(root Ref) string {
 		if typ.Open {
 			fmt.Fprint(h, " open")
 		}
+		if typ.RoundUp {
+			fmt.Fprint(h, " round up")
+		}
 		if typ.Values != nil {
 			fmt.Fprintf(h, " nullable %t default %q", typ.Values.Nullable, typ.Values.Default)
 		}
@@ -59,8 +62,8 @@ func (t *Table) Form(root Ref) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Fills reports whether decoding a value of a type fills in anything: a default, or
-// values of a hook.
+// Fills reports whether decoding a value of a type fills in anything: a default, values of a
+// hook, or a rounded amount.
 func (t *Table) Fills(root Ref) bool {
 	if root < 0 || int(root) >= len(t.Types) {
 		return false
@@ -68,7 +71,7 @@ func (t *Table) Fills(root Ref) bool {
 	seen := map[Ref]bool{root: true}
 	for queue := []Ref{root}; len(queue) > 0; queue = queue[1:] {
 		typ := &t.Types[queue[0]]
-		if typ.Hook != 0 {
+		if typ.Hook != 0 || typ.RoundUp {
 			return true
 		}
 		next := []Ref{typ.Elem}

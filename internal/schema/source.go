@@ -72,6 +72,7 @@ type Schema struct {
 	Goname        string   // x-cluster-go-name, where the derived name would clash
 	BinaryForm    string   // x-cluster-binary-form: raw | string-list | object-or-list | object-or-boolean | object-or-strings
 	Objects       string   // x-cluster-objects: a $ref for values that are objects; with x-cluster-preserve-unknown-fields
+	RoundUp       bool     // x-cluster-round-up: of a quantity
 	FormatCheck   string   // x-cluster-format: a named check of a string, e.g. "dns1123-label"
 
 	FeatureGate string // x-cluster-feature-gate

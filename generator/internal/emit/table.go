@@ -91,6 +91,7 @@ func writeType(b *bytes.Buffer, i int, t *schema.Type) {
 	l.add("Binary", binaryNames[t.Binary], t.Binary == 0)
 	l.add("ListType", listNames[t.ListType], t.ListType == 0)
 	l.add("AtomicMap", "true", !t.AtomicMap)
+	l.add("RoundUp", "true", !t.RoundUp)
 	l.add("Hook", fmt.Sprint(t.Hook), t.Hook == 0)
 	l.add("Check", fmt.Sprint(t.Check), t.Check == 0)
 	l.add("Skip", fmt.Sprint(t.Skip), t.Skip == 0)

@@ -14,9 +14,6 @@ import (
 // DefaultLimitRangeItem completes the defaults for containers: the limit is the
 // maximum, the request is the limit, or else the minimum.
 func (Policy) DefaultLimitRangeItem(item document.Value) {
-	for _, name := range [...]string{"max", "min", "default", "defaultRequest", "maxLimitRequestRatio"} {
-		roundUp(item.Get(name))
-	}
 	if !item.Get("type").Equals("Container") {
 		return
 	}

@@ -27,8 +27,6 @@ func (Policy) DefaultNodeSpec(spec document.Value) {
 
 // DefaultNodeStatus says that all of a node can be used, when nobody says less.
 func (Policy) DefaultNodeStatus(status document.Value) {
-	roundUp(status.Get("capacity"))
-	roundUp(status.Get("allocatable"))
 	if capacity := status.Get("capacity"); !isEmpty(capacity) && isEmpty(status.Get("allocatable")) {
 		status.Put("allocatable", capacity)
 	}

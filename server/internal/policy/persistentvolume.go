@@ -19,9 +19,6 @@ func (Policy) CreatePersistentVolume(obj document.Value) {
 	obj.SetObject("status").SetString("phase", "Pending")
 }
 
-// DefaultPersistentVolumeSpec rounds amounts that are too fine.
-func (Policy) DefaultPersistentVolumeSpec(spec document.Value) { roundUp(spec.Get("capacity")) }
-
 // ValidatePersistentVolume checks a volume's size and source, and that the
 // source stays.
 func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {

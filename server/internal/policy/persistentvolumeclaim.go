@@ -47,11 +47,6 @@ func copyDataSource(spec document.Value) {
 	}
 }
 
-// DefaultPersistentVolumeClaimStatus rounds amounts that are too fine.
-func (Policy) DefaultPersistentVolumeClaimStatus(status document.Value) {
-	roundUp(status.Get("capacity"))
-}
-
 // ValidatePersistentVolumeClaim checks that a claim asks for something, and that
 // only the size it asks for grows once it exists.
 func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Cause {

@@ -65,7 +65,6 @@ func (Policy) DefaultPodSpec(spec document.Value) {
 		spec.SetString("serviceAccountName", name)
 		spec.SetString("serviceAccount", name)
 	}
-	roundUp(spec.Get("overhead"))
 	if !spec.Get("hostNetwork").Bool() {
 		return
 	}

@@ -98,22 +98,6 @@ func isMultiple(v document.Value, size string) bool {
 	return err == nil && page.Sign() > 0 && q.Sign() > 0 && page.MilliValue()%1000 == 0 && q.Value()%page.Value() == 0
 }
 
-// roundUp raises the amounts of a map that are finer than a thousandth to the
-// next thousandth: nothing smaller is ever accounted.
-func roundUp(amounts document.Value) {
-	for name, v := range amounts.Members() {
-		text := v.Text()
-		if !isFine(text) {
-			continue
-		}
-		q, err := resource.ParseQuantity(text)
-		if err != nil || q.RoundUp(resource.Milli) {
-			continue
-		}
-		amounts.SetString(name, q.String())
-	}
-}
-
 // isFine reports whether canonical text may be finer than a thousandth.
 func isFine(text string) bool {
 	return strings.HasSuffix(text, "n") || strings.HasSuffix(text, "u") || strings.Contains(text, "e-")

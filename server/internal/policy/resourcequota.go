@@ -16,15 +16,6 @@ var podQuotas = []string{"pods", "cpu", "memory", "requests.cpu", "requests.memo
 // quotaScopes are the names of what a quota can be limited to.
 var quotaScopes = []string{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"}
 
-// DefaultResourceQuotaSpec rounds amounts that are too fine.
-func (Policy) DefaultResourceQuotaSpec(spec document.Value) { roundUp(spec.Get("hard")) }
-
-// DefaultResourceQuotaStatus rounds amounts that are too fine.
-func (Policy) DefaultResourceQuotaStatus(status document.Value) {
-	roundUp(status.Get("hard"))
-	roundUp(status.Get("used"))
-}
-
 // ValidateResourceQuota checks that a quota counts things that can be counted,
 // in scopes that exist.
 func (Policy) ValidateResourceQuota(obj, old document.Value) []schema.Cause {

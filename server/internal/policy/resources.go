@@ -138,9 +138,3 @@ func (c *causes) amounts(at func() string, requests, limits document.Value) {
 		c.forbidden(at(), "HugePages require cpu or memory")
 	}
 }
-
-// DefaultResourceRequirements rounds amounts that are too fine.
-func (Policy) DefaultResourceRequirements(resources document.Value) {
-	roundUp(resources.Get("limits"))
-	roundUp(resources.Get("requests"))
-}

@@ -31,12 +31,8 @@ type Hooks interface {
 	DefaultDaemonSetUpdateStrategy(v document.Value)
 	// DefaultEphemeralContainer sets the defaults of EphemeralContainer that depend on other fields.
 	DefaultEphemeralContainer(v document.Value)
-	// DefaultPersistentVolumeClaimStatus sets the defaults of PersistentVolumeClaimStatus that depend on other fields.
-	DefaultPersistentVolumeClaimStatus(v document.Value)
 	// DefaultPodSpec sets the defaults of PodSpec that depend on other fields.
 	DefaultPodSpec(v document.Value)
-	// DefaultResourceRequirements sets the defaults of ResourceRequirements that depend on other fields.
-	DefaultResourceRequirements(v document.Value)
 	// DefaultStatefulSetSpec sets the defaults of StatefulSetSpec that depend on other fields.
 	DefaultStatefulSetSpec(v document.Value)
 	// DefaultStatefulSetUpdateStrategy sets the defaults of StatefulSetUpdateStrategy that depend on other fields.
@@ -119,9 +115,7 @@ func defaults(h Hooks) []func(document.Value) {
 		h.DefaultStatefulSetUpdateStrategy,
 		h.DefaultContainer,
 		h.DefaultEphemeralContainer,
-		h.DefaultPersistentVolumeClaimStatus,
 		h.DefaultPodSpec,
-		h.DefaultResourceRequirements,
 		h.DefaultVolume,
 	}
 }

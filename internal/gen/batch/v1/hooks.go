@@ -35,8 +35,6 @@ type Hooks interface {
 	DefaultJob(v document.Value)
 	// DefaultPodSpec sets the defaults of PodSpec that depend on other fields.
 	DefaultPodSpec(v document.Value)
-	// DefaultResourceRequirements sets the defaults of ResourceRequirements that depend on other fields.
-	DefaultResourceRequirements(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
 	// StatusJob gives what the status endpoint makes of Job what belongs to the rest of old.
@@ -93,7 +91,6 @@ func defaults(h Hooks) []func(document.Value) {
 		h.DefaultContainer,
 		h.DefaultEphemeralContainer,
 		h.DefaultPodSpec,
-		h.DefaultResourceRequirements,
 		h.DefaultVolume,
 	}
 }

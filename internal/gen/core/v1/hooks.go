@@ -105,10 +105,6 @@ type Hooks interface {
 	DefaultNodeSpec(v document.Value)
 	// DefaultNodeStatus sets the defaults of NodeStatus that depend on other fields.
 	DefaultNodeStatus(v document.Value)
-	// DefaultPersistentVolumeClaimStatus sets the defaults of PersistentVolumeClaimStatus that depend on other fields.
-	DefaultPersistentVolumeClaimStatus(v document.Value)
-	// DefaultPersistentVolumeSpec sets the defaults of PersistentVolumeSpec that depend on other fields.
-	DefaultPersistentVolumeSpec(v document.Value)
 	// DefaultPod sets the defaults of Pod that depend on other fields.
 	DefaultPod(v document.Value)
 	// DefaultPodSpec sets the defaults of PodSpec that depend on other fields.
@@ -117,12 +113,6 @@ type Hooks interface {
 	DefaultPodStatus(v document.Value)
 	// DefaultReplicationController sets the defaults of ReplicationController that depend on other fields.
 	DefaultReplicationController(v document.Value)
-	// DefaultResourceQuotaSpec sets the defaults of ResourceQuotaSpec that depend on other fields.
-	DefaultResourceQuotaSpec(v document.Value)
-	// DefaultResourceQuotaStatus sets the defaults of ResourceQuotaStatus that depend on other fields.
-	DefaultResourceQuotaStatus(v document.Value)
-	// DefaultResourceRequirements sets the defaults of ResourceRequirements that depend on other fields.
-	DefaultResourceRequirements(v document.Value)
 	// DefaultSecret sets the defaults of Secret that depend on other fields.
 	DefaultSecret(v document.Value)
 	// DefaultServicePort sets the defaults of ServicePort that depend on other fields.
@@ -221,15 +211,10 @@ func defaults(h Hooks) []func(document.Value) {
 		h.DefaultNamespace,
 		h.DefaultNodeSpec,
 		h.DefaultNodeStatus,
-		h.DefaultPersistentVolumeClaimStatus,
-		h.DefaultPersistentVolumeSpec,
 		h.DefaultPod,
 		h.DefaultPodSpec,
 		h.DefaultPodStatus,
 		h.DefaultReplicationController,
-		h.DefaultResourceQuotaSpec,
-		h.DefaultResourceQuotaStatus,
-		h.DefaultResourceRequirements,
 		h.DefaultSecret,
 		h.DefaultServicePort,
 		h.DefaultServiceSpec,

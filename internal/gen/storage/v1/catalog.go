@@ -69,7 +69,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "2d8e26da9bf8eca3", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "8a7092c5e115556d", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,

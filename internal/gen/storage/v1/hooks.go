@@ -21,8 +21,6 @@ type Hooks interface {
 	CellStorageClassName(obj document.Value) any
 	// DefaultCSIDriverSpec sets the defaults of CSIDriverSpec that depend on other fields.
 	DefaultCSIDriverSpec(v document.Value)
-	// DefaultPersistentVolumeSpec sets the defaults of PersistentVolumeSpec that depend on other fields.
-	DefaultPersistentVolumeSpec(v document.Value)
 	// DefaultVolumeAttachmentSource sets the defaults of VolumeAttachmentSource that depend on other fields.
 	DefaultVolumeAttachmentSource(v document.Value)
 	// UpdateCSIDriver keeps of old what only the server may change.
@@ -44,7 +42,6 @@ type Hooks interface {
 // defaults are the default hooks by schema.Type.Hook - 1.
 func defaults(h Hooks) []func(document.Value) {
 	return []func(document.Value){
-		h.DefaultPersistentVolumeSpec,
 		h.DefaultCSIDriverSpec,
 		h.DefaultVolumeAttachmentSource,
 	}
