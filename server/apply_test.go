@@ -18,6 +18,8 @@ func TestApply(t *testing.T) {
 	config := func(data string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: " + data }
 	h.run(t, []step{
 		{"no manager", "PATCH", path, applyMedia, config("{k: v}"), 422, "fieldManager"},
+		{"a manager that cannot be printed", "PATCH", path + "?fieldManager=a%0Ab", applyMedia, config("{}"), 422, "invalid character U+000A (at position 1)"},
+		{"a manager of too many letters", "PATCH", path + "?fieldManager=" + strings.Repeat("m", 129), applyMedia, config("{}"), 422, "Too long: must have at most 128 bytes"},
 		{"other name", "PATCH", path + "?fieldManager=m", applyMedia, strings.Replace(config("{}"), "name: a", "name: b", 1), 400, "does not match"},
 		{"other kind", "PATCH", path + "?fieldManager=m", applyMedia, "apiVersion: v1\nkind: Secret\nmetadata: {name: a}", 400, "Secret"},
 		{"no YAML", "PATCH", path + "?fieldManager=m", applyMedia, "{", 400, "YAML"},

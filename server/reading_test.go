@@ -31,7 +31,7 @@ func TestParametersAreChecked(t *testing.T) {
 		{"an empty grace period", "DELETE", object + "?gracePeriodSeconds=", "", "", 400, "gracePeriodSeconds"},
 		{"an empty policy", "DELETE", object + "?propagationPolicy=", "", "", 422, "propagationPolicy"},
 		{"a field selector that says nothing", "GET", configMaps + "?fieldSelector=%3D,metadata.name%3Da", "", "", 200, `"name":"a"`},
-		{"a field selector without a field", "GET", configMaps + "?fieldSelector=%3Da", "", "", 400, "field label not supported"},
+		{"a field selector without a field", "GET", configMaps + "?fieldSelector=%3Da", "", "", 400, "is not a known field selector: only"},
 		{"the match goes before fields", "GET", configMaps + "?fieldSelector=no%3Dx&resourceVersionMatch=Exact", "", "", 422, "resourceVersionMatch"},
 		{"the match of a watch too", "GET", configMaps + "?watch=1&fieldSelector=no%3Dx&resourceVersionMatch=Exact", "", "", 422, "resourceVersionMatch"},
 		{"labels go before the match", "GET", configMaps + "?labelSelector=%3D&resourceVersionMatch=Exact", "", "", 400, "unable to parse"},

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,12 +41,12 @@ func CheckManager(name string, applied bool) []api.Cause {
 	}
 	var causes []api.Cause
 	if len(name) > maxManager {
-		causes = append(causes, api.Cause{Reason: "FieldValueTooLong", Field: "fieldManager", Message: "Too long: may not be longer than 128"})
+		causes = append(causes, api.Cause{Reason: "FieldValueTooLong", Field: "fieldManager", Message: "Too long: must have at most 128 bytes"})
 	}
 	for i, r := range name {
 		if !unicode.IsPrint(r) {
 			causes = append(causes, api.Cause{Reason: "FieldValueInvalid", Field: "fieldManager",
-				Message: "Invalid value: " + quoteShort(name) + ": should only contain printable characters (at position " + itoa(i) + ")"})
+				Message: "Invalid value: " + quoteShort(name) + fmt.Sprintf(": invalid character %U (at position %d)", r, i)})
 			break
 		}
 	}

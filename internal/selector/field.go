@@ -63,7 +63,7 @@ func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, erro
 	names := fieldNames(res)
 	for _, r := range parsed.Requirements() {
 		if _, ok := resolveField(r.Field, selectable, stored); !ok || !slices.Contains(names, r.Field) {
-			return nil, api.BadRequest("field label not supported: %s (supported: %s)", r.Field, strings.Join(names, ", "))
+			return nil, unknownField(r.Field, names)
 		}
 	}
 	var rules []fieldRule
@@ -127,6 +127,14 @@ func fieldNames(res *api.Resource) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// unknownField refuses a field that is none of a resource's, in the words of 1.25.
+func unknownField(name string, known []string) error {
+	if slices.Equal(known, []string{nameField, namespaceField}) {
+		return api.BadRequest("%q is not a known field selector: only %q, %q", name, nameField, namespaceField)
+	}
+	return api.BadRequest("field label not supported: %s (supported: %s)", name, strings.Join(known, ", "))
 }
 
 // accepts reports whether the value meets the rule.

@@ -35,7 +35,7 @@ func CheckCertificates(data []byte) error {
 		block, rest := pem.Decode(data)
 		if block == nil {
 			if blocks == 0 {
-				return errors.New("must contain one or more CERTIFICATE PEM blocks")
+				return errors.New("must contain at least one CERTIFICATE PEM block")
 			}
 			return nil
 		}

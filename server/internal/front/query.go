@@ -119,7 +119,7 @@ func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 			o.Validation = v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
-			causes = append(causes, api.NotSupported("fieldValidation", v, "Ignore", "Strict", "Warn"))
+			causes = append(causes, api.NotSupported("fieldValidation", v, "", "Ignore", "Strict", "Warn"))
 		}
 	}
 	if len(causes) > 0 {

@@ -62,7 +62,11 @@ func (Policy) ValidateMetricSpec(m document.Value) []schema.Cause {
 	before := len(c)
 	unsupported() // 1.25 says it before the sources and after
 	if expected != "" && !m.Get(expected).Exists() {
-		c.required(member(m, expected), "must populate information for the given metric source")
+		why := "must populate information for the given metric source"
+		if expected == "containerResource" {
+			why += " (only allowed when HPAContainerMetrics feature is enabled)"
+		}
+		c.required(member(m, expected), why)
 	}
 	for _, name := range present {
 		if name != expected && len(present) > 1 {
