@@ -12,12 +12,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// registrationGroup is the group of the objects that name all group versions, itself
-// not among them.
+// registrationGroup is the group of API services, of which itself has none.
 const registrationGroup = "apiregistration." + profile.GroupSuffix
 
-// KeepAPIServices keeps an object for every group version that the server serves
-// itself: it says in which order they are shown, and that they are there.
+// KeepAPIServices keeps an API service for every group version that the server serves: it
+// has their order in discovery, and the condition that they are available.
 func (c *Controllers) KeepAPIServices(ctx context.Context) error {
 	res := c.catalog.Snapshot().Kind(registrationGroup+"/v1", "APIService")
 	if res == nil {
@@ -52,12 +51,11 @@ func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *
 	if err != nil {
 		return err
 	}
-	return c.tellAvailable(ctx, res, name)
+	return c.writeAvailable(ctx, res, name)
 }
 
-// tellAvailable says in the status of one of these objects that the group version is
-// there.
-func (c *Controllers) tellAvailable(ctx context.Context, res *catalog.Row, name string) error {
+// writeAvailable writes the condition of an API service into its status.
+func (c *Controllers) writeAvailable(ctx context.Context, res *catalog.Row, name string) error {
 	of := objects.Ref{Row: res, Name: name, Sub: res.Subresource("status")}
 	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(obj document.Value) error {
 		conditions := obj.SetObject("status").SetArray("conditions")

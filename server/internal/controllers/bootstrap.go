@@ -20,7 +20,7 @@ import (
 // systemNamespaces exist from the start.
 var systemNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
-// CreateNamespaces creates what has to exist before the first request.
+// CreateNamespaces creates the namespaces that exist before the first request.
 func (c *Controllers) CreateNamespaces(ctx context.Context) error {
 	for _, name := range systemNamespaces {
 		o := bootstrap.Object{Name: name, JSON: []byte(`{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"` + name + `"}}`)}
@@ -31,12 +31,11 @@ func (c *Controllers) CreateNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// bootstrapWriters is how many objects are created at once: their commits share
-// syncs of the disk, and requests still have room beside them.
+// bootstrapWriters is the number of objects created at once: their commits share syncs of
+// the disk, and requests still have room.
 const bootstrapWriters = 8
 
-// keepBootstrapped goes through the steps of the start, again and again, until all
-// are done or ctx ends.
+// keepBootstrapped repeats the steps of the start until all are done or ctx ends.
 func (c *Controllers) keepBootstrapped(ctx context.Context) {
 	work := []struct {
 		step *startupStep
@@ -70,7 +69,8 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 	}
 }
 
-// flowGroup is the group whose objects are reconciled not only at the start.
+// flowGroup is the group whose objects are reconciled periodically, not only at the
+// start.
 const flowGroup = "flowcontrol.apiserver." + profile.GroupSuffix
 
 // ReconcileFlowControl is reconcileBootstrap for the objects of flowGroup.
@@ -78,8 +78,8 @@ func (c *Controllers) ReconcileFlowControl(ctx context.Context) error {
 	return c.reconcileBootstrap(ctx, flowGroup+"/")
 }
 
-// reconcileBootstrap brings every object of server/internal/bootstrap whose kind is served, and
-// whose apiVersion begins with prefix, into existence, or gives it what it lacks.
+// reconcileBootstrap creates or reconciles every object of server/internal/bootstrap
+// whose kind is served, and whose apiVersion begins with prefix.
 func (c *Controllers) reconcileBootstrap(ctx context.Context, prefix string) error {
 	all, err := bootstrap.Objects(profile.GroupSuffix, profile.LabelDomain)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Controllers) reconcileBootstrap(ctx context.Context, prefix string) err
 }
 
 // reconcileObject is reconcileBootstrap for one object. A kind that is not served is
-// left out.
+// skipped.
 func (c *Controllers) reconcileObject(ctx context.Context, o bootstrap.Object) error {
 	res := c.catalog.Snapshot().Kind(o.APIVersion, o.Kind)
 	if res == nil || ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (c *Controllers) reconcileObject(ctx context.Context, o bootstrap.Object) e
 	})
 }
 
-// provide creates an object unless it is there.
+// provide creates an object if it is missing.
 func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap.Object) error {
 	if _, err := c.store.Get(ctx, res.Key(o.Namespace, o.Name)); err == nil {
 		return nil
@@ -158,7 +158,7 @@ func (c *Controllers) provide(ctx context.Context, res *catalog.Row, o bootstrap
 	return err
 }
 
-// reconcileWith does with an object that exists what reconcile says.
+// reconcileWith writes an existing object by the verdict of reconcile.
 func (c *Controllers) reconcileWith(ctx context.Context, res *catalog.Row, o bootstrap.Object, reconcile func(current document.Value) bootstrap.Verdict) error {
 	verdict := bootstrap.Keep
 	of := objects.Ref{Row: res, Namespace: o.Namespace, Name: o.Name}

@@ -1,4 +1,4 @@
-// Package controllers has what the server does by itself: the objects that every cluster has,
+// Package controllers holds the server's own activities: the objects of every cluster,
 // its own service and registrations, repairs, and the controllers' way to write.
 package controllers
 
@@ -22,7 +22,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// Config says what is done, and in which cluster.
+// Config selects the activities, and describes the cluster.
 type Config struct {
 	Log    *slog.Logger
 	Clock  func() time.Time
@@ -33,9 +33,9 @@ type Config struct {
 	DisablePriorityAndFairness bool
 
 	ServiceClusterIPRange string
-	AdvertiseAddress      string     // "" for the one that is listened on
-	BindAddress           string     // that is listened on; "" when the listener was given
-	Port                  func() int // that is listened on, once it is
+	AdvertiseAddress      string     // "" for the address listened on
+	BindAddress           string     // the address listened on; "" when the listener was given
+	Port                  func() int // of the listener, once it is open
 
 	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
 	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
@@ -47,7 +47,7 @@ type Config struct {
 	Keys     *pki.Keyring
 }
 
-// Controllers are what the server does by itself.
+// Controllers are the server's own activities.
 type Controllers struct {
 	cfg      Config
 	log      *slog.Logger
@@ -64,14 +64,14 @@ type Controllers struct {
 	stopBackground context.CancelFunc
 }
 
-// New makes the controllers of a server. They do nothing until Start.
+// New makes the controllers of a server. They are idle until Start.
 func New(cfg Config) *Controllers {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Controllers{cfg: cfg, log: cfg.Log, objects: cfg.Objects, store: cfg.Store, catalog: cfg.Catalog, services: cfg.Services, keys: cfg.Keys,
 		startup: newStartup(), lasting: ctx, stopBackground: cancel}
 }
 
-// Start starts what the server does of itself.
+// Start starts all activities.
 func (c *Controllers) Start() {
 	c.manager = c.startControllers()
 	ctx := c.lasting
@@ -93,7 +93,7 @@ func (c *Controllers) Run(do func(context.Context)) {
 	c.background.Go(func() { do(c.lasting) })
 }
 
-// Stop ends what the server does of itself, and waits for it.
+// Stop ends all activities, and waits for them.
 func (c *Controllers) Stop() {
 	c.stopBackground()
 	c.background.Wait()
@@ -102,20 +102,20 @@ func (c *Controllers) Stop() {
 	}
 }
 
-// RootCAChanged tells the controllers that clients trust another authority.
+// RootCAChanged notifies the controllers of another authority for clients.
 func (c *Controllers) RootCAChanged() { c.manager.RootCAChanged() }
 
-// Bootstrapped is closed when the objects are there that every cluster has.
+// Bootstrapped is closed when the objects of every cluster exist.
 func (c *Controllers) Bootstrapped() <-chan struct{} { return c.startup.done }
 
 // Hooks are the steps of the start.
 func (c *Controllers) Hooks() []Hook { return c.startup.hooks() }
 
-// DefinitionsKnown says that the step of the start is done that others do: names have been given to
-// definitions.
+// DefinitionsKnown ends the step of the start that is done elsewhere: names have been
+// accepted for definitions.
 func (c *Controllers) DefinitionsKnown() { close(c.startup.definitions.done) }
 
-// expire removes objects that last for a while only.
+// expire removes objects some time after their last write.
 func (c *Controllers) expire(ctx context.Context) {
 	var prefixes []string
 	for t := range c.catalog.Snapshot().Types() {
@@ -139,8 +139,8 @@ func (c *Controllers) expire(ctx context.Context) {
 	c.every(ctx, x.Pause(), "events whose time is over", func(ctx context.Context) error { return x.Step(ctx, time.Now()) })
 }
 
-// startControllers runs the controllers that the configuration selects. They
-// begin by looking at all objects, beside the first requests.
+// startControllers runs the controllers that the configuration selects. They begin with a
+// scan of all objects, while the first requests are served.
 func (c *Controllers) startControllers() *controller.Manager {
 	cfg := controller.Config{
 		Controllers: c.cfg.Controllers,
@@ -163,13 +163,13 @@ func (c *Controllers) startControllers() *controller.Manager {
 	return controller.Start(cfg)
 }
 
-// actor is the server's own writing operations, as a controller's.
+// actor is the server's own write operations, as one controller.
 type actor struct {
 	server *Controllers
 	opts   objects.Options
 }
 
-// actAs gives the writing operations as a service account of kube-system.
+// actAs returns the write operations as a service account of kube-system.
 func (c *Controllers) actAs(account string) controller.Cluster {
 	user := &authn.User{Name: "system:serviceaccount:kube-system:" + account,
 		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", authn.GroupAuthenticated}}
@@ -225,8 +225,8 @@ func Wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// every calls do now and then, until ctx ends. What it cannot do is logged, and
-// tried again next time.
+// every calls do periodically, until ctx ends. A failure is logged, and retried the next
+// time.
 func (c *Controllers) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
 	c.background.Go(func() {
 		for Wait(ctx, pause); ctx.Err() == nil; Wait(ctx, pause) {

@@ -8,12 +8,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// extensionConfig is the config map of kube-system by which extension servers
-// learn whom this server trusts.
+// extensionConfig is the config map of kube-system from which extension servers learn
+// this server's trusted authorities.
 const extensionConfig = "extension-apiserver-authentication"
 
-// KeepExtensionConfig brings the config map for extension servers into existence and
-// gives it what it has to say. What else is in it stays.
+// KeepExtensionConfig creates the config map for extension servers and keeps its own
+// keys. Other keys stay.
 func (c *Controllers) KeepExtensionConfig(ctx context.Context) error {
 	data, err := c.extensionData()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *Controllers) KeepExtensionConfig(ctx context.Context) error {
 	return nil
 }
 
-// extensionData is what the config map says: the authorities of clients and, when
+// extensionData is the content of the config map: the authorities of clients and, when
 // there are any, those of proxies with the headers that these may set.
 func (c *Controllers) extensionData() (map[string]string, error) {
 	data := map[string]string{"client-ca-file": string(c.keys.Credentials().ClientCAs)}

@@ -17,13 +17,13 @@ import (
 // flowManager is the manager of the status of flow schemas.
 const flowManager = "api-priority-and-fairness-config-consumer-v1"
 
-// flowObject is what has to be known of a flow schema, or that there is a priority
+// flowObject is the needed part of a flow schema, or stands for an existing priority
 // level.
 type flowObject struct{ level, dangling string }
 
-// followFlowSchemas says in the status of every flow schema whether the priority
-// level that it names exists: it returns when it has said so, and goes on until
-// ctx ends.
+// followFlowSchemas keeps the condition in every flow schema's status that reports
+// whether its priority level exists: it returns after the first update, and continues
+// until ctx ends.
 func (c *Controllers) followFlowSchemas(ctx context.Context) error {
 	schemas, levels := c.catalog.Snapshot().Stored(flowGroup, "flowschemas"), c.catalog.Snapshot().Stored(flowGroup, "prioritylevelconfigurations")
 	if schemas == nil || levels == nil || c.cfg.DisablePriorityAndFairness {
@@ -43,7 +43,7 @@ func (c *Controllers) followFlowSchemas(ctx context.Context) error {
 		return err
 	}
 	seen := all.View()
-	if err := c.tellDangling(ctx, seen, schemas, levels); err != nil {
+	if err := c.writeDangling(ctx, seen, schemas, levels); err != nil {
 		all.Close()
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *Controllers) followFlowSchemas(ctx context.Context) error {
 			if seen, err = all.Next(ctx, seen); err != nil {
 				return
 			}
-			if err := c.tellDangling(ctx, seen, schemas, levels); err != nil && ctx.Err() == nil {
+			if err := c.writeDangling(ctx, seen, schemas, levels); err != nil && ctx.Err() == nil {
 				c.log.Error("cannot say which flow schemas are of use", "error", err)
 			}
 		}
@@ -61,8 +61,8 @@ func (c *Controllers) followFlowSchemas(ctx context.Context) error {
 	return nil
 }
 
-// tellDangling brings the status of all flow schemas up to date.
-func (c *Controllers) tellDangling(ctx context.Context, all live.View[*flowObject], schemas, levels *catalog.Row) (err error) {
+// writeDangling updates the status of all flow schemas.
+func (c *Controllers) writeDangling(ctx context.Context, all live.View[*flowObject], schemas, levels *catalog.Row) (err error) {
 	for key, schema := range all.Under(schemas.Prefix("")) {
 		exists := all.Get(levels.Key("", schema.level)) != nil
 		if schema.dangling == danglingStatus(exists) {
@@ -76,7 +76,7 @@ func (c *Controllers) tellDangling(ctx context.Context, all live.View[*flowObjec
 	return err
 }
 
-// dangling is the condition of a flow schema that tells whether it is of no use.
+// dangling is a flow schema's condition that its priority level is missing.
 func dangling(obj document.Value) document.Value {
 	return obj.At("status", "conditions").ElementBy("type", "Dangling")
 }

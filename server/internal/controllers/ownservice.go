@@ -19,8 +19,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
-// KeepOwnService brings the server's own service, its endpoints and what extension
-// servers have to know into existence, and mends what is not as it has to be.
+// KeepOwnService creates the server's own service, its endpoints and the config map for
+// extension servers, and repairs them.
 func (c *Controllers) KeepOwnService(ctx context.Context) error {
 	ranges, err := addresses.Ranges(c.cfg.ServiceClusterIPRange)
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *Controllers) KeepOwnService(ctx context.Context) error {
 	return c.keepOwn(ctx, "discovery."+profile.GroupSuffix+"/v1", "EndpointSlice", slice, "endpoints", "ports", "addressType")
 }
 
-// keepOwn is keep for an object that is named as the service is. Labels and members
-// are to be as they are in text. A kind that is not served is left out.
+// keepOwn is keep for an object with the service's name. Labels and members get their
+// values from text. A kind that is not served is skipped.
 func (c *Controllers) keepOwn(ctx context.Context, apiVersion, kind, text string, members ...string) error {
 	res := c.catalog.Snapshot().Kind(apiVersion, kind)
 	if res == nil {
@@ -75,9 +75,9 @@ func (c *Controllers) keepOwn(ctx context.Context, apiVersion, kind, text string
 	return nil
 }
 
-// keep brings an object into existence as text has it. One that exists is mended:
-// mend brings what it has to have from want to have.
-func (c *Controllers) keep(ctx context.Context, res *catalog.Row, namespace, name, text string, mend func(have, want document.Value)) error {
+// keep creates an object from text. An existing one is repaired: repair copies the
+// required values from want to have.
+func (c *Controllers) keep(ctx context.Context, res *catalog.Row, namespace, name, text string, repair func(have, want document.Value)) error {
 	entry, err := c.store.Get(ctx, res.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return c.provide(ctx, res, bootstrap.Object{Namespace: namespace, Name: name, JSON: []byte(text)})
@@ -95,11 +95,11 @@ func (c *Controllers) keep(ctx context.Context, res *catalog.Row, namespace, nam
 		return err
 	}
 	defer doc.Release()
-	if mend(doc.Root(), want.Root()); bytes.Equal(doc.Root().AppendJSON(nil), entry.Body) {
+	if repair(doc.Root(), want.Root()); bytes.Equal(doc.Root().AppendJSON(nil), entry.Body) {
 		return nil
 	}
 	_, err = c.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: res, Namespace: namespace, Name: name}, Change: objects.Editing(func(obj document.Value) error {
-		mend(obj, want.Root())
+		repair(obj, want.Root())
 		return nil
 	})})
 	if err == nil {
@@ -108,9 +108,9 @@ func (c *Controllers) keep(ctx context.Context, res *catalog.Row, namespace, nam
 	return err
 }
 
-// advertised is the address that clients inside the cluster reach the server at: the
-// one that is configured, or the one that it listens on, or one of the machine, of the
-// family of the services if there is one. Nobody else reaches a loopback address.
+// advertised is the address by which clients inside the cluster reach the server: the
+// configured one, or the one that it listens on, or one of the machine, of the family of
+// the services if there is one. Other machines cannot reach a loopback address.
 func (c *Controllers) advertised(services netip.Prefix) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(c.cfg.AdvertiseAddress); err == nil {
 		return a, nil

@@ -2,13 +2,13 @@ package controllers
 
 import "time"
 
-// Pauses are the times between what the server does now and then.
+// Pauses are the periods of the server's activities.
 type Pauses struct {
-	// How often what everybody relies on is looked after.
+	// The periods for objects that clients rely on.
 	FlowControl, OwnService, Extensions, Registrations, Services, Namespaces time.Duration
-	// Reload is how often the files of certificates and tokens are looked at, Renewal
-	// how often it is seen whether the server's own certificates are ending.
+	// Reload is the period for checking the files of certificates and tokens, Renewal
+	// that for checking the end of the server's own certificates.
 	Reload, Renewal time.Duration
-	// Retry is how long is waited after a failure.
+	// Retry is the pause after a failure.
 	Retry time.Duration
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/bootstrap"
 )
 
-// RepairServices frees what no service has, and makes an event of each service that has
-// what it should not.
+// RepairServices frees addresses that no service has, and records an event for each
+// service with one that it should not have.
 func (c *Controllers) RepairServices(ctx context.Context) error {
 	var all []error
 	for _, w := range c.services.Repair() {
-		all = append(all, c.tellConflict(ctx, w))
+		all = append(all, c.recordConflict(ctx, w))
 	}
 	return errors.Join(all...)
 }
 
-// tellConflict makes the event that says what is wrong with a service.
-func (c *Controllers) tellConflict(ctx context.Context, w allocate.Conflict) error {
+// recordConflict records the event about a service's conflict.
+func (c *Controllers) recordConflict(ctx context.Context, w allocate.Conflict) error {
 	events := c.catalog.Snapshot().Kind("v1", "Event")
 	entry, err := c.store.Get(ctx, w.Owner)
 	if errors.Is(err, store.ErrNotFound) || events == nil {
@@ -60,7 +60,7 @@ func (c *Controllers) tellConflict(ctx context.Context, w allocate.Conflict) err
 	return c.provide(ctx, events, bootstrap.Object{Namespace: namespace, Name: name + "." + strconv.FormatInt(now.UnixNano(), 16), JSON: text})
 }
 
-// words are those of an event.
+// words are the texts of an event.
 type words struct{ reason, message, action, controller string }
 
 func conflictWords(w allocate.Conflict) words {

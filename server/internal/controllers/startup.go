@@ -1,15 +1,16 @@
 package controllers
 
-// startup is what happens beside the first requests, in steps that health tells of.
+// startup is the steps of the start that run while the first requests are served; health
+// reports them.
 type startup struct {
 	objects, service, extensions, apis, flows, definitions *startupStep
 
-	done chan struct{} // closed when the objects that every cluster has are there
+	done chan struct{} // closed when the objects of every cluster exist
 }
 
 // startupStep is a part of the start.
 type startupStep struct {
-	done chan struct{} // closed when it is
+	done chan struct{} // closed at its end
 }
 
 func newStartup() startup {
@@ -27,15 +28,14 @@ func (p *startupStep) Finished() bool {
 	}
 }
 
-// Hook is a step as clients ask for it: by the name of the hook of 1.25 that does
-// the same.
+// Hook is a step under the name of 1.25's post-start hook for it.
 type Hook struct {
 	Name string
-	Step *startupStep // nil for what is done before the port is open
+	Step *startupStep // nil for steps before the port is open
 }
 
-// hooks lists the steps in the order of 1.25, with the names that later releases gave
-// to some of them beside those, since clients ask for either.
+// hooks lists the steps in the order of 1.25, with the names that later releases gave to
+// some of them as well, since clients use either.
 func (p *startup) hooks() []Hook {
 	return []Hook{
 		{"poststarthook/start-apiserver-admission-initializer", nil},

@@ -12,9 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// reviewAccess is POST on the three reviews that ask whether somebody may do
-// something: the sender of the review (self), anybody, or anybody in the
-// namespace of the review.
+// reviewAccess is POST on the three access reviews: for the sender of the review (self),
+// for any user, or for any user in the namespace of the review.
 func (x *Endpoints) reviewAccess(r *front.Request) error {
 	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
@@ -43,7 +42,7 @@ func (x *Endpoints) reviewAccess(r *front.Request) error {
 	})
 }
 
-// checkAccessReview finds what is wrong with a question.
+// checkAccessReview checks a review.
 func checkAccessReview(obj, spec document.Value, self, local bool) (causes []schema.Cause) {
 	invalid := func(field, why string) {
 		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: field, Message: "Invalid value: " + why})
@@ -81,7 +80,7 @@ func checkAccessReview(obj, spec document.Value, self, local bool) (causes []sch
 	return causes
 }
 
-// reviewedAttributes are those of the request that a review is about.
+// reviewedAttributes are those of the reviewed request.
 func reviewedAttributes(spec document.Value) authz.Attributes {
 	if path := spec.Get("nonResourceAttributes"); path.Exists() {
 		return authz.Attributes{Verb: path.Get("verb").Text(), Path: path.Get("path").Text()}
@@ -91,7 +90,7 @@ func reviewedAttributes(spec document.Value) authz.Attributes {
 		Resource: of("resource"), Subresource: of("subresource"), Namespace: of("namespace"), Name: of("name")}
 }
 
-// reviewedUser is the user that a review is about.
+// reviewedUser is the reviewed user.
 func reviewedUser(spec document.Value) *authn.User {
 	user := &authn.User{Name: spec.Get("user").Text(), UID: spec.Get("uid").Text(), Groups: texts(spec.Get("groups"))}
 	for key, values := range spec.Get("extra").Members() {
@@ -110,8 +109,8 @@ func texts(list document.Value) (all []string) {
 	return all
 }
 
-// reviewRules is POST on selfsubjectrulesreviews: all that the sender may do in a
-// namespace. The answer is a new object: what was sent does not come back.
+// reviewRules is POST on selfsubjectrulesreviews: the sender's rights in a namespace. The
+// answer is a new object, without the sent one.
 func (x *Endpoints) reviewRules(r *front.Request) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {

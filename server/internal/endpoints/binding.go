@@ -13,8 +13,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// bind gives a pod the node that the body names. That is the scheduler's word,
-// and final. The pod is that of the subresource, or else the body names it too.
+// bind assigns a pod to the node that the body names, the scheduler's final decision. The
+// pod is that of the subresource, or else the body names it too.
 func (x *Endpoints) bind(r *front.Request) error {
 	pods, want, name := x.catalog.Snapshot().Core("pods"), front.KindOf(r.Target.Row), ""
 	if r.Target.Sub != nil {
@@ -50,7 +50,7 @@ func (x *Endpoints) bind(r *front.Request) error {
 	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
-// checkTarget refuses a binding to nothing, or to something that runs no pods.
+// checkTarget refuses a binding without a target, or to one that runs no pods.
 func checkTarget(name string, target document.Value) error {
 	var causes []api.Cause
 	if kind := target.Get("kind").Text(); kind != "" && kind != "Node" {

@@ -15,12 +15,12 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// Some subresources lead to what runs in the cluster: logs, commands, ports. This
-// server keeps objects and has no way to nodes and pods. It answers what can be
-// known from the objects, as 1.25 does, and where only a connection could tell more
-// it says that it makes none.
+// Some subresources connect to processes in the cluster: logs, commands, ports. This
+// server stores objects and does not connect to nodes and pods. It answers from the
+// objects, as 1.25 does, and where only a connection could answer it reports that it
+// makes none.
 
-// unreachable is the end of every way that leads out of the server.
+// unreachable is the answer where a connection out of the server would be needed.
 func unreachable(what string) *api.Error {
 	return unavailable("cannot reach " + what + ": this server keeps objects and connects to no node; ask the node itself")
 }
@@ -72,14 +72,14 @@ func checkLogOptions(r *front.Request) error {
 	return nil
 }
 
-// runInPod is exec and attach: they go to one container.
+// runInPod is exec and attach, on one container.
 func (x *Endpoints) runInPod(r *front.Request) error { return x.enterPod(r, true) }
 
-// forwardPorts goes to the pod as a whole.
+// forwardPorts is port forwarding, on the pod as a whole.
 func (x *Endpoints) forwardPorts(r *front.Request) error { return x.enterPod(r, false) }
 
 func (x *Endpoints) enterPod(r *front.Request, container bool) error {
-	if err := happens(r); err != nil {
+	if err := refuseDryRun(r); err != nil {
 		return err
 	}
 	node, err := x.nodeOf(r, container)
@@ -92,8 +92,8 @@ func (x *Endpoints) enterPod(r *front.Request, container bool) error {
 	return unreachable("node " + node)
 }
 
-// nodeOf is the node of the request's pod, "" while it has none. The node exists,
-// and, if the request is about a container, the pod has it.
+// nodeOf is the node of the request's pod, "" while it has none. It checks that the node
+// exists and, for a request about a container, that the pod has it.
 func (x *Endpoints) nodeOf(r *front.Request, container bool) (string, error) {
 	res := r.Target.Row
 	pod, release, err := x.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
@@ -113,7 +113,7 @@ func (x *Endpoints) nodeOf(r *front.Request, container bool) (string, error) {
 	return node, x.exists(r.Context, "nodes", "", node)
 }
 
-// exists returns the 404 of a core object that is not there.
+// exists returns the 404 of a missing core object.
 func (x *Endpoints) exists(ctx context.Context, plural, namespace, name string) error {
 	_, release, err := x.reader.Get(ctx, "", plural, namespace, name)
 	release()
@@ -145,18 +145,18 @@ func checkContainer(pod, name string, spec document.Value) error {
 	return api.BadRequest("%s", message)
 }
 
-// happens refuses the dry run of what leads out of the server.
-func happens(r *front.Request) error {
+// refuseDryRun refuses the dry run of a connection.
+func refuseDryRun(r *front.Request) error {
 	if r.Query.Has("dryRun") {
 		return api.BadRequest("dryRun is not supported")
 	}
 	return nil
 }
 
-// proxy is every method on the proxy of a pod, a node or a service, which may have
-// a scheme before and a port behind its name: "https:web:8443".
+// proxy is every method on the proxy of a pod, a node or a service, whose name may have a
+// scheme before and a port after it: "https:web:8443".
 func (x *Endpoints) proxy(r *front.Request) error {
-	if err := happens(r); err != nil {
+	if err := refuseDryRun(r); err != nil {
 		return err
 	}
 	t := r.Target

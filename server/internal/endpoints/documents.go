@@ -17,7 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// Clients learn what the server is and what it serves from documents of the catalog's
+// Discovery, OpenAPI and version describe the server and the resources of the catalog's
 // current snapshot.
 
 // DiscoveryAt finds the document at a path; false when there is none.
@@ -31,8 +31,8 @@ func (x *Endpoints) DiscoveryAt(snapshot *catalog.Snapshot, path string) (front.
 	return front.Target{EndpointPath: front.FirstStep(path), Aggregated: path == "/apis", Endpoint: func(r *front.Request) error { return x.serveDiscovery(r, snapshot, path) }}, true
 }
 
-// serveDiscovery answers the document at a path. Those of groups do not look at the
-// method, as in 1.25.
+// serveDiscovery answers the document at a path. Those of groups accept any method, as in
+// 1.25.
 func (x *Endpoints) serveDiscovery(r *front.Request, snapshot *catalog.Snapshot, path string) error {
 	found, err := x.discovery.At(snapshot, path)
 	if err != nil {
@@ -47,8 +47,7 @@ func (x *Endpoints) serveDiscovery(r *front.Request, snapshot *catalog.Snapshot,
 	return x.respondDocument(r, found.Kind, found.JSON)
 }
 
-// versions answers /api: the versions of the core group and where to reach the
-// server.
+// versions answers /api: the versions of the core group and the server's address.
 func (x *Endpoints) versions(r *front.Request) error {
 	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
@@ -67,8 +66,8 @@ func (x *Endpoints) versions(r *front.Request) error {
 	return x.respondDocument(r, "APIVersions", b)
 }
 
-// respondDocument answers with a document of discovery. The oldest of them have
-// no apiVersion, in any representation.
+// respondDocument answers with a discovery document. The oldest of them have no
+// apiVersion, in any representation.
 func (x *Endpoints) respondDocument(r *front.Request, kind string, text []byte) error {
 	version, _ := document.Find(text, "apiVersion")
 	return x.front.RespondBytes(r, http.StatusOK, x.front.MetaKind(kind).Of(string(bytes.Trim(version, `"`))), text)
@@ -93,7 +92,7 @@ func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapsh
 	return r.Send(http.StatusOK, r.Accept.ContentType(), text)
 }
 
-// OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that ask.
+// OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that accept it.
 func (x *Endpoints) OpenAPI2(r *front.Request) error {
 	doc := openapi.V2()
 	if strings.Contains(r.HTTP.Header.Get("Accept"), openapi.BinaryAccept) {
@@ -102,8 +101,7 @@ func (x *Endpoints) OpenAPI2(r *front.Request) error {
 	return x.cached(r, "application/json", doc.Hash, doc.JSON)
 }
 
-// OpenAPI3At finds a document of the third version of OpenAPI, by its path below
-// /openapi/.
+// OpenAPI3At finds an OpenAPI v3 document, by its path below /openapi/.
 func (x *Endpoints) OpenAPI3At(rest string) front.Target {
 	path, ok := strings.CutPrefix(rest, "v3/")
 	if ok {
@@ -126,7 +124,7 @@ func (x *Endpoints) OpenAPI3Paths() (paths []string) {
 	return paths
 }
 
-// OpenAPI3Index answers /openapi/v3: where each group version's document is.
+// OpenAPI3Index answers /openapi/v3: the path of each group version's document.
 func (x *Endpoints) OpenAPI3Index(r *front.Request) error {
 	body, err := discovery.OpenAPIIndex(x.catalog.Snapshot())
 	if err != nil {
@@ -135,8 +133,8 @@ func (x *Endpoints) OpenAPI3Index(r *front.Request) error {
 	return r.Send(http.StatusOK, "application/json", body)
 }
 
-// openAPI3 answers one document. A request that names its hash gets an answer
-// that may be kept for ever.
+// openAPI3 answers one document. A request with its hash gets an answer that may be
+// cached for ever.
 func (x *Endpoints) openAPI3(doc openapi.Document) func(*front.Request) error {
 	return func(r *front.Request) error {
 		if hash := r.Query.Get("hash"); hash != "" {

@@ -1,5 +1,5 @@
-// Package endpoints has what is no verb of a stored object: irregular subresources, reviews,
-// and the documents and figures of the server, a file for each.
+// Package endpoints holds everything besides the verbs of stored objects: irregular
+// subresources, reviews, and the documents and metrics of the server, a file for each.
 package endpoints
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/verbs"
 )
 
-// Config says what the endpoints answer with.
+// Config holds the limits and dependencies of the endpoints.
 type Config struct {
 	Log                              *slog.Logger
 	Clock                            func() time.Time
@@ -41,7 +41,7 @@ type Config struct {
 	Checks func(endpoint string) []discovery.Check
 }
 
-// Endpoints are the functions of requests that are not about a stored object alone.
+// Endpoints are the functions of requests other than plain verbs of stored objects.
 type Endpoints struct {
 	cfg          Config
 	log          *slog.Logger

@@ -49,8 +49,8 @@ func (x *Endpoints) patchEphemeral(r *front.Request) error {
 	})
 }
 
-// writeEphemeral stores the ephemeral containers of the pod that wanted gives
-// for the current one.
+// writeEphemeral stores the ephemeral containers of the pod that wanted returns for the
+// current one.
 func (x *Endpoints) writeEphemeral(r *front.Request, opts objects.Options, wanted objects.Change) error {
 	out, err := x.objects.Write(r.Context, &objects.Write{Ref: r.Target.Ref, Opts: opts, Steps: objects.DirectSteps, Change: func(e *objects.Evaluation) (document.Value, error) {
 		return objects.Editing(func(pod document.Value) error {
@@ -64,7 +64,7 @@ func (x *Endpoints) writeEphemeral(r *front.Request, opts objects.Options, wante
 	return x.verbs.RespondWritten(r, out, err)
 }
 
-// addEphemeral gives a pod the ephemeral containers of the pod that was sent.
+// addEphemeral copies the ephemeral containers of a sent pod to the stored one.
 func addEphemeral(e *objects.Evaluation, pod, sent document.Value) error {
 	if err := objects.CheckPreconditions(e.Row, e.Name, sent.Get("metadata"), pod.Get("metadata"), false); err != nil {
 		return err
@@ -83,7 +83,7 @@ func addEphemeral(e *objects.Evaluation, pod, sent document.Value) error {
 	return nil
 }
 
-// keepsContainers checks that no container was taken away or changed.
+// keepsContainers checks that no container was removed or changed.
 func keepsContainers(now, before document.Value) (causes []schema.Cause) {
 	there := map[string]document.Value{}
 	for _, c := range now.Elements() {

@@ -17,8 +17,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// Limits of the record of evictions that a budget keeps, and what a client is
-// told to wait for one that lags behind, in seconds.
+// Limits of a budget's record of evictions, and the seconds after which a client should
+// retry when that lags behind.
 const (
 	maxDisruptedPods  = 2000
 	budgetRetryAfter  = 10
@@ -61,12 +61,12 @@ func (x *Endpoints) evict(r *front.Request) error {
 	}
 	defer podDoc.Release()
 	pod := podDoc.Root()
-	if holdsUp(pod) {
+	if disrupts(pod) {
 		if err := x.disrupt(r.Context, t.Namespace, pod, opts.DryRun); err != nil {
 			return err
 		}
 		if opts.UID == nil {
-			opts.UID = objects.TextAt(pod, "metadata", "uid") // the pod that the budget allowed, and no later one
+			opts.UID = objects.TextAt(pod, "metadata", "uid") // the pod that the budget allowed, not a later one
 		}
 	}
 	opts.By, opts.As = r.User, &objects.Via{Subresource: t.Sub.Name, Obj: doc.Root()}
@@ -76,17 +76,17 @@ func (x *Endpoints) evict(r *front.Request) error {
 	return x.front.RespondStatus(r, http.StatusCreated, codec.Success(http.StatusCreated))
 }
 
-// holdsUp reports whether the pod's end is a disruption: not that of one which
-// does not run, or is going already.
-func holdsUp(pod document.Value) bool {
+// disrupts reports whether evicting the pod is a disruption: not if it does not run, or is
+// being deleted already.
+func disrupts(pod document.Value) bool {
 	phase := pod.At("status", "phase")
 	return !phase.Equals("Pending") && !phase.Equals("Succeeded") && !phase.Equals("Failed") &&
 		!pod.At("metadata", "deletionTimestamp").Exists()
 }
 
-// disrupt takes one from the evictions that the pod's budget allows; a pod
-// without a budget may always go. Errors: 429 when there is none left, 403 and
-// 500 when the budgets make no sense.
+// disrupt takes one of the evictions that the pod's budget allows; a pod without a budget
+// may always be evicted. Errors: 429 when there is none left, 403 and 500 for
+// contradictory budgets.
 func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.Value, dryRun bool) error {
 	name, err := x.budgetOf(ctx, namespace, pod.At("metadata", "labels"))
 	if err != nil || name == "" {
@@ -99,7 +99,7 @@ func (x *Endpoints) disrupt(ctx context.Context, namespace string, pod document.
 		status := budget.Get("status")
 		allowed, _ := status.Get("disruptionsAllowed").Int()
 		status.SetInt("disruptionsAllowed", allowed-1)
-		// The controller does not count the pod until it has seen it go.
+		// The controller does not count the pod until it has seen its deletion.
 		status.SetObject("disruptedPods").SetString(pod.At("metadata", "name").Text(), x.objects.Now())
 		return nil
 	})})
@@ -138,7 +138,7 @@ func (x *Endpoints) budgetOf(ctx context.Context, namespace string, labels docum
 	return found[0], nil
 }
 
-// mayDisrupt says why a budget allows no eviction.
+// mayDisrupt returns the reason why a budget allows no eviction.
 func mayDisrupt(budget document.Value) error {
 	name := budget.At("metadata", "name").Text()
 	status := budget.Get("status")

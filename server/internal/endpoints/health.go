@@ -9,8 +9,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// Health answers one of the health endpoints (specification, "Health and
-// metrics endpoints"), whole or one check of it.
+// Health answers one of the health endpoints (specification, "Health and metrics
+// endpoints"), whole or one check of it.
 func (x *Endpoints) Health(endpoint, only string) func(*front.Request) error {
 	return func(r *front.Request) error {
 		checks := x.checks(endpoint)

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// Profiling finds Go's profiles below /debug/pprof/, for those who may read them.
+// Profiling finds Go's profiles below /debug/pprof/, for authorized users.
 func Profiling(rest string) front.Target {
 	name, ok := strings.CutPrefix(rest, "pprof/")
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// The scale subresource shows the few fields of an object that scaling is
-// about as a Scale, and writes one of them back.
+// The scale subresource shows the few fields of an object that concern scaling as a
+// Scale, and writes one of them back.
 
 func (x *Endpoints) getScale(r *front.Request) error {
 	r.Target.Ref = r.Target.Stored()
@@ -72,7 +72,7 @@ func (x *Endpoints) patchScale(r *front.Request) error {
 	})
 }
 
-// writeScale stores the replicas of the Scale that wanted gives for the object.
+// writeScale stores the replicas of the Scale that wanted returns for the object.
 func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted func(e *objects.Evaluation, obj document.Value) (document.Value, error)) error {
 	t := r.Target
 	main := t.Ref
@@ -87,7 +87,7 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 		if err != nil {
 			return document.Value{}, err
 		}
-		if err := beScaled(e, t, obj, scale); err != nil {
+		if err := setReplicas(e, t, obj, scale); err != nil {
 			return document.Value{}, err
 		}
 		before, err := scaleOf(t, e.Was)
@@ -107,8 +107,8 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 	return x.respondScale(r, out.Entry)
 }
 
-// beScaled puts the replicas of a scale into the object.
-func beScaled(e *objects.Evaluation, t front.Target, obj, scale document.Value) error {
+// setReplicas writes the replicas of a scale into the object.
+func setReplicas(e *objects.Evaluation, t front.Target, obj, scale document.Value) error {
 	meta, oldMeta := scale.Get("metadata"), obj.Get("metadata")
 	if err := objects.CheckUID(t.Row, t.Name, meta, oldMeta, e.Opts.Patched); err != nil {
 		return err
@@ -166,7 +166,7 @@ func matchScale(t front.Target, scale document.Value) error {
 	return objects.MatchNamespace(t.Row, meta, t.Namespace)
 }
 
-// scaleOf gives the Scale of an object as canonical JSON.
+// scaleOf returns the Scale of an object as canonical JSON.
 func scaleOf(t front.Target, obj document.Value) ([]byte, error) {
 	decoder := document.Decoder{Table: t.Sub.Table}
 	doc, _, err := decoder.Decode(t.Sub.Type, []byte("{}"))
@@ -200,8 +200,8 @@ func scaleOf(t front.Target, obj document.Value) ([]byte, error) {
 	return scale.AppendJSON(nil), nil
 }
 
-// selectorText writes a label selector, or a plain map of labels, the way
-// clients pass selectors in queries.
+// selectorText writes a label selector, or a plain map of labels, as the text of a
+// selector in a query.
 func selectorText(v document.Value) (string, error) {
 	if v.Kind() == document.String {
 		return v.Text(), nil
@@ -237,8 +237,8 @@ func selectorText(v document.Value) (string, error) {
 	return parsed.String(), nil
 }
 
-// applyScale is PATCH of a scale with an apply configuration: one of the scaled
-// object with nothing in it but the replicas.
+// applyScale is PATCH of a scale with an apply configuration: one of the scaled object
+// with only the replicas.
 func (x *Endpoints) applyScale(r *front.Request) error {
 	t := r.Target
 	a, err := x.verbs.ReadApplied(r, subKind(t))
@@ -247,7 +247,7 @@ func (x *Endpoints) applyScale(r *front.Request) error {
 	}
 	defer a.Doc.Release()
 	if meta := a.Doc.Root().SetObject("metadata"); meta.Get("name").Text() == "" {
-		meta.SetString("name", t.Name) // it need not say
+		meta.SetString("name", t.Name) // the name may be missing
 	}
 	if err := objects.MatchPatched(a.Doc.Root(), t.Ref); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// subKind is the kind of a subresource's bodies, where it has one of its own.
+// subKind is the kind of a subresource's bodies, if it has one of its own.
 func subKind(t front.Target) front.BodyKind {
 	version := api.GroupVersion{Group: t.Sub.Group, Version: t.Sub.Version}
 	want := front.BodyKind{Schema: t.Row.SchemaOf(t.Sub), Type: t.Sub.Type, APIVersion: version.APIVersion(), Kind: t.Sub.Kind}

@@ -5,8 +5,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// Table is the table from the endpoints that documents name to the functions
-// behind their methods. Those of the objects that they belong to are given.
+// Table maps the endpoints in documents to the functions of their methods. object has
+// those of the objects that they belong to.
 func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
 	every := func(do front.Verb) front.Verbs { return front.Verbs{do, do, do, do, do} }
 	status := front.Verbs{front.OnGet: object[front.OnGet], front.OnPut: object[front.OnPut], front.OnPatch: object[front.OnPatch]}
@@ -14,7 +14,7 @@ func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
 		api.EndpointStatus:              status,
 		api.EndpointApproval:            status,
 		api.EndpointScale:               {front.OnGet: x.getScale, front.OnPut: x.updateScale, front.OnPatch: x.patchScale},
-		api.EndpointFinalize:            {front.OnPut: object[front.OnPut]}, // the one way to change spec.finalizers
+		api.EndpointFinalize:            {front.OnPut: object[front.OnPut]}, // the only way to change spec.finalizers
 		api.EndpointEphemeralContainers: {front.OnGet: object[front.OnGet], front.OnPut: x.updateEphemeral, front.OnPatch: x.patchEphemeral},
 		api.EndpointBind:                {front.OnPost: x.bind},
 		api.EndpointEvict:               {front.OnPost: x.evict},

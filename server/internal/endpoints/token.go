@@ -76,14 +76,14 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	return x.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
 }
 
-// ownToken records in a request for a token who wrote what of it: the answer says so.
+// ownToken records the ownership of fields in a token request, for its answer.
 func (x *Endpoints) ownToken(t front.Target, obj document.Value, opts objects.Options) error {
 	w := x.objects.FieldWrite(t.Ref, opts)
 	w.Reset = apply.Set{}
 	return t.Row.Ownership().Token.Update(document.Value{}, obj, w)
 }
 
-// checkTokenRequest finds what is wrong with a request by itself.
+// checkTokenRequest checks the fields of a request.
 func checkTokenRequest(t front.Target, obj document.Value) error {
 	causes := document.Validate(obj, &t.Row.GV.Validation)
 	if name := obj.At("metadata", "name").Text(); name != "" && name != t.Name {
@@ -96,7 +96,7 @@ func checkTokenRequest(t front.Target, obj document.Value) error {
 	return nil
 }
 
-// bindToken ties the token to the pod or the secret that it shall end with.
+// bindToken binds the token to the pod or the secret without which it is invalid.
 func (x *Endpoints) bindToken(ctx context.Context, t front.Target, ref document.Value, token *authn.AccountToken) error {
 	if !ref.Exists() || ref.IsNull() {
 		return nil

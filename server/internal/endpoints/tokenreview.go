@@ -12,10 +12,10 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// Reviews are questions that are sent as objects. The answer is the object with
-// its status filled in; nothing is stored.
+// Reviews are requests in the form of objects. The answer is the object with its status
+// filled in; nothing is stored.
 
-// review answers a POST of a review with what answer makes of it.
+// review answers a POST of a review, with the status that answer fills in.
 func (x *Endpoints) review(r *front.Request, answer func(obj document.Value) error) error {
 	opts, err := r.WriteOptions("CreateOptions")
 	if err != nil {
@@ -44,7 +44,7 @@ func (x *Endpoints) review(r *front.Request, answer func(obj document.Value) err
 	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
 
-// reviewToken is POST on tokenreviews: whose the token is that the body holds.
+// reviewToken is POST on tokenreviews: it finds the user of the token in the body.
 func (x *Endpoints) reviewToken(r *front.Request) error {
 	return x.review(r, func(obj document.Value) error {
 		spec := obj.SetObject("spec")
@@ -76,8 +76,8 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 	})
 }
 
-// audiences are those of a review that are this server, all of its own when the
-// review names none. All tokens that the server knows are meant for itself.
+// audiences are those of a review that are this server's, all of its own if the review
+// names none. All tokens that the server knows are meant for itself.
 func (x *Endpoints) audiences(asked document.Value) []string {
 	if asked.Len() == 0 {
 		return x.cfg.APIAudiences
@@ -91,7 +91,7 @@ func (x *Endpoints) audiences(asked document.Value) []string {
 	return own
 }
 
-// writeUser writes what is known of a user into a UserInfo.
+// writeUser writes a user into a UserInfo.
 func writeUser(info document.Value, user *authn.User) {
 	info.SetString("username", user.Name)
 	if user.UID != "" {

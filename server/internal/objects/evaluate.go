@@ -30,8 +30,8 @@ func (e *Evaluation) show() error {
 	return nil
 }
 
-// beNew makes a sent object the one to create, with a name.
-func (e *Evaluation) beNew(obj document.Value) (document.Value, error) {
+// makeNew makes a sent object the one to create, with a name.
+func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	meta := obj.SetObject("metadata")
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return obj, err

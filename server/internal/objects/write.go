@@ -377,6 +377,6 @@ func NewObject(first *document.Document, decode func() (*document.Document, erro
 				return document.Value{}, err
 			}
 		}
-		return e.beNew(e.Keep(doc))
+		return e.makeNew(e.Keep(doc))
 	}
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// applied is a configuration as it was sent.
+// applied is an applied configuration.
 type applied struct {
 	Doc      *document.Document // untyped
 	Opts     objects.Options
-	problems []string // unknown fields, and those that it has twice
-	wrong    error    // of a value that its field cannot hold, or nil
+	problems []string // unknown and duplicate fields
+	wrong    error    // for a value that its field cannot hold, or nil
 }
 
-// ReadApplied reads the configuration, which is of the wanted kind. Its fields are
-// checked as those of any body; numbers and strings that only a closer look finds wrong
-// are told of once there is no conflict, as in 1.25.
+// ReadApplied reads a configuration of the wanted kind. Its fields are checked like those
+// of any body; wrong numbers and strings are reported after conflicts, as in 1.25.
 func (v *Verbs) ReadApplied(r *front.Request, want front.BodyKind) (*applied, error) {
 	opts, err := r.WriteOptions("PatchOptions")
 	if err != nil {
@@ -44,7 +43,7 @@ func (v *Verbs) ReadApplied(r *front.Request, want front.BodyKind) (*applied, er
 	return a, nil
 }
 
-// checkApplied finds what is wrong with the fields of a configuration.
+// checkApplied checks the fields of a configuration.
 func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want front.BodyKind) error {
 	typed, found, err := v.front.Read(text, want, document.Value{})
 	typed.Release()
@@ -59,8 +58,8 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 	return nil
 }
 
-// apply is PATCH with an apply configuration, on an object or on its status. It
-// creates the object where there is none.
+// apply is PATCH with an apply configuration, on an object or on its status. It creates a
+// missing object.
 func (v *Verbs) apply(r *front.Request) error {
 	t := r.Target
 	want := front.KindOf(t.Row)
@@ -73,8 +72,8 @@ func (v *Verbs) apply(r *front.Request) error {
 	return v.RespondWritten(r, out, err)
 }
 
-// ApplyTo merges a configuration of the target's kind, which a was sent as, into the
-// object. What is wrong with its fields is told if there is no conflict.
+// ApplyTo merges a configuration of the target's kind, sent as a, into the object.
+// Mistakes in its fields are reported if there is no conflict.
 func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, a *applied) (objects.Result, error) {
 	res, opts := t.Row, a.Opts
 	kind, as := &res.Ownership().Kind, v.objects.FieldWrite(t, opts)
@@ -86,8 +85,8 @@ func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, 
 			}
 		}
 		text, err := kind.Apply(e.Was, config, as, opts.Force)
-		if told := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &told) {
-			return document.Value{}, a.wrong // whatever could not be done with it
+		if answer := (*api.Error)(nil); a.wrong != nil && !errors.As(err, &answer) {
+			return document.Value{}, a.wrong // unless there is another answer, such as a conflict
 		}
 		if err != nil {
 			return document.Value{}, err

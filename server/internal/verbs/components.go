@@ -9,12 +9,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// storeComponent is what clients know the store as.
+// storeComponent is the name of the store in component statuses.
 const storeComponent = "etcd-0"
 
-// components are the parts of the server as objects, of which nothing is stored: the
-// store. Schedulers and managers of controllers that may run beside it are not asked how
-// they are.
+// components are the component statuses, which are not stored: the store's. Schedulers
+// and controller managers are not asked for theirs.
 func (v *Verbs) components(res *catalog.Row) (objectView, error) {
 	text := `{"metadata":{"name":"` + storeComponent + `"},"conditions":[{"type":"Healthy","status":"True"}]}`
 	doc, err := v.objects.DecodeOwn(res, []byte(text))
@@ -31,8 +30,8 @@ func (v *Verbs) components(res *catalog.Row) (objectView, error) {
 	return objectView{{Key: res.Key("", storeComponent), Value: value}}, nil
 }
 
-// objectView is a view of objects that are not stored, in the order of their keys. It
-// is at no revision.
+// objectView is a view of objects that are not stored, in the order of their keys. It has
+// no revision.
 type objectView []store.Entry
 
 func (v objectView) Revision() uint64 { return 0 }

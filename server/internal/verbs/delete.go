@@ -39,7 +39,7 @@ func (v *Verbs) Delete(r *front.Request) error {
 	return v.front.RespondEntry(r, code, entry)
 }
 
-// warnOrphans adds the warning of a delete that leaves dependents behind without saying so.
+// warnOrphans adds the warning of a delete that orphans dependents by default.
 func warnOrphans(r *front.Request, o *objects.DeleteOptions) {
 	if text := r.Target.Row.Storage().OrphanWarning; text != "" && o.Propagation == "" {
 		r.Warn(text)
@@ -89,8 +89,8 @@ func (v *Verbs) DeleteCollection(r *front.Request) error {
 	return v.respondList(r, list)
 }
 
-// readDeleteOptions takes the options from the body or, when there is none, from
-// the query. A dry run is one by whichever asks for it.
+// readDeleteOptions reads the options from the body or, without one, from the query.
+// Either may request a dry run.
 func (v *Verbs) readDeleteOptions(r *front.Request) (objects.DeleteOptions, error) {
 	var o objects.DeleteOptions
 	var causes []schema.Cause
@@ -113,7 +113,7 @@ func (v *Verbs) readDeleteOptions(r *front.Request) (objects.DeleteOptions, erro
 	return o, nil
 }
 
-// askDelete takes the options from a query, but for the grace period and the dry run.
+// askDelete reads the options from a query, without the grace period and the dry run.
 func askDelete(o *objects.DeleteOptions, q *front.Query) (causes []schema.Cause) {
 	if q.Has("propagationPolicy") {
 		causes = o.Propagate(q.Get("propagationPolicy"), causes)
@@ -146,8 +146,7 @@ func (v *Verbs) deleteOptionsFrom(r *front.Request, body []byte, o *objects.Dele
 	return o.Read(doc.Root()), nil
 }
 
-// decodeOptions decodes an options object, which may name any group version
-// that has it.
+// decodeOptions decodes an options object, in any group version that has it.
 func (v *Verbs) decodeOptions(r *front.Request, text []byte, want front.BodyKind) (*document.Document, error) {
 	decoder := document.Decoder{Table: want.Schema.Table(), Limits: v.decodeLimits}
 	doc, _, err := decoder.Decode(want.Type, text)

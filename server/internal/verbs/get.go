@@ -19,7 +19,7 @@ func (v *Verbs) Get(r *front.Request) error {
 	return v.front.RespondEntry(r, http.StatusOK, entry)
 }
 
-// Current reads the target at a revision not older than the one asked for.
+// Current reads the target at a revision not older than the requested one.
 func (v *Verbs) Current(r *front.Request) (store.Entry, error) {
 	if r.Query.Flag("export") {
 		return store.Entry{}, api.BadRequest("the export parameter, deprecated since v1.14, is no longer supported; remove what an export would leave out from the object itself")
@@ -46,7 +46,7 @@ func (v *Verbs) Current(r *front.Request) (store.Entry, error) {
 	return entry, err
 }
 
-// notFound is the 404 of a read, where some subresources have a name of their own.
+// notFound is the 404 of a read, which may name another resource for a subresource.
 func (v *Verbs) notFound(t front.Target) error {
 	if t.Sub != nil && t.Sub.MissingAs != (api.GroupResource{}) {
 		return api.NotFound(t.Sub.MissingAs, t.Name)
@@ -54,7 +54,7 @@ func (v *Verbs) notFound(t front.Target) error {
 	return api.NotFound(t.Row.GroupResource(), t.Name)
 }
 
-// waitForRevision waits until a revision exists: 504 when it does not come about.
+// waitForRevision waits until a revision exists, with 504 after a while.
 func (v *Verbs) waitForRevision(r *front.Request, rev uint64) error {
 	if rev == 0 || rev <= v.store.Current() {
 		return nil

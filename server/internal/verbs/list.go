@@ -39,33 +39,32 @@ func (v *Verbs) ListOrWatch(r *front.Request) error {
 
 // list is one page of a collection at one revision.
 //
-// Invariant: each can be called again and visits the same entries; nothing is
-// held in memory but the entry being visited, and the keys of a page that the
-// header index has found.
+// Invariant: each can be called again and visits the same entries; only the present entry
+// is in memory, and the keys of a page that the header index has found.
 type list struct {
 	reader    store.Reader
 	selector  *selector.Selector
 	prefix    string
-	single    bool     // a name is one key: not a namespaced resource in all namespaces
+	single    bool     // a name means one key: not for a namespaced resource in all namespaces
 	found     bool     // keys is the page; otherwise it is found by scanning
 	keys      []string // in order
 	from      string   // first key of the page; "" for the beginning
 	limit     int64    // 0 for no limit
 	next      string   // first key after the page; "" on the last one
-	remaining *int64   // entries after the page; nil when not known or none
+	remaining *int64   // entries after the page; nil when unknown or none
 	token     string   // for the next page
 }
 
 func (l *list) close() { _ = l.reader.Close() }
 
-// listOptions say what a list is about.
+// listOptions are the options of a list.
 type listOptions struct {
 	selector *selector.Selector
 	limit    int64 // 0 for no limit
 }
 
-// listOptionsOf reads and checks the options of a list but for the revision and the
-// page, which openList reads.
+// listOptionsOf reads and checks the options of a list without the revision and the page,
+// which openList reads.
 func listOptionsOf(r *front.Request) (o listOptions, err error) {
 	q := &r.Query
 	asked, err := selector.Parse(q.Get("labelSelector"), q.Get("fieldSelector"))
@@ -89,11 +88,11 @@ func listOptionsOf(r *front.Request) (o listOptions, err error) {
 	return o, err
 }
 
-// openList opens the page that a list asks for.
+// openList opens the requested page of a list.
 func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	t, sel := r.Target, o.selector
 	l := &list{selector: sel, prefix: t.Row.Prefix(t.Namespace), single: !t.Row.Namespaced || t.Namespace != "", limit: o.limit}
-	if !t.Row.Stored { // a handful that has no pages and no past
+	if !t.Row.Stored { // a handful of objects without pages and history
 		var err error
 		l.reader, err = v.components(t.Row)
 		l.limit = 0
@@ -119,19 +118,18 @@ func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	return l, nil
 }
 
-// oneKey reports whether the selectors leave one key to look at.
+// oneKey reports whether the selectors leave only one key.
 func (l *list) oneKey() bool {
 	_, named := l.selector.Name()
 	return named && l.single
 }
 
-// sparse is how many headers are looked at for each object on the page from
-// which on the objects are read one by one: a get costs as much as stepping over
-// that many objects.
+// sparse is the number of headers per object on the page from which the objects are read
+// one by one: a get costs as much as stepping over that many objects.
 const sparse = 4
 
-// lookup finds the page in the header index, at the newest revision. It reports
-// false when the index does not have the headers; nothing is open then.
+// lookup finds the page in the header index, at the newest revision. It reports false
+// when the index does not have the headers; then no view is open.
 func (l *list) lookup(ctx context.Context, s *Verbs) (bool, error) {
 	view, ok := s.headers.View(ctx, l.prefix)
 	if !ok {
@@ -158,7 +156,7 @@ func (l *list) lookup(ctx context.Context, s *Verbs) (bool, error) {
 		return true
 	})
 	if l.next != "" {
-		l.token = s.pages.seal(reader.Revision(), l.prefix, l.next)
+		l.token = s.pages.encode(reader.Revision(), l.prefix, l.next)
 	}
 	if l.found = len(l.keys)*sparse <= seen; !l.found {
 		l.keys = nil
@@ -181,9 +179,8 @@ func readError(err error, asked uint64, token bool) error {
 	return err
 }
 
-// listRevision applies the specification's table "Resource version rules for
-// list", whose options openList has checked. It returns the exact revision to read
-// at, 0 for the newest.
+// listRevision applies the specification's table "Resource version rules for list", whose
+// options openList has checked. It returns the exact revision to read, 0 for the newest.
 func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
 	text, match, token := r.Query.Get("resourceVersion"), r.Query.Get("resourceVersionMatch"), r.Query.Get("continue")
 	rev, set, err := api.ParseRevision(text)
@@ -194,7 +191,7 @@ func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
 		if set && rev != 0 {
 			return 0, api.BadRequest("specifying resource version is not allowed when using continue")
 		}
-		at, from, err := v.pages.open(token, l.prefix)
+		at, from, err := v.pages.decode(token, l.prefix)
 		l.from = from
 		return at, err
 	}
@@ -207,7 +204,7 @@ func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
 	return 0, v.waitForRevision(r, rev)
 }
 
-// checkMatch finds what is wrong with a resourceVersionMatch.
+// checkMatch checks a resourceVersionMatch.
 func checkMatch(version, match, token string, watch bool) []schema.Cause {
 	if match == "" {
 		return nil
@@ -234,8 +231,8 @@ func checkMatch(version, match, token string, watch bool) []schema.Cause {
 	return causes
 }
 
-// plan finds where the page ends, so that the list's metadata can be written
-// before its items. It looks at keys and headers only.
+// plan finds the end of the page, so that the list's metadata can be written before its
+// items. It reads only keys and headers.
 func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 	if l.limit == 0 {
 		return nil
@@ -252,7 +249,7 @@ func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
 	if err != nil || l.next == "" {
 		return err
 	}
-	l.token = s.pages.seal(l.reader.Revision(), l.prefix, l.next)
+	l.token = s.pages.encode(l.reader.Revision(), l.prefix, l.next)
 	if count && l.selector.Everything() {
 		n, err := l.reader.Count(ctx, l.prefix, l.next)
 		if err != nil {

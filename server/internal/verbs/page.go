@@ -12,9 +12,9 @@ import (
 
 // pages makes and opens the tokens that continue a list.
 //
-// A token is base64url(mac | revision | key), where key is the first key of the
-// next page without the collection's prefix, and mac covers prefix, revision
-// and key: a token of another collection, or one that was edited, is refused.
+// A token is base64url(mac | revision | key), where key is the first key of the next page
+// without the collection's prefix, and mac covers prefix, revision and key: a token of
+// another collection, or an edited one, is refused.
 type pages struct{ secret []byte }
 
 const macSize = 16
@@ -27,17 +27,17 @@ func (p *pages) mac(prefix string, rest []byte) []byte {
 	return h.Sum(nil)[:macSize]
 }
 
-func (p *pages) seal(revision uint64, prefix, key string) string {
+func (p *pages) encode(revision uint64, prefix, key string) string {
 	rest := binary.BigEndian.AppendUint64(nil, revision)
 	rest = append(rest, strings.TrimPrefix(key, prefix)...)
 	return base64.RawURLEncoding.EncodeToString(append(p.mac(prefix, rest), rest...))
 }
 
-// open returns what seal was given. Errors: 400 for a token that this server
+// decode returns the content of a sealed token. Errors: 400 for a token that this server
 // did not make for this collection.
-func (p *pages) open(token, prefix string) (revision uint64, key string, err error) {
+func (p *pages) decode(token, prefix string) (revision uint64, key string, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	// The decoder passes over line breaks.
+	// The decoder skips line breaks.
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(b) < macSize+8 || !hmac.Equal(b[:macSize], p.mac(prefix, b[macSize:])) {
 		return 0, "", api.BadRequest("continue key is not valid: pass back the token of the previous page, unchanged, to the same collection")
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// Patch is PATCH on an object or on its status. Every kind of patch turns the
-// stored bytes into new ones, which then go the way of an update.
+// Patch is PATCH on an object or on its status. Every kind of patch turns the stored
+// bytes into new ones, which then continue like an update.
 func (v *Verbs) Patch(r *front.Request) error {
 	if r.Applies() {
 		return v.apply(r)
@@ -28,7 +28,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 	}
 	t := r.Target
 	want := front.KindOf(t.Row)
-	want.AnyKind = p.media == front.StrategicPatch // whose object stays what it is, as in 1.25
+	want.AnyKind = p.media == front.StrategicPatch // the object keeps its kind, as in 1.25
 	p.Check(want)
 	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if e.Shown == nil {
@@ -51,7 +51,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 	return v.RespondWritten(r, out, err)
 }
 
-// DecodePatched reads what a patch made of old.
+// DecodePatched decodes the patched form of old.
 func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value, p *patchBody, want front.BodyKind) (*document.Document, error) {
 	if p.media != front.StrategicPatch && lacksVersion(text) {
 		return nil, p.refuseUnversioned(r, text, want)
@@ -71,8 +71,8 @@ func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value,
 	return doc, nil
 }
 
-// report tells what is wrong with the fields of the patch, and of what it made: by
-// name, as in 1.25, where what was merged has no order.
+// report reports mistakes in the fields of the patch, and of the patched object: by name,
+// as in 1.25, where merged members have no order.
 func (p *patchBody) report(r *front.Request, problems []document.Problem, want front.BodyKind) error {
 	if p.media != front.JSONPatch {
 		slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
@@ -80,9 +80,9 @@ func (p *patchBody) report(r *front.Request, problems []document.Problem, want f
 	return front.Report(r, append(p.problems, front.Describe(problems)...), want, p.Opts.Validation)
 }
 
-// refuse is the answer to a patch that makes something of the object that cannot be
-// read: 422, but 400 where 1.25 would store another value than the patch has, as it
-// does with null in a list, and with large numbers in a strategic patch.
+// refuse is the answer to a patch whose result cannot be decoded: 422, but 400 where 1.25
+// would store another value than the patch has, as it does with null in a list, and with
+// large numbers in a strategic patch.
 func (p *patchBody) refuse(err error, want front.BodyKind) error {
 	refused := want.Refused(err)
 	var wrong *document.TypeError
@@ -92,15 +92,14 @@ func (p *patchBody) refuse(err error, want front.BodyKind) error {
 	return api.Invalid("", "", "", []api.Cause{{Reason: schema.CauseInvalid, Field: "patch", Message: "Invalid value: " + refused.Error()}})
 }
 
-// lacksVersion reports whether a patched object does not say its version.
+// lacksVersion reports whether a patched object has no apiVersion.
 func lacksVersion(text []byte) bool {
 	version, said := document.Find(text, "apiVersion")
 	return bytes.HasPrefix(text, []byte("{")) && (!said || string(version) == "null" || string(version) == `""`)
 }
 
-// refuseUnversioned is the answer to a patch that leaves the object without a
-// version, and so without a name and other fields, since those are what a version
-// defines.
+// refuseUnversioned is the answer to a patch that removes the object's apiVersion, and so
+// its name and other fields, which a version defines.
 func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.BodyKind) error {
 	if kind, said := document.Find(text, "kind"); said && string(kind) != "null" {
 		if name := document.Unquote(kind); kind[0] != '"' || name != "" && name != want.Kind {
@@ -124,7 +123,7 @@ func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.
 type patchBody struct {
 	media    string
 	text     []byte   // JSON
-	problems []string // fields that it has twice, or that no patch has
+	problems []string // duplicate fields, and those that no patch has
 	Opts     objects.Options
 	limits   document.Limits
 }
@@ -139,8 +138,8 @@ func (v *Verbs) ReadPatch(r *front.Request) (*patchBody, error) {
 	return &patchBody{media: r.Media(), text: r.Body, Opts: opts, limits: v.decodeLimits}, nil
 }
 
-// Check finds what is wrong with the fields of the patch itself, apart from what
-// it makes of the object. A patch that cannot be read is left to apply.
+// Check checks the fields of the patch itself, apart from its result. An unreadable patch
+// is left to Apply.
 func (p *patchBody) Check(want front.BodyKind) {
 	if p.Opts.Validation == "Ignore" {
 		return
@@ -162,11 +161,10 @@ func (p *patchBody) Check(want front.BodyKind) {
 	}
 }
 
-// maxPatchProblems bounds what is said of one patch.
+// maxPatchProblems bounds the problems reported for one patch.
 const maxPatchProblems = 100
 
-// checkOperations finds members that no operation of a JSON patch has, and those
-// that one has twice.
+// checkOperations finds unknown and duplicate members in the operations of a JSON patch.
 func (p *patchBody) checkOperations() {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, p.text); err != nil {
@@ -194,7 +192,7 @@ func (p *patchBody) checkOperations() {
 // operationFields are the members of an operation of a JSON patch.
 var operationFields = [...]string{"op", "path", "from", "value"}
 
-// Apply gives the patched JSON text of an object of the wanted kind.
+// Apply returns the patched JSON text of an object of the wanted kind.
 func (p *patchBody) Apply(current []byte, want front.BodyKind) ([]byte, error) {
 	switch p.media {
 	case front.JSONPatch:

@@ -48,8 +48,8 @@ func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 	return b
 }
 
-// each appends the message to a buffer, which goes to full whenever it is; full
-// returns the next buffer. What is left in the end is returned.
+// each appends the message to a buffer and passes full buffers to full, which returns the
+// next buffer. It returns the last one.
 func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]byte) (*[]byte, error)) (*[]byte, error) {
 	*buf = append(*buf, b.head...)
 	err := l.each(r.Context, func(e *store.Entry) error {
@@ -65,9 +65,9 @@ func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]b
 	return buf, err
 }
 
-// respondBinaryList answers with one envelope, which begins with the length of
-// what is in it. If there is room the message is gathered. Otherwise the list is
-// encoded twice: to learn how long it is, and to send it.
+// respondBinaryList answers with one envelope, which begins with the length of its
+// content. If there is room the message is gathered. Otherwise the list is encoded twice:
+// for its length, and to send it.
 func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
 	b := v.binaryList(r, l)
 	held := v.gather.Open()
@@ -109,7 +109,7 @@ func (v *Verbs) respondBinaryList(r *front.Request, l *list) error {
 // errListChanged ends an answer whose second reading differs from the first.
 var errListChanged = errors.New("a list had another length when it was read again")
 
-// streamBinaryList sends a list whose message has size bytes, by way of buf.
+// streamBinaryList sends a list whose message has size bytes, through buf.
 func (v *Verbs) streamBinaryList(r *front.Request, l *list, b *binaryList, head []byte, size int, buf *[]byte) error {
 	tail := codec.EnvelopeTail()
 	out := &streamWriter{r: r, contentType: r.Accept.ContentType()}

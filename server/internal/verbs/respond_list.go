@@ -13,11 +13,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// respondList answers with a page of a collection. JSON is streamed: what the
-// store's iterator visits goes into a small buffer and out to the client. The
-// representations that need the whole list first (YAML, indented JSON) are for
-// people and are gathered, and so is the binary form, which needs its length in
-// front: as long as there is room (gatherRoom).
+// respondList answers with a page of a collection. JSON is streamed: entries of the
+// store's iterator go into a small buffer and out to the client. The representations that
+// need the whole list first (YAML, indented JSON) are for people and are gathered, and so
+// is the binary form, which begins with its length: as long as there is room
+// (GatherRoom).
 func (v *Verbs) respondList(r *front.Request, l *list) error {
 	if err := r.Mismatch(true); err != nil {
 		return err
@@ -27,13 +27,13 @@ func (v *Verbs) respondList(r *front.Request, l *list) error {
 	}
 	buf := v.gather.Buffer()
 	if err := v.respondJSONList(r, l, *buf); err != nil {
-		return err // and the buffer is not used again: HTTP/2 may still be sending it
+		return err // the buffer is not reused: HTTP/2 may still be sending it
 	}
 	v.gather.Free(buf)
 	return nil
 }
 
-// respondJSONList answers by way of buf, which is empty.
+// respondJSONList answers through buf, which is empty.
 func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
 	if r.Accept.Format == codec.YAML || r.Accept.Pretty {
 		text := &layout{held: v.gather.Open(), r: r}
@@ -55,8 +55,8 @@ func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
 	return out.close(rest)
 }
 
-// writeList writes the list as JSON in the representation asked for, by way of
-// buf. It returns what is not written yet.
+// writeList writes the list as JSON in the requested representation, through buf. It
+// returns the unwritten rest.
 func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	switch r.Accept.As {
 	case codec.AsTable:
@@ -77,7 +77,7 @@ func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) 
 	})
 }
 
-// writeServedItems is writeList for a version that is not the stored one.
+// writeServedItems is writeList for a version other than the storage version.
 func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	res := r.Target.Row
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
@@ -92,11 +92,11 @@ func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf [
 	})
 }
 
-// writeItems appends the items with commas between them, and the end, to buf,
-// which begins with the list's head. Whenever buf is full it goes to out; what
-// is left in the end is returned. The first bytes go early, and others get their
-// turn then: of many long lists at once none waits until another is half done.
-// What is written for no items is none, which the empty list of buf's end becomes.
+// writeItems appends the items with commas between them, and the end, to buf, which
+// begins with the list's head. A full buf goes to out; the rest is returned. The first
+// bytes leave early, and other requests get their turn then: of many long lists at once
+// none waits until another is half done. none replaces the empty list at the end of buf
+// if there are no items.
 func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	first, full := true, front.FirstWrite
 	err := l.each(r.Context, func(e *store.Entry) error {
@@ -144,8 +144,8 @@ func (l *list) meta() codec.ListMeta {
 	return codec.ListMeta{ResourceVersion: version, Continue: l.token, Remaining: l.remaining}
 }
 
-// streamWriter sends what it is given, starting the answer with the first
-// write, so that an error before it can still be answered properly.
+// streamWriter starts the answer with its first write, so that an error before it can
+// still be answered properly.
 type streamWriter struct {
 	r           *front.Request
 	gzip        io.WriteCloser
@@ -159,7 +159,7 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	return len(p), w.out(p)
 }
 
-// start begins an answer whose length is not known yet.
+// start begins an answer of unknown length.
 func (w *streamWriter) start() {
 	if w.r.AcceptsGzip() {
 		h := w.r.Writer.Header()
@@ -188,7 +188,7 @@ func (w *streamWriter) out(p []byte) error {
 	return w.r.Corked(func() error { return w.r.Write(p) })
 }
 
-// close ends the answer with rest, which is all of it when nothing was written
+// close ends the answer with rest, which is the whole answer if nothing was written
 // before.
 func (w *streamWriter) close(rest []byte) error {
 	if w.r.Status == 0 {
@@ -217,9 +217,9 @@ func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte)
 	})
 }
 
-// layout is an io.Writer for a list that is to be laid out for people, which
-// needs all of it. When there is no room for that it becomes a stream, and the
-// list goes out as it is: YAML is as happy with that as JSON.
+// layout is an io.Writer for a list that is to be indented or YAML, which needs all of
+// it. When there is no room for that it becomes a stream, and the list is sent as plain
+// JSON, which is valid YAML too.
 type layout struct {
 	held *front.Gathered
 	out  *streamWriter // set when there was no room
@@ -248,7 +248,7 @@ func (l *layout) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// whole is the text with rest behind it.
+// whole is the text with rest after it.
 func (l *layout) whole(rest []byte) []byte {
 	text := make([]byte, 0, int(l.held.Taken)+len(rest))
 	for _, p := range l.held.Parts {

@@ -13,8 +13,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
-// streamForm turns stored objects into the frames of a watch, in the
-// representation that the watcher asked for.
+// streamForm turns stored objects into the frames of a watch, in the requested
+// representation.
 type streamForm struct {
 	s       *Verbs
 	res     *catalog.Row
@@ -23,8 +23,8 @@ type streamForm struct {
 	table   *codec.Table // of the next event
 	rest    *codec.Table // of all events after the first: without column definitions
 
-	// Names of forms whose frames differ; lastName is for the last state that
-	// matched, with the revision at which it ceased to.
+	// Names of the frames' representation; lastName is for the last state that matched,
+	// with the revision at which it ceased to.
 	name, lastName string
 }
 
@@ -56,11 +56,11 @@ func (f *streamForm) describe() string {
 	return f.accept.ContentType()
 }
 
-// shared reports whether watchers may share a frame. Rows of tables hold ages,
-// which depend on when they are read.
+// shared reports whether watchers may share a frame. Rows of tables hold ages, which
+// depend on the time.
 func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 
-// frame is an event with an object, given as it is stored.
+// frame is an event with an object in its stored form.
 func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 	kind := front.KindOf(f.res)
 	var err error
@@ -108,9 +108,9 @@ func (f *streamForm) failure(status codec.StatusBody) ([]byte, error) {
 	return f.encode(failure, f.s.front.MetaKind("Status"), status.JSON())
 }
 
-// stream lets a watch write its answer: to a connection of its own in HTTP/1.1,
-// after the handler has returned, or here. An error means that nothing is
-// written yet, or that the client is gone.
+// stream lets a watch write its answer: to a connection of its own in HTTP/1.1, after the
+// handler has returned, or here. An error means that nothing is written yet, or that the
+// client has gone.
 func (v *Verbs) stream(r *front.Request, w *watcher) error {
 	if stream.IsWebSocket(r.HTTP) {
 		return v.streamMessages(r, w)
@@ -126,8 +126,8 @@ func (v *Verbs) stream(r *front.Request, w *watcher) error {
 	return nil
 }
 
-// streamMessages lets a watch write the messages of a WebSocket: one of text per
-// event, or one of bytes in the binary form.
+// streamMessages lets a watch write the messages of a WebSocket: one of text per event,
+// or a binary one in the binary form.
 func (v *Verbs) streamMessages(r *front.Request, w *watcher) error {
 	if err := stream.SameOrigin(r.HTTP); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
 	return nil
 }
 
-// slim lets go of what only a handler needs; what is left says who asked what.
+// slim releases the parts of a request that only a handler needs; the rest identifies it.
 func slim(r *front.Request) {
 	r.Context, r.Writer, r.Query, r.Warnings = nil, nil, front.Query{}, nil
 	r.HTTP = &http.Request{Method: r.HTTP.Method, URL: r.HTTP.URL, Header: http.Header{"User-Agent": r.HTTP.Header["User-Agent"]}}

@@ -46,9 +46,8 @@ func (v *Verbs) RespondWritten(r *front.Request, out objects.Result, err error) 
 	return v.front.RespondEntry(r, code, out.Entry)
 }
 
-// readReplacement reads the body of a PUT. What it has in common with the object
-// that is there now is not walked; that another write may come in between does
-// not matter, since that too was valid at its time.
+// readReplacement reads the body of a PUT. The parts that equal the present object are
+// not walked; a write in between does not matter, since that state was valid too.
 func (v *Verbs) readReplacement(r *front.Request, validation string) (*document.Document, error) {
 	res := r.Target.Row
 	text, err := v.front.ToJSON(r.HTTP.Header.Get("Content-Type"), r.Body, front.KindOf(res))
@@ -57,7 +56,7 @@ func (v *Verbs) readReplacement(r *front.Request, validation string) (*document.
 	}
 	var old *document.Document
 	switch current, err := v.store.Get(r.Context, r.Key()); {
-	case err == nil && res.Conversion != nil: // it has nothing in common that could be told by its bytes
+	case err == nil && res.Conversion != nil: // in another version no bytes are equal
 	case err == nil:
 		if old, err = document.ReadStored(res.GV.Types(), res.Type, current.Body); err != nil {
 			return nil, err

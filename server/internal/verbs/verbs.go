@@ -1,5 +1,5 @@
-// Package verbs has what the verbs of the API do with stored objects: get, list, watch,
-// create, update, patch, apply and delete.
+// Package verbs holds the API's verbs for stored objects: get, list, watch, create,
+// update, patch, apply and delete.
 package verbs
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stream"
 )
 
-// Config says how the verbs answer.
+// Config holds the limits and dependencies of the verbs.
 type Config struct {
 	Log               *slog.Logger
 	History           time.Duration // for which watches can be resumed
-	MinRequestTimeout time.Duration // of a watch that does not say for how long it is to be open
+	MinRequestTimeout time.Duration // of a watch without timeoutSeconds
 	Future            time.Duration // for which a read waits for a revision that does not exist yet
 	Bookmark          time.Duration // between bookmarks of an idle watch
 	DecodeLimits      document.Limits
@@ -34,7 +34,7 @@ type Config struct {
 	Gather   *front.GatherRoom
 	Streams  *stream.Streams
 	Metrics  *metrics.Metrics
-	Stopping <-chan struct{} // closed when watches are to end
+	Stopping <-chan struct{} // closed when watches have to end
 }
 
 // Verbs are the functions of requests for stored objects.

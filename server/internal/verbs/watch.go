@@ -42,8 +42,8 @@ func (v *Verbs) Watch(r *front.Request) error {
 	return v.stream(r, w)
 }
 
-// watcher is one watch on its way. It holds a place in the changes and the
-// events it is writing, never a queue.
+// watcher is one running watch. It holds a position in the changes and the events that it
+// is writing, never a queue.
 type watcher struct {
 	s      *Verbs
 	path   string
@@ -53,21 +53,21 @@ type watcher struct {
 	form   *streamForm
 	events metrics.Events
 
-	ctx    context.Context // ends when the client is gone
+	ctx    context.Context // ends when the client has gone
 	sink   stream.Sink
-	end    time.Time   // when the watch is over
+	end    time.Time   // the end of the watch
 	timer  *time.Timer // for the end, or the next bookmark before it
 	cursor *watch.Cursor
-	at     uint64 // the client has seen all up to here, as far as it can know
+	at     uint64 // the client has seen everything up to here, as far as it can know
 
-	following bool // the initial events have been sent: bookmarks may speak
+	following bool // the initial events have been sent: bookmarks are allowed
 }
 
-// errOver ends a watch that has come to its end.
+// errOver ends a watch at its time.
 var errOver = errors.New("the watch is over")
 
-// run is the watch from its first event to its last. The client learns how it
-// ended from the last event, if at all.
+// run is the watch from its first event to its last. Its last event, if any, shows the
+// client how it ended.
 func (w *watcher) run() {
 	now := time.Now()
 	w.end = now.Add(w.opts.timeout)
@@ -78,8 +78,8 @@ func (w *watcher) run() {
 }
 
 func (w *watcher) stream() error {
-	// A cursor may be at a revision that does not exist yet; it sees nothing
-	// until there are later ones.
+	// A cursor may be at a revision that does not exist yet; it returns nothing until
+	// there are later ones.
 	w.cursor = w.s.hub.Watch(w.prefix, w.at)
 	defer w.cursor.Close()
 	if err := w.sink.Flush(); err != nil { // the head of the answer
@@ -144,8 +144,8 @@ func (w *watcher) wait(wake <-chan struct{}) error {
 	}
 }
 
-// last ends the watch, with a bookmark for who asked for them, so that the
-// client goes on from the newest revision.
+// last ends the watch, with a bookmark if the client wants them, so that it continues
+// from the newest revision.
 func (w *watcher) last() error {
 	if err := w.mark(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (w *watcher) last() error {
 	return errOver
 }
 
-// mark sends a bookmark if the client wants them and there is something to say.
+// mark sends a bookmark if the client wants them and its revision is new.
 func (w *watcher) mark() error {
 	revision := w.cursor.Revision()
 	if !w.opts.bookmarks || !w.following || revision > w.s.store.Current() {
@@ -165,7 +165,7 @@ func (w *watcher) mark() error {
 	return w.sink.Flush()
 }
 
-// next is how long to wait for the next bookmark, or for the end of the watch.
+// next is the time until the next bookmark, or until the end of the watch.
 func (w *watcher) next(now time.Time) time.Duration {
 	left := w.end.Sub(now)
 	if w.opts.bookmarks {
@@ -174,15 +174,15 @@ func (w *watcher) next(now time.Time) time.Duration {
 	return left
 }
 
-// aged reports whether what the client has is in the older half of the history
-// that is kept, so that it may soon be trimmed: the client of a watch that began
-// at an old revision, or was behind, and has caught up.
+// aged reports whether the client's revision is in the older half of the kept history, so
+// that it may soon be trimmed: the client of a watch that began at an old revision, or
+// was behind, and has caught up.
 func (w *watcher) aged() bool {
 	oldest, current := w.s.store.Oldest(), w.s.store.Current()
 	return oldest > 0 && w.at < oldest+(current-oldest)/2
 }
 
-// stop sends what the client must know about the end as the last event.
+// stop sends the reason of the end as the last event.
 func (w *watcher) stop(err error) {
 	var trimmed *store.TrimmedError
 	var known *api.Error
@@ -199,6 +199,6 @@ func (w *watcher) stop(err error) {
 	}
 	frame, err := w.form.failure(codec.Status(known))
 	if err == nil && w.sink.Add(frame) == nil {
-		_ = w.sink.Flush() // the client is gone if this fails
+		_ = w.sink.Flush() // the client has gone if this fails
 	}
 }

@@ -23,9 +23,8 @@ const (
 // (sendInitialEvents).
 const initialEventsEnd = profile.GroupSuffix + "/initial-events-end"
 
-// event writes what a change means to this watcher: an object that begins to
-// match its selectors is ADDED, one that ceases to is DELETED with the last
-// state that matched.
+// event writes a change as an event for this watcher: an object that begins to match its
+// selectors is ADDED, one that ceases to is DELETED with the last state that matched.
 func (w *watcher) event(e *watch.Event) error {
 	sel := w.opts.selector
 	is := e.Op != store.OpDelete && sel.Matches(e.Entry.Key, e.Entry.Meta)

@@ -7,15 +7,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// pageSize is how many bytes of initial events are read before they are sent.
+// pageSize is the number of bytes of initial events that are read before they are sent.
 const pageSize = 128 << 10
 
 // initial writes the state at w.at as synthetic ADDED events.
 //
-// The state is read in pages, each with a reader of its own at the same
-// revision, and nothing is open while a page is sent: a client that does not
-// read keeps no snapshot in the store, holds no more than a page, and is told
-// that its revision is trimmed when it has taken longer than history is kept.
+// The state is read in pages, each with a reader of its own at the same revision, and
+// none is open while a page is sent: a client that does not read keeps no snapshot in the
+// store, holds no more than a page, and gets 410 when it has taken longer than history is
+// kept.
 func (w *watcher) initial() error {
 	ready := make(chan struct{})
 	close(ready)
@@ -85,6 +85,6 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 	return frames, next, failed
 }
 
-// single reports whether a name is one key: it is not for a namespaced resource
-// in all namespaces.
+// single reports whether a name means one key: not for a namespaced resource in all
+// namespaces.
 func (w *watcher) single() bool { return !w.res.Namespaced || w.prefix != w.res.Prefix("") }

@@ -41,7 +41,7 @@ func (v *Verbs) watchOptions(r *front.Request) (o watchOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	if _, err := q.Integer("limit"); err != nil { // of no use here, but it must be a number
+	if _, err := q.Integer("limit"); err != nil { // it has no effect here, but must be a number
 		return o, err
 	}
 	seconds, err := q.Integer("timeoutSeconds")
@@ -86,8 +86,8 @@ func (v *Verbs) watchOptions(r *front.Request) (o watchOptions, err error) {
 // longestWatch is a bound that no watch reaches, in seconds: 100 years.
 const longestWatch = 100 * 365 * 24 * 60 * 60
 
-// checkInitialMatch finds what is wrong with the resourceVersionMatch of a watch
-// that says whether it wants initial events. Another watch has none.
+// checkInitialMatch checks the resourceVersionMatch of a watch with sendInitialEvents.
+// Another watch has none.
 func checkInitialMatch(match, token string) (causes []schema.Cause) {
 	forbid := func(why string) {
 		causes = append(causes, schema.Cause{Reason: schema.CauseForbidden, Field: "resourceVersionMatch", Message: "Forbidden: " + why})
