@@ -33,7 +33,7 @@ func (p *pages) encode(revision uint64, prefix, key string) string {
 	return base64.RawURLEncoding.EncodeToString(append(p.mac(prefix, rest), rest...))
 }
 
-// decode returns the content of a sealed token. Errors: 400 for a token that this server
+// decode returns the content of a token. Errors: 400 for a token that this server
 // did not make for this collection.
 func (p *pages) decode(token, prefix string) (revision uint64, key string, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
