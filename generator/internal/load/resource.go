@@ -13,7 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// allVerbs are the verbs of a resource without the key verbs.
+// allVerbs are the verbs that a resource may have.
 var allVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
 // resourceText holds the keys of a resource that the model has in another form.
@@ -43,7 +43,7 @@ func (d *documents) resource(e entry, gv *model.GroupVersion) {
 	}
 	res.ListKind = cmp.Or(res.ListKind, res.Kind+"List")
 	if len(res.Verbs) == 0 {
-		res.Verbs = allVerbs
+		res.Verbs = usualVerbs(res.Endpoint)
 	}
 	res.Verbs = sortedWords(res.Verbs)
 	d.links = append(d.links, link{e.posOf("kind"), gv, cmp.Or(said.schema, "/"+gv.Dir+"/"+res.Kind), &res.Type})
@@ -139,6 +139,25 @@ func (d *documents) graceful(res *model.Resource) func(node) {
 // usualEndpoints are the endpoints of subresources that follow from their names.
 var usualEndpoints = map[string]api.Endpoint{"scale": api.EndpointScale, "status": api.EndpointStatus}
 
+// usualVerbs are the verbs of a resource or subresource without the key verbs.
+func usualVerbs(e api.Endpoint) []string {
+	switch {
+	case e == "":
+		return allVerbs
+	case e.Proxies():
+		return []string{"create", "delete", "get", "patch", "update"}
+	case e.Connects():
+		return []string{"create", "get"}
+	case e == api.EndpointFinalize:
+		return []string{"update"}
+	case e == api.EndpointLog:
+		return []string{"get"}
+	case e.AnswersObject():
+		return []string{"get", "patch", "update"}
+	}
+	return []string{"create"}
+}
+
 // endpoint reads the name of an endpoint.
 func (d *documents) endpoint(to *api.Endpoint) func(node) {
 	return func(n node) {
@@ -202,10 +221,7 @@ func (d *documents) subresources(n node, res *model.Resource) {
 			d.fail(sub.Pos, "drop them", "the subresource %s of %s has paths that only scale has", sub.Name, res.Plural)
 		}
 		if len(sub.Verbs) == 0 {
-			if usualEndpoints[sub.Name] == "" {
-				d.fail(sub.Pos, "add verbs", "the subresource %s of %s does not say its verbs", sub.Name, res.Plural)
-			}
-			sub.Verbs = []string{"get", "patch", "update"}
+			sub.Verbs = usualVerbs(sub.Endpoint)
 		}
 		sub.Verbs = sortedWords(sub.Verbs)
 		if ref != "" {
