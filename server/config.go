@@ -273,7 +273,7 @@ func (c *Config) Validate() error {
 	if err := d.PKI.Validate(); err != nil {
 		all = append(all, err)
 	}
-	if _, _, err := authz.ForModes(d.AuthorizationModes); err != nil {
+	if _, _, err := authz.New(authz.Config{Modes: d.AuthorizationModes}); err != nil {
 		all = append(all, err)
 	}
 	if err := d.Addresses.Validate(); err != nil {

@@ -15,13 +15,13 @@ import (
 // newAuthenticator is the chain of all ways to log in that the configuration
 // has: certificate, then token.
 func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.TokenAuthenticator) authn.Authenticator {
-	return authn.NewChain(c.Logger, c.anonymous(), certificates, authn.Bearer(tokens), authn.WebSocketBearer(tokens))
+	return authn.New(authn.Config{Log: c.Logger, Certificates: certificates, Tokens: []authn.TokenAuthenticator{tokens}, Anonymous: c.anonymous()})
 }
 
 // newAuthorizer asks the configured modes in order, and warns of those that
 // grant less than their policies say.
 func newAuthorizer(c *Config) (authz.Authorizer, error) {
-	a, partial, err := authz.ForModes(c.AuthorizationModes)
+	a, partial, err := authz.New(authz.Config{Modes: c.AuthorizationModes})
 	if err != nil {
 		return nil, err
 	}

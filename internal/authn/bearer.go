@@ -9,20 +9,18 @@ import (
 
 // TokenAuthenticator knows the users of some bearer tokens.
 type TokenAuthenticator interface {
-	// AuthenticateToken returns the user, or nil for a token it does not know.
-	// An error is as in Authenticator.
-	AuthenticateToken(ctx context.Context, token string) (*User, error)
+	// AuthenticateToken returns the identity of the bearer, or nil for a token it does
+	// not know. An error is as in Authenticator.
+	AuthenticateToken(ctx context.Context, token string) (*Identity, error)
 }
 
-// Bearer authenticates requests by the token in their Authorization header: the first
+// bearer authenticates requests by the token in their Authorization header: the first
 // authenticator that knows it decides. A token that none knows is invalid.
-func Bearer(list ...TokenAuthenticator) Authenticator { return bearer(list) }
-
 type bearer []TokenAuthenticator
 
 var errUnknownToken = errors.New("the bearer token is not known")
 
-func (b bearer) Authenticate(r *http.Request) (*User, error) {
+func (b bearer) Authenticate(r *http.Request) (*Identity, error) {
 	token, _ := bearerToken(r.Header.Get("Authorization"))
 	if token == "" {
 		return nil, nil
@@ -30,15 +28,15 @@ func (b bearer) Authenticate(r *http.Request) (*User, error) {
 	return b.find(r, token)
 }
 
-// find returns the user of a token.
-func (b bearer) find(r *http.Request, token string) (*User, error) {
+// find returns the identity of the bearer of a token.
+func (b bearer) find(r *http.Request, token string) (*Identity, error) {
 	var errs []error
 	for _, a := range b {
-		user, err := a.AuthenticateToken(r.Context(), token)
+		identity, err := a.AuthenticateToken(r.Context(), token)
 		if err != nil {
 			errs = append(errs, err)
-		} else if user != nil {
-			return user, nil
+		} else if identity != nil {
+			return identity, nil
 		}
 	}
 	if errs != nil {

@@ -7,15 +7,27 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Authenticator knows the user of some requests.
+// Authenticator knows the senders of some requests.
 type Authenticator interface {
-	// Authenticate returns the user, or nil for a request without credentials for this
-	// authenticator. An error means that credentials of its kind are not valid; its text
-	// is for the server's log, never for the client, and holds no secret.
-	Authenticate(r *http.Request) (*User, error)
+	// Authenticate returns the sender's identity, or nil for a request without credentials
+	// for this authenticator. An error means that credentials of its kind are not valid;
+	// its text is for the server's log, never for the client, and holds no secret.
+	Authenticate(r *http.Request) (*Identity, error)
 }
 
-// Chain asks authenticators in order; the first that knows the user decides.
+// Config says how the senders of requests are authenticated.
+type Config struct {
+	Log *slog.Logger // the reason of a refusal is logged at info
+	// Certificates knows client certificates.
+	Certificates Authenticator
+	// Tokens know bearer tokens: in the Authorization header, and among the protocols of a
+	// WebSocket. The first that knows one decides.
+	Tokens []TokenAuthenticator
+	// Anonymous permits requests without any credentials, as system:anonymous.
+	Anonymous bool
+}
+
+// Chain asks authenticators in order; the first that is sure decides.
 //
 // Invariants:
 //
@@ -25,43 +37,46 @@ type Authenticator interface {
 //	    of the same request are valid; it never becomes anonymous.
 //	C3. The error is an *api.Error that does not reveal the cause.
 type Chain struct {
-	log       *slog.Logger
-	list      []Authenticator
-	anonymous *User // nil: requests without credentials are refused
+	log  *slog.Logger
+	list []Authenticator
 }
 
-// NewChain returns the chain of a list of authenticators. anonymous permits requests
-// without any credentials, as system:anonymous. The reason of a refusal is logged at
-// info.
-func NewChain(log *slog.Logger, anonymous bool, list ...Authenticator) *Chain {
-	c := &Chain{log: log, list: list}
-	if anonymous {
-		c.anonymous = Anonymous()
+// New returns the chain of authenticators that a configuration names.
+func New(cfg Config) *Chain {
+	c := &Chain{log: cfg.Log, list: []Authenticator{cfg.Certificates, bearer(cfg.Tokens), webSocketBearer(cfg.Tokens)}}
+	if cfg.Anonymous {
+		c.list = append(c.list, &anonymous{Identity{User: Anonymous()}})
 	}
 	return c
 }
 
-// Authenticate returns the user of the request, or a 401.
-func (c *Chain) Authenticate(r *http.Request) (*User, error) {
+// anonymous knows everybody, and is not sure.
+type anonymous struct{ identity Identity }
+
+func (a *anonymous) Authenticate(*http.Request) (*Identity, error) { return &a.identity, nil }
+
+// Authenticate returns the identity of the sender of the request, or a 401.
+func (c *Chain) Authenticate(r *http.Request) (*Identity, error) {
 	var refused error
+	var unsure *Identity
 	for _, a := range c.list {
-		user, err := a.Authenticate(r)
-		if err != nil {
-			if refused == nil {
-				refused = err
-			}
-			continue
-		}
-		if user != nil {
-			return authenticated(user), nil
+		identity, err := a.Authenticate(r)
+		switch {
+		case err != nil && refused == nil:
+			refused = err
+		case err != nil || identity == nil:
+		case identity.Sure:
+			return identity, nil
+		case unsure == nil:
+			unsure = identity
 		}
 	}
-	if refused != nil {
+	switch {
+	case refused != nil:
 		c.log.Info("request not authenticated", "reason", refused.Error(), "remote", r.RemoteAddr, "method", r.Method, "path", r.URL.Path)
 		return nil, api.Unauthorized()
-	}
-	if c.anonymous == nil {
+	case unsure == nil:
 		return nil, api.Unauthorized()
 	}
-	return c.anonymous, nil
+	return unsure, nil
 }

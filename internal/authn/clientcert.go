@@ -33,8 +33,8 @@ type ClientCerts struct {
 }
 
 type verified struct {
-	user  *User // nil: valid, but without a user
-	until time.Time
+	identity *Identity // nil: valid, but without a user
+	until    time.Time
 }
 
 // ClientCert returns the authenticator of certificates that lead to roots (nil for none)
@@ -46,10 +46,10 @@ func ClientCert(roots *x509.CertPool, now func() time.Time) *ClientCerts {
 	return &ClientCerts{roots: roots, now: now, verified: map[*x509.Certificate]verified{}}
 }
 
-// Authenticate returns the user that the request's certificate names, nil for a request
+// Authenticate returns the identity that the request's certificate names, nil for a request
 // without one or a certificate without common name, and an error for an invalid
 // certificate.
-func (c *ClientCerts) Authenticate(r *http.Request) (*User, error) {
+func (c *ClientCerts) Authenticate(r *http.Request) (*Identity, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func (c *ClientCerts) Authenticate(r *http.Request) (*User, error) {
 	v, ok := c.verified[leaf]
 	c.mu.RUnlock()
 	if ok && !now.After(v.until) {
-		return v.user, nil
+		return v.identity, nil
 	}
 
 	v, err := c.verify(r.TLS.PeerCertificates, now)
@@ -71,7 +71,7 @@ func (c *ClientCerts) Authenticate(r *http.Request) (*User, error) {
 	}
 	c.verified[leaf] = v
 	c.mu.Unlock()
-	return v.user, nil
+	return v.identity, nil
 }
 
 func (c *ClientCerts) verify(certs []*x509.Certificate, now time.Time) (verified, error) {
@@ -94,7 +94,7 @@ func (c *ClientCerts) verify(certs []*x509.Certificate, now time.Time) (verified
 		}
 	}
 	if name := leaf.Subject.CommonName; name != "" {
-		v.user = authenticated(&User{Name: name, Groups: leaf.Subject.Organization})
+		v.identity = known(&User{Name: name, Groups: leaf.Subject.Organization})
 	}
 	return v, nil
 }

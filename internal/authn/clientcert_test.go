@@ -105,7 +105,7 @@ func TestClientCert(t *testing.T) {
 			certs := ClientCert(pool, func() time.Time { return noon })
 			for range 2 { // the second time from the cache
 				got, err := certs.Authenticate(c.request)
-				if diff := cmp.Diff(c.want, got); diff != "" {
+				if diff := cmp.Diff(c.want, userOf(got)); diff != "" {
 					t.Error(diff)
 				}
 				if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -165,7 +165,7 @@ func TestClientCertBound(t *testing.T) {
 			for range maxVerified {
 				copied := *i.cert // a certificate of another connection
 				r := withCerts(&issuer{cert: &copied})
-				if u, err := certs.Authenticate(r); err != nil || u.Name != i.cert.Subject.CommonName {
+				if u, err := certs.Authenticate(r); err != nil || u.User.Name != i.cert.Subject.CommonName {
 					t.Errorf("user %v, error %v", u, err)
 					return
 				}

@@ -16,7 +16,7 @@ import (
 // Only hashes of the tokens are kept: the time of a look-up reveals nothing about them,
 // and neither a memory dump nor a log can show one.
 type Tokens struct {
-	users map[[sha256.Size]byte]*User
+	users map[[sha256.Size]byte]*Identity
 }
 
 // TokenFile reads a file of static tokens; see ParseTokens.
@@ -37,7 +37,7 @@ func TokenFile(path string) (*Tokens, error) {
 // hold several groups with commas between them when it is quoted: "dev,ops". Space around
 // values is ignored. The error names the line and never quotes it.
 func ParseTokens(r io.Reader) (*Tokens, error) {
-	t := &Tokens{users: map[[sha256.Size]byte]*User{}}
+	t := &Tokens{users: map[[sha256.Size]byte]*Identity{}}
 	lines := map[[sha256.Size]byte]int{}
 	records := csv.NewReader(r)
 	records.FieldsPerRecord = -1
@@ -68,7 +68,7 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 			return nil, fmt.Errorf("line %d: the token is the same as in line %d; every token has one user", line, first)
 		}
 		lines[key] = line
-		t.users[key] = authenticated(&User{Name: record[1], UID: record[2], Groups: groupColumns(record[3:])})
+		t.users[key] = known(&User{Name: record[1], UID: record[2], Groups: groupColumns(record[3:])})
 	}
 }
 
@@ -87,7 +87,7 @@ func groupColumns(columns []string) []string {
 // Len is the number of tokens.
 func (t *Tokens) Len() int { return len(t.users) }
 
-// AuthenticateToken returns the user of a token of the set, nil for others.
-func (t *Tokens) AuthenticateToken(_ context.Context, token string) (*User, error) {
+// AuthenticateToken returns the identity of the bearer of a token of the set, nil for others.
+func (t *Tokens) AuthenticateToken(_ context.Context, token string) (*Identity, error) {
 	return t.users[sha256.Sum256([]byte(token))], nil
 }

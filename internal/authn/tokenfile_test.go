@@ -31,9 +31,11 @@ func TestParseTokens(t *testing.T) {
 	}
 	got := map[string]*User{}
 	for token := range want {
-		if got[token], err = tokens.AuthenticateToken(context.Background(), token); err != nil {
+		identity, err := tokens.AuthenticateToken(context.Background(), token)
+		if err != nil {
 			t.Errorf("%q: %v", token, err)
 		}
+		got[token] = userOf(identity)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -88,7 +90,8 @@ func FuzzParseTokens(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, u := range tokens.users {
+		for _, identity := range tokens.users {
+			u := identity.User
 			if u.Name == "" || len(u.Groups) == 0 {
 				t.Fatalf("user without name or group: %+v", u)
 			}

@@ -14,16 +14,14 @@ import (
 // name protocols when it opens a WebSocket, and set no headers.
 const protocolPrefix = "base64url.bearer.authorization." + profile.GroupSuffix + "."
 
-// WebSocketBearer authenticates requests by a token among their WebSocket protocols. The
+// webSocketBearer authenticates requests by a token among their WebSocket protocols. The
 // request has to name another protocol too, because a browser expects that one is chosen
 // and the token must not be sent back.
-func WebSocketBearer(list ...TokenAuthenticator) Authenticator { return webSocketBearer(list) }
-
 type webSocketBearer []TokenAuthenticator
 
 var errNoOtherProtocol = errors.New("a bearer token is the only WebSocket protocol named; another one has to be there to be chosen")
 
-func (b webSocketBearer) Authenticate(r *http.Request) (*User, error) {
+func (b webSocketBearer) Authenticate(r *http.Request) (*Identity, error) {
 	token := ProtocolToken(r)
 	if token == "" {
 		return nil, nil

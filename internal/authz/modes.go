@@ -16,13 +16,19 @@ const (
 	ModeNode        = "Node"
 )
 
-// ForModes returns the authorizer of a list of modes, asked in that order, after
+// Config says how requests are authorized.
+type Config struct {
+	Modes []string // asked in this order
+}
+
+// New returns the authorizer of a configuration: its modes, asked in their order, after
 // system:masters, which may do everything in every mode. Partial lists the modes that
 // grant only the rights of Public: this server does not evaluate the policies of RBAC,
 // Node and ABAC, which is safe (it grants no right) but worth a warning. An unknown,
 // repeated or missing mode is an error; so is Webhook, which might deny requests that a
 // later mode allows.
-func ForModes(modes []string) (a Authorizer, partial []string, err error) {
+func New(cfg Config) (a Authorizer, partial []string, err error) {
+	modes := cfg.Modes
 	if len(modes) == 0 {
 		return nil, nil, fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
 	}

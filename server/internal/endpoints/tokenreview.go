@@ -54,11 +54,16 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 		}
 		status := obj.SetObject("status")
 		user := status.SetObject("user")
-		var known *authn.User
+		var known *authn.Identity
 		var err error
 		audiences := x.audiences(spec.Get("audiences"))
 		if len(audiences) > 0 {
 			known, err = x.tokens.AuthenticateToken(r.Context, token)
+		}
+		if known != nil {
+			if audiences = known.At(audiences); len(audiences) == 0 {
+				known = nil
+			}
 		}
 		switch {
 		case err != nil:
@@ -71,13 +76,13 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 		}
 		status.SetBool("authenticated", true)
 		setTexts(status, "audiences", audiences)
-		writeUser(user, known)
+		writeUser(user, known.User)
 		return nil
 	})
 }
 
 // audiences are those of a review that are this server's, all of its own if the review
-// names none. All tokens that the server knows are meant for itself.
+// names none.
 func (x *Endpoints) audiences(asked document.Value) []string {
 	if asked.Len() == 0 {
 		return x.cfg.APIAudiences

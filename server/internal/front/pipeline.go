@@ -89,9 +89,11 @@ func (f *Front) handle(r *Request) error {
 // verbFor runs the steps of a request up to its verb. It returns before the verb runs, so
 // that a watch, which runs for long, does not keep its part of the stack.
 func (f *Front) verbFor(r *Request) (v Verb, err error) {
-	if r.User, err = f.authn.Authenticate(r.HTTP); err != nil {
+	identity, err := f.authn.Authenticate(r.HTTP)
+	if err != nil {
 		return nil, err
 	}
+	r.User = identity.User
 	if w := authn.Warning(r.HTTP); w != "" {
 		r.Warn(w)
 	}

@@ -51,12 +51,12 @@ func (k *Keyring) TLS() *tls.Config {
 }
 
 // Authenticate implements authn.Authenticator by the client's certificate.
-func (k *Keyring) Authenticate(r *http.Request) (*authn.User, error) {
+func (k *Keyring) Authenticate(r *http.Request) (*authn.Identity, error) {
 	return k.credentials.Load().logins.Authenticate(r)
 }
 
 // AuthenticateToken implements authn.TokenAuthenticator.
-func (k *Keyring) AuthenticateToken(ctx context.Context, token string) (*authn.User, error) {
+func (k *Keyring) AuthenticateToken(ctx context.Context, token string) (*authn.Identity, error) {
 	return k.tokens.Load().AuthenticateToken(ctx, token)
 }
 

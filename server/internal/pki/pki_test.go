@@ -226,14 +226,14 @@ func TestKubeconfigLogsIn(t *testing.T) {
 				cfg.TLSCertFile, cfg.TLSPrivateKeyFile = write(t, dir, "tls.crt", string(theirs.Cert)), write(t, dir, "tls.key", string(theirs.Key))
 			}
 			cr := load(t, cfg)
-			chain := authn.NewChain(slog.New(slog.DiscardHandler), true, cr.logins)
+			chain := authn.New(authn.Config{Log: slog.New(slog.DiscardHandler), Certificates: cr.logins, Anonymous: true})
 			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				u, err := chain.Authenticate(r)
 				if err != nil {
 					http.Error(w, err.Error(), http.StatusUnauthorized)
 					return
 				}
-				w.Header().Set("User", u.Name+" "+strings.Join(u.Groups, ","))
+				w.Header().Set("User", u.User.Name+" "+strings.Join(u.User.Groups, ","))
 			}))
 			srv.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return cr.tls, nil }}
 			srv.EnableHTTP2 = true
