@@ -1,6 +1,10 @@
 package api
 
-import "github.com/capstan-dev/capstan/internal/document"
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
 
 // Conversion converts a resource to and from its storage version, where that is another
 // version.
@@ -11,8 +15,21 @@ type Conversion struct {
 	Storage                *Resource // that row; set by LinkConversions
 	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkConversions
 	Same                   bool      // the types are the same: only apiVersion changes, without a plan
+	Remote                 Converter // nil for a conversion by the plans
 	ToStorage, FromStorage Plan
 }
+
+// Converter turns objects of one version of a kind into another by asking somebody else, so
+// it may wait.
+type Converter interface {
+	// Convert returns the objects, canonical JSON in the version of from, in the version of
+	// to: as many, in their order. What it returns is not trusted to be of the kind's type.
+	Convert(ctx context.Context, from, to *Resource, objects [][]byte) ([][]byte, error)
+}
+
+// ConvertsRemotely reports whether turning the row's objects from and to their storage version
+// may wait.
+func (r *Resource) ConvertsRemotely() bool { return r.Conversion != nil && r.Conversion.Remote != nil }
 
 // Plan is one direction of a conversion: fields are copied, then Hook does the rest, if
 // any.

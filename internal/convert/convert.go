@@ -3,12 +3,15 @@
 // api.Conversion, whose plan this package follows.
 //
 // Where two versions differ only in their name, the text of an object is used as it is,
-// without a tree.
+// without a tree. Where somebody else converts (api.Converter), as few calls as possible are
+// made.
 package convert
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -24,8 +27,11 @@ func Head(res *api.Resource) []byte {
 
 // ToStorage converts an object from the version of res to the storage version. The caller
 // releases the document; obj must not change before.
-func ToStorage(res *api.Resource, obj document.Value) (*document.Document, error) {
+func ToStorage(ctx context.Context, res *api.Resource, obj document.Value) (*document.Document, error) {
 	to := res.Storage()
+	if res.ConvertsRemotely() {
+		return ask(ctx, res, res, to, obj)
+	}
 	if res.Conversion.Same {
 		text, err := rename(nil, res, to, obj.AppendJSON(nil))
 		if err != nil {
@@ -38,7 +44,10 @@ func ToStorage(res *api.Resource, obj document.Value) (*document.Document, error
 
 // FromStorage converts an object from the storage version to the version of res. The
 // caller releases the document; obj must not change before.
-func FromStorage(res *api.Resource, obj document.Value) (*document.Document, error) {
+func FromStorage(ctx context.Context, res *api.Resource, obj document.Value) (*document.Document, error) {
+	if res.ConvertsRemotely() {
+		return ask(ctx, res, res.Storage(), res, obj)
+	}
 	if res.Conversion.Same {
 		text, err := rename(nil, res.Storage(), res, obj.AppendJSON(nil))
 		if err != nil {
@@ -49,9 +58,75 @@ func FromStorage(res *api.Resource, obj document.Value) (*document.Document, err
 	return follow(&res.Conversion.FromStorage, obj, res), nil
 }
 
-// AppendServed appends the text of a stored object in the version of res. The error means
-// that the text is not that of such an object.
-func AppendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) {
+// ask has a converter turn an object of the row from into one of the row to.
+func ask(ctx context.Context, res, from, to *api.Resource, obj document.Value) (*document.Document, error) {
+	texts, err := askAll(ctx, res, from, to, [][]byte{obj.AppendJSON(nil)})
+	if err != nil {
+		return nil, err
+	}
+	return document.ReadTyped(to.GV.Types(), to.Type, texts[0])
+}
+
+func askAll(ctx context.Context, res, from, to *api.Resource, objects [][]byte) ([][]byte, error) {
+	texts, err := res.Conversion.Remote.Convert(ctx, from, to, objects)
+	if err == nil && len(texts) != len(objects) {
+		err = fmt.Errorf("the converter of %s returned %d objects for %d", res.Plural, len(texts), len(objects))
+	}
+	return texts, err
+}
+
+// MaxBatch is how many objects Served should be given at once where a converter is asked.
+const MaxBatch = 500
+
+// Served visits the texts of stored objects in the version of res, in their order; a text is
+// valid during the visit only. A converter is asked once. Errors: those of the visits and
+// of a converter, and that a text is not that of such an object.
+func Served(ctx context.Context, res *api.Resource, stored [][]byte, visit func(text []byte) error) error {
+	if res.ConvertsRemotely() {
+		texts, err := askAll(ctx, res, res.Storage(), res, stored)
+		if err != nil {
+			return err
+		}
+		for _, text := range texts {
+			doc, err := document.ReadTyped(res.GV.Types(), res.Type, text)
+			if err != nil {
+				return fmt.Errorf("the converter of %s returned what is none: %w", res.Plural, err)
+			}
+			err = visit(doc.Root().AppendJSON(nil))
+			doc.Release()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var text []byte
+	for _, body := range stored {
+		var err error
+		if text, err = appendServed(text[:0], res, body); err != nil {
+			return err
+		}
+		if err := visit(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AppendServed appends the text of a stored object in the version of res. Errors are those
+// of Served.
+func AppendServed(ctx context.Context, dst []byte, res *api.Resource, stored []byte) ([]byte, error) {
+	if !res.ConvertsRemotely() {
+		return appendServed(dst, res, stored)
+	}
+	err := Served(ctx, res, [][]byte{stored}, func(text []byte) error {
+		dst = append(dst, text...)
+		return nil
+	})
+	return dst, err
+}
+
+func appendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) {
 	from := res.Storage()
 	if res.Conversion.Same {
 		return rename(dst, from, res, stored)

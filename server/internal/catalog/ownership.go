@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -22,7 +23,7 @@ type Ownership struct {
 func newOwnership(row *Row) *Ownership {
 	o := &Ownership{Kind: apply.Kind{Table: row.Schema.Merging(), Type: row.Type, APIVersion: row.GV.APIVersion(), Name: row.Kind}}
 	if len(row.Versions.Rows) > 1 {
-		o.Kind.Versions = versions{row.Versions}
+		o.Kind.Versions = versions{context.Background(), row.Versions}
 	}
 	stored := row.Storage()
 	o.main = apply.MainReset(stored.HasStatus).Union(apply.NewSet(stored.Keeps...))
@@ -41,6 +42,17 @@ func newOwnership(row *Row) *Ownership {
 	return o
 }
 
+// For is the kind, for a call whose conversions may wait until ctx ends.
+func (o *Ownership) For(ctx context.Context) *apply.Kind {
+	v, ok := o.Kind.Versions.(versions)
+	if !ok || !v.t.ConvertsRemotely() {
+		return &o.Kind
+	}
+	kind := o.Kind
+	kind.Versions = versions{ctx, v.t}
+	return &kind
+}
+
 // Reset is the fields that a write through a subresource, nil for the object's own
 // endpoint, does not change even if they are sent.
 func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
@@ -52,7 +64,10 @@ func (o *Ownership) Reset(sub *api.Subresource) apply.Set {
 
 // versions converts between the versions of a type, for managers that wrote in another
 // version than the present one.
-type versions struct{ t *Type }
+type versions struct {
+	ctx context.Context
+	t   *Type
+}
 
 // Convert implements apply.Versions.
 func (v versions) Convert(obj document.Value, from, to string) (*document.Document, bool, error) {
@@ -67,12 +82,12 @@ func (v versions) Convert(obj document.Value, from, to string) (*document.Docume
 	}
 	for _, step := range []struct {
 		row  *Row
-		turn func(*api.Resource, document.Value) (*document.Document, error)
+		turn func(context.Context, *api.Resource, document.Value) (*document.Document, error)
 	}{{in, convert.ToStorage}, {out, convert.FromStorage}} {
 		if step.row.Conversion == nil {
 			continue
 		}
-		next, err := step.turn(step.row.Resource, doc.Root())
+		next, err := step.turn(v.ctx, step.row.Resource, doc.Root())
 		doc.Release()
 		if err != nil {
 			return nil, false, err

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,11 @@ type Type struct {
 	Prefix string // the beginning of its keys in the store: "core/pods/", "apps/deployments/"
 	Rows   []*Row // one for each version, in the order of the documents
 	Stored *Row   // of the storage version; nil for a type that stores no objects
+}
+
+// ConvertsRemotely reports whether a conversion between its versions may wait.
+func (t *Type) ConvertsRemotely() bool {
+	return slices.ContainsFunc(t.Rows, func(r *Row) bool { return r.ConvertsRemotely() })
 }
 
 // Version finds the row of an apiVersion; nil when the type has none.

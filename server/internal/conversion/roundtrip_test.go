@@ -76,13 +76,13 @@ func roundTrip(t *testing.T, res *api.Resource, seed uint64) {
 	t.Helper()
 	stored := object(t, res.Storage(), seed)
 	defer stored.Release()
-	served, err := convert.FromStorage(res, stored.Root())
+	served, err := convert.FromStorage(t.Context(), res, stored.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer served.Release()
 	canonical(t, res, served.Root())
-	back, err := convert.ToStorage(res, served.Root())
+	back, err := convert.ToStorage(t.Context(), res, served.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,24 +91,24 @@ func roundTrip(t *testing.T, res *api.Resource, seed uint64) {
 	if a, b := text(stored.Root()), text(back.Root()); a != b {
 		t.Fatalf("seed %d: %s of %s was\n%s\nin that version\n%s\nand came back as\n%s", seed, res.Kind, res.GV.APIVersion(), a, text(served.Root()), b)
 	}
-	quick, err := convert.AppendServed(nil, res, stored.Root().AppendJSON(nil))
+	quick, err := convert.AppendServed(t.Context(), nil, res, stored.Root().AppendJSON(nil))
 	if err != nil || string(quick) != text(served.Root()) {
 		t.Fatalf("the text is\n%s, error %v, the tree\n%s", quick, err, text(served.Root()))
 	}
 
 	own := object(t, res, seed)
 	defer own.Release()
-	once, err := convert.ToStorage(res, own.Root())
+	once, err := convert.ToStorage(t.Context(), res, own.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer once.Release()
-	again, err := convert.FromStorage(res, once.Root())
+	again, err := convert.FromStorage(t.Context(), res, once.Root())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Release()
-	twice, err := convert.ToStorage(res, again.Root())
+	twice, err := convert.ToStorage(t.Context(), res, again.Root())
 	if err != nil {
 		t.Fatal(err)
 	}

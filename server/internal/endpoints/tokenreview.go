@@ -34,7 +34,7 @@ func (x *Endpoints) review(r *front.Request, answer func(obj document.Value) err
 	if err := objects.MatchNamespace(res, meta, r.Target.Namespace); err != nil {
 		return err
 	}
-	if err := x.objects.Own(objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
+	if err := x.objects.Own(r.Context, objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
 		return err
 	}
 	obj.Remove("status")
@@ -81,8 +81,8 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 	})
 }
 
-// audiences are those of a review that are this server's, all of its own if the review
-// names none.
+// audiences are those of a review that are this server, all of its own when the
+// review names none.
 func (x *Endpoints) audiences(asked document.Value) []string {
 	if asked.Len() == 0 {
 		return x.cfg.APIAudiences

@@ -103,7 +103,7 @@ func (f *Front) RespondEntry(r *Request, code int, e store.Entry) error {
 		}
 		return f.RespondObject(r, code, KindOf(res), body)
 	}
-	body, err := stored.Served(res.Resource, e.Body)
+	body, err := stored.Served(r.Context, res.Resource, e.Body)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/codec"
@@ -17,7 +18,7 @@ func (f *Front) TableOf(r *Request, res *api.Resource, body []byte) ([]byte, err
 		return nil, err
 	}
 	text := t.AppendHead(nil, codec.ListMeta{ResourceVersion: string(bytes.Trim(rev, `"`))})
-	if text, err = AppendRow(res, t, text, body); err != nil {
+	if text, err = AppendRow(r.Context, res, t, text, body); err != nil {
 		return nil, err
 	}
 	return append(text, "]}"...), nil
@@ -29,7 +30,7 @@ func (f *Front) NewTable(res *api.Resource, r *Request, noHeaders bool) (*codec.
 
 // AppendRow reads an object and appends its row, whose cells show the storage version;
 // the object in the row is in the version of res.
-func AppendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
+func AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
 	row := res.Storage()
 	doc, err := document.ReadStored(row.GV.Types(), row.Type, body)
 	if err != nil {
@@ -37,7 +38,7 @@ func AppendRow(res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, err
 	}
 	defer doc.Release()
 	if t.HasObjects() {
-		if body, err = stored.Served(res, body); err != nil {
+		if body, err = stored.Served(ctx, res, body); err != nil {
 			return dst, err
 		}
 	}

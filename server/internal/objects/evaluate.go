@@ -19,7 +19,7 @@ func (e *Evaluation) show() error {
 	if e.Was = e.old; e.Row.Conversion == nil || e.deletes != nil {
 		return nil
 	}
-	doc, err := convert.FromStorage(e.Row.Resource, e.old)
+	doc, err := convert.FromStorage(e.ctx, e.Row.Resource, e.old)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (e *Evaluation) own() error {
 	if e.hooked() {
 		return nil
 	}
-	return e.s.Own(e.Ref, e.Was, e.obj, e.Opts)
+	return e.s.Own(e.ctx, e.Ref, e.Was, e.obj, e.Opts)
 }
 
 func (e *Evaluation) hooked() bool {
@@ -85,7 +85,7 @@ func (e *Evaluation) convert() error {
 		return nil
 	}
 	e.causes = validateRules(e.Row, e.obj, e.Was, e.Was)
-	doc, err := stored.Convert(e.Row, e.obj, e.old)
+	doc, err := stored.Convert(e.ctx, e.Row, e.obj, e.old)
 	if err != nil {
 		return err
 	}
@@ -99,13 +99,13 @@ func (e *Evaluation) convert() error {
 // ownShown records the ownership of fields as they are shown in the version of the write:
 // where hooks convert, a field may become an annotation there.
 func (e *Evaluation) ownShown() error {
-	doc, err := convert.FromStorage(e.Row.Resource, e.obj)
+	doc, err := convert.FromStorage(e.ctx, e.Row.Resource, e.obj)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	shown := doc.Root()
-	if err := e.s.Own(e.Ref, e.Was, shown, e.Opts); err != nil {
+	if err := e.s.Own(e.ctx, e.Ref, e.Was, shown, e.Opts); err != nil {
 		return err
 	}
 	e.obj.SetObject("metadata").Put("managedFields", shown.At("metadata", "managedFields"))

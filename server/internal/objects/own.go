@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"context"
 	"errors"
 
 	"github.com/capstan-dev/capstan/internal/apply"
@@ -25,11 +26,11 @@ func (o *Objects) FieldWrite(t Ref, opts Options) apply.Write {
 
 // Own records the ownership of fields in obj, after a write that is not an apply. old is
 // the object that it replaces, absent on create.
-func (o *Objects) Own(t Ref, old, obj document.Value, opts Options) error {
+func (o *Objects) Own(ctx context.Context, t Ref, old, obj document.Value, opts Options) error {
 	if opts.Applied {
 		return nil
 	}
-	return t.Row.Ownership().Kind.Update(old, obj, o.FieldWrite(t, opts))
+	return t.Row.Ownership().For(ctx).Update(old, obj, o.FieldWrite(t, opts))
 }
 
 // DecodeOwn decodes an object that the server itself makes. Its kind may be missing.

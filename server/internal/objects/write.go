@@ -144,7 +144,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	if w.deletes != nil {
 		operation = admission.Delete
 	}
-	return o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
+	return w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
 }
 
 // writeApart makes one change whose evaluation may block, or whose key is not known

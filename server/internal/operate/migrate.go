@@ -230,7 +230,7 @@ func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) 
 		page.looked++
 		page.last = strings.Clone(e.Key)
 		size += len(e.Body)
-		if !asStored(kind, e) {
+		if !asStored(ctx, kind, e) {
 			page.stale = append(page.stale, page.last)
 		}
 		return true
@@ -240,8 +240,8 @@ func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) 
 
 // asStored reports whether an object is as it would be stored today. An unreadable one is
 // not.
-func asStored(kind *stored.Kind, e *store.Entry) bool {
-	_, same, err := kind.Rewrite(e)
+func asStored(ctx context.Context, kind *stored.Kind, e *store.Entry) bool {
+	_, same, err := kind.Rewrite(ctx, e)
 	return err == nil && same
 }
 
@@ -289,7 +289,7 @@ func (m *migration) rewriteOne(ctx context.Context, kind *stored.Kind, key strin
 		if current == nil {
 			return store.Write{}, nil
 		}
-		v, same, err := kind.Rewrite(current)
+		v, same, err := kind.Rewrite(ctx, current)
 		if err != nil || same { // another write was faster
 			problem = err
 			return store.Write{}, nil

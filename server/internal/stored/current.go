@@ -24,7 +24,7 @@ func (k Kinds) current(e *store.Entry, at uint64) (store.Entry, error) {
 	if kind == nil || !kind.old(e, at) {
 		return *e, nil
 	}
-	v, same, err := kind.Rewrite(e)
+	v, same, err := kind.Rewrite(context.Background(), e) // a converter bounds its time itself
 	if err != nil {
 		return *e, fmt.Errorf("%s: %w", e.Key, err)
 	}

@@ -2,6 +2,7 @@ package stored
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -84,7 +85,7 @@ func (k Kinds) Form() string {
 // it was stored under: with the defaults that it lacks, and without members that its type
 // does not have any more. same reports that the store has exactly that, revision
 // included; then there is no value.
-func (k *Kind) Rewrite(e *store.Entry) (v store.Value, same bool, err error) {
+func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same bool, err error) {
 	version, _ := document.Find(e.Body, "apiVersion")
 	from := k.versions.Version(string(bytes.Trim(version, `"`)))
 	if from == nil {
@@ -97,7 +98,7 @@ func (k *Kind) Rewrite(e *store.Entry) (v store.Value, same bool, err error) {
 	defer doc.Release()
 	obj := doc.Root()
 	if from != k.res {
-		made, err := Convert(from, obj, document.Value{})
+		made, err := Convert(ctx, from, obj, document.Value{})
 		if err != nil {
 			return v, false, err
 		}

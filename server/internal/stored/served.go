@@ -1,14 +1,16 @@
 package stored
 
 import (
+	"context"
+
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/convert"
 )
 
 // Served is a stored object in the version of a row.
-func Served(res *api.Resource, body []byte) ([]byte, error) {
+func Served(ctx context.Context, res *api.Resource, body []byte) ([]byte, error) {
 	if res.Conversion == nil {
 		return body, nil
 	}
-	return convert.AppendServed(nil, res, body)
+	return convert.AppendServed(ctx, nil, res, body)
 }

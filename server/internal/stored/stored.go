@@ -5,6 +5,7 @@ package stored
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"strconv"
@@ -69,8 +70,8 @@ const maxSealed = 256 << 10
 // Convert converts an object, in the version of res and replacing old, to the storage
 // version, with the defaults that only that version has: its readers see them. The caller
 // releases the document.
-func Convert(res *catalog.Row, obj, old document.Value) (*document.Document, error) {
-	doc, err := convert.ToStorage(res.Resource, obj)
+func Convert(ctx context.Context, res *catalog.Row, obj, old document.Value) (*document.Document, error) {
+	doc, err := convert.ToStorage(ctx, res.Resource, obj)
 	if err != nil || !res.Conversion.Fills {
 		return doc, err
 	}

@@ -23,7 +23,7 @@ func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 	b := &binaryList{apiVersion: res.GV.APIVersion(), kind: res.ListKind, head: codec.AppendBinaryListMeta(nil, l.meta())}
 	enc, typ := res.Schema.Binary(), res.Type
 	b.item = func(dst, body []byte) ([]byte, error) {
-		body, err := stored.Served(res.Resource, body)
+		body, err := stored.Served(r.Context, res.Resource, body)
 		if err != nil {
 			return dst, err
 		}

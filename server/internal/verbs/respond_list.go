@@ -81,47 +81,92 @@ func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) 
 func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	res := r.Target.Row
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
-	var body []byte
-	return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) {
-		var err error
-		if body, err = convert.AppendServed(body[:0], res.Resource, e.Body); err != nil {
-			return dst, err
-		}
-		dst = append(dst, '{')
-		return append(dst, body[strip:]...), nil
-	})
-}
-
-// writeItems appends the items with commas between them, and the end, to buf, which
-// begins with the list's head. A full buf goes to out; the rest is returned. The first
-// bytes leave early, and other requests get their turn then: of many long lists at once
-// none waits until another is half done. none replaces the empty list at the end of buf
-// if there are no items.
-func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
-	first, full := true, front.FirstWrite
-	err := l.each(r.Context, func(e *store.Entry) error {
-		if !first {
-			buf = append(buf, ',')
-		}
-		first = false
-		var err error
-		if buf, err = item(buf, e); err != nil {
-			return err
-		}
-		if len(buf) >= full {
-			_, err = out.Write(buf)
-			buf = buf[:0]
-			if full == front.FirstWrite {
-				full = front.ListBuffer
-				runtime.Gosched()
+	w := newItemWriter(out, buf)
+	serve := func(bodies [][]byte) error {
+		return convert.Served(r.Context, res.Resource, bodies, func(body []byte) error {
+			return w.add(func(dst []byte) ([]byte, error) { return append(append(dst, '{'), body[strip:]...), nil })
+		})
+	}
+	if !res.ConvertsRemotely() {
+		var body []byte
+		err := l.each(r.Context, func(e *store.Entry) (err error) {
+			if body, err = convert.AppendServed(r.Context, body[:0], res.Resource, e.Body); err != nil {
+				return err
 			}
+			return w.add(func(dst []byte) ([]byte, error) { return append(append(dst, '{'), body[strip:]...), nil })
+		})
+		return w.end("[]"), err
+	}
+	var batch [][]byte
+	size := 0
+	err := l.each(r.Context, func(e *store.Entry) error {
+		batch = append(batch, bytes.Clone(e.Body)) // the entry is valid during the visit only
+		if size += len(e.Body); len(batch) < convert.MaxBatch && size < maxBatchBytes {
+			return nil
 		}
+		err := serve(batch)
+		batch, size = batch[:0], 0
 		return err
 	})
-	if first {
-		return append(append(bytes.TrimSuffix(buf, []byte("[")), none...), "}\n"...), err
+	if err == nil && len(batch) > 0 {
+		err = serve(batch)
 	}
-	return append(buf, "]}\n"...), err
+	return w.end("[]"), err
+}
+
+// maxBatchBytes is about how much a converter is given at once.
+const maxBatchBytes = 2 << 20
+
+// writeItems appends the items with commas between them, and the end, to buf, which
+// begins with the list's head. A full buf goes to out; the rest is returned. none replaces
+// the empty list at the end of buf if there are no items.
+func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
+	w := newItemWriter(out, buf)
+	err := l.each(r.Context, func(e *store.Entry) error {
+		return w.add(func(dst []byte) ([]byte, error) { return item(dst, e) })
+	})
+	return w.end(none), err
+}
+
+// itemWriter appends items to a buffer, which goes out when it is full. The first bytes
+// leave early, and other requests get their turn then: of many long lists at once none
+// waits until another is half done.
+type itemWriter struct {
+	out   io.Writer
+	buf   []byte
+	first bool
+	full  int
+}
+
+// newItemWriter makes a writer by way of buf, which begins with the list's head.
+func newItemWriter(out io.Writer, buf []byte) *itemWriter {
+	return &itemWriter{out: out, buf: buf, first: true, full: front.FirstWrite}
+}
+
+func (w *itemWriter) add(item func([]byte) ([]byte, error)) (err error) {
+	if !w.first {
+		w.buf = append(w.buf, ',')
+	}
+	w.first = false
+	if w.buf, err = item(w.buf); err != nil || len(w.buf) < w.full {
+		return err
+	}
+	_, err = w.out.Write(w.buf)
+	w.buf = w.buf[:0]
+	if w.full == front.FirstWrite {
+		w.full = front.ListBuffer
+		runtime.Gosched()
+	}
+	return err
+}
+
+// end returns what has not gone out, with the end of the list. What is written for no items
+// is none, which the empty list of the buffer's end becomes.
+func (w *itemWriter) end(none string) []byte {
+	if w.first {
+		return append(append(bytes.TrimSuffix(w.buf, []byte("[")), none...), "}\n"...)
+	}
+	return append(w.buf, "]}\n"...)
 }
 
 func (v *Verbs) writePartialList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
@@ -213,7 +258,7 @@ func (v *Verbs) writeTable(r *front.Request, l *list, out io.Writer, buf []byte)
 		none = "null"
 	}
 	return writeItems(r, l, out, t.AppendHead(buf, l.meta()), none, func(dst []byte, e *store.Entry) ([]byte, error) {
-		return front.AppendRow(r.Target.Row.Resource, t, dst, e.Body)
+		return front.AppendRow(r.Context, r.Target.Row.Resource, t, dst, e.Body)
 	})
 }
 

@@ -60,8 +60,8 @@ func (f *streamForm) describe() string {
 // depend on the time.
 func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 
-// frame is an event with an object in its stored form.
-func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
+// frame is an event with an object, given as it is stored.
+func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]byte, error) {
 	kind := front.KindOf(f.res)
 	var err error
 	switch {
@@ -79,13 +79,13 @@ func (f *streamForm) frame(event string, body []byte) ([]byte, error) {
 			return nil, err
 		}
 		text := f.table.AppendHead(nil, codec.ListMeta{ResourceVersion: rev})
-		if text, err = front.AppendRow(f.res.Resource, f.table, text, body); err != nil {
+		if text, err = front.AppendRow(ctx, f.res.Resource, f.table, text, body); err != nil {
 			return nil, err
 		}
 		body = append(text, "]}"...)
 		f.table = f.rest
 	case f.accept.As != codec.AsTable && event != bookmark:
-		if body, err = stored.Served(f.res.Resource, body); err != nil {
+		if body, err = stored.Served(ctx, f.res.Resource, body); err != nil {
 			return nil, err
 		}
 	}

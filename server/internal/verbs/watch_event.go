@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"context"
 	"errors"
 	"strconv"
 
@@ -60,7 +61,7 @@ func (w *watcher) frame(e *watch.Event, key watch.FrameKey) ([]byte, error) {
 				return nil, err
 			}
 		}
-		return w.form.frame(key.Type, body)
+		return w.form.frame(context.WithoutCancel(w.ctx), key.Type, body)
 	}
 	if w.form.shared() {
 		return e.Frame(key, make)
@@ -95,7 +96,7 @@ func (w *watcher) bookmark(revision uint64, initialEnd bool) error {
 	if initialEnd {
 		text += `,"annotations":{"` + initialEventsEnd + `":"true"}`
 	}
-	frame, err := w.form.frame(bookmark, []byte(text+"}}"))
+	frame, err := w.form.frame(w.ctx, bookmark, []byte(text+"}}"))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 			return false
 		}
 		var frame []byte
-		if frame, failed = w.form.frame(added, e.Body); failed != nil {
+		if frame, failed = w.form.frame(w.ctx, added, e.Body); failed != nil {
 			return false
 		}
 		frames = append(frames, frame)

@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// remote converts like somebody who is asked over a network.
+type remote struct {
+	calls atomic.Int64
+	does  atomic.Pointer[func(ctx context.Context, objects [][]byte) ([][]byte, error)] // before the answer, or instead of it
+}
+
+func (r *remote) do(f func(ctx context.Context, objects [][]byte) ([][]byte, error)) { r.does.Store(&f) }
+
+func (r *remote) Convert(ctx context.Context, from, to *api.Resource, objects [][]byte) (all [][]byte, err error) {
+	r.calls.Add(1)
+	if do := r.does.Load(); do != nil {
+		if all, err = (*do)(ctx, objects); err != nil || all != nil {
+			return all, err
+		}
+	}
+	for _, o := range objects {
+		all = append(all, bytes.Replace(o, []byte(`"apiVersion":"`+from.GV.APIVersion()+`"`), []byte(`"apiVersion":"`+to.GV.APIVersion()+`"`), 1))
+	}
+	return all, nil
+}
+
+// TestRemoteConversion: objects of a kind whose versions somebody else converts are
+// written and read in both; a list is converted in few calls; a converter that waits
+// holds no lock; what it does wrong is refused.
+func TestRemoteConversion(t *testing.T) {
+	h := startServer(t, nil)
+	conversion := &remote{}
+	versions := widgets(h.server, 0)
+	versions[1].Conversion = &api.Conversion{Storage: versions[0], Remote: conversion}
+	h.server.Put(versions...)
+	const v1, beta = "/apis/example.com/v1/namespaces/default/widgets0", "/apis/example.com/v1beta1/namespaces/default/widgets0"
+
+	made := h.post(beta, `{"metadata":{"name":"w"},"data":{"a":"b"}}`)
+	if made.code != http.StatusCreated || made.field(t, "apiVersion") != "example.com/v1beta1" {
+		t.Fatalf("create: %d %s", made.code, made.body)
+	}
+	if got := h.get(v1 + "/w"); got.field(t, "apiVersion") != "example.com/v1" || got.field(t, "data.a") != "b" {
+		t.Errorf("as it is stored: %s", got.body)
+	}
+	for n := range 1200 {
+		h.post(v1, fmt.Sprintf(`{"metadata":{"name":"many-%04d"}}`, n)).expect(t, http.StatusCreated, "")
+	}
+	before := conversion.calls.Load()
+	list := h.get(beta)
+	if items := list.field(t, "items").([]any); len(items) != 1201 || items[1200].(map[string]any)["metadata"].(map[string]any)["name"] != "w" {
+		t.Errorf("a list of %d items", len(items))
+	}
+	if calls := conversion.calls.Load() - before; calls != 3 {
+		t.Errorf("%d calls for 1201 objects, want 3", calls)
+	}
+
+	watch := h.watch(beta + "?watch=true&resourceVersion=" + list.field(t, "metadata.resourceVersion").(string))
+	for _, c := range []struct{ media, body string }{
+		{"application/merge-patch+json", `{"data":{"a":"c"}}`},
+		{"application/apply-patch+yaml", `{"apiVersion":"example.com/v1beta1","kind":"Widget0","metadata":{"name":"w"},"data":{"d":"e"}}`},
+	} {
+		if got := h.send(http.MethodPatch, beta+"/w?fieldManager=m", c.media, []byte(c.body)); got.code != http.StatusOK || got.field(t, "apiVersion") != "example.com/v1beta1" {
+			t.Errorf("%s: %d %s", c.media, got.code, got.body)
+		}
+		if e := watch.expect("MODIFIED w"); !strings.Contains(string(e.Object), `"apiVersion":"example.com/v1beta1"`) {
+			t.Errorf("event %s", e.Object)
+		}
+	}
+
+	// While the converter waits for one write, another of the same object goes on.
+	asked, answer := make(chan struct{}, 100), make(chan struct{})
+	conversion.do(func(ctx context.Context, _ [][]byte) ([][]byte, error) {
+		asked <- struct{}{}
+		select {
+		case <-answer:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	slow := make(chan reply, 1)
+	go func() {
+		slow <- h.send(http.MethodPatch, beta+"/many-0007", "application/merge-patch+json", []byte(`{"data":{"slow":"yes"}}`))
+	}()
+	<-asked
+	h.merge(v1+"/many-0007", `{"data":{"quick":"yes"}}`).expect(t, http.StatusOK, "")
+	close(answer)
+	if got := <-slow; got.code != http.StatusOK || got.field(t, "data.quick") != "yes" || got.field(t, "data.slow") != "yes" {
+		t.Errorf("two writes at once: %d %s", got.code, got.body)
+	}
+
+	for name, answers := range map[string]func(context.Context, [][]byte) ([][]byte, error){
+		"fewer objects": func(context.Context, [][]byte) ([][]byte, error) { return [][]byte{}, nil },
+		"an error":      func(context.Context, [][]byte) ([][]byte, error) { return nil, errors.New("no") },
+		"garbage":       func(context.Context, [][]byte) ([][]byte, error) { return [][]byte{[]byte("{{")}, nil },
+	} {
+		conversion.do(answers)
+		if got := h.get(beta + "/w"); got.code != http.StatusInternalServerError {
+			t.Errorf("%s: %d %s", name, got.code, got.body)
+		}
+		h.get(v1 + "/w").expect(t, http.StatusOK, "")
+	}
+}
