@@ -19,7 +19,9 @@ type remote struct {
 	does  atomic.Pointer[func(ctx context.Context, objects [][]byte) ([][]byte, error)] // before the answer, or instead of it
 }
 
-func (r *remote) do(f func(ctx context.Context, objects [][]byte) ([][]byte, error)) { r.does.Store(&f) }
+func (r *remote) do(f func(ctx context.Context, objects [][]byte) ([][]byte, error)) {
+	r.does.Store(&f)
+}
 
 func (r *remote) Convert(ctx context.Context, from, to *api.Resource, objects [][]byte) (all [][]byte, err error) {
 	r.calls.Add(1)
@@ -108,6 +110,6 @@ func TestRemoteConversion(t *testing.T) {
 		if got := h.get(beta + "/w"); got.code != http.StatusInternalServerError {
 			t.Errorf("%s: %d %s", name, got.code, got.body)
 		}
-		h.get(v1 + "/w").expect(t, http.StatusOK, "")
+		h.get(v1+"/w").expect(t, http.StatusOK, "")
 	}
 }
