@@ -49,6 +49,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 			[]string{"spec" + invalid, "spec.ingressClassName" + invalid}},
 		{"policy of too many types", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies", `{"metadata":{"name":"a"},"spec":{"policyTypes":["Ingress","Egress","x"]}}`, "",
 			[]string{"spec.policyTypes" + invalid}},
+		{"subject without anything", "/apis/flowcontrol.apiserver.k8s.io/v1beta2/flowschemas", `{"metadata":{"name":"a"},"spec":{"matchingPrecedence":5,"priorityLevelConfiguration":{"name":"p"},"rules":[{"subjects":[{"kind":"ServiceAccount","serviceAccount":{}}],"nonResourceRules":[{"verbs":["get"],"nonResourceURLs":["/"]}]}]}}`, "",
+			[]string{"spec.rules[0].subjects[0].serviceAccount.name" + required, "spec.rules[0].subjects[0].serviceAccount.namespace" + required}},
 		{"volume", "/api/v1/persistentvolumes", `{"metadata":{"name":"a"}}`, "",
 			[]string{"spec.accessModes" + required, "spec.capacity" + required, "spec.capacity FieldValueNotSupported", "spec" + required}},
 		{"members of a container, and of which one may be set", core + "pods",

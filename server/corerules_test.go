@@ -28,7 +28,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"finalize", "PUT", "/api/v1/namespaces/n/finalize", "", `{"metadata":{"name":"n"},"spec":{"finalizers":["x"]}}`, 422, `"field":"spec.finalizers[0]"`},
 
 		{"load balancer", "POST", ns + "/services", "", service(`"type":"LoadBalancer"`), 201, ""},
-		{"its address", "PATCH", ns + "/services/s/status", mergePatch, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`, 422, `"field":"status.loadBalancer.ingress[0].ip"`},
+		{"its address", "PATCH", ns + "/services/s/status", mergePatch, `{"status":{"loadBalancer":{"ingress":[{"ip":"x"}]}}}`, 422, `"field":"status.loadBalancer.ingress[0].ip"}]`},
 		{"right", "PATCH", ns + "/services/s/status", mergePatch, `{"status":{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}}`, 200, "1.2.3.4"},
 		{"is none any more", "PATCH", ns + "/services/s", mergePatch, `{"spec":{"type":"ClusterIP"}}`, 200, `"status":{"loadBalancer":{}}`},
 		{"another name has no policy", "POST", ns + "/services", "", `{"metadata":{"name":"e"},"spec":{"type":"ExternalName","externalName":"a.b","internalTrafficPolicy":"Local"}}`, 201, `"spec":{"type":"ExternalName","sessionAffinity":"None","externalName":"a.b"}`},

@@ -42,7 +42,6 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	c.trafficPolicies(spec, kind)
 	c.loadBalancer(obj, kind)
 	if old.Exists() {
-		c.ingressPoints(obj.At("status", "loadBalancer", "ingress"))
 		c.serviceUpdate(spec, old.Get("spec"))
 	}
 	return c
@@ -95,23 +94,6 @@ func (c *causes) servicePorts(spec document.Value, kind string) {
 			c.forbidden(nodePort.Path(), "may not be used when `type` is 'ClusterIP'")
 		case !nodePorts.add(port.Get("protocol").Text() + show(nodePort)):
 			c.duplicate(nodePort)
-		}
-	}
-}
-
-// ingressPoints checks where the load balancer of a service can be reached.
-func (c *causes) ingressPoints(list document.Value) {
-	for _, ingress := range list.Elements() {
-		ip, host := ingress.Get("ip"), ingress.Get("hostname")
-		if _, err := netip.ParseAddr(ip.Text()); ip.Text() != "" && err != nil {
-			c.invalid(ip, "must be a valid IP address")
-		}
-		if host.Text() == "" {
-			continue
-		}
-		c.format(host, "dns1123-subdomain")
-		if _, err := netip.ParseAddr(host.Text()); err == nil {
-			c.invalid(host, "must be a DNS name, not an IP address")
 		}
 	}
 }

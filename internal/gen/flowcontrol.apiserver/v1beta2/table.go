@@ -187,5 +187,6 @@ var Table = schema.Table{Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta
 	CauseOrders: map[schema.Ref][]string{
 		18: []string{"matchingPrecedence", "distinguisherMethod", "priorityLevelConfiguration", "rules"},
 		25: []string{"serviceAccount", "user", "group", "kind"},
+		28: []string{"name", "namespace"},
 		39: []string{"queueLengthLimit", "queues", "handSize"},
 	}}
