@@ -15,11 +15,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// classes are the priority classes, which every pod asks for.
+// classes are the priority classes, which every new pod needs.
 type classes struct {
 	*live.Collection[*admission.Class]
 	row      *catalog.Row
-	standard live.Index[*admission.Class, []*admission.Class] // those for pods that name none, by value and name
+	standard live.Index[*admission.Class, []*admission.Class] // the default ones, by value and name
 }
 
 func openClasses(ctx context.Context, s store.Store, row *catalog.Row, log *slog.Logger) (*classes, error) {
@@ -44,7 +44,7 @@ func standardClasses(before []*admission.Class, changes []live.Change[*admission
 	return now
 }
 
-// cluster is what the admission plug-ins see of the store and its rules.
+// cluster is the store and the authorizer as admission plug-ins see them.
 type cluster struct {
 	*objects.Reader
 	classes *classes

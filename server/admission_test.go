@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// A priority class counts for the next pod after it was acknowledged, and no
-// longer after it was deleted.
+// A priority class counts for the next pod after its create was acknowledged, and no
+// longer after its delete was.
 func TestPriorityClassesAreSeenAtOnce(t *testing.T) {
 	h := startServer(t, nil)
 	const classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -34,7 +34,7 @@ func TestPriorityClassesAreSeenAtOnce(t *testing.T) {
 	}
 }
 
-// A pod gets the credentials of an account that a controller has just made.
+// A pod gets the credentials of an account that a controller has just created.
 func TestServiceAccountPlugin(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.Controllers, c.DisableAdmissionPlugins = []string{"*"}, nil })
 	h.run(t, []step{
@@ -44,8 +44,8 @@ func TestServiceAccountPlugin(t *testing.T) {
 	})
 }
 
-// What a priority class is worth cannot change: pods have copies of it. The rest may,
-// and is no new generation.
+// The value of a priority class cannot change: pods have copies of it. Other fields may,
+// without a new generation.
 func TestPriorityClassChanges(t *testing.T) {
 	h := startServer(t, nil)
 	const classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -58,7 +58,7 @@ func TestPriorityClassChanges(t *testing.T) {
 	})
 }
 
-// A pod gets what its runtime class says, from its creation on.
+// A pod gets the fields of its runtime class when it is created.
 func TestRuntimeClassOfAPod(t *testing.T) {
 	h := startServer(t, nil)
 	pod := func(name, more string) string {

@@ -21,8 +21,8 @@ func shownRules(role map[string]any) string {
 	return strings.Join(verbs, " ")
 }
 
-// Roles with an aggregation rule follow the roles that it selects, through others
-// that aggregate too, and lose what is not selected any more.
+// Roles with an aggregation rule get the rules of the roles that it selects, through
+// others that aggregate too, and lose those of roles that it does not select any more.
 func TestClusterRolesAggregate(t *testing.T) {
 	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 	h := startServer(t, func(c *server.Config) { c.Controllers = []string{"clusterrole-aggregation"} })
@@ -43,7 +43,7 @@ func TestClusterRolesAggregate(t *testing.T) {
 		t.Helper()
 		h.await(roles, func(all contents) bool { return shownRules(all[name]) == want })
 	}
-	// The rules of x and z are equal; a role does not take its own.
+	// The rules of x and z are equal; a role does not aggregate itself.
 	wait("inner", "watch get list")
 	wait("outer", "watch get list")
 

@@ -20,14 +20,14 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// harness is a server in memory and a client that is its administrator.
+// harness is a server in memory with an administrator's client.
 type harness struct {
 	t      *testing.T
 	server *server.Server
 	client *http.Client
 }
 
-// evaluatedOnce is for tests that measure what a write costs.
+// evaluatedOnce is for tests that measure the cost of a write.
 func evaluatedOnce(c *server.Config) { c.WrapStore(nil) }
 
 const adminToken = "admin-token"
@@ -38,10 +38,10 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 	if err := os.WriteFile(tokens, []byte(adminToken+",admin,1,system:masters\nbob-token,bob,2\ncarol-token,carol,3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Tests of single requests count objects and revisions; what controllers do
-	// is tested apart.
+	// Tests of single requests count objects and revisions; controllers have tests of
+	// their own.
 	cfg := server.Config{InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Controllers: []string{"-*"}, DisableAdmissionPlugins: []string{"ServiceAccount"}, DisablePriorityAndFairness: true}
-	// Evaluations of writes may run again, and leave nothing behind.
+	// Evaluations of writes may run again, without effects of their own.
 	cfg.WrapStore(func(s store.Store) store.Store { return storetest.Again{Store: s} })
 	if change != nil {
 		change(&cfg)
@@ -58,7 +58,7 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 		}
 	})
 	select {
-	case <-s.Bootstrapped(): // or it would write among what the test counts
+	case <-s.Bootstrapped(): // else it would write among the objects that the test counts
 	case <-time.After(30 * time.Second):
 		t.Fatal("the objects that every cluster has are not there; the server's log says why")
 	}
@@ -69,7 +69,7 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 	return &harness{t: t, server: s, client: &http.Client{Transport: transport, Timeout: 20 * time.Second}}
 }
 
-// reply is an answer, read whole.
+// reply is a complete answer.
 type reply struct {
 	code   int
 	header http.Header
@@ -154,7 +154,7 @@ func configMap(name, data string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":%s}`, name, data)
 }
 
-// TestBadInput sends what clients get wrong, and what they may send to harm.
+// TestBadInput sends mistakes and attacks of clients.
 func TestBadInput(t *testing.T) {
 	h := startServer(t, nil)
 	h.post(configMaps, configMap("there", `{"a":"1"}`)).expect(t, 201, "")
@@ -215,7 +215,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestWhoMayDoWhat checks the rules that hold until authorizers exist.
+// TestWhoMayDoWhat checks the rules that hold without further authorizers.
 func TestWhoMayDoWhat(t *testing.T) {
 	h := startServer(t, nil)
 	for _, test := range []struct {
@@ -234,13 +234,13 @@ func TestWhoMayDoWhat(t *testing.T) {
 			t.Errorf("%q on %s: %d, want %d: %s", test.token, test.path, got.code, test.code, got.body)
 		}
 	}
-	// Of a name that cannot be, a slash is one of the path.
+	// In an impossible name a slash counts as one of the path.
 	if got := h.send("GET", configMaps+"/a%2Fx", "", nil, "Authorization", ""); got.field(t, "details.name") != "a" || !strings.Contains(string(got.body), `resource \"configmaps/x\"`) {
 		t.Errorf("%s", got.body)
 	}
 }
 
-// TestOpenAPIForms asks for the documents as clients of several ages do.
+// TestOpenAPIForms requests the documents as clients of several ages do.
 func TestOpenAPIForms(t *testing.T) {
 	h := startServer(t, nil)
 	for _, test := range []struct{ path, accept, want, begins string }{
@@ -257,7 +257,7 @@ func TestOpenAPIForms(t *testing.T) {
 	}
 }
 
-// TestManyServersInOneProcess starts several and checks that they share nothing.
+// TestManyServersInOneProcess starts several servers and checks that they share nothing.
 func TestManyServersInOneProcess(t *testing.T) {
 	a, b := startServer(t, nil), startServer(t, nil)
 	a.post(configMaps, configMap("only-a", "{}")).expect(t, 201, "")
@@ -281,7 +281,7 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
-// TestDryRun answers like a real write and stores nothing.
+// TestDryRun: a dry run is answered like a write and stores nothing.
 func TestDryRun(t *testing.T) {
 	h := startServer(t, nil)
 	dry := h.post(configMaps+"?dryRun=All", configMap("a", "{}"))
@@ -289,7 +289,7 @@ func TestDryRun(t *testing.T) {
 	if bytes.Contains(dry.body, []byte("resourceVersion")) {
 		t.Errorf("what does not exist has no revision: %s", dry.body)
 	}
-	for _, version := range []string{"5", "abc"} { // it is refused, or dropped, when it is stored
+	for _, version := range []string{"5", "abc"} { // a resourceVersion is refused, or dropped, in a real create
 		said := h.post(configMaps+"?dryRun=All", `{"metadata":{"name":"a","resourceVersion":"`+version+`"}}`)
 		said.expect(t, 201, "")
 		if got := said.field(t, "metadata.resourceVersion"); got != version {
@@ -367,8 +367,8 @@ func TestProfiles(t *testing.T) {
 	off.get("/debug/pprof/cmdline").expect(t, 404, "")
 }
 
-// TestDeleteOptionsVersions: clients write the options in the version of what
-// they delete.
+// TestDeleteOptionsVersions: clients write the options in the version of the deleted
+// object.
 func TestDeleteOptionsVersions(t *testing.T) {
 	h := startServer(t, nil)
 	for version, code := range map[string]int{"v1": 200, "apps/v1": 200, "meta.k8s.io/v1": 200, "apps/v7": 400, "nosuch/v1": 400} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every group version that discovery names has its object, but that of these objects.
+// Every group version in discovery has its API service, except that of API services.
 func TestAPIServices(t *testing.T) {
 	const path = "/apis/apiregistration.k8s.io/v1/apiservices"
 	h := startServer(t, nil)

@@ -82,7 +82,7 @@ func TestApplyToSubresources(t *testing.T) {
 	}
 }
 
-// A write that changes nothing but would move a time is no write.
+// A write that would only change a time is not a write.
 func TestOwnershipKeepsNoOps(t *testing.T) {
 	h := startServer(t, nil)
 	before := h.post(configMaps, `{"metadata":{"name":"a"},"data":{"k":"v"}}`)

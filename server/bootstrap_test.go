@@ -56,8 +56,8 @@ func TestWhatEveryClusterHas(t *testing.T) {
 	}
 }
 
-// A restart gives roles and bindings back what they lost, leaves what they have
-// besides, and respects the annotation that says so.
+// A restart restores missing parts of roles and bindings, keeps their own parts, and
+// respects the annotation against it.
 func TestRolesAreReconciledAtStart(t *testing.T) {
 	dir := t.TempDir()
 	keep := func(c *server.Config) { c.InMemory, c.DataDir = false, dir }
@@ -114,7 +114,7 @@ func TestFlowControlDefaults(t *testing.T) {
 		}
 	}
 	h.get(flowLevels+"/workload-low").expect(t, http.StatusOK, "")
-	// A level that goes, and comes back of itself.
+	// A deleted level is created again.
 	watch := func(want string) {
 		t.Helper()
 		h.await(flowSchemas, func(all contents) bool {

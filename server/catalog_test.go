@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// widgets are two versions of a type whose facts are those of config maps.
+// widgets are two versions of a type with the properties of config maps.
 func widgets(s *server.Server, n int) []*api.Resource {
 	model := s.Row("v1", "ConfigMap")
 	var all []*api.Resource
@@ -30,8 +30,8 @@ func widgets(s *server.Server, n int) []*api.Resource {
 }
 
 // TestTypesComeAndGo adds and removes 1,000 rows, two for each type, while requests run
-// and watches are open: what is served of other types does not change, a type that came
-// is served in both versions like any other, and a watch of one that went goes on.
+// and watches are open: other types are served as before, a new type is served in both
+// versions like any other, and a watch of a removed one continues.
 func TestTypesComeAndGo(t *testing.T) {
 	const types = 500
 	h := startServer(t, nil)
@@ -88,7 +88,7 @@ func TestTypesComeAndGo(t *testing.T) {
 			t.Errorf("%s of a type that went: %d %s", path, got.code, got.body)
 		}
 	}
-	// What was stored is there again with its type.
+	// Stored objects are there again with their type.
 	h.server.Put(widgets(h.server, 7)...)
 	if got := h.send(http.MethodPatch, collection(7, "v1beta1")+"/w", "application/merge-patch+json", []byte(`{"data":{"a":"d"}}`)); got.code != 200 || got.field(t, "data.a") != "d" {
 		t.Errorf("after it came back: %d %s", got.code, got.body)

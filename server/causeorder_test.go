@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Causes are told in the order in which 1.25 looks for them, as often as it does.
+// Causes are reported in the order of 1.25's checks, as often as they find them.
 func TestCausesComeInTheOrderOf125(t *testing.T) {
 	h := startServer(t, nil)
 	const (
@@ -16,7 +16,7 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 		container         = `"containers":[{"name":"c","image":"i"}]`
 	)
 	for _, c := range []struct {
-		name, path, body, patch string // a patch is sent to the object that body makes
+		name, path, body, patch string // a patch is sent to the object of body
 		want                    []string
 	}{
 		{"autoscaler", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", `{"metadata":{"name":"a"}}`, "",

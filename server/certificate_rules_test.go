@@ -16,7 +16,7 @@ import (
 
 const signings = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
-// signing is a request for a certificate for a member of a group.
+// signing is a certificate signing request for a member of a group.
 func signing(t *testing.T, name, signer, group string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -35,8 +35,8 @@ func signing(t *testing.T, name, signer, group string) string {
 	return string(text)
 }
 
-// What is decided stays decided, each endpoint writes what is its own, and what is
-// refused changes nothing.
+// Decisions are final, each endpoint writes its own fields, and a refused write changes
+// nothing.
 func TestDecisionsOnSigningRequests(t *testing.T) {
 	h := startServer(t, nil)
 	chain, err := os.ReadFile("internal/policy/testdata/certificate.pem")
@@ -86,8 +86,7 @@ func TestDecisionsOnSigningRequests(t *testing.T) {
 	})
 }
 
-// Whoever may write requests may not write those of the powerful, and who asked is
-// what the server says.
+// Requests for privileged groups are refused, and the server sets the requester.
 func TestSubjectsOfSigningRequests(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.AuthorizationModes = []string{"AlwaysAllow"} })
 	const client = "kubernetes.io/kube-apiserver-client"

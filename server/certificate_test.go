@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A request for a certificate is stamped with who makes it, decided on in its
-// approval and answered in its status.
+// A certificate signing request gets its requester from the server, its decision in the
+// approval and its certificate in the status.
 func TestCertificateSigningRequest(t *testing.T) {
 	h := startServer(t, nil)
 	pem, err := os.ReadFile("internal/policy/testdata/request.pem")

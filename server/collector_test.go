@@ -127,16 +127,17 @@ func TestCollectorChecksReferences(t *testing.T) {
 		return false
 	})
 
-	// A cluster-scoped object cannot have an owner in a namespace: it is left
-	// alone, and people are told.
+	// A cluster-scoped object cannot have an owner in a namespace: it stays, and an event
+	// reports it.
 	h.post("/api/v1/persistentvolumes", `{"metadata":{"name":"volume","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"a","uid":"`+a+`"}]},`+
 		`"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/tmp/x"}}}`).expect(t, http.StatusCreated, "")
 	h.await("/api/v1/namespaces/default/events", func(o contents) bool { return len(o) == 1 })
 	h.get("/api/v1/persistentvolumes/volume").expect(t, http.StatusOK, "")
 
-	// Nor is an object whose owner is of a kind that nobody serves.
+	// Nor is an object with an owner of an unknown kind.
 	h.post(configMaps, `{"metadata":{"name":"foreign","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Shoe","name":"s","uid":"1"}]}}`).expect(t, http.StatusCreated, "")
-	// What was created after it has been dealt with, so it has been too.
+	// This object was created later; when it has been processed, the others have been
+	// too.
 	h.owned("default", "later", "a 1")
 	h.awaitGone(configMaps, "later")
 	h.get(configMaps+"/foreign").expect(t, http.StatusOK, "")
@@ -190,7 +191,7 @@ func TestSecondDeleteOnlyShortensTheGracePeriod(t *testing.T) {
 		want    float64
 	}{
 		{`{"gracePeriodSeconds":60}`, 60},
-		{``, 60}, // the pod's own period is shorter, but was not asked for
+		{``, 60}, // the pod's own period is shorter, but was not requested
 		{`{"gracePeriodSeconds":90}`, 60},
 		{`{"gracePeriodSeconds":60,"propagationPolicy":"Foreground"}`, 60},
 		{`{"gracePeriodSeconds":20}`, 20},
@@ -209,11 +210,11 @@ func TestSecondDeleteOnlyShortensTheGracePeriod(t *testing.T) {
 	h.get(pods+"/p").expect(t, http.StatusNotFound, "NotFound")
 }
 
-// fill creates n config maps, two at a time: for as many the client keeps its
+// fill creates n config maps, two at a time: for that many the client keeps its
 // connections.
 func (h *harness) fill(n int, namespace string, body func(i int) string) {
 	h.t.Helper()
-	next := make(chan int, n) // holds all, so that a client that gives up stops nobody
+	next := make(chan int, n) // holds all, so that a client that gives up blocks no other
 	for i := range n {
 		next <- i
 	}

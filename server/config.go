@@ -24,9 +24,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// Config says what one server is to be. The zero value of every field is its
-// default, so Config{InMemory: true} is a complete configuration: a server on a
-// free loopback port that forgets everything when it stops.
+// Config describes one server. The zero value of every field is its default, so
+// Config{InMemory: true} is a complete configuration: a server on a free loopback port
+// that forgets everything when it stops.
 //
 // Start works on its own copy, after setDefaults and Validate.
 type Config struct {
@@ -38,7 +38,7 @@ type Config struct {
 	// FS is the file system of the store; nil for the machine's own. With
 	// another one the certificates stay in memory, as with InMemory.
 	FS vfs.FS
-	// History is how long old revisions can be read and watches resumed.
+	// History is the time for which old revisions can be read and watches resumed.
 	// Default 5m.
 	History time.Duration
 
@@ -48,8 +48,8 @@ type Config struct {
 	// FeatureGates turns features on and off, see features.Parse:
 	// "APIListChunking=false".
 	FeatureGates []string
-	// ShowHiddenMetricsForVersion names the release before this one, whose hidden
-	// metrics are to be shown. There are none, so nothing but the name is checked.
+	// ShowHiddenMetricsForVersion names the release before this one, whose hidden metrics
+	// are to be shown. There are none, so only the name is checked.
 	ShowHiddenMetricsForVersion string
 
 	// BindAddress is the IP address to listen on. Default 127.0.0.1.
@@ -64,9 +64,9 @@ type Config struct {
 	PKI
 
 	// RequestHeaderAllowedNames are the names that certificates of the authorities in
-	// RequestHeaderClientCAFile may have, and the others are the headers in which
-	// proxies with such a certificate say who the user is. Extension servers are told;
-	// this server does not log anybody in by it yet.
+	// RequestHeaderClientCAFile may have, and the others are the headers in which proxies
+	// with such a certificate name the user. They are published for extension servers;
+	// this server does not authenticate by them yet.
 	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
 	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
 	// DisableAnonymousAuth refuses requests without credentials with 401. They
@@ -75,40 +75,39 @@ type Config struct {
 	// AuthorizationModes are asked in order. Default RBAC.
 	AuthorizationModes []string
 
-	// AdvertiseAddress is the IP address that clients inside the cluster reach the
-	// server at. Default: BindAddress, or one of the machine's where that is
-	// unspecified or loopback.
+	// AdvertiseAddress is the IP address by which clients inside the cluster reach the
+	// server. Default: BindAddress, or one of the machine's if that is unspecified or
+	// loopback.
 	AdvertiseAddress string
-	// Addresses says where the addresses and ports of services come from.
+	// Addresses are the ranges of services' addresses and ports.
 	Addresses
 
-	// ServiceAccountIssuer is what the tokens call their issuer, and the audience
-	// that they are for when none is asked for. Default
+	// ServiceAccountIssuer is the issuer in tokens, and their default audience. Default
 	// https://kubernetes.default.svc.
 	ServiceAccountIssuer string
-	// APIAudiences are the names of this server in tokens: for whom the tokens of
-	// service accounts are when nobody else is asked for, and whom a review of a
-	// token must ask for, if anybody. Default ServiceAccountIssuer.
+	// APIAudiences are the names of this server in tokens: the default audiences of
+	// service accounts' tokens, of which a review of a token must name one, if any.
+	// Default ServiceAccountIssuer.
 	APIAudiences []string
-	// ServiceAccountMaxTokenExpiration is the longest life of a token of a service
-	// account: one that asks for more gets this and a warning. Default 0: no bound.
+	// ServiceAccountMaxTokenExpiration bounds the life of a service account's token: a
+	// request for a longer one gets this and a warning. Default 0: no bound.
 	ServiceAccountMaxTokenExpiration time.Duration
 	// DisableAdmissionPlugins names the admission plug-ins that are off; all others
 	// of server/internal/admission are on.
 	DisableAdmissionPlugins []string
-	// EnableAdmissionPlugins has no effect but that there must be such plug-ins
-	// here, since all are on: whoever names one relies on it.
+	// EnableAdmissionPlugins must name plug-ins of this server, and has no other effect,
+	// since all are on.
 	EnableAdmissionPlugins []string
-	// NotReadyTolerationSeconds and UnreachableTolerationSeconds are how long a pod
-	// that says nothing about it stays on a node that is not ready or not reachable.
-	// Default 300; negative for 0.
+	// NotReadyTolerationSeconds and UnreachableTolerationSeconds are the time that a pod
+	// without own tolerations stays on a node that is not ready or not reachable. Default
+	// 300; negative for 0.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
-	// EventTTL is how long after its last write an event vanishes, give or take a
-	// minute. A start gives those that are there their whole time again. Default 1h;
-	// negative for never.
+	// EventTTL is the time after its last write when an event is deleted, give or take a
+	// minute. A start gives existing events their whole time again. Default 1h; negative
+	// for never.
 	EventTTL time.Duration
-	// DisablePriorityAndFairness leaves flow schemas and priority levels to themselves:
-	// none are created, and nothing is said in their status.
+	// DisablePriorityAndFairness turns off the handling of flow schemas and priority
+	// levels: none are created, and their status is not written.
 	DisablePriorityAndFairness bool
 	// RequestTimeout bounds every request that is not a watch, from the end of its
 	// headers to the last byte of its answer. Default 60s.
@@ -128,49 +127,46 @@ type Config struct {
 	MaxStreamsPerConnection int
 	// MaxRequestBytes bounds the body of a request. Default 3 MiB.
 	MaxRequestBytes int64
-	// ListMemoryBytes bounds what lists that have to be gathered before they are
-	// sent (binary, YAML, indented) hold in memory, all together; larger ones are
-	// read twice, or not laid out. Default 64 MiB.
+	// ListMemoryBytes bounds the memory of all lists that have to be gathered before they
+	// are sent (binary, YAML, indented); larger ones are read twice, or not indented.
+	// Default 64 MiB.
 	ListMemoryBytes int64
-	// MaxObjectBytes bounds an object as it is stored. Default 1.5 MiB.
+	// MaxObjectBytes bounds the stored form of an object. Default 1.5 MiB.
 	MaxObjectBytes int64
 
-	// LivezGracePeriod is how long after the start /livez counts unfinished
+	// LivezGracePeriod is the time after the start during which /livez counts unfinished
 	// start-up steps as healthy. Default 0.
 	LivezGracePeriod time.Duration
-	// ShutdownDelay is how long a server that was told to stop goes on serving,
-	// with /readyz failing, so that load balancers notice. Default 0.
+	// ShutdownDelay is the time after a stop request during which the server goes on
+	// serving, with /readyz failing, so that load balancers notice. Default 0.
 	ShutdownDelay time.Duration
-	// ShutdownTimeout is how long requests in flight may take after that.
-	// Default 30s.
+	// ShutdownTimeout is the time for requests in flight after that. Default 30s.
 	ShutdownTimeout time.Duration
-	// DisableProfiling takes /debug/pprof/ away.
+	// DisableProfiling turns off /debug/pprof/.
 	DisableProfiling bool
 
-	// Controllers names the controllers that run inside: "*" is all of them,
-	// "name" this one, "-name" not this one, "-*" none. Default "*". See
-	// controller.Names.
+	// Controllers selects the controllers: "*" is all of them, "name" this one, "-name"
+	// not this one, "-*" none. Default "*". See controller.Names.
 	Controllers []string
 
-	// Logger receives what the server has to say. Default: nothing is logged.
+	// Logger receives log messages. Default: nothing is logged.
 	Logger *slog.Logger
-	// Clock is asked for the time of day; nil for time.Now.
+	// Clock is the time of day; nil for time.Now.
 	Clock func() time.Time
 
-	durations     durations                               // none: those of production
-	wrapStore     func(store.Store) store.Store           // nil; tests put a store between
-	wrapAdmission func(objects.Admitter) objects.Admitter // nil; tests look on
+	durations     durations                               // nil: those of production
+	wrapStore     func(store.Store) store.Store           // nil; tests wrap the store
+	wrapAdmission func(objects.Admitter) objects.Admitter // nil; tests observe admission
 	groups        func(policy.Policy) []*api.GroupVersion // nil for the generated catalog; tests serve other documents
 }
 
-// Addresses is the part of Config that says where the addresses and ports of services
-// come from.
+// Addresses is the part of Config about services' addresses and ports.
 type Addresses = addresses.Config
 
-// PKI is the part of Config that names certificates and keys.
+// PKI is the part of Config about certificates and keys.
 type PKI = pki.Config
 
-// Defaults of Config that other places name too.
+// Defaults of Config that other code uses too.
 const (
 	defaultHistory     = 5 * time.Minute
 	defaultBindAddress = "127.0.0.1"
@@ -239,8 +235,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Validate reports everything that is wrong with the configuration, joined into
-// one error, or nil. It opens no file.
+// Validate reports all mistakes in the configuration, joined into one error, or nil. It
+// opens no file.
 func (c *Config) Validate() error {
 	d := *c
 	d.setDefaults()
@@ -293,7 +289,7 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
-// checkTokenLife reports a bound that cuts tokens shorter than 1.25 lets anybody.
+// checkTokenLife reports a bound below 1.25's least.
 func checkTokenLife(d time.Duration) error {
 	if d != 0 && (d < time.Hour || d > longestTime) {
 		return fmt.Errorf("%v is out of range; use %v to %v, or 0 for no bound", d, time.Hour, longestTime)
@@ -301,11 +297,10 @@ func checkTokenLife(d time.Duration) error {
 	return nil
 }
 
-// keepsFiles reports whether certificates and kubeconfig live on the machine's
-// disk.
+// keepsFiles reports whether certificates and kubeconfig are on the machine's disk.
 func (c *Config) keepsFiles() bool { return !c.InMemory && c.FS == nil }
 
-// fileSystem is where the store lives: a new and empty one at each call for a
+// fileSystem is the file system of the store: a new and empty one at each call for a
 // server in memory.
 func (c *Config) fileSystem() vfs.FS {
 	switch {

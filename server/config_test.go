@@ -111,7 +111,7 @@ func FuzzServiceRanges(f *testing.F) {
 	})
 }
 
-// listenerAt is a listener with nothing but an address.
+// listenerAt is a listener with only an address.
 type listenerAt struct {
 	net.Listener
 	addr net.Addr
@@ -119,7 +119,7 @@ type listenerAt struct {
 
 func (l listenerAt) Addr() net.Addr { return l.addr }
 
-// TestSite has the names and addresses that are in the certificate.
+// TestSite checks the names and addresses in the certificate.
 func TestSite(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg  Config

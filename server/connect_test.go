@@ -2,7 +2,7 @@ package server_test
 
 import "testing"
 
-// What leads out of the server is answered as far as objects tell.
+// Connections out of the server are answered from the objects.
 func TestWaysToWhatRuns(t *testing.T) {
 	h := startServer(t, nil)
 	const services = "/api/v1/namespaces/default/services"

@@ -37,7 +37,7 @@ func (o contents) in(name, path string) any {
 	return v
 }
 
-// await lists a collection and follows its changes until it is as wanted.
+// await lists a collection and follows its changes until it has the wanted state.
 func (h *harness) await(path string, wanted func(contents) bool) contents {
 	h.t.Helper()
 	list := h.get(path)
@@ -200,7 +200,7 @@ func TestNoControllers(t *testing.T) {
 	}
 }
 
-// A server on one file system that is started again, as after a kill.
+// A server on one file system that is restarted, as after a kill.
 func TestCollectionGoesOnAfterARestart(t *testing.T) {
 	fs := vfs.NewMem()
 	begin := func(selection ...string) *harness {

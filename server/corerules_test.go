@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRulesOfCoreKinds: what several layers have to do together for 1.25's answer.
+// TestRulesOfCoreKinds: answers of 1.25 that need several layers together.
 func TestRulesOfCoreKinds(t *testing.T) {
 	h := startServer(t, nil)
 	const ns = "/api/v1/namespaces/default"

@@ -12,8 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// definition is what has to be known of a custom resource definition to decide
-// about its names.
+// definition is the part of a custom resource definition that decides about its names.
 type definition struct {
 	group             string
 	wanted, accepted  typeNames
@@ -22,7 +21,7 @@ type definition struct {
 	deleted, finalize bool // it is terminating; it waits for its objects to be removed
 }
 
-// typeNames is what a resource type is called.
+// typeNames are the names of a resource type.
 type typeNames struct {
 	plural, singular, kind, listKind string
 	shortNames, categories           []string
@@ -67,10 +66,10 @@ func readNames(v document.Value) typeNames {
 		shortNames: list("shortNames"), categories: list("categories")}
 }
 
-// taken are the names that the types of a group have.
+// taken are the names in use by the types of a group.
 type taken struct{ resources, kinds map[string]bool }
 
-// takenIn gathers the names that other definitions of a group were given.
+// takenIn gathers the accepted names of other definitions of a group.
 func takenIn(all live.View[*definition], group, but string) taken {
 	t := taken{map[string]bool{}, map[string]bool{}}
 	for key, d := range all.Under("") {
@@ -86,7 +85,8 @@ func takenIn(all live.View[*definition], group, but string) taken {
 	return t
 }
 
-// decided returns a definition with what is to be said of it, and whether it is new.
+// decided returns a definition with its accepted names and conditions, and whether they
+// are new.
 func (d *definition) decided(t taken) (now *definition, news bool) {
 	trial := *d
 	trial.conditions = maps.Clone(d.conditions)
@@ -94,9 +94,9 @@ func (d *definition) decided(t taken) (now *definition, news bool) {
 	return &trial, !trial.accepted.equal(&d.accepted) || !maps.Equal(trial.conditions, d.conditions)
 }
 
-// decide gives a definition the names that it wants and no other has, and says in
-// its conditions whether these are all. A name that it has it keeps until it can
-// have the new one. Of several conflicts the last is told.
+// decide accepts the wanted names of a definition that no other has, with conditions that
+// report whether these are all. It keeps an old name until it can have the new one. Of
+// several conflicts the last is reported.
 func (d *definition) decide(t taken) {
 	if d.accepted.equal(&d.wanted) && d.conditions["NamesAccepted"].status == "True" {
 		d.establish()
@@ -124,7 +124,7 @@ func (d *definition) decide(t taken) {
 	d.establish()
 }
 
-// establish says that a type is there, which it stays once it was.
+// establish sets the condition that the type is served, which stays.
 func (d *definition) establish() {
 	switch {
 	case d.conditions["Established"].status == "True":
@@ -138,7 +138,7 @@ func (d *definition) establish() {
 	}
 }
 
-// clashes says of each new short name that is in use that it is.
+// clashes reports new short names that are in use.
 func clashes(want, have []string, used map[string]bool) (problems []string) {
 	own := make(map[string]bool, len(have))
 	for _, name := range have {

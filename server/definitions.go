@@ -12,15 +12,15 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// definitionFollower gives custom resource definitions their names, and lets go of those
-// that are deleted. It knows all of them, so that a change costs no read.
+// definitionFollower accepts the names of custom resource definitions, and removes the
+// finalizers of deleted ones. It knows all of them, so that a change costs no read.
 type definitionFollower struct {
 	server   *Server
 	resource *catalog.Row
 	all      *live.Collection[*definition]
 }
 
-// followDefinitions looks after all custom resource definitions until ctx ends.
+// followDefinitions follows all custom resource definitions until ctx ends.
 func (s *Server) followDefinitions(ctx context.Context) {
 	d := &definitionFollower{server: s, resource: s.catalog.Snapshot().Stored(objects.DefinitionGroup, "customresourcedefinitions")}
 	again := func(problem string, err error) {
@@ -39,7 +39,7 @@ func (s *Server) followDefinitions(ctx context.Context) {
 	}
 	defer d.all.Close()
 	s.controllers.DefinitionsKnown()
-	var done live.View[*definition] // what it shows is decided
+	var done live.View[*definition] // the view whose definitions are decided
 	for {
 		now, err := d.all.Next(ctx, done)
 		if err != nil {
@@ -52,8 +52,8 @@ func (s *Server) followDefinitions(ctx context.Context) {
 	}
 }
 
-// look decides about all definitions of the groups in which one is another than
-// before: a name that one gives up may be what another waits for.
+// look decides about all definitions of the groups with changed ones: another definition
+// may wait for a name that one gives up.
 func (d *definitionFollower) look(ctx context.Context, now, before live.View[*definition]) error {
 	groups := map[string]bool{}
 	for c := range now.Since(before) {
@@ -74,8 +74,8 @@ func (d *definitionFollower) look(ctx context.Context, now, before live.View[*de
 	return errors.Join(all...)
 }
 
-// settle decides about one definition, and writes what is new. The view that it takes
-// has what was decided about others before.
+// settle decides about one definition, and writes new results. Its view has the earlier
+// decisions about others.
 func (d *definitionFollower) settle(ctx context.Context, key string) error {
 	view := d.all.View()
 	one := view.Get(key)
@@ -103,7 +103,7 @@ func (d *definitionFollower) settle(ctx context.Context, key string) error {
 	})
 }
 
-// edit changes a definition, unless change says that there is nothing to do.
+// edit changes a definition, unless change reports that nothing is to be done.
 func (d *definitionFollower) edit(ctx context.Context, name, sub string, change func(obj document.Value) bool) error {
 	of := objects.Ref{Row: d.resource, Name: name}
 	if sub != "" {

@@ -26,7 +26,7 @@ func conditions(o contents, name string) string {
 	return strings.Join(all, ", ")
 }
 
-// Names belong to the definition that has them until it is gone.
+// Names belong to the definition that has them until it is deleted.
 func TestDefinitionNames(t *testing.T) {
 	h := startServer(t, nil)
 	const accepted = "NamesAccepted=True NoConflicts, Established=True InitialNamesAccepted"
@@ -56,7 +56,7 @@ func TestDefinitionNames(t *testing.T) {
 	h.create(definitionsPath, custom("other.example.com", "shoes", `"kind":"Shoe","shortNames":["sh"]`))
 	until("shoes.other.example.com", accepted)
 
-	// A type that is there stays there when it cannot have a further name.
+	// An established type stays established when it cannot have a further name.
 	h.mergePatch(definitionsPath+"/shoes.other.example.com", `{"spec":{"names":{"singular":"shoes"}}}`)
 	h.mergePatch(definitionsPath+"/"+third, `{"spec":{"names":{"shortNames":["so"]}}}`)
 	until(third, accepted)
@@ -69,7 +69,7 @@ func TestDefinitionNames(t *testing.T) {
 	until(third, accepted)
 }
 
-// A deleted definition waits for what the server has to do, and then goes.
+// A deleted definition waits for the server's finalizer, and is removed then.
 func TestDefinitionIsDeleted(t *testing.T) {
 	h := startServer(t, nil)
 	const name = "shoes.shop.example.com"
@@ -91,7 +91,7 @@ func TestDefinitionIsDeleted(t *testing.T) {
 	h.awaitGone(definitionsPath, name)
 }
 
-// Groups of the project itself are for types that were agreed upon.
+// Groups of the project itself need an approval.
 func TestDefinitionApproval(t *testing.T) {
 	h := startServer(t, nil)
 	const name = "shoes.shop.k8s.io"

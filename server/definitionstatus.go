@@ -9,7 +9,7 @@ import (
 // which new ones are added.
 var definitionConditions = [...]string{"NamesAccepted", "Established", "KubernetesAPIApprovalPolicyConformant"}
 
-// write puts what was decided into the status.
+// write writes the decision into the status.
 func (d *definitionFollower) write(obj document.Value, decided *definition) {
 	status := obj.SetObject("status")
 	status.Remove("acceptedNames")

@@ -13,8 +13,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// A later release's deprecations are none of this one.
-func TestForgetFuture(t *testing.T) {
+// Deprecations of later releases are not shown.
+func TestFutureDeprecations(t *testing.T) {
 	groups := generated.New(policy.New(time.Now), conversion.Hooks{})
 	features.DropFutureDeprecations(groups)
 	for _, c := range []struct {

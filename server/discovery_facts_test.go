@@ -17,9 +17,8 @@ import (
 
 const factsDir = "../generator/internal/facts/testdata/"
 
-// TestDiscoveryEqualsFacts reads everything that a server tells about itself and
-// holds it to the tables of facts, row by row and in order: once as it starts by
-// itself, once with all versions on.
+// TestDiscoveryEqualsFacts compares discovery with the tables of facts, row by row and in
+// order: once with the defaults, once with all versions on.
 func TestDiscoveryEqualsFacts(t *testing.T) {
 	for name, test := range map[string]struct {
 		config   []string
@@ -124,8 +123,7 @@ func parse(h *harness, path string, into any) {
 	}
 }
 
-// same says which lines only one side has, and when both have all whether they
-// are in order.
+// same reports the lines that only one side has, and with equal lines a different order.
 func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for _, line := range got {
@@ -150,7 +148,7 @@ func prefix(group, version string) string {
 	return "/apis/" + group + "/" + version
 }
 
-// own is the group version of a kind where it differs from that of the resource.
+// own is the group version of a kind if it differs from that of the resource.
 func own(gv, kindGV string) string {
 	if gv == kindGV {
 		return ""

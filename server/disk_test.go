@@ -29,7 +29,7 @@ func bigConfigMap(name string, size int) []byte {
 	return fmt.Appendf(nil, `{"metadata":{"name":%q},"data":{"v":%q}}`, name, value)
 }
 
-// ready checks what /readyz and /livez say.
+// ready checks the answers of /readyz and /livez.
 func (h *harness) ready(want bool) {
 	h.t.Helper()
 	code := http.StatusOK
@@ -44,8 +44,8 @@ func (h *harness) ready(want bool) {
 	}
 }
 
-// A disk that breaks: writes fail and are not there, /readyz says so, reads go
-// on, and a restart on a disk that works finds all that was acknowledged.
+// A disk that breaks: writes fail without effect, /readyz reports it, reads go on, and a
+// restart on a working disk finds all acknowledged writes.
 func TestBrokenDisk(t *testing.T) {
 	for name, kinds := range map[string][]errorfs.OpKind{
 		"log":       {errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
@@ -96,8 +96,8 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
-// A full disk: creates are refused with a reason, reads and deletes go on, and
-// space makes the server ready again without a restart.
+// A full disk: creates are refused with a reason, reads and deletes go on, and with space
+// the server becomes ready again without a restart.
 func TestFullDisk(t *testing.T) {
 	disk := smalldisk.New(vfs.NewMem(), 160<<20)
 	h := startServer(t, func(c *server.Config) { c.InMemory, c.DataDir, c.FS, c.History = false, "data", disk, time.Second })
@@ -109,7 +109,7 @@ func TestFullDisk(t *testing.T) {
 		if refused = h.send("POST", configMaps, "application/json", bigConfigMap(name, 500_000)); refused.code == http.StatusCreated {
 			names = append(names, name)
 		} else if refused.code != http.StatusInsufficientStorage || h.get("/readyz").code != http.StatusOK {
-			break // and no compaction has just given back what it took
+			break // and no compaction has just freed its space
 		}
 	}
 	var status struct{ Reason, Message string }

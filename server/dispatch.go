@@ -7,9 +7,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// dispatch says what the methods of HTTP mean for a target: which function answers each.
+// dispatch maps the HTTP methods of a target to functions.
 type dispatch struct {
-	object, collection, watch front.Verbs // of objects that are kept
+	object, collection, watch front.Verbs // of stored objects
 	endpoints                 map[api.Endpoint]front.Verbs
 }
 
@@ -20,7 +20,7 @@ func (s *Server) dispatch(d *dispatch) {
 	d.endpoints = s.endpoints.Table(d.object)
 }
 
-// What a resource must have among its verbs for a method to be answered.
+// The verb that a resource must have for a method.
 var (
 	objectNeeds     = needs{front.OnDelete: api.VerbDelete, front.OnGet: api.VerbGet, front.OnPatch: api.VerbPatch, front.OnPost: api.VerbCreate, front.OnPut: api.VerbUpdate}
 	collectionNeeds = needs{front.OnDelete: api.VerbDeleteCollection, front.OnGet: api.VerbList, front.OnPost: api.VerbCreate}
@@ -30,7 +30,7 @@ var (
 
 type needs [len(front.Verbs{})]api.Verbs
 
-// only leaves those of the functions that a resource with these verbs has.
+// only returns the functions that a resource with these verbs has.
 func (n *needs) only(v front.Verbs, has api.Verbs) front.Verbs {
 	for i, needed := range n {
 		if needed == 0 || !has.Has(needed) {
@@ -40,7 +40,7 @@ func (n *needs) only(v front.Verbs, has api.Verbs) front.Verbs {
 	return v
 }
 
-// verbsOf is the table of what can be done to a target.
+// verbsOf is the table of a target's operations.
 func (d *dispatch) verbsOf(t *front.Target) front.Verbs {
 	res := t.Row
 	switch {
@@ -58,7 +58,7 @@ func (d *dispatch) verbsOf(t *front.Target) front.Verbs {
 	return collectionNeeds.only(d.collection, res.Verbs)
 }
 
-// check finds endpoints of the catalog that have no function for a verb.
+// check finds endpoints of the catalog without a function for a verb.
 func (d *dispatch) check(groups []*api.GroupVersion) error {
 	check := func(where string, e api.Endpoint, has api.Verbs) error {
 		functions := d.endpoints[e]

@@ -12,8 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// documents are those of the project in tables that a test may change, as if they
-// had been generated from other documents.
+// documents are those of the project in tables that a test may change, as if they had
+// been generated from other documents.
 type documents struct{ groups []*api.GroupVersion }
 
 // serve makes a server serve changed documents.
@@ -76,7 +76,7 @@ func (d *documents) each(name string, visit func(gv *api.GroupVersion, t *schema
 	}
 }
 
-// add gives a type a field, whose own type is new. Where types refer to types they
+// add adds a field to a type, with a new type of its own. References among the new types
 // count from the end: the field's type is the last one, Elem -2 the one before it.
 func (d *documents) add(name string, f schema.Field, types ...schema.Type) {
 	found := map[*api.GroupVersion]bool{}
@@ -105,8 +105,8 @@ func (d *documents) add(name string, f schema.Field, types ...schema.Type) {
 	}
 }
 
-// rules changes the rules of the values of a field. The type of the values may be
-// shared, so the field gets one of its own.
+// rules changes the rules of a field's values. The type of the values may be shared, so
+// the field gets one of its own.
 func (d *documents) rules(name, field string, change func(r *schema.Rules)) {
 	type place struct {
 		gv *api.GroupVersion
@@ -135,7 +135,7 @@ func (d *documents) rules(name, field string, change func(r *schema.Rules)) {
 	}
 }
 
-// hook gives a type a default hook; one that it has runs before.
+// hook adds a default hook to a type; an existing one runs before.
 func (d *documents) hook(name string, hook func(v document.Value)) {
 	d.each(name, func(gv *api.GroupVersion, t *schema.Type) {
 		var before func(document.Value)

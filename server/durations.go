@@ -6,36 +6,34 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 )
 
-// durations are the times that no flag sets: how long the server waits for what,
-// and how often it does what it does of itself. Tests shorten them.
+// durations are the times without a flag: the server's time-outs and periods. Tests
+// shorten them.
 type durations struct {
-	// Stall is how long one write to a connection, or to a stream of HTTP/2, may
-	// find no room: then the client is taken for gone.
+	// Stall bounds one write to a connection, or to a stream of HTTP/2, that finds no
+	// room: then the client counts as gone.
 	Stall time.Duration
-	// Header is how long a client may take for TLS and the head of a request, Idle
-	// how long a connection without a request stays.
+	// Header bounds TLS and the head of a request, Idle a connection without a request.
 	Header, Idle time.Duration
-	// Body is how long a body may take beyond the time that its bytes need at the
-	// least rate, Owed how long the body of a refused request from somebody unknown
-	// is waited for.
+	// Body bounds a body beyond the time that its bytes need at the least rate, Owed the
+	// wait for the body of a refused request of an unauthenticated client.
 	Body, Owed time.Duration
-	// Answer is how long after the time of a request its answer may still go on, if
-	// only to say that the time is over.
+	// Answer is the time after that of a request during which its answer may go on, if
+	// only to report the time-out.
 	Answer time.Duration
-	// Close is how long connections without requests may take to close when the
-	// server stops.
+	// Close bounds the closing of connections without requests when the server stops.
 	Close time.Duration
-	// Ping is how often a client with a WebSocket is asked whether it is there, and
-	// how long it has for its answer.
+	// Ping is the interval of pings to a client with a WebSocket, and the time for its
+	// answer.
 	Ping time.Duration
-	// Bookmark is how often a watcher that asked for bookmarks gets one, unless
-	// history is so short that its revision could be trimmed before.
+	// Bookmark is the interval of bookmarks, unless history is so short that a watcher's
+	// revision could be trimmed before.
 	Bookmark time.Duration
-	// Future is how long a read waits for a revision that does not exist yet.
+	// Future bounds the wait of a read for a revision that does not exist yet.
 	Future time.Duration
-	// Soon is how long admission waits for what a controller is about to create.
+	// Soon bounds the wait of admission for an object that a controller is about to
+	// create.
 	Soon time.Duration
-	// Counts is how old the numbers of objects in the figures may be.
+	// Counts bounds the age of the numbers of objects in metrics.
 	Counts time.Duration
 
 	controllers.Pauses

@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// Every name that a document may choose has functions, and a start finds one that has
-// none for a verb.
+// Every endpoint for documents has functions, and a start finds one without a function
+// for a verb.
 func TestEndpointsHaveFunctions(t *testing.T) {
 	d := &dispatch{}
 	new(Server).dispatch(d)

@@ -22,8 +22,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// TestEveryKind does with an example of every kind, in every version, what can be
-// done with any: no kind is special.
+// TestEveryKind runs all operations on an example of every kind, in every version: no
+// kind is special.
 func TestEveryKind(t *testing.T) {
 	h := startServer(t, withEverything)
 	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
@@ -47,7 +47,7 @@ func withEverything(c *server.Config) {
 	c.FeatureGates = []string{"AllAlpha=true", "AllBeta=true", "DynamicKubeletConfig=true"}
 }
 
-// life is that of one object.
+// life is the life of one object.
 type life struct {
 	*harness
 	res        *api.Resource
@@ -82,13 +82,13 @@ func (l *life) example() fields {
 	meta := obj["metadata"].(fields)
 	l.namespace, _ = meta["namespace"].(string)
 	if l.res.Plural == "namespaces" {
-		meta["name"] = "of-its-own" // that of the example is there for others
+		meta["name"] = "of-its-own" // other tests use the example's name
 	}
 	l.name = meta["name"].(string)
 	return obj
 }
 
-// ask sends a request whose answer must have the code.
+// ask sends a request that must be answered with the code.
 func (l *life) ask(code int, method, path, contentType string, body any, header ...string) reply {
 	l.t.Helper()
 	text, ok := body.([]byte)
@@ -173,7 +173,7 @@ func (l *life) live() {
 	}
 }
 
-// forms reads the object in every form.
+// forms reads the object in every representation.
 func (l *life) forms(created []byte) {
 	t := l.t
 	if got := l.get(l.object); !bytes.Equal(got.body, created) {
@@ -213,8 +213,7 @@ func (l *life) forms(created []byte) {
 	}
 }
 
-// watched reads the events of the object, its creation first, until one is the
-// last that is waited for.
+// watched reads the events of the object, its creation first, until last accepts one.
 func (l *life) watched(since string, last func(fields) bool) {
 	l.t.Helper()
 	req, err := http.NewRequest("GET", l.server.URL()+l.collection+"?watch=1&timeoutSeconds=20&resourceVersion="+since+"&fieldSelector=metadata.name="+l.name, nil)
@@ -244,7 +243,7 @@ func (l *life) watched(since string, last func(fields) bool) {
 	}
 }
 
-// changes writes the object in every way.
+// changes writes the object by every verb.
 func (l *life) changes() {
 	t := l.t
 	label := func(obj fields, name string) string {

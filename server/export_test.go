@@ -28,12 +28,12 @@ func (s *Server) Indexed(prefix string) bool {
 	return ok
 }
 
-// LookAfter does what the server does now and then.
+// LookAfter runs the server's periodic work.
 func (s *Server) LookAfter(ctx context.Context) error {
 	return errors.Join(s.controllers.CreateNamespaces(ctx), s.controllers.KeepOwnService(ctx), s.controllers.ReconcileFlowControl(ctx), s.controllers.KeepExtensionConfig(ctx), s.controllers.RepairServices(ctx), s.controllers.KeepAPIServices(ctx))
 }
 
-// Forge changes a stored service in a way that no request could.
+// Forge changes a stored service as no request could.
 func (s *Server) Forge(ctx context.Context, namespace, name string, change func(spec document.Value)) error {
 	_, err := s.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: s.services.Row, Namespace: namespace, Name: name}, Steps: objects.DirectSteps, Change: objects.Editing(func(obj document.Value) error {
 		change(obj.Get("spec"))
@@ -45,7 +45,7 @@ func (s *Server) Forge(ctx context.Context, namespace, name string, change func(
 // Serve makes the server serve other groups than those of the documents.
 func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) { c.groups = groups }
 
-// Migrate runs a migration beside the requests; nil when nothing is old.
+// Migrate runs a migration while requests are served; nil when nothing is old.
 func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
 	c, ok := s.store.(*stored.CurrentStore)
 	if !ok {
@@ -54,7 +54,7 @@ func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
 	return operate.Migrate(ctx, c.Store, c.Kinds, report)
 }
 
-// StoredBody is an object as it is on the disk.
+// StoredBody is the stored form of an object.
 func (s *Server) StoredBody(ctx context.Context, key string) ([]byte, error) {
 	below := s.store
 	if c, ok := below.(*stored.CurrentStore); ok {
@@ -64,13 +64,13 @@ func (s *Server) StoredBody(ctx context.Context, key string) ([]byte, error) {
 	return e.Body, err
 }
 
-// ShowsOld reports whether something is in the way of reads of the newest state.
+// ShowsOld reports whether reads of the newest state go through CurrentStore.
 func (s *Server) ShowsOld() bool {
 	c, ok := s.store.(*stored.CurrentStore)
 	return ok && c.Kinds.Old(stored.Newest)
 }
 
-// Migrate is MigrateStore on a store that is open.
+// Migrate is MigrateStore on an open store.
 func Migrate(ctx context.Context, s store.Store, report func(operate.Step)) error {
 	kinds := stored.NewKinds(catalog.New(generated.New(policy.New(time.Now), conversion.Hooks{}), generated.Meta()).Snapshot())
 	if _, _, err := stored.NoteVersions(ctx, s, kinds); err != nil {
@@ -79,7 +79,7 @@ func Migrate(ctx context.Context, s store.Store, report func(operate.Step)) erro
 	return operate.Migrate(ctx, s, kinds, report)
 }
 
-// Durations are the times that no flag sets.
+// Durations are the times without a flag.
 type Durations = durations
 
 // Shorten changes some of them.
@@ -88,7 +88,8 @@ func (c *Config) Shorten(change func(*Durations)) {
 	change(&c.durations)
 }
 
-// NewPool makes a pool and gives what takes from it; admin is an administrator.
+// NewPool makes a pool and returns a function that takes from it; admin is an
+// administrator.
 func NewPool(most int64) func(user string, size int64) (leave func(), ok bool) {
 	p := &front.Pool{}
 	p.Set(most)
@@ -110,10 +111,10 @@ func (s *Server) Ask(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// Put makes resources, all versions of a type, rows of the catalog.
+// Put adds resources, all versions of a type, to the catalog.
 func (s *Server) Put(versions ...*api.Resource) { s.catalog.Put(versions...) }
 
-// Remove takes a resource type out of the catalog.
+// Remove removes a resource type from the catalog.
 func (s *Server) Remove(group, plural string) { s.catalog.Remove(group, plural) }
 
 // Row finds a resource of the catalog.
@@ -124,8 +125,8 @@ func (s *Server) Row(apiVersion, kind string) *api.Resource {
 // WrapStore puts a store between the server and its engine.
 func (c *Config) WrapStore(wrap func(store.Store) store.Store) { c.wrapStore = wrap }
 
-// Onlooker sees what admission is asked, before it; an error of a function refuses the
-// write. What it says of waiting counts like a plug-in's.
+// Onlooker observes the calls of admission; an error of a function refuses the write. Its
+// Waits counts like a plug-in's.
 type Onlooker struct {
 	Admitting, Checking func(r *admission.Request) error
 	Waiting             func(o admission.Operation, resource *api.Resource, subresource string) bool
@@ -158,7 +159,7 @@ func (l lookedOn) Waits(o admission.Operation, resource *api.Resource, subresour
 	return l.by.Waiting != nil && l.by.Waiting(o, resource, subresource) || l.Admitter.Waits(o, resource, subresource)
 }
 
-// LookOn lets somebody see what admission is asked.
+// LookOn adds an observer of admission.
 func (c *Config) LookOn(by Onlooker) {
 	c.wrapAdmission = func(a objects.Admitter) objects.Admitter { return lookedOn{a, by} }
 }

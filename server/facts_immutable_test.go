@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// other is a value like v that is not v: the first leaf of it is another. Lists
-// and objects are changed in place. Nil when there is nothing to change.
+// other is a value like v with another first leaf. Lists and objects are changed in
+// place. Nil when v has no leaf.
 func other(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -36,11 +36,10 @@ func other(v any) any {
 	return nil
 }
 
-// named is what 1.25 calls the part of a kind that cannot be changed, where that is
-// not its path.
+// named is 1.25's name for the immutable part of a kind, where that is not its path.
 var named = map[string]string{"PersistentVolume": "spec.persistentvolumesource", "CSINode": "CSINodeDriver", "CSIDriver": "spec.attachedRequired"}
 
-// Why else facts of immutability are skipped.
+// Reasons why facts of immutability are skipped.
 const (
 	inPart      = "they say what may change, or what may change when"
 	noSuchValue = "the examples have no such value"
@@ -54,8 +53,8 @@ var skippedImmutabilities = skips{
 	noSuchValue: 21,
 }
 
-// TestFactsOfImmutability changes each field that is said to be immutable in the
-// examples, as an update would.
+// TestFactsOfImmutability changes each immutable field in the examples, as an update
+// would.
 func TestFactsOfImmutability(t *testing.T) {
 	resources, known, skipped := storedKinds(), examples{}, skips{}
 	for _, r := range factTable(t, "../generator/internal/facts/testdata/immutable.tsv") {
@@ -93,8 +92,8 @@ func TestFactsOfImmutability(t *testing.T) {
 	skipped.compare(t, skippedImmutabilities)
 }
 
-// changed is an example with another value at the path of a fact, and as it was before,
-// under the condition of the fact; nil when it has no value there.
+// changed is an example with another value at the path of a fact, and the original, under
+// the condition of the fact; nil when it has no value there.
 func changed(t *testing.T, r factRow, example []byte) (text, old []byte) {
 	t.Helper()
 	var root map[string]any

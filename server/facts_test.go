@@ -22,8 +22,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// The tables of facts (generator/internal/facts/testdata) say which value of which field a
-// 1.25 server refuses. Here each of them is tried on the example of the kind.
+// The tables of facts (generator/internal/facts/testdata) have the values of each field
+// that a 1.25 server refuses. Here each of them is tried on the example of the kind.
 
 // factRow is a line of a table of facts, by column.
 type factRow map[string]string
@@ -47,8 +47,8 @@ func (s skips) add(t *testing.T, reason string, r factRow) {
 	}
 }
 
-// compare holds the counts to those that are known: a higher one loses a fact that was
-// tried, a lower one is an improvement that has to be kept.
+// compare compares the counts with the known ones: a higher one loses a fact that was
+// tried, a lower one is an improvement to be kept.
 func (s skips) compare(t *testing.T, known skips) {
 	t.Helper()
 	reasons := slices.AppendSeq(slices.Collect(maps.Keys(s)), maps.Keys(known))
@@ -79,7 +79,7 @@ func factTable(t *testing.T, path string) []factRow {
 	return rows
 }
 
-// examples are the right examples of kinds, as JSON, by the row of the catalog.
+// examples are the valid examples of kinds, as JSON, by the row of the catalog.
 type examples map[*api.Resource][][]byte
 
 func (known examples) of(t *testing.T, res *api.Resource) [][]byte {
@@ -111,8 +111,8 @@ func (known examples) of(t *testing.T, res *api.Resource) [][]byte {
 	return all
 }
 
-// storedKinds are the resources by the kind that facts name, "apps/v1.Deployment",
-// in the version whose rules count: that in which objects are stored.
+// storedKinds are the resources by the kind in facts, "apps/v1.Deployment", in the
+// storage version, whose rules count.
 func storedKinds() map[string]*api.Resource {
 	resources := map[string]*api.Resource{}
 	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
@@ -130,9 +130,8 @@ func storedKinds() map[string]*api.Resource {
 	return resources
 }
 
-// refusals are the fields that are wrong with an object, without indexes: what
-// the server says of a create, or of an update of old. An object that cannot be
-// read is wrong everywhere ("*").
+// refusals are the fields in the causes of a create, or of an update of old, without
+// indexes. An object that cannot be read is wrong everywhere ("*").
 func refusals(res *api.Resource, text, old []byte) []string {
 	decoder := document.Decoder{Table: res.GV.Types(), Defaults: res.GV.Defaults}
 	doc, _, err := decoder.Decode(res.Type, text)
@@ -162,8 +161,8 @@ func refusals(res *api.Resource, text, old []byte) []string {
 
 var subscript = regexp.MustCompile(`\[([^\]]*)\]`)
 
-// plainPath writes the field of a cause as the facts do: elements are [], entries
-// of maps are members.
+// plainPath writes the field of a cause as in the facts: elements are [], entries of maps
+// are members.
 func plainPath(field string) string {
 	return subscript.ReplaceAllStringFunc(field, func(s string) string {
 		key := s[1 : len(s)-1]
@@ -174,20 +173,20 @@ func plainPath(field string) string {
 	})
 }
 
-// spot is where a path leads in a tree: set replaces what is there, or, given
-// nothing, removes it.
+// spot is the position of a path in a tree: set replaces the value, or, given nothing,
+// removes it.
 type spot struct {
 	value any
 	set   func(any)
-	list  func([]any) // replaces the list that the value is an element of
+	list  func([]any) // replaces the list of which the value is an element
 	twice func()      // repeats the element that the value is, or is in
-	made  bool        // the example has nothing that the value would be in
+	made  bool        // the example lacks the container of the value
 }
 
 type nothing struct{}
 
-// find goes along a path and makes what is not there. Of a list it takes the
-// element that has the next member, the one after skip others, else a new one.
+// find follows a path and makes missing values. Of a list it takes the element with the
+// next member, the one after skip others, else a new one.
 func find(root map[string]any, path string, skip int) spot {
 	at := spot{value: root}
 	made, twice := false, func() {}

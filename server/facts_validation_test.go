@@ -11,8 +11,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// violations are the ways to break a rule at a path, tried apart; nil for a rule
-// that is no rule of one value.
+// violations are the ways to break a rule at a path, tried separately; nil for a rule
+// about several values.
 func violations(rule string) []func(spot) {
 	put := func(values ...any) (all []func(spot)) {
 		for _, v := range values {
@@ -81,12 +81,11 @@ func violations(rule string) []func(spot) {
 	return nil
 }
 
-// conditionFact is a condition that names the one change that was made.
+// conditionFact matches a condition that names the one change of the fact.
 var conditionFact = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9.\[\]]*)=(".*|<absent>|\{\}|\[\]|-?[0-9]+)$`)
 
-// names reports whether the field of a refusal is the one that the fact is about:
-// the field that 1.25 names or the one that was changed, or the list or the map
-// that it is in.
+// names reports whether the field of a refusal is that of the fact: 1.25's field or the
+// changed one, or the list or the map that it is in.
 func (r factRow) names(field string) bool {
 	paths := []string{r["path"]}
 	if m := conditionFact.FindStringSubmatch(r["condition"]); m != nil {
@@ -98,13 +97,13 @@ func (r factRow) names(field string) bool {
 			inside = p[:dot]
 		}
 		if (r["rule"] == "label-selector" || r["rule"] == "unique") && strings.HasPrefix(p, field+".") {
-			return true // the whole is no selector, or has something twice
+			return true // the whole is not a selector, or has repeated elements
 		}
 		if (strings.HasPrefix(r["rule"], "one-of") || inside != p) && strings.LastIndexByte(p, '.') == len(field) && strings.HasPrefix(p, field) {
-			return true // the object whose type is unknown, or of whose list an element is wrong
+			return true // the object of unknown type, or with a wrong element in a list
 		}
 		if r["rule"] == "unique" && strings.HasPrefix(field, p) {
-			return true // the key of an element that is there twice
+			return true // the key of a repeated element
 		}
 		if r["rule"] == "http-header-name" && strings.HasPrefix(p, field+"[]") {
 			return true // headers are refused at their list
@@ -116,11 +115,10 @@ func (r factRow) names(field string) bool {
 	return false
 }
 
-// longText is text that the facts cut short: what it begins with and its length.
+// longText is text that the facts shorten: its beginning and its length.
 var longText = regexp.MustCompile(`^"(a+)\.\.([0-9]+)$`)
 
-// change makes the change that a condition names; ok is false where it names
-// none.
+// change makes the change that a condition names; ok is false if it names none.
 func change(root map[string]any, condition string) (ok bool) {
 	m := conditionFact.FindStringSubmatch(condition)
 	if m == nil {
@@ -147,14 +145,14 @@ func change(root map[string]any, condition string) (ok bool) {
 	return true
 }
 
-// inapplicable are facts that the examples seem to have and do not: why.
+// inapplicable are facts that the examples only seem to have, with the reason.
 var inapplicable = map[string]string{
 	"core/v1.Pod spec.volumes[].projected.sources unique":                        "it is about their paths, which the rows of their items try",
 	"rbac.authorization.k8s.io/v1.RoleBinding subjects[].name dns1123-subdomain": "service accounts only",
 	"rbac.authorization.k8s.io/v1.RoleBinding subjects[].name max-len 253":       "service accounts only",
 }
 
-// Why facts of validation are skipped.
+// Reasons why facts of validation are skipped.
 const (
 	elsewhere   = "they are of all kinds, or of a version that is not stored"
 	notOfChange = "their condition is not a change of one value"
@@ -204,10 +202,9 @@ func TestFactsOfValidation(t *testing.T) {
 	skipped.compare(t, skippedValidations)
 }
 
-// violate does what the fact says is refused to the examples of the kind, in all
-// ways that it can think of until one is refused as it should be, and returns what
-// is refused each time, the last one last. It is sure
-// when an example has what the fact is about; else the rule may not apply.
+// violate breaks the rule of a fact in the examples of the kind, in all known ways until
+// one is refused as it should be, and returns the refused fields of each try. It is sure
+// when an example has the values of the fact; else the rule may not apply.
 func violate(t *testing.T, res *api.Resource, r factRow, examples [][]byte) (all [][]string, sure bool) {
 	for _, example := range examples {
 		try := func(change func(root map[string]any) bool) {

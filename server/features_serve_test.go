@@ -11,7 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// What a gate says is what clients see.
+// Gates change the behaviour that clients see.
 func TestFeaturesThatAreOff(t *testing.T) {
 	const list, openapi = configMaps + "?limit=1", "/openapi/v3"
 	for _, on := range []bool{true, false} {
@@ -54,7 +54,7 @@ func TestFeaturesThatAreOff(t *testing.T) {
 	}
 }
 
-// Without chunks a list is whole, whatever was asked for.
+// Without chunks a list is whole, whatever its limit.
 func TestListsWithoutChunks(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.FeatureGates = []string{"APIListChunking=false"} })
 	h.post(configMaps, configMap("a", "{}"))
@@ -67,8 +67,8 @@ func TestListsWithoutChunks(t *testing.T) {
 	}
 }
 
-// A field of a feature that is off is dropped, though its sender owns it; one that
-// is on keeps it.
+// A field of a disabled feature is dropped, though its sender owns it; one of an enabled
+// feature is kept.
 func TestFieldsOfFeatures(t *testing.T) {
 	const pod = `"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","hostUsers":false,"containers":[{"name":"c","image":"i","securityContext":{"procMount":"Unmasked"}}],
 		"topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule","minDomains":2,"matchLabelKeys":["k"],"nodeTaintsPolicy":"Honor","nodeAffinityPolicy":"Ignore"}]}`

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A patch is told of its own fields and of those that it gives the object, each
+// A patch is answered with problems in its own fields and in those of the result, each
 // once.
 func TestPatchFieldValidation(t *testing.T) {
 	h := startServer(t, nil)
@@ -51,7 +51,7 @@ func TestPatchFieldValidation(t *testing.T) {
 	}
 }
 
-// A word of dryRun that is not known may not become a write.
+// An unknown word of dryRun must not become a write.
 func TestDryRunIsAllOrNothing(t *testing.T) {
 	h := startServer(t, nil)
 	h.post(configMaps, `{"metadata":{"name":"a"}}`).expect(t, 201, "")
@@ -76,8 +76,8 @@ func TestDryRunIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Of a body in YAML unknown fields are told in the order of their names, whatever
-// the order that it has them in, and keys that a merge brought count as well.
+// Unknown fields of a body in YAML are reported in the order of their names, whatever
+// their order in it, and keys from a merge count as well.
 func TestYAMLFieldValidation(t *testing.T) {
 	h := startServer(t, nil)
 	const body = "metadata:\n  name: a\n  zz: 1\nyy: 1\ndata: &d {k: dg==, k: dw==}\nbinaryData: {<<: *d}\nbb: 1\n"
@@ -89,8 +89,8 @@ func TestYAMLFieldValidation(t *testing.T) {
 	}
 }
 
-// An apply is told the lines of keys that are there twice, whatever its body is
-// written in, unless it conflicts.
+// For an apply, repeated keys are reported by their lines, in any encoding of the body,
+// unless it conflicts.
 func TestApplyFieldValidation(t *testing.T) {
 	h := startServer(t, nil)
 	h.post(configMaps+"?fieldManager=first", `{"metadata":{"name":"a"},"data":{"k":"v"}}`)
@@ -116,8 +116,8 @@ func TestApplyFieldValidation(t *testing.T) {
 	}
 }
 
-// Members that are odd are read as 1.25 reads them: what the body is, whatever the
-// case of letters says it is; members that are there twice as one.
+// Odd members are read as in 1.25: the kind of the body in any case of letters; repeated
+// members as one.
 func TestOddMembers(t *testing.T) {
 	h := startServer(t, nil)
 	const json, yaml = "application/json", "application/yaml"

@@ -15,24 +15,24 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// fillings is what a schema does not say about values that a server takes
-// (testdata/full.yaml). Types are named without their group version. A key may
-// begin with a kind and a slash, and is then about objects of that kind only.
+// fillings are facts about accepted values that a schema does not have
+// (testdata/full.yaml). Types are named without their group version. A key may begin with
+// a kind and a slash, and is then about objects of that kind only.
 type fillings struct {
-	// Rounds is how many objects of a kind are made, so that all members of its unions
-	// have a turn. Default 1.
+	// Rounds is the number of objects of a kind, so that all members of its unions have a
+	// turn. Default 1.
 	Rounds map[string]int
-	// Unions are types of which one member may be there, beside the common ones that
-	// are listed. Lists of them get an element for each member, other places take turns.
+	// Unions are types with only one member besides the listed common ones. Lists of them
+	// get an element for each member, other values take turns.
 	Unions map[string][]string
 	// Values are for a type, or for a member: "ObjectMeta", "PodSpec.hostname".
 	Values map[string]any
-	// Also are elements that lists get at their end, by member.
+	// Also are elements added at the end of lists, by member.
 	Also map[string][]any
-	// Absent are members that stay out, with the reason.
+	// Absent are members that are left out, with the reason.
 	Absent map[string]string
 
-	used map[string]bool // keys that were looked up, with the part that they are in
+	used map[string]bool // used keys, with their part
 }
 
 func readFillings(t *testing.T) *fillings {
@@ -48,15 +48,14 @@ func readFillings(t *testing.T) *fillings {
 	return &f
 }
 
-// filler makes an object of one kind with every member that the fillings do not
-// exclude.
+// filler makes an object of one kind with every member that the fillings do not exclude.
 type filler struct {
 	*fillings
 	table *schema.Table
 	kind  string
 	round int
-	n     int            // values so far: makes them differ
-	turns map[string]int // by type: what the next one takes
+	n     int            // values so far: makes them distinct
+	turns map[string]int // by type: the turn of the next one
 }
 
 func newFiller(f *fillings, res *api.Resource, round int) *filler {
@@ -95,7 +94,7 @@ func (f *fillings) unused() []string {
 	return keys
 }
 
-// out reports whether a member stays out; what is said of the kind goes first.
+// out reports whether a member is left out; an entry for the kind takes precedence.
 func (f *filler) out(key string) bool {
 	if _, ok := f.Values[f.kind+"/"+key]; ok {
 		return false
@@ -104,7 +103,7 @@ func (f *filler) out(key string) bool {
 	return out
 }
 
-// clone copies a value of the file, which every object gets anew.
+// clone copies a value of the file for every object.
 func clone(v any) any {
 	switch v := v.(type) {
 	case fields:
@@ -267,7 +266,7 @@ func cover(table *schema.Table, ref schema.Ref, value any, seen map[string]bool)
 	}
 }
 
-// reach lists the members that objects of a type can have and that are to be there.
+// reach lists the members that objects of a type should have.
 func (f *fillings) reach(table *schema.Table, ref schema.Ref, all map[string]bool, visited map[schema.Ref]bool) {
 	if visited[ref] {
 		return

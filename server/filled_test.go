@@ -17,7 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// olderObjects are stored before the documents change, and again after it.
+// olderObjects are stored before and after the documents change.
 var olderObjects = []struct{ collection, key, body string }{
 	{"/api/v1/namespaces/%s/configmaps", "core/configmaps/%s/web", `{"metadata":{"name":"web","labels":{"team":"a"}},"data":{"a":"1","b":"2"}}`},
 	{"/api/v1/namespaces/%s/pods", "core/pods/%s/web", `{"metadata":{"name":"web","labels":{"team":"a"}},"spec":{"containers":[
@@ -41,8 +41,8 @@ func (h *harness) fillStore(namespace string) {
 	}
 }
 
-// anonymous is an object, list, event or table without what differs between two
-// objects that were made in the same way in two namespaces.
+// anonymous is an object, list, event or table without the parts that differ between two
+// equal objects in two namespaces.
 func anonymous(t *testing.T, text []byte, namespace string) string {
 	t.Helper()
 	var clean func(v any) any
@@ -80,7 +80,7 @@ func anonymous(t *testing.T, text []byte, namespace string) string {
 	return b.String()
 }
 
-// reads is what every way to read shows of the objects of a namespace; since is a
+// reads are the results of all kinds of reads of the objects of a namespace; since is a
 // revision before the first of them.
 func (h *harness) reads(namespace, since, word string) map[string]string {
 	h.t.Helper()
@@ -127,13 +127,13 @@ func (h *harness) reads(namespace, since, word string) map[string]string {
 	return all
 }
 
-// changesOfForm are changes of documents after which objects are stored in another
-// form. What they fill in has the word in it.
+// changesOfForm are changes of documents after which objects are stored in another form.
+// Filled-in values contain the word.
 var changesOfForm = []struct {
 	name   string
 	word   string
 	change func(*documents)
-	old    int // how many of olderObjects are not as they would be stored
+	old    int // how many of olderObjects would be stored differently
 }{
 	{"a default", "calm", func(d *documents) {
 		d.add("core/v1.ConfigMap", schema.Field{Name: "mood", Number: 90, Default: `"calm"`}, textType)
@@ -183,14 +183,14 @@ var changesOfForm = []struct {
 	}, 1},
 }
 
-// Objects that were stored under other documents are shown, by every way to read,
-// as those that are made today; a migration rewrites these and only these, and then
-// nothing is in the way of reads.
+// Objects that were stored under other documents are shown, in every kind of read, like
+// those stored today; a migration rewrites these and only these, and then reads need no
+// conversion.
 func TestObjectsOfOtherDocuments(t *testing.T) {
 	disk, now := vfs.NewCrashableMem(), time.Now()
 	onDisk := func(fs vfs.FS, changes ...func(*documents)) func(*server.Config) {
 		return func(c *server.Config) {
-			c.InMemory, c.DataDir, c.FS, c.Clock = false, "data", fs, func() time.Time { return now } // ages are equal
+			c.InMemory, c.DataDir, c.FS, c.Clock = false, "data", fs, func() time.Time { return now } // so that ages are equal
 			serve(c, changes...)
 		}
 	}

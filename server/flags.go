@@ -10,13 +10,13 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/flags"
 )
 
-// AddFlags defines the command line of a server: the flags of kube-apiserver
-// 1.25 under their names, and a few of our own. The flags write to c, whose
-// unset fields get the defaults of the command line first (a fixed port and a
-// data directory, which Config has no defaults for). The other flags of
-// kube-apiserver exist without effect; see flags.Check.
+// AddFlags defines the command line of a server: the flags of kube-apiserver 1.25 under
+// their names, and a few of our own. The flags write to c, whose unset fields get the
+// defaults of the command line first (a fixed port and a data directory, which Config has
+// no defaults for). The other flags of kube-apiserver exist without effect; see
+// flags.Check.
 //
-// Words may be joined by underscores in place of dashes, as kube-apiserver has it.
+// Words may be joined by underscores in place of dashes, as in kube-apiserver.
 func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	setDefault(&c.DataDir, "./capstan-data")
 	setDefault(&c.SecurePort, 6443)
@@ -79,8 +79,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	flags.AddInert(fs)
 }
 
-// setCommandLineDefaults makes the defaults visible in the help, but leaves out
-// the paths that follow --data-dir and what has no flag.
+// setCommandLineDefaults makes the defaults visible in the help, except paths that depend
+// on --data-dir and fields without a flag.
 func (c *Config) setCommandLineDefaults() {
 	d := *c
 	d.setDefaults()

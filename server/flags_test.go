@@ -88,8 +88,8 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// TestFlagRanges: every flag with a number or a time has bounds, and says so by its
-// name.
+// TestFlagRanges: every flag with a number or a time has bounds, and names itself in the
+// error.
 func TestFlagRanges(t *testing.T) {
 	_, fs, _ := parse("")
 	numbers := 0
@@ -145,8 +145,8 @@ func TestInertFlags(t *testing.T) {
 	}
 }
 
-// TestRefusedFlags: what whoever sets a flag relies on is there, or the server does
-// not start.
+// TestRefusedFlags: the protection that a flag promises exists, or the server does not
+// start.
 func TestRefusedFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"--audit-log-path=- --audit-policy-file=x":         "--audit-log-path --audit-policy-file: this server keeps no audit log; leave it out",

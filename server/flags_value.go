@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// number is what limited holds.
+// number is a type of limited fields.
 type number interface {
 	int | int64 | time.Duration
 }
 
-// limited is a field of Config that has a least and a most value, and the flag
-// that sets it.
+// limited is a field of Config with a least and a most value, and the flag that sets it.
 type limited[T number] struct {
 	flag        string
 	at          *T
@@ -22,7 +21,7 @@ type limited[T number] struct {
 	help        string
 }
 
-// Bounds that are far from anything sensible, so that sums stay in range.
+// Bounds far from anything sensible, so that sums stay in range.
 const (
 	longestTime  = 10 * 365 * 24 * time.Hour
 	largestBytes = 1 << 30
@@ -65,7 +64,7 @@ func (v limited[T]) check(value T) error {
 	return nil
 }
 
-// valid checks the field as it is.
+// valid checks the present value of the field.
 func (v limited[T]) valid() error {
 	if err := v.check(*v.at); err != nil {
 		return fmt.Errorf("--%s: %w", v.flag, err)
@@ -73,7 +72,7 @@ func (v limited[T]) valid() error {
 	return nil
 }
 
-// outOfBounds reports the fields of a list that are.
+// outOfBounds reports the fields of a list that are out of bounds.
 func outOfBounds[T number](list []limited[T]) error {
 	var all []error
 	for _, v := range list {
@@ -118,7 +117,7 @@ func (v limited[T]) Set(text string) error {
 	return nil
 }
 
-// expiration is a flag for the longest life of a token, 0 for none.
+// expiration is a flag for the longest life of a token, 0 for no bound.
 type expiration time.Duration
 
 func (v *expiration) String() string { return time.Duration(*v).String() }
@@ -135,8 +134,8 @@ func (v *expiration) Set(text string) error {
 	return nil
 }
 
-// lasting is a flag for a time after which something ends, 0 for never. Never is
-// negative in Config.
+// lasting is a flag for a time after which something ends, 0 for never. Never is negative
+// in Config.
 type lasting time.Duration
 
 func (v *lasting) String() string { return max(time.Duration(*v), 0).String() }
@@ -152,8 +151,8 @@ func (v *lasting) Set(text string) error {
 	return nil
 }
 
-// first is a flag that may be given several times, or with commas between several
-// values, of which the first counts.
+// first is a flag that may be given several times, or with several values separated by
+// commas, of which the first counts.
 type first struct {
 	value *string
 	given bool
@@ -174,7 +173,7 @@ func (v *first) Set(text string) error {
 	return nil
 }
 
-// negated is a boolean flag for a field that says the opposite.
+// negated is a boolean flag for a field with the opposite meaning.
 type negated bool
 
 func (v *negated) String() string { return strconv.FormatBool(!bool(*v)) }
@@ -202,8 +201,8 @@ func (v *seconds) Set(text string) error {
 	return nil
 }
 
-// bound is a flag for a number of which the field says 0 with -1, since its own 0
-// is the default.
+// bound is a flag for a number whose 0 is -1 in the field, since the field's own 0 is the
+// default.
 type bound int
 
 func (v *bound) String() string { return strconv.Itoa(max(int(*v), 0)) }

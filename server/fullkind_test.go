@@ -16,17 +16,17 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/policy"
 )
 
-// fullLife is what is beside the life of an object that has every member.
+// fullLife is the additional checks on an object with every member.
 type fullLife struct {
 	fillings *fillings
 	round    int
-	tried    []byte          // what a create would have made of it
-	applied  []byte          // what apply would have made of it
-	seen     map[string]bool // members that answers had, of all kinds
+	tried    []byte          // the result of a dry create
+	applied  []byte          // the result of a dry apply
+	seen     map[string]bool // members in answers, of all kinds
 }
 
-// TestFullKinds does the same with objects that have every member that their
-// schemas know, and checks that none is left out.
+// TestFullKinds does the same with objects that have every member of their schemas, and
+// checks that none is left out.
 func TestFullKinds(t *testing.T) {
 	f := readFillings(t)
 	h := startServer(t, withEverything)
@@ -55,7 +55,7 @@ func TestFullKinds(t *testing.T) {
 		}
 	}
 	if ran < kinds || t.Failed() {
-		return // what follows is about all of them
+		return // the rest is about all of them
 	}
 	var missing []string
 	for member := range all {
@@ -73,7 +73,7 @@ func TestFullKinds(t *testing.T) {
 	t.Logf("%d kinds, %d members", kinds, len(seen))
 }
 
-// filled is the object that the schema and the fillings make.
+// filled is the object from the schema and the fillings.
 func (l *life) filled() fields {
 	obj := newFiller(l.full.fillings, l.res, l.full.round).value(l.res.Type).(fields)
 	obj["apiVersion"], obj["kind"] = l.res.GV.APIVersion(), l.res.Kind
@@ -86,7 +86,7 @@ func (l *life) filled() fields {
 	return obj
 }
 
-// content is an object without what differs from one write to the next.
+// content is an object without the parts that differ from one write to the next.
 func content(obj fields) fields {
 	meta := obj["metadata"].(fields)
 	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
@@ -95,8 +95,8 @@ func content(obj fields) fields {
 	return obj
 }
 
-// whole compares what apply makes of the object with what a create makes, writes the
-// status, and notes which members there are.
+// whole compares the results of apply and create, writes the status, and notes the
+// members in answers.
 func (l *life) whole(obj fields, created []byte) {
 	t := l.t
 	cover(l.res.GV.Types(), l.res.Type, read(t, created), l.full.seen)
@@ -117,7 +117,7 @@ func (l *life) whole(obj fields, created []byte) {
 	}
 }
 
-// gone lets the object go, whose finalizers hold it.
+// gone removes the object's finalizers and waits for its end.
 func (l *life) gone() {
 	last := l.ask(http.StatusOK, "GET", l.object, "", nil)
 	cover(l.res.GV.Types(), l.res.Type, read(l.t, last.body), l.full.seen)

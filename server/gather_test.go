@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// A list that is too large to be gathered is the same list, byte by byte in the
-// binary form, and not laid out in the others.
+// A list that is too large to be gathered is the same list, byte by byte in the binary
+// form, and not indented in the others.
 func TestListsWithoutRoom(t *testing.T) {
 	large := strings.Repeat("x", 3000)
 	fill := func(h *harness) {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// shape is a list or map in an object that a client may make as long as it likes.
+// shape is a list or map in an object that a client may make arbitrarily long.
 type shape struct {
 	name       string
-	collection string // where objects of the kind are
+	collection string // of objects of the kind
 	kind       string // apiVersion and kind
-	// body is the object's members besides kind and metadata.name, with n entries of
-	// which each says value.
+	// body is the object's members besides kind and metadata.name, with n entries that
+	// contain value.
 	body func(n int, value string) string
 }
 
@@ -83,8 +83,8 @@ func (s *shape) text(n int, value string) []byte {
 	return []byte(`{"apiVersion":` + s.kind + `,"metadata":{` + meta + `}` + body + `}`)
 }
 
-// TestWorkGrowsWithSize: what a write costs grows with the object, and with no
-// product of its parts.
+// TestWorkGrowsWithSize: the cost of a write grows with the object, and with no product
+// of its parts.
 func TestWorkGrowsWithSize(t *testing.T) {
 	const small, large = 500, 4000
 	for i := range shapes {
@@ -93,7 +93,7 @@ func TestWorkGrowsWithSize(t *testing.T) {
 			h := startServer(t, evaluatedOnce)
 			few, many := h.costs(s, small), h.costs(s, large)
 			for j, c := range many {
-				// 64 times would be what a product costs, 8 to 12 is what sorting does.
+				// A quadratic cost would be 64 times, sorting is 8 to 12 times.
 				least := max(few[j].took, 2*time.Millisecond)
 				if ratio := float64(c.took) / float64(least); ratio > 24 {
 					t.Errorf("%s of %d entries takes %s, of %d %s: %.0f times as much (%d)", c.what, small, few[j].took, large, c.took, ratio, c.code)
@@ -112,8 +112,8 @@ type cost struct {
 	took time.Duration // computing, the best of a few
 }
 
-// costs does everything that writes with an object of n entries, twice the last time
-// as another manager who disagrees.
+// costs runs every kind of write with an object of n entries, the last two as another
+// manager with conflicts.
 func (h *harness) costs(s *shape, n int) (all []cost) {
 	object := s.collection + "/grown"
 	h.send("DELETE", object, "", nil)
@@ -155,7 +155,7 @@ func (h *harness) costs(s *shape, n int) (all []cost) {
 	return all
 }
 
-// computed is how long this process has computed until now.
+// computed is the processor time of this process.
 func computed() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 )
 
-// healthChecks gives the checks of an endpoint: livez, readyz or healthz. They have
-// the names of 1.25, where the store is etcd.
+// healthChecks returns the checks of an endpoint: livez, readyz or healthz. They have the
+// names of 1.25, where the store is etcd.
 func (s *Server) healthChecks(endpoint string) []discovery.Check {
 	ok := func() error { return nil }
 	checks := []discovery.Check{{Name: "ping", Check: ok}, {Name: "log", Check: ok}}
@@ -21,7 +21,7 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 		checks = append(checks, discovery.Check{Name: "etcd", Check: s.store.Healthy})
 	}
 	if endpoint == "readyz" {
-		// What follows the store has followed it from before the port was open.
+		// The followers of the store are ready before the port is open.
 		checks = append(checks, discovery.Check{Name: "etcd-readiness", Check: s.store.Healthy}, discovery.Check{Name: "informer-sync", Check: ok})
 	}
 	for _, h := range s.controllers.Hooks() {
@@ -44,7 +44,7 @@ func (s *Server) healthChecks(endpoint string) []discovery.Check {
 	return checks
 }
 
-// Live reports what /livez would find wrong; nil for a server that lives.
+// Live reports the failing check of /livez; nil for a server that lives.
 func (s *Server) Live() error {
 	for _, c := range s.healthChecks("livez") {
 		if err := c.Check(); err != nil {
@@ -54,7 +54,7 @@ func (s *Server) Live() error {
 	return nil
 }
 
-// storeReads is nil while the store reads. A store that only does not write is no
+// storeReads is nil while the store can be read. A store that cannot be written is no
 // reason for a restart, which would not help the disk.
 func (s *Server) storeReads() error {
 	ctx, cancel := context.WithTimeout(context.Background(), livenessWait)
@@ -65,5 +65,5 @@ func (s *Server) storeReads() error {
 	return nil
 }
 
-// livenessWait is how long a store that is alive needs at most for a read.
+// livenessWait bounds a read of a store that is alive.
 const livenessWait = 2 * time.Second

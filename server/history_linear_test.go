@@ -20,21 +20,21 @@ import (
 // access is one operation on one object, as its client saw it.
 type access struct {
 	op           string // create, get, put, delete
-	mark         string // that a write puts in place
-	precondition uint64 // resourceVersion that a write demands; 0 for none
+	mark         string // content of a write
+	precondition uint64 // resourceVersion that a write requires; 0 for none
 }
 
-// outcome is what a client was told; the zero value is that it was told nothing.
+// outcome is the answer to a client; the zero value means that it got none.
 type outcome struct {
 	code     int
 	mark     string // of a get
-	revision uint64 // of the state that was read, made or deleted, 0 when that was not said
+	revision uint64 // of the state that was read, made or deleted, 0 if the answer did not have it
 }
 
 // register is the model of one object.
 //
-// Invariant: newest is the newest revision that is known of the object, existing
-// or not; revision is 0 when the write that made the state was not answered.
+// Invariant: newest is the newest known revision of the object, existing or not; revision
+// is 0 when the write that made the state was not answered.
 type register struct {
 	exists           bool
 	mark             string
@@ -50,7 +50,7 @@ func (r register) removed(revision uint64) register {
 	return register{newest: max(r.newest, revision)}
 }
 
-// at is the register as one that is at a revision, if it can be.
+// at is the register as one at a revision, if that is possible.
 func (r register) at(revision uint64) (register, bool) {
 	if r.revision == 0 && revision > r.newest {
 		r.revision, r.newest = revision, revision
@@ -58,14 +58,14 @@ func (r register) at(revision uint64) (register, bool) {
 	return r, r.revision == revision
 }
 
-// step gives the registers that there may be after an access with that outcome:
-// none when it is impossible. A write without an answer happened, or did not.
+// step returns the possible registers after an access with that outcome: none when it is
+// impossible. A write without an answer happened, or did not.
 func (r register) step(a access, o outcome) []register {
-	found, matches := r, true // the state that a precondition demands
+	found, matches := r, true // the state that a precondition requires
 	if a.precondition > 0 {
 		found, matches = r.at(a.precondition)
 	}
-	// A revision that is demanded may not be that of an unanswered write.
+	// A required revision may not be that of an unanswered write.
 	mayDiffer := a.precondition > 0 && (r.revision == 0 || r.revision != a.precondition)
 	newer := o.revision == 0 || o.revision > r.newest
 	var next []register
@@ -144,7 +144,7 @@ func registerModel() porcupine.Model {
 	return model.ToModel()
 }
 
-// TestRegisterModel: the model refuses what must not happen.
+// TestRegisterModel: the model refuses impossible outcomes.
 func TestRegisterModel(t *testing.T) {
 	made := register{}.wrote("a", 5)
 	unanswered := register{newest: 3}.wrote("a", 0)
@@ -184,9 +184,9 @@ func TestRegisterModel(t *testing.T) {
 	}
 }
 
-// TestLinearizable lets clients use a few objects at once, some of them losing
-// their connections, with a restart in between, and finds an order of all
-// operations in which each has the outcome that its client was told.
+// TestLinearizable lets clients use a few objects at once, some of them losing their
+// connections, with a restart in between, and finds an order of all operations in which
+// each has the outcome that its client saw.
 func TestLinearizable(t *testing.T) {
 	rounds := 1
 	if stress() {
@@ -231,8 +231,8 @@ func (run *linearRun) byKey() map[string][]porcupine.Operation {
 	return all
 }
 
-// accesses lets clients do each so many operations, and restarts the server when
-// half of them are done.
+// accesses runs a number of operations per client, and restarts the server when half of
+// them are done.
 func (run *linearRun) accesses(seed uint64, clients, each int) {
 	var group sync.WaitGroup
 	var done atomic.Int64
@@ -280,7 +280,7 @@ func (run *linearRun) access(client int, r *rand.Rand, known map[object]uint64) 
 		}
 	}
 	ctx, cancel := context.Background(), context.CancelFunc(func() {})
-	if r.IntN(15) == 0 { // the client loses patience
+	if r.IntN(15) == 0 { // the client gives up
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.IntN(2000))*time.Microsecond)
 	}
 	defer cancel()

@@ -26,11 +26,11 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// stress reports whether tests are to take their time (make stress).
+// stress reports whether tests run in their long form (make stress).
 func stress() bool { return os.Getenv("CAPSTAN_STRESS") != "" }
 
-// seed is where the random numbers of a test come from: CAPSTAN_SEED, or anew.
-// What clients do to each other depends on timing too.
+// seed is the seed of a test's random numbers: CAPSTAN_SEED, or a new one. Timing matters
+// too.
 func seed(t *testing.T) uint64 {
 	n := rand.Uint64()
 	if text := os.Getenv("CAPSTAN_SEED"); text != "" {
@@ -43,8 +43,8 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// site is a server that is restarted on its data now and then, and what its
-// clients record.
+// site is a server that is restarted on its data periodically, with the record of its
+// clients.
 //
 // Invariant: history is trimmed only by trim, because the clock stands still.
 type site struct {
@@ -53,7 +53,7 @@ type site struct {
 	clock    *clock
 	recorder history.Recorder
 	marks    atomic.Int64
-	// kept is a revision that is surely not trimmed; none is while trim is at work.
+	// kept is a revision that is certainly not trimmed; none while trim is running.
 	kept atomic.Uint64
 	calm atomic.Bool // watchers neither hang up nor pause
 
@@ -62,7 +62,7 @@ type site struct {
 	clients [3]*http.Client // by major version of HTTP
 }
 
-// openSite starts a server whose history lasts as long as its clock stands.
+// openSite starts a server whose history lasts while its clock stands still.
 func openSite(t *testing.T) *site {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte(adminToken+",admin,1,system:masters\n"), 0o600); err != nil {
@@ -98,8 +98,8 @@ func (s *site) stop(limit time.Duration) {
 	}
 }
 
-// restart stops the server, breaking off what takes longer than a moment, and
-// starts it again on the same data.
+// restart stops the server, breaking off requests that take long, and starts it again on
+// the same data.
 func (s *site) restart() {
 	s.up.Lock()
 	defer s.up.Unlock()
@@ -123,7 +123,7 @@ func (s *site) newRequest(ctx context.Context, major int, method, path string, q
 	return client, req, nil
 }
 
-// send returns the answer, or an error when there was none, or not all of it.
+// send returns the answer, or an error when there was none, or an incomplete one.
 func (s *site) send(ctx context.Context, major int, method, path string, query url.Values, contentType string, body []byte) (int, []byte, error) {
 	client, req, err := s.newRequest(ctx, major, method, path, query, body)
 	if err != nil {
@@ -144,8 +144,8 @@ func (s *site) send(ctx context.Context, major int, method, path string, query u
 // mark makes the mark of a new write.
 func (s *site) mark(kind string) string { return fmt.Sprintf("%s-%d", kind, s.marks.Add(1)) }
 
-// list reads a whole list, page by page, and records it. It returns nil when
-// there is no complete answer, or the revision is trimmed.
+// list reads a whole list, page by page, and records it. It returns nil when there is no
+// complete answer, or the revision is trimmed.
 func (s *site) list(ctx context.Context, o history.Options, query url.Values, notBefore uint64) *history.List {
 	l := &history.List{Options: o, NotBefore: notBefore}
 	query = cloneValues(query)
@@ -187,7 +187,7 @@ func (s *site) list(ctx context.Context, o history.Options, query url.Values, no
 	}
 }
 
-// trim makes the server forget its history up to about now.
+// trim makes the server trim its history up to about now.
 func (s *site) trim(ctx context.Context) {
 	s.kept.Store(math.MaxUint64)
 	var old uint64

@@ -14,9 +14,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/history"
 )
 
-// TestHistory lets writers and a few hundred watchers of all sorts use one
-// server, restarts it and trims its history in between, and holds what they saw
-// against the promises of internal/history.
+// TestHistory lets writers and a few hundred watchers of all sorts use one server,
+// restarts it and trims its history in between, and checks their records against the
+// promises of internal/history.
 func TestHistory(t *testing.T) {
 	size := historySize{watchers: 300, writers: 4, operations: 80, rounds: 1}
 	if stress() {
@@ -38,8 +38,8 @@ func TestHistory(t *testing.T) {
 	t.Logf("checked in %v", time.Since(began).Round(time.Millisecond))
 }
 
-// historySize says how much happens. Each writer does operations in each of the
-// three parts of a round.
+// historySize is the size of a run. Each writer does operations in each of the three
+// parts of a round.
 type historySize struct{ watchers, writers, operations, rounds int }
 
 // historyRun is a site with its clients.
@@ -76,7 +76,7 @@ func newHistoryRun(t *testing.T, seed uint64, size historySize) *historyRun {
 			t.Fatalf("namespace %s: %d %v %s", name, code, err, text)
 		}
 	}
-	// The references are there before the first write.
+	// The references watch before the first write.
 	for _, w := range run.references {
 		run.watching.Go(func() { w.run(run.ctx) })
 	}
@@ -97,8 +97,8 @@ func (run *historyRun) write(meanwhile func()) {
 	group.Wait()
 }
 
-// round is writes alone, writes during a restart, and writes during which
-// history is trimmed that some watchers have not seen yet.
+// round is writes alone, writes during a restart, and writes while history is trimmed
+// that some watchers have not seen yet.
 func (run *historyRun) round() {
 	run.write(func() {})
 	run.drain(run.watchers)
@@ -110,21 +110,20 @@ func (run *historyRun) round() {
 
 	run.gate.set(false)
 	run.write(func() {})
-	run.drain(run.references) // they see what will be trimmed
+	run.drain(run.references) // they see the changes before these are trimmed
 	run.trim(run.ctx)
 	run.write(func() {})
 	run.gate.set(true)
 	run.drain(run.watchers)
 }
 
-// drainTime is how long the slowest watcher may take to show a write when
-// nothing else happens.
+// drainTime bounds the time until the slowest watcher shows a write when nothing else
+// happens.
 const drainTime = time.Minute
 
-// drain waits until watchers have shown everything that was written. To know
-// that, it writes objects that each of them is to show, twice: a watcher that
-// has shown the first writes has begun, so that the second come as changes, after
-// everything before them.
+// drain waits until watchers have shown all writes. To know that, it writes objects that
+// each of them has to show, twice: a watcher that has shown the first writes has begun,
+// so that the second come as changes, after everything before them.
 func (run *historyRun) drain(watchers []*watcher) {
 	run.t.Helper()
 	all := len(watchers) == len(run.watchers)
@@ -159,7 +158,7 @@ func (run *historyRun) drain(watchers []*watcher) {
 	}
 }
 
-// finish stops the server under its watchers, starts it, and looks once more.
+// finish stops the server while watches run, starts it, and checks once more.
 func (run *historyRun) finish() {
 	run.restart()
 	run.drain(run.watchers)

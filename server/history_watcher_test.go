@@ -22,8 +22,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/history"
 )
 
-// watcher follows some objects of a site for as long as it is there, with one
-// watch after the other.
+// watcher follows some objects of a site, with one watch after the other.
 type watcher struct {
 	*site
 	name    string
@@ -33,21 +32,21 @@ type watcher struct {
 	major   int
 	socket  bool   // speaks WebSocket, as a browser
 	form    string // of the events: a media type
-	start   string // how to begin: "" and "0" as in resourceVersion, "list", "initial"
-	marked  bool   // asks for bookmarks
+	start   string // the beginning: "" and "0" as in resourceVersion, "list", "initial"
+	marked  bool   // requests bookmarks
 	slow    bool   // pauses between events while the gate is closed
-	rover   bool   // hangs up now and then, and comes back when the gate is open
+	rover   bool   // hangs up periodically, and comes back when the gate is open
 	gate    *gate
 
-	at   uint64         // everything up to here was shown; 0 when that is not known
-	last *history.Watch // that was
+	at   uint64         // everything up to here was shown; 0 when unknown
+	last *history.Watch // the previous watch
 
 	mu    sync.Mutex
 	seen  int           // newest drain whose writes were shown
 	moved chan struct{} // closed when seen moves
 }
 
-// gate holds watchers up.
+// gate blocks watchers while it is closed.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{} // closed when watchers may pass
@@ -61,7 +60,7 @@ func (g *gate) pass() <-chan struct{} {
 	return g.open
 }
 
-// set opens or closes the gate. It is the other way before.
+// set opens or closes the gate, which was in the other state.
 func (g *gate) set(open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +76,7 @@ const (
 	asPartial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 )
 
-// newWatcher makes a watcher with random ways.
+// newWatcher makes a watcher with random behaviour.
 func (s *site) newWatcher(seed uint64, n int, g *gate) *watcher {
 	r := rand.New(rand.NewPCG(seed, uint64(n)<<32))
 	w := &watcher{site: s, name: fmt.Sprint(n), r: r, gate: g, major: 1 + r.IntN(2), marked: r.IntN(2) == 0, moved: make(chan struct{})}
@@ -97,10 +96,10 @@ func (s *site) newReference(resource string) *watcher {
 		major: 2, form: "application/json", start: "initial", marked: true, gate: newGate(), moved: make(chan struct{})}
 }
 
-// mostFailures is how often in a row a watch may fail before the test does.
+// mostFailures bounds the failures in a row of a watch before the test fails.
 const mostFailures = 50
 
-// errHungUp ends a watch that the client does not want any more.
+// errHungUp ends a watch that the client closes.
 var errHungUp = errors.New("hung up")
 
 // run watches until ctx ends.
@@ -123,7 +122,7 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// watch is one watch: from where the last one was, or from the start.
+// watch is one watch: from the end of the last one, or from the start.
 func (w *watcher) watch(ctx context.Context, record *history.Watch) error {
 	query, err := w.begin(ctx, record)
 	if err != nil {
@@ -154,8 +153,8 @@ func (w *watcher) watch(ctx context.Context, record *history.Watch) error {
 	return err
 }
 
-// open sends the request of a watch. Without an answer resp is nil; err says what
-// else is wrong.
+// open sends the request of a watch. Without an answer resp is nil, and err has the
+// reason.
 func (w *watcher) open(ctx context.Context, query url.Values) (body io.ReadCloser, resp *http.Response, err error) {
 	client, req, err := w.newRequest(ctx, w.major, http.MethodGet, collectionPath(w.options.Resource, w.options.Namespace), query, nil)
 	if err != nil {
@@ -181,7 +180,7 @@ func (w *watcher) open(ctx context.Context, query url.Values) (body io.ReadClose
 	return nil, resp, fmt.Errorf("%s", text)
 }
 
-// begin says where a watch starts, in the record and in the query.
+// begin sets the start of a watch, in the record and in the query.
 func (w *watcher) begin(ctx context.Context, record *history.Watch) (url.Values, error) {
 	query := cloneValues(w.query)
 	query.Set("watch", "1")
@@ -295,7 +294,7 @@ func (w *watcher) read(ctx context.Context, record *history.Watch, body io.Reade
 	}
 }
 
-// note looks for the writes of a drain.
+// note finds the writes of a drain.
 func (w *watcher) note(s *history.State) {
 	var n int
 	if _, err := fmt.Sscanf(s.Mark, "drain-%d", &n); err != nil {
@@ -310,7 +309,7 @@ func (w *watcher) note(s *history.State) {
 	}
 }
 
-// await waits until what a drain wrote was shown.
+// await waits until the writes of a drain were shown.
 func (w *watcher) await(ctx context.Context, drain int) {
 	for {
 		w.mu.Lock()
@@ -328,7 +327,7 @@ func (w *watcher) await(ctx context.Context, drain int) {
 	}
 }
 
-// eventStream reads events in the representations that tests ask for.
+// eventStream reads events in the representations that tests request.
 type eventStream struct {
 	resource, form string
 	body           *bufio.Reader
@@ -401,7 +400,7 @@ func (s *eventStream) nextBinary() (history.Event, *metav1.Status, error) {
 		status := &metav1.Status{}
 		return e, status, status.Unmarshal(object.Raw)
 	}
-	var partial metav1.PartialObjectMetadata // every kind has its metadata where this one has
+	var partial metav1.PartialObjectMetadata // every kind has its metadata in the same position
 	if err := partial.Unmarshal(object.Raw); err != nil {
 		return e, nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/history"
 )
 
-// What writers write: objects of three resources, in three namespaces, with
-// names from a small set, so that they meet.
+// The written objects are of three resources, in three namespaces, with names from a
+// small set, so that writers conflict.
 var (
 	resources  = []string{"configmaps", "podtemplates", "nodes"}
 	namespaces = []string{"red", "blue", "default"}
@@ -27,7 +27,7 @@ const (
 	sentinel   = "sentinel"
 )
 
-// object is what a writer knows of an object.
+// object identifies an object of a writer.
 type object struct{ resource, namespace, name string }
 
 func (o object) path() string { return collectionPath(o.resource, o.namespace) + "/" + o.name }
@@ -56,7 +56,7 @@ func (o object) body(mark, app, precondition string, unschedulable bool, size in
 	return text
 }
 
-// writer does random things to random objects, and now and then looks at them.
+// writer runs random operations on random objects, and sometimes lists them.
 type writer struct {
 	*site
 	r     *rand.Rand
@@ -83,8 +83,8 @@ func (w *writer) pick() object {
 	return o
 }
 
-// step does one operation. One whose answer does not come is forgotten: if it
-// was done, watches and lists show it.
+// step runs one operation. One without an answer is not recorded: if it was done, watches
+// and lists show it.
 func (w *writer) step(ctx context.Context) {
 	o, app, mark := w.pick(), apps[w.r.IntN(len(apps))], w.mark("w")
 	size, drained := 0, w.r.IntN(2) == 0
@@ -146,7 +146,7 @@ func (w *writer) write(ctx context.Context, op history.Op, o object, method, pat
 		w.t.Errorf("%s of %s: %d %.300s", op, o.key(), code, text)
 		return false
 	}
-	if op == history.Delete { // the answer tells of the object, not of its end
+	if op == history.Delete { // the answer has the object, not its end
 		record.State.Key = o.key()
 		w.recorder.Write(record)
 		return true
@@ -160,7 +160,7 @@ func (w *writer) write(ctx context.Context, op history.Op, o object, method, pat
 	return true
 }
 
-// look lists, in one of the ways to do so.
+// look lists, in one of the possible ways.
 func (w *writer) look(ctx context.Context, o object) {
 	options, query := randomOptions(w.r, o.resource)
 	newest := w.recorder.Newest()
@@ -191,8 +191,8 @@ func (w *writer) look(ctx context.Context, o object) {
 	w.list(ctx, options, query, notBefore)
 }
 
-// randomOptions are the scope and the selectors of a list or watch. Every one
-// shows one of the objects that site.drain writes.
+// randomOptions are the scope and the selectors of a list or watch. Every one shows one
+// of the objects that site.drain writes.
 func randomOptions(r *rand.Rand, resource string) (history.Options, url.Values) {
 	o, query := history.Options{Resource: resource}, url.Values{}
 	if resource != "nodes" && r.IntN(3) > 0 {

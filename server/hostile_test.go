@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// What one request may cost that is sent to do harm. The client runs in the
-// same process, so the figures include what it needs to send 3 MiB.
+// Bounds of the cost of one hostile request. The client runs in the same process, so the
+// figures include its cost of sending 3 MiB.
 const (
-	hostileTime  = 10 * time.Second // generous: other tests run beside this one
-	hostileBytes = 512 << 20        // all that is allocated, not what is held
-	// What was wrong may be named in the message, in a cause and in the details.
+	hostileTime  = 10 * time.Second // generous: other tests run at the same time
+	hostileBytes = 512 << 20        // all allocations, not the memory in use
+	// The mistake may be in the message, in a cause and in the details.
 	hostileAnswer = 160 << 10
 )
 
@@ -25,8 +25,8 @@ type hostile struct {
 	code                                  int // 0: any from 400 to 499
 }
 
-// refuse sends requests and checks that each is refused soon, with little
-// memory, and that all of them together wrote nothing.
+// refuse sends requests and checks that each is refused soon, with little memory, and
+// that all of them together wrote nothing.
 func (h *harness) refuse(t *testing.T, requests []hostile) {
 	t.Helper()
 	before := h.get("/api/v1/configmaps").field(t, "metadata.resourceVersion")
@@ -58,7 +58,7 @@ func (h *harness) refuse(t *testing.T, requests []hostile) {
 }
 
 const (
-	hostileSize = 3<<20 - 1<<10 // just below what a body may have
+	hostileSize = 3<<20 - 1<<10 // just below the limit of a body
 	jsonPatch   = "application/json-patch+json"
 	mergePatch  = "application/merge-patch+json"
 	strategic   = "application/strategic-merge-patch+json"
@@ -71,7 +71,7 @@ func fill(begin, text, end string) string {
 	return begin + strings.Repeat(text, (hostileSize-len(begin)-len(end))/len(text)) + end
 }
 
-// writes sends a body to everything that reads one.
+// writes sends a body to every endpoint that reads one.
 func writes(name, contentType, body string, code int) []hostile {
 	object := configMaps + "/there"
 	requests := []hostile{
@@ -242,7 +242,7 @@ func TestHostileQueries(t *testing.T) {
 	h.refuse(t, requests)
 }
 
-// TestHostilePageTokens gives back tokens that are not what was given.
+// TestHostilePageTokens sends page tokens that the server did not make.
 func TestHostilePageTokens(t *testing.T) {
 	h, other := startServer(t, evaluatedOnce), startServer(t, evaluatedOnce)
 	const secrets = "/api/v1/namespaces/default/secrets"
@@ -296,7 +296,7 @@ func TestHostilePageTokens(t *testing.T) {
 	h.get(configMaps+"?limit=1&continue="+token).expect(t, 200, "")
 }
 
-// TestHostilePaths puts what is no name into every segment of a path.
+// TestHostilePaths puts impossible names into every segment of a path.
 func TestHostilePaths(t *testing.T) {
 	h := startServer(t, evaluatedOnce)
 	h.post(configMaps, configMap("there", `{"a":"1"}`)).expect(t, 201, "")
@@ -320,8 +320,8 @@ func TestHostilePaths(t *testing.T) {
 	for name, segment := range segments {
 		for _, path := range paths {
 			for _, method := range []string{"GET", "PUT", "DELETE", "PATCH"} {
-				// Nothing in the last segment is the place before it, and odd names may be watched, though
-				// nothing has them.
+				// An empty last segment is the path above it, and odd names may be
+				// watched, though no object has them.
 				reads := method == "GET" || method == "DELETE"
 				if name == "nothing" && (reads || strings.HasSuffix(path, "/@")) || odd[name] && method == "GET" && strings.Contains(path, "/watch/") {
 					continue
@@ -389,8 +389,8 @@ func (*endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHostileLists: lists in which every element is wrong are refused in time that
-// grows with their length and not with its square, and in an answer of modest size.
+// TestHostileLists: lists in which every element is wrong are refused in time that grows
+// with their length and not with its square, and in an answer of modest size.
 func TestHostileLists(t *testing.T) {
 	h := startServer(t, evaluatedOnce)
 	const policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"

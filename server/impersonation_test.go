@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNobodyActsAsSomebodyElse: a request to act as another user is refused on
-// every path and over every protocol, and nothing comes of it.
+// TestNobodyActsAsSomebodyElse: impersonation is refused on every path and over every
+// protocol, without an effect.
 func TestNobodyActsAsSomebodyElse(t *testing.T) {
 	h := startServer(t, nil)
 	before := h.get(configMaps).field(t, "metadata.resourceVersion")

@@ -23,7 +23,7 @@ func (h *harness) target() streamtest.Target {
 	return streamtest.Target{URL: h.server.URL(), Token: adminToken, TLS: &tls.Config{RootCAs: pool}}
 }
 
-// short makes what takes minutes take a fraction of a second.
+// short shortens times of minutes to a fraction of a second.
 func short(cfg *server.Config) {
 	cfg.RequestTimeout = 800 * time.Millisecond
 	cfg.Shorten(func(d *server.Durations) {
@@ -32,8 +32,8 @@ func short(cfg *server.Config) {
 	})
 }
 
-// lasting is a watch of the matrix: idle after its first event or trickling, and
-// how it ends.
+// lasting is a watch of the matrix: idle after its first event or trickling, and the way
+// in which it ends.
 type lasting struct {
 	streamtest.Watch
 	trickles, bookmarks, seconds bool
@@ -64,8 +64,8 @@ func lastings() (all []lasting) {
 	return all
 }
 
-// enough reports whether a watch has shown that it goes on: several events of
-// each sort that it is to have. One that lasts a second may be slow to.
+// enough reports whether a watch has shown that it goes on: several events of each sort
+// that it should have. One that lasts a second may be slow to.
 func (l lasting) enough(seen map[string]int) bool {
 	least := 6
 	if l.seconds {
@@ -74,13 +74,13 @@ func (l lasting) enough(seen map[string]int) bool {
 	return seen["ADDED"] > 0 && (!l.trickles || seen["ADDED"]+seen["MODIFIED"] >= least) && (!l.bookmarks || seen["BOOKMARK"] >= least)
 }
 
-// proper finds what a watch must not have shown.
+// proper reports whether a watch has shown only permitted events.
 func (l lasting) proper(seen map[string]int) bool {
 	return seen["ERROR"] == 0 && (l.trickles || seen["ADDED"]+seen["MODIFIED"] == 1) && (l.bookmarks || seen["BOOKMARK"] == 0)
 }
 
-// follow opens a watch and reads it to its end. opened and settled are called once
-// it is open and has shown enough, or when it fails.
+// follow opens a watch and reads it to its end. opened and settled are called once it is
+// open and has shown enough, or when it fails.
 func (l lasting) follow(ctx context.Context, at streamtest.Target, opened, settled func()) error {
 	opened, settled = sync.OnceFunc(opened), sync.OnceFunc(settled)
 	defer settled()
@@ -105,17 +105,16 @@ func (l lasting) follow(ctx context.Context, at streamtest.Target, opened, settl
 	}
 }
 
-// TestWatchesLast: idle or not, a watch goes on past every time-out of the server,
-// and ends in the proper way: after the time that it was asked for, or when the
-// server stops.
+// TestWatchesLast: idle or not, a watch goes on past every time-out of the server, and
+// ends properly: after its timeoutSeconds, or when the server stops.
 func TestWatchesLast(t *testing.T) {
 	h := startServer(t, short)
 	h.create(configMaps, configMap("a", "{}"))
 	h.create(configMaps, configMap("b", "{}"))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var pending, timed, untimed sync.WaitGroup // pending: what has to be seen before the end
-	opening := make(chan struct{}, 8)          // or TLS would take too long for some
+	var pending, timed, untimed sync.WaitGroup // pending: events to be seen before the end
+	opening := make(chan struct{}, 8)          // else TLS would take too long for some
 	for _, l := range lastings() {
 		pending.Add(2)
 		follow := func() {
@@ -153,8 +152,8 @@ writing:
 	untimed.Wait()
 }
 
-// TestStalledClients: a client that leaves its connection or stream full is found
-// and let go, in all transports.
+// TestStalledClients: a client that leaves its connection or stream full is found and
+// dropped, in all transports.
 func TestStalledClients(t *testing.T) {
 	h := startServer(t, short)
 	text := strings.Repeat("x", 1<<20)

@@ -13,27 +13,27 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// asBob and asCarol are headers of users who may do everything in the servers of
-// the tests below, but are no administrators.
+// asBob and asCarol are headers of users who may do everything in the servers of the
+// tests below, but are not administrators.
 var asBob, asCarol = []string{"Authorization", "Bearer bob-token"}, []string{"Authorization", "Bearer carol-token"}
 
 func everybodyMay(c *server.Config) { c.AuthorizationModes = []string{"AlwaysAllow"} }
 
-// TestRequestsInFlight: above the bound reads are refused; writes, watches and
-// administrators have nothing to do with it.
+// TestRequestsInFlight: above the bound reads are refused; it does not concern writes,
+// watches and administrators.
 func TestRequestsInFlight(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		everybodyMay(c)
 		c.MaxRequestsInflight, c.MaxMutatingRequestsInflight = 1, 1
 	})
-	for range 3 { // not counted, or the second would be refused, and all that follows
+	for range 3 { // not counted, else the second would be refused, and all later ones
 		h.watch(configMaps + "?watch=true&resourceVersion=0")
 	}
 	now, err := strconv.Atoi(h.get(configMaps).field(t, "metadata.resourceVersion").(string))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A read of the next revision stays until somebody writes.
+	// A read of the next revision waits for the next write.
 	held := make(chan reply, 1)
 	go func() {
 		h := &harness{t: t, server: h.server, client: h.client}
@@ -66,13 +66,13 @@ func TestRequestsInFlight(t *testing.T) {
 		t.Errorf("the read that was held: %d %s", r.code, r.body)
 	}
 	after := h.send("GET", configMaps+"/a", "", nil, asBob...)
-	for after.code == http.StatusTooManyRequests { // an answer may be read before its place is given back
+	for after.code == http.StatusTooManyRequests { // an answer may be read before its slot is free
 		after = h.send("GET", configMaps+"/a", "", nil, asBob...)
 	}
 	after.expect(t, http.StatusOK, "")
 }
 
-// TestShareOfRequests: nobody takes all places.
+// TestShareOfRequests: no user takes all slots.
 func TestShareOfRequests(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		everybodyMay(c)
@@ -94,7 +94,7 @@ func TestShareOfRequests(t *testing.T) {
 				_ = resp.Body.Close()
 			}
 		})
-		for h.figures()[reading] != strconv.Itoa(n+2) { // with the one that asks
+		for h.figures()[reading] != strconv.Itoa(n+2) { // including this request
 		}
 	}
 	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusTooManyRequests, "TooManyRequests")
@@ -103,8 +103,8 @@ func TestShareOfRequests(t *testing.T) {
 	h.get(configMaps).expect(t, http.StatusOK, "")
 }
 
-// TestPool: everybody has a share, all together have what there is, and what is
-// given back can be taken again.
+// TestPool: every user has a share, all together have the whole, and returned amounts can
+// be taken again.
 func TestPool(t *testing.T) {
 	var taken []func()
 	take := server.NewPool(8)
@@ -129,11 +129,11 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestLargestAnswer: what is larger than a share is answered, one at a time.
+// TestLargestAnswer: answers larger than a share are sent, one at a time.
 func TestLargestAnswer(t *testing.T) {
 	h := startServer(t, everybodyMay)
 	text := strings.Repeat("x", 1<<20)
-	for i := range 9 { // eight times as much is held while they are laid out
+	for i := range 9 { // eight times as much is held while they are indented
 		h.create(configMaps, configMap(fmt.Sprintf("large-%d", i), `{"k":"`+text+`"}`))
 	}
 	got := h.send("GET", configMaps, "", nil, append(asBob, "Accept", "application/yaml")...)

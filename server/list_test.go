@@ -24,8 +24,8 @@ func (r reply) names(t *testing.T) string {
 	return strings.Join(names, " ")
 }
 
-// TestSelectorListsSeeAcknowledgedWrites: whoever has the answer to a write finds
-// it in the next list, while others write.
+// TestSelectorListsSeeAcknowledgedWrites: an acknowledged write is in the next list,
+// while others write.
 func TestSelectorListsSeeAcknowledgedWrites(t *testing.T) {
 	h := startServer(t, nil)
 	for w := range 4 {
@@ -35,7 +35,7 @@ func TestSelectorListsSeeAcknowledgedWrites(t *testing.T) {
 			name := fmt.Sprintf("turning-%d", w)
 			h.post(pods, podOn(name, "", `"turn":"none"`)).expect(t, 201, "")
 			for turn := range 250 {
-				if turn%5 == 4 { // an object comes and goes
+				if turn%5 == 4 { // an object is created and deleted
 					node := fmt.Sprintf("node-%d-%d", w, turn)
 					other := fmt.Sprintf("passing-%d-%d", w, turn)
 					h.post(pods, podOn(other, node, "")).expect(t, 201, "")
@@ -58,8 +58,8 @@ func TestSelectorListsSeeAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-// TestSelectorListsAgree: what the header index finds is what a scan finds, page
-// by page. A list at an exact revision is always a scan.
+// TestSelectorListsAgree: lists by the header index agree with scans, page by page. A
+// list at an exact revision is always a scan.
 func TestSelectorListsAgree(t *testing.T) {
 	h := startServer(t, nil)
 	h.post("/api/v1/namespaces", `{"metadata":{"name":"other"}}`).expect(t, 201, "")

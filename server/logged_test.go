@@ -23,8 +23,8 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// TestNobodyFillsTheLog: whatever is long in a request, its lines in the log are
-// short, at the level that says most.
+// TestNobodyFillsTheLog: a request with long parts has short lines in the log, at the
+// most verbose level.
 func TestNobodyFillsTheLog(t *testing.T) {
 	log := &lines{}
 	logger, err := logging.New(log, "text", "debug")

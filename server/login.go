@@ -12,14 +12,14 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
-// newAuthenticator is the chain of all ways to log in that the configuration
-// has: certificate, then token.
+// newAuthenticator is the chain of the configured authenticators: certificate, then
+// token.
 func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.TokenAuthenticator) authn.Authenticator {
 	return authn.New(authn.Config{Log: c.Logger, Certificates: certificates, Tokens: []authn.TokenAuthenticator{tokens}, Anonymous: c.anonymous()})
 }
 
-// newAuthorizer asks the configured modes in order, and warns of those that
-// grant less than their policies say.
+// newAuthorizer asks the configured modes in order, and warns of those that grant less
+// than their policies.
 func newAuthorizer(c *Config) (authz.Authorizer, error) {
 	a, partial, err := authz.New(authz.Config{Modes: c.AuthorizationModes})
 	if err != nil {
@@ -31,8 +31,8 @@ func newAuthorizer(c *Config) (authz.Authorizer, error) {
 	return a, nil
 }
 
-// newTokenIssuer prepares signing with the key that the configuration names, or
-// with the server's own.
+// newTokenIssuer prepares signing with the key of the configuration, or with the server's
+// own.
 func newTokenIssuer(c *Config, keys *pki.Keyring) (*authn.TokenIssuer, error) {
 	key, err := keys.SigningKey()
 	if err != nil {
@@ -45,7 +45,7 @@ func newTokenIssuer(c *Config, keys *pki.Keyring) (*authn.TokenIssuer, error) {
 	return issuer, nil
 }
 
-// site is the server that certificates are made for.
+// site is the server for which certificates are made.
 func (s *Server) site() pki.Site {
 	c := &s.cfg
 	site := pki.Site{Address: c.BindAddress, Now: c.Clock, Log: s.log, Changed: s.credentialsChanged,
@@ -63,8 +63,7 @@ func (s *Server) site() pki.Site {
 	return site
 }
 
-// credentialsChanged has everything follow that was made of the credentials from
-// before.
+// credentialsChanged updates everything made of the earlier credentials.
 func (s *Server) credentialsChanged(before, now *pki.Credentials) {
 	authority := !bytes.Equal(before.CA, now.CA)
 	if authority {
@@ -78,18 +77,17 @@ func (s *Server) credentialsChanged(before, now *pki.Credentials) {
 	}
 }
 
-// CA is the certificate, PEM, that clients trust the server by.
+// CA is the certificate, PEM, by which clients verify the server.
 func (s *Server) CA() []byte { return s.keys.Credentials().CA }
 
 // Kubeconfig returns the administrator's client configuration for this server,
 // or nil when it has no administrator's certificate.
 func (s *Server) Kubeconfig() []byte { return s.keys.Credentials().Kubeconfig(s.URL()) }
 
-// KubeconfigPath is the file with the administrator's client configuration; ""
-// when there is none, because the server keeps nothing on disk or trusts only
-// the authorities it was given.
+// KubeconfigPath is the file with the administrator's client configuration; "" when the
+// server keeps nothing on disk or trusts only given authorities.
 func (s *Server) KubeconfigPath() string { return s.keys.KubeconfigPath() }
 
-// Reload looks at once whether the files of certificates, keys and tokens have
-// changed, and takes what is new. The server does so by itself every few seconds.
+// Reload checks at once whether the files of certificates, keys and tokens have changed,
+// and takes the changes. The server does so by itself every few seconds.
 func (s *Server) Reload() { s.keys.Reload() }

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
-// newMetrics makes the figures of the server and its store.
+// newMetrics makes the metrics of the server and its store.
 func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
 	return metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
 		Objects: s.countObjects, CountsAge: s.cfg.durations.Counts, Stats: stats, Features: s.features})

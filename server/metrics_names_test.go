@@ -11,7 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// labelsOf reads the names of labels in a line of figures.
+// labelsOf reads the names of labels in a line of metrics.
 func labelsOf(line string) (name, labels string) {
 	name, rest, _ := strings.Cut(line, "{")
 	var names []string
@@ -29,13 +29,13 @@ func labelsOf(line string) (name, labels string) {
 	return name, strings.Join(names, " ")
 }
 
-// The names and labels of figures are those of kube-apiserver 1.25 where it has
-// them, so that dashboards and alerts made for it work.
+// The names and labels of metrics are those of kube-apiserver 1.25 where it has them, so
+// that dashboards and alerts made for it work.
 func TestMetricsHaveUpstreamNames(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.MaxMutatingRequestsInflight = 1 })
 	h.get("/api/v1/componentstatuses")
 	h.watchLines("/api/v1/namespaces?watch=1&timeoutSeconds=10")()
-	// The server answers 504 to a revision that does not come.
+	// The server answers 504 to a revision that never exists.
 	if got := h.get("/api/v1/nodes?resourceVersion=99999999"); got.code != http.StatusGatewayTimeout {
 		t.Errorf("%d %s", got.code, got.body)
 	}
@@ -76,7 +76,7 @@ func TestMetricsHaveUpstreamNames(t *testing.T) {
 	}
 }
 
-// A counter is named as one, so that nobody takes it for the state of something.
+// A counter is named as one, so that it is not taken for a gauge.
 func TestCountersEndInTotal(t *testing.T) {
 	for line := range strings.Lines(string(startServer(t, nil).get("/metrics").body)) {
 		if words := strings.Fields(line); len(words) == 4 && words[1] == "TYPE" && (words[3] == "counter") != strings.HasSuffix(words[2], "_total") {
@@ -85,8 +85,8 @@ func TestCountersEndInTotal(t *testing.T) {
 	}
 }
 
-// Somebody without rights makes figures grow by next to nothing, however many
-// resources, verbs and options they are refused.
+// A user without rights makes metrics grow by next to nothing, however many resources,
+// verbs and options are refused.
 func TestRefusedRequestsAreFewSeries(t *testing.T) {
 	h := startServer(t, nil)
 	count := func() (n int) {
@@ -123,8 +123,8 @@ func TestRefusedRequestsAreFewSeries(t *testing.T) {
 	}
 }
 
-// Nobody makes figures grow by what they ask for: neither methods nor paths nor
-// names nor options become labels.
+// Requests cannot make metrics grow: neither methods nor paths nor names nor options
+// become labels.
 func TestMetricsAreBounded(t *testing.T) {
 	h := startServer(t, nil)
 	ask := func(i int) {

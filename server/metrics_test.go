@@ -69,7 +69,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsOfWatches: a watch counts while it lasts, and so do its events.
+// TestMetricsOfWatches: a watch is counted while it lasts, and so are its events.
 func TestMetricsOfWatches(t *testing.T) {
 	h := startServer(t, nil)
 	const maps = "/api/v1/namespaces/default/configmaps"

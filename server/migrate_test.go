@@ -49,8 +49,9 @@ const (
 	schemaKey     = "flowcontrol.apiserver.k8s.io/flowschemas/old"
 )
 
-// A store with objects in versions that are not stored any more, and one in an old
-// form, is served as if they were; a migration rewrites these, and only these.
+// A store with objects in versions that are not storage versions any more, and one in an
+// old form, is served as if they were in the present form; a migration rewrites these,
+// and only these.
 func TestMigrateBesideRequests(t *testing.T) {
 	dir := t.TempDir()
 	onDisk := func(c *server.Config) { c.InMemory, c.DataDir = false, dir }
@@ -145,7 +146,7 @@ func TestMigrateBesideRequests(t *testing.T) {
 	}
 }
 
-// watchLines opens a watch and returns what gives its next line.
+// watchLines opens a watch and returns a function for its next line.
 func (h *harness) watchLines(path string) func() string {
 	h.t.Helper()
 	req, err := http.NewRequest("GET", h.server.URL()+path, nil)
@@ -180,7 +181,7 @@ func migrated(t *testing.T, run func(context.Context, func(operate.Step)) error)
 	return last
 }
 
-// failingStore stops to write after some objects.
+// failingStore fails writes after some objects.
 type failingStore struct {
 	store.Store
 	left   chan struct{}
@@ -201,7 +202,7 @@ func (f *failingStore) Update(ctx context.Context, key string, fn func(*store.En
 	return f.Store.Update(ctx, key, fn)
 }
 
-// A migration that was cut off goes on where it was, and rewrites nothing twice.
+// An interrupted migration continues, and rewrites nothing twice.
 func TestMigrateGoesOn(t *testing.T) {
 	ctx := context.Background()
 	e, err := store.Open(store.Config{Dir: "store", FS: vfs.NewMem()})
@@ -248,8 +249,7 @@ func TestMigrateGoesOn(t *testing.T) {
 	}
 }
 
-// What a server has just written is as it would be written now: every kind, in
-// every version.
+// Fresh writes are in the present form: every kind, in every version.
 func TestNothingToMigrate(t *testing.T) {
 	dir := t.TempDir()
 	var made int64
@@ -270,8 +270,8 @@ func TestNothingToMigrate(t *testing.T) {
 	}
 }
 
-// makeAll makes the example of every kind, in the versions that are stored, or in
-// the others: these are deleted, since the examples of a kind may share their name.
+// makeAll makes the example of every kind, in the storage versions, or in the others:
+// these are deleted, since the examples of a kind may share their name.
 func (h *harness) makeAll(stored bool) (made int64) {
 	h.t.Helper()
 	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {

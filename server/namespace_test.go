@@ -85,8 +85,7 @@ func TestNamespaceWaitsForItsContent(t *testing.T) {
 	h.awaitGone(namespacesPath, "shop")
 }
 
-// Finalizers of others, in spec and in metadata, keep the namespace but not its
-// content.
+// Foreign finalizers, in spec and in metadata, keep the namespace but not its content.
 func TestNamespaceHasFinalizersOfOthers(t *testing.T) {
 	h := withControllers(t, "namespace")
 	h.post(namespacesPath, `{"metadata":{"name":"shop","finalizers":["example.com/later"]},"spec":{"finalizers":["kubernetes","example.com/other"]}}`).expect(t, http.StatusCreated, "")

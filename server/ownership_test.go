@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What a request says is owned, and what it leaves to defaults that depend on other
-// fields; not what the endpoint does not write, nor what the server sets.
+// Sent fields are owned, and so are defaults that depend on other fields; not the fields
+// that the endpoint does not write, nor those that the server sets.
 func TestOwnedFields(t *testing.T) {
 	h := startServer(t, nil)
 	const pods = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}`
@@ -36,8 +36,8 @@ func TestOwnedFields(t *testing.T) {
 	}
 }
 
-// Labels that a job has from its template are those that the server adds too; what
-// its author wrote stays as it is.
+// Labels that a job has from its template are those that the server adds too; the
+// author's stay as they are.
 func TestLabelsOfJobs(t *testing.T) {
 	h := startServer(t, nil)
 	for labels, want := range map[string]int{`{}`: 3, `{"a":"b"}`: 1} {
@@ -48,8 +48,8 @@ func TestLabelsOfJobs(t *testing.T) {
 	}
 }
 
-// An update says what it updates, but for a configuration that is applied to an object
-// that is there.
+// An update must name its object, unless it is an applied configuration of an existing
+// one.
 func TestNamesThatAreLost(t *testing.T) {
 	h := startServer(t, nil)
 	path, merge, jsonPatch, apply := configMaps+"/a", "application/merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"
@@ -63,7 +63,7 @@ func TestNamesThatAreLost(t *testing.T) {
 	})
 }
 
-// What an update may say of metadata that the server owns.
+// Permitted values of the server's metadata in an update.
 func TestMetadataOfUpdates(t *testing.T) {
 	h := startServer(t, nil)
 	path, merge, jsonPatch, strategic := configMaps+"/a", "application/merge-patch+json", "application/json-patch+json", "application/strategic-merge-patch+json"
@@ -96,7 +96,7 @@ func TestMetadataOfUpdates(t *testing.T) {
 	})
 }
 
-// A PUT of the status keeps what it does not say, and what it is not about.
+// A PUT of the status keeps fields that it leaves out, and those outside of the status.
 func TestPutOfTheStatus(t *testing.T) {
 	h := startServer(t, nil)
 	const pods = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"%s","containers":[{"name":"c","image":"i"}]}}`
@@ -113,8 +113,8 @@ func TestPutOfTheStatus(t *testing.T) {
 	})
 }
 
-// What a version has no field for is in an annotation there, which belongs to who
-// wrote it, and measurements have the values that the first version always has.
+// A value without a field in a version is in an annotation there, which belongs to its
+// author, and measurements have the values that the first version always has.
 func TestOwnersOfWhatHooksConvert(t *testing.T) {
 	h := startServer(t, nil)
 	first, second, merge := "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", "application/merge-patch+json"
@@ -130,7 +130,7 @@ func TestOwnersOfWhatHooksConvert(t *testing.T) {
 	})
 }
 
-// Who scales owns the replicas, at no time.
+// The manager of a scale owns the replicas, without a time.
 func TestOwnerOfReplicas(t *testing.T) {
 	h := startServer(t, nil)
 	path := "/apis/apps/v1/namespaces/default/deployments"

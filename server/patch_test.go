@@ -2,7 +2,7 @@ package server_test
 
 import "testing"
 
-// TestStrategicNumbers: a number of a strategic patch may have a fraction of nothing and an
+// TestStrategicNumbers: a number of a strategic patch may have a zero fraction and an
 // exponent. One that is not whole is unprocessable; one that its field cannot hold is not
 // stored as another.
 func TestStrategicNumbers(t *testing.T) {

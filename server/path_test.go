@@ -2,8 +2,8 @@ package server_test
 
 import "testing"
 
-// A slash behind a path changes nothing, and what is behind the name of an object
-// that has no subresources does not exist.
+// A slash at the end of a path has no effect, and paths below an object without
+// subresources do not exist.
 func TestPathsOfResources(t *testing.T) {
 	h := startServer(t, nil)
 	const object = configMaps + "/a"

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
-// routes gives the router the few paths that are not resources.
+// routes adds the few paths that are not resources to the router.
 func (s *Server) routes() http.Handler {
 	rt := front.NewRouter(s.front, s.endpoints.DiscoveryAt)
 	rt.More = s.endpoints.OpenAPI3Paths

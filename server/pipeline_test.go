@@ -64,8 +64,8 @@ func (l lateReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestBodyAtTheLastMoment: a body that is whole when its time is over is refused,
-// as net/http goes on as if the client had gone.
+// TestBodyAtTheLastMoment: a body that is complete when its time is over is refused,
+// since net/http goes on as if the client had gone.
 func TestBodyAtTheLastMoment(t *testing.T) {
 	s, err := Start(context.Background(), Config{InMemory: true})
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// namesakes are group versions of other groups, with resources that are called like
-// built-in ones and have their types, but say nothing of how their objects live and
-// end.
+// namesakes are group versions of other groups, with resources that have the names and
+// the types of built-in ones, but declare nothing of their life cycle.
 func namesakes(groups []*api.GroupVersion) (all []*api.GroupVersion) {
 	for _, gv := range groups {
 		if gv.Version != "v1" {
@@ -35,8 +34,8 @@ func namesakes(groups []*api.GroupVersion) (all []*api.GroupVersion) {
 	return all
 }
 
-// A resource that is called like a built-in one has nothing of how that behaves:
-// its document would have to say it.
+// A resource with the name of a built-in one has none of its behaviour: its document
+// would have to declare it.
 func TestNamesakesOfBuiltInKinds(t *testing.T) {
 	rows := map[string]*api.Resource{}
 	h := startServer(t, func(c *server.Config) {
@@ -57,7 +56,7 @@ func TestNamesakesOfBuiltInKinds(t *testing.T) {
 	for _, c := range []struct {
 		plural, sent, query string
 		lacks               string // of the new object
-		wait                string // the end of what a delete leaves there; "" when it leaves nothing
+		wait                string // the remaining object after a delete; "" for none
 	}{
 		{"deployments", `"spec":{` + template + `}`, "", "", ""},
 		{"replicationcontrollers", `"spec":{` + strings.Replace(template, `{"matchLabels":{"a":"b"}}`, `{"a":"b"}`, 1) + `}`, "", "", ""},
@@ -105,7 +104,7 @@ func TestNamesakesOfBuiltInKinds(t *testing.T) {
 		body := `{"metadata":{"name":"default"},` + c.sent + "}"
 		check("create", ask(adminToken, "POST", "", "", "", body), 201, "", c.lacks)
 		check("replace", ask(adminToken, "PUT", "default", "", "", strings.Replace(body, `"},`, `","labels":{"a":"b"}},`, 1)), 200, `"a":"b"`, "")
-		if c.plural != "namespaces" { // a third step below those is a resource in the namespace
+		if c.plural != "namespaces" { // there a third step is a resource in the namespace
 			check("subresource", ask(adminToken, "GET", "default", "log", "", ""), 200, `"kind":"`+res.Kind+`"`, "")
 		}
 		check("precondition", ask(adminToken, "DELETE", "default", "", "", `{"preconditions":{"uid":"u"}}`), 409, "cannot be fulfilled on "+res.Kind+".", "")

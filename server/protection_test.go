@@ -77,7 +77,8 @@ func TestClaimIsKeptWhileAPodUsesIt(t *testing.T) {
 			if r.field(t, "metadata.deletionTimestamp") == nil {
 				t.Errorf("the claim is not protected: %s", r.body)
 			}
-			// What is deleted later goes when the controller has looked at all before it.
+			// When an object that is deleted later is gone, the controller has processed
+			// all before it.
 			h.post(claimsPath, claim("later")).expect(t, http.StatusCreated, "")
 			h.remove(claimsPath+"/later", "").expect(t, http.StatusOK, "")
 			have := h.await(claimsPath, func(o contents) bool { return o["later"] == nil && (c.kept || o[c.claim] == nil) })
@@ -126,8 +127,8 @@ func TestProtectionIsGivenBack(t *testing.T) {
 	}
 }
 
-// Claims that a pod uses hold their namespace until the pod goes, which is deleted
-// with it.
+// Claims that a pod uses hold their namespace until the pod, which is deleted with it, is
+// gone.
 func TestNamespaceWithClaimsGoes(t *testing.T) {
 	h := protecting(t, "*")
 	const base = "/api/v1/namespaces/shop"

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// Parameters that say nothing sensible are refused on every way that reads them.
+// Invalid parameters are refused by every endpoint that reads them.
 func TestParametersAreChecked(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", "{}"))
@@ -60,8 +60,8 @@ func TestAListByNameNamesTheObject(t *testing.T) {
 	}
 }
 
-// The answer of a delete: 202 for what cascades and is not gone at once, and the
-// version that the object had.
+// The answer of a delete: 202 for a cascading one that is not finished, and the version
+// that the object had.
 func TestAnswersOfDeletes(t *testing.T) {
 	h := startServer(t, nil)
 	const services, jobs = "/api/v1/namespaces/default/services", "/apis/batch/v1/namespaces/default/jobs"
@@ -91,8 +91,8 @@ func TestAnswersOfDeletes(t *testing.T) {
 	}
 }
 
-// A pod that goes at once is marked first, so that who watches sees both; the answer
-// is the mark.
+// A pod that is deleted at once is marked first, so that watchers see both; the answer is
+// the mark.
 func TestPodsAreMarkedBeforeTheyGo(t *testing.T) {
 	h := startServer(t, nil)
 	const pods = "/api/v1/namespaces/default/pods"
@@ -120,8 +120,7 @@ func TestPodsAreMarkedBeforeTheyGo(t *testing.T) {
 	}
 }
 
-// What is asked for is told apart from what there is: an error is never a table, and
-// the answer to an operation neither.
+// Errors are never tables, nor are the answers to operations, whatever the request.
 func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", "{}"))
@@ -164,7 +163,8 @@ func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 			t.Errorf("%s: %d %s %s", c.name, r.code, got, r.body)
 		}
 	}
-	// Who asks for a form that there is not is not warned of the endpoint.
+	// A request for an unknown representation gets no warning of the endpoint's
+	// deprecation.
 	for accept, warnings := range map[string]int{"text/csv": 0, jsonType + ";as=Picture" + meta: 1} {
 		if r := h.send("GET", old, "", nil, "Accept", accept); r.code != http.StatusNotAcceptable || len(r.header["Warning"]) != warnings {
 			t.Errorf("%s: %d with the warnings %q", accept, r.code, r.header["Warning"])
@@ -175,7 +175,7 @@ func TestRepresentationsOfErrorsAndOperations(t *testing.T) {
 	}
 }
 
-// An event is chosen by its source, which newer clients call the reporting component.
+// An event is selected by its source, which newer clients call the reporting component.
 func TestSourceOfEvents(t *testing.T) {
 	h := startServer(t, nil)
 	const events = "/api/v1/namespaces/default/events"
@@ -188,8 +188,8 @@ func TestSourceOfEvents(t *testing.T) {
 	}
 }
 
-// An event vanishes some time after its last write, whatever holds it; watchers are
-// told. Other objects stay.
+// An event is deleted some time after its last write, whatever its finalizers; watchers
+// see it. Other objects stay.
 func TestEventsExpire(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.EventTTL = 200 * time.Millisecond })
 	const events = "/api/v1/namespaces/default/events"
@@ -204,7 +204,7 @@ func TestEventsExpire(t *testing.T) {
 	h.get(configMaps+"/a").expect(t, http.StatusOK, "")
 }
 
-// The store is a component that answers how it is; nothing of it is stored.
+// The store is a component with a status; it is not a stored object.
 func TestComponents(t *testing.T) {
 	h := startServer(t, nil)
 	const path, healthy = "/api/v1/componentstatuses", `"metadata":{"name":"etcd-0","creationTimestamp":null},"conditions":[{"type":"Healthy","status":"True"}]}`

@@ -37,7 +37,7 @@ func (l *logText) count(word string) int {
 	return strings.Count(l.text.String(), word)
 }
 
-// credentialsAt are those that a server makes at some time.
+// credentialsAt are the credentials that a server makes at some time.
 func credentialsAt(t *testing.T, now time.Time) *pki.Credentials {
 	t.Helper()
 	keys, err := pki.Open(PKI{}, pki.Site{Now: func() time.Time { return now }})
@@ -55,8 +55,8 @@ type reloads struct {
 	log    *logText
 }
 
-// startReloads starts it with the certificates of one authority; its files are
-// looked at when the test says so.
+// startReloads starts it with the certificates of one authority; its files are checked on
+// request of the test.
 func startReloads(t *testing.T, first *pki.Credentials) *reloads {
 	t.Helper()
 	r := &reloads{t: t, dir: t.TempDir(), log: &logText{}}
@@ -91,7 +91,7 @@ func (r *reloads) write(name string, text []byte) string {
 	return path
 }
 
-// client trusts roots and shows a client certificate (nil: none), on connections of
+// client trusts roots and presents a client certificate (nil: none), on connections of
 // its own.
 func (r *reloads) client(roots []byte, identity *pki.Credentials) *http.Client {
 	pool := x509.NewCertPool()
@@ -109,7 +109,7 @@ func (r *reloads) client(roots []byte, identity *pki.Credentials) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// get returns the code of an answer, 0 when there is none.
+// get returns the code of an answer, 0 without one.
 func (r *reloads) get(client *http.Client, token string) int {
 	req, err := http.NewRequest("GET", r.server.URL()+"/api/v1/nodes", nil)
 	if err != nil {
@@ -202,8 +202,8 @@ func TestClientAuthoritiesAndTokensAreReloaded(t *testing.T) {
 	r.expect("tokens in the log", r.log.count("-token"), 0)
 }
 
-// TestFilesAreLookedAt: nobody has to tell the server of a change; everybody who
-// trusted the old certificate is told of the new one.
+// TestFilesAreLookedAt: the server finds changed files by itself; clients of the old
+// certificate learn the new one.
 func TestFilesAreLookedAt(t *testing.T) {
 	a, b := credentialsAt(t, time.Now()), credentialsAt(t, time.Now())
 	r := startReloads(t, a)
@@ -264,8 +264,8 @@ func TestOwnCertificatesAreRenewedInTime(t *testing.T) {
 	}
 }
 
-// TestNamedCertificates: a client sees the certificate for the name that it asks for,
-// and its files are looked at as well.
+// TestNamedCertificates: a client gets the certificate for its server name, and those
+// files are checked as well.
 func TestNamedCertificates(t *testing.T) {
 	certs := map[string]*pki.Credentials{}
 	for _, name := range []string{"all", "shop", "wild", "in", "next"} {
@@ -280,7 +280,7 @@ func TestNamedCertificates(t *testing.T) {
 	r.server = r.start(cfg)
 	shown := func(name string) string {
 		t.Helper()
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(r.server.URL(), "https://"), &tls.Config{ServerName: name, InsecureSkipVerify: true}) // which one is the question
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(r.server.URL(), "https://"), &tls.Config{ServerName: name, InsecureSkipVerify: true}) // the test is about which certificate is presented
 		if err != nil {
 			t.Fatal(err)
 		}

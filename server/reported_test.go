@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What 1.25 reports of mistakes in objects, each cause once and at its field.
+// 1.25's causes of mistakes in objects, each once and at its field.
 func TestCausesAreThoseOf125(t *testing.T) {
 	h := startServer(t, nil)
 	const roles = "/apis/rbac.authorization.k8s.io/v1/"
@@ -45,7 +45,7 @@ func TestCausesAreThoseOf125(t *testing.T) {
 	}
 }
 
-// An empty list that is always written is stored as nothing, so it is null.
+// An empty list that is always written is stored as absent, so it is null.
 func TestEmptyListsAreNull(t *testing.T) {
 	h := startServer(t, nil)
 	const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"

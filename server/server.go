@@ -1,7 +1,7 @@
-// Package server is Capstan's API server: the pipeline that every request
-// takes, and the wiring of the parts it uses.
+// Package server is Capstan's API server: its configuration, and the wiring of its rooms,
+// the packages in server/internal.
 //
-// Start gives a running instance; a process may have many.
+// Start returns a running instance; a process may have many.
 package server
 
 import (
@@ -48,9 +48,8 @@ import (
 
 // Server is a running instance.
 //
-// Invariants: the fields above limits are set by Start and never change;
-// requests are counted in intake, so that Shutdown can wait for them before
-// it closes the store.
+// Invariants: the fields above limits are set by Start and never change; requests are
+// counted in intake, so that Shutdown can wait for them before it closes the store.
 type Server struct {
 	cfg          Config
 	log          *slog.Logger
@@ -80,17 +79,17 @@ type Server struct {
 	http         *http.Server
 
 	sweeper  *conns.Sweeper
-	leaving  atomic.Bool // told to stop: /readyz fails
+	leaving  atomic.Bool // stopping: /readyz fails
 	started  time.Time
-	stopping chan struct{} // closed when watches are to end
-	done     chan struct{} // closed when everything is
+	stopping chan struct{} // closed when watches have to end
+	done     chan struct{} // closed when everything has
 	once     sync.Once
-	failure  error // why done closed, nil after Shutdown
+	failure  error // the reason why done closed, nil after Shutdown
 }
 
-// Start opens the store, creates what a new one lacks, and serves. It returns
-// when the server answers requests. The instance lives until Shutdown, or until
-// ctx ends, which is the same.
+// Start opens the store, creates missing objects, and serves. It returns when the server
+// answers requests. The instance lives until Shutdown, or until ctx ends, which has the
+// same effect.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.setDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -108,7 +107,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// open builds the object graph, from the disk up to the listener.
+// open makes all parts, from the disk up to the listener.
 func (s *Server) open(ctx context.Context) error {
 	cfg := &s.cfg
 	s.decodeLimits = document.Limits{MaxBytes: int(cfg.MaxRequestBytes)}
@@ -120,7 +119,7 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.openStore(ctx); err != nil {
 		return err
 	}
-	// The store's lock also guards the certificates beside it.
+	// The store's lock also guards the certificates next to it.
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func (s *Server) open(ctx context.Context) error {
 	return s.keys.WriteKubeconfig(s.URL())
 }
 
-// newControllers makes what the server does by itself.
+// newControllers makes the server's own activities.
 func (s *Server) newControllers() *controllers.Controllers {
 	cfg := &s.cfg
 	address := cfg.BindAddress
@@ -182,7 +181,7 @@ func (s *Server) port() int {
 	return s.cfg.SecurePort
 }
 
-// openCatalog makes the catalog of what the configuration lets the server serve.
+// openCatalog makes the catalog of the configured versions and resources.
 func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	cfg := &s.cfg
 	var warnings []string
@@ -211,7 +210,7 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 	return groups, checkNeeded(s.catalog.Snapshot())
 }
 
-// openFront builds the way of requests, and what it ends in.
+// openFront makes the pipeline with its verbs and endpoints.
 func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) error {
 	cfg := &s.cfg
 	d := &dispatch{}
@@ -233,7 +232,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	return d.check(groups)
 }
 
-// openStore opens the store of the kinds in the catalog, and what operators ask it by.
+// openStore opens the store of the catalog's kinds, and the operators' socket.
 func (s *Server) openStore(ctx context.Context) error {
 	engine, err := store.Open(store.Config{Dir: s.cfg.storeDir(), FS: s.cfg.fileSystem(), History: s.cfg.History, Clock: s.cfg.Clock, Logger: s.cfg.Logger})
 	if err != nil {
@@ -261,8 +260,8 @@ func (s *Server) openStore(ctx context.Context) error {
 	return nil
 }
 
-// pageSecret is the key of the page tokens: kept in the store, so that tokens
-// outlive a restart.
+// pageSecret is the key of the page tokens: kept in the store, so that tokens outlive a
+// restart.
 func (s *Server) pageSecret(ctx context.Context) ([]byte, error) {
 	entry, err := s.store.Update(ctx, "capstan/page-secret", func(current *store.Entry) (store.Write, error) {
 		if current != nil {
@@ -314,14 +313,14 @@ func (s *Server) serve(ctx context.Context) {
 	}
 }
 
-// Bootstrapped is closed when the cluster has the objects that every cluster has
-// from its start, which are written beside the first requests.
+// Bootstrapped is closed when the objects of every cluster exist, which are written while
+// the first requests are served.
 func (s *Server) Bootstrapped() <-chan struct{} { return s.controllers.Bootstrapped() }
 
 // Done is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// URL is where the server listens: "https://127.0.0.1:6443".
+// URL is the address of the server: "https://127.0.0.1:6443".
 func (s *Server) URL() string {
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())
 	if err != nil {
@@ -333,15 +332,15 @@ func (s *Server) URL() string {
 	return "https://" + net.JoinHostPort(host, port)
 }
 
-// catalogOf is what the documents describe, with the rules that they name.
+// catalogOf is the catalog of the documents, with the rules that they name.
 func catalogOf(rules policy.Policy) []*api.GroupVersion {
 	return generated.New(rules, conversion.Hooks{})
 }
 
-// MigrateStore runs a migration on the store of a data directory that no server
-// uses. Steps are reported at most once a second, problems all. What is cut off by
-// the end of ctx goes on in the next call. Errors: store.ErrLocked when a server
-// uses the directory, and what the store says.
+// MigrateStore runs a migration on the store of a data directory without a server. Steps
+// are reported at most once a second, problems all. The next call continues a migration
+// that the end of ctx interrupted. Errors: store.ErrLocked when a server uses the
+// directory, and those of the store.
 func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)) error {
 	return operate.MigrateStore(ctx, dataDir, stored.NewKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
 }
@@ -351,7 +350,7 @@ const (
 	schedulingGroup  = "scheduling." + profile.GroupSuffix
 )
 
-// needed are the resource types that the server itself works with.
+// needed are the resource types that the server itself uses.
 var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"policy", "poddisruptionbudgets"},
 	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"}}
 

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Services that have what is another's, or in no range, are told of once.
+// Services with an address of another one, or outside of the ranges, are reported once.
 func TestServiceRepair(t *testing.T) {
 	h := startServer(t, nil)
 	for _, name := range []string{"a", "b", "c"} {
@@ -51,7 +51,8 @@ func TestServiceRepair(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("events %v", got)
 	}
-	// What the forged ones had is free, and what they have now is nobody's to take.
+	// The items that the forged services had are free, and those that they have now
+	// cannot be taken.
 	h.send("DELETE", servicesPath+"/b", "", nil).expect(t, 200, "")
 	h.post(servicesPath, service("d", `"clusterIP":"`+taken+`"`)).expect(t, 422, "Invalid")
 	h.send("DELETE", servicesPath+"/a", "", nil).expect(t, 200, "")

@@ -87,13 +87,13 @@ func TestServiceAddresses(t *testing.T) {
 	refused("b", `"ipFamilies":["IPv6"]`, "spec.ipFamilies[0]", "not configured on this cluster")
 	refused("b", `"ipFamilyPolicy":"RequireDualStack"`, "spec.ipFamilyPolicy", "not configured for dual-stack")
 
-	// What was not created holds nothing.
+	// A dry run holds nothing.
 	h.post(servicesPath+"?dryRun=All", service("b", `"clusterIP":"10.1.0.77"`)).expect(t, 201, "")
 	h.post(servicesPath, service("b", `"clusterIP":"10.1.0.77","ports":[{"port":0}]`)).expect(t, 422, "Invalid")
 	h.post(servicesPath, service("a", `"clusterIP":"10.1.0.77"`)).expect(t, 409, "AlreadyExists")
 	h.post("/api/v1/namespaces/nosuch/services", service("b", `"clusterIP":"10.1.0.77"`)).expect(t, 404, "NotFound")
 	h.post(servicesPath, service("b", `"clusterIP":"10.1.0.77"`)).expect(t, 201, "")
-	// What was deleted holds nothing either, unless it is only marked.
+	// A deleted service holds nothing either, unless it is only marked.
 	h.merge(servicesPath+"/b", `{"metadata":{"finalizers":["x.y/z"]}}`).expect(t, 200, "")
 	h.send("DELETE", servicesPath+"/b", "", nil).expect(t, 200, "")
 	refused("c", `"clusterIP":"10.1.0.77"`, "spec.clusterIPs", "already allocated")
@@ -125,7 +125,7 @@ func TestServiceNodePorts(t *testing.T) {
 			t.Errorf("%s: cause %v: %s", c.spec, r.causeOf(t), message)
 		}
 	}
-	// Two of four are left: one for the port, one to ask for its health.
+	// Two of four are left: one for the port, one for the health check.
 	r = h.post(servicesPath, service("lb", `"type":"LoadBalancer","externalTrafficPolicy":"Local"`))
 	r.expect(t, 201, "")
 	if a, b := r.field(t, "spec.ports.0.nodePort"), r.field(t, "spec.healthCheckNodePort"); a == nil || b == nil || a == b {
@@ -137,7 +137,7 @@ func TestServiceNodePorts(t *testing.T) {
 		t.Error(message)
 	}
 	h.post(servicesPath, service("none", `"type":"LoadBalancer","allocateLoadBalancerNodePorts":false`)).expect(t, 201, "")
-	// An update gives the health port back, and another one takes it.
+	// An update frees the health check port, and another one takes it.
 	r = h.merge(servicesPath+"/lb", `{"spec":{"externalTrafficPolicy":"Cluster"}}`)
 	r.expect(t, 200, "")
 	if got := r.field(t, "spec.healthCheckNodePort"); got != nil {
@@ -187,14 +187,14 @@ func TestServiceConversions(t *testing.T) {
 	step(`{"metadata":{"labels":{"x":"y"}}}`, "[10.0.0.50 fd00::50] [IPv4 IPv6] PreferDualStack [0]")
 	refused(`{"spec":{"clusterIPs":["10.0.0.50"]}}`, "spec.ipFamilyPolicy")
 	step(`{"spec":{"ipFamilyPolicy":"SingleStack"}}`, "[10.0.0.50] [IPv4] SingleStack [0]")
-	h.post(servicesPath, service("t", `"clusterIP":"fd00::50"`)).expect(t, 201, "") // it was given back
+	h.post(servicesPath, service("t", `"clusterIP":"fd00::50"`)).expect(t, 201, "") // it was freed
 	step(`{"spec":{"type":"ExternalName","externalName":"a.b"}}`, "[] []  [0]")
 	h.post(servicesPath, service("u", `"clusterIP":"10.0.0.50"`)).expect(t, 201, "")
 	refused(`{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"10.0.0.50"}}`, "spec.clusterIPs")
 	step(`{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"10.0.0.51"}}`, "[10.0.0.51] [IPv4] SingleStack [0]")
 	refused(`{"spec":{"clusterIP":"None","clusterIPs":["None"]}}`, "spec.clusterIPs[0]")
 	refused(`{"spec":{"clusterIP":"10.0.0.52","clusterIPs":["10.0.0.52"]}}`, "spec.clusterIPs[0]")
-	h.post(servicesPath, service("v", `"clusterIP":"10.0.0.52"`)).expect(t, 201, "") // it was not held by what was refused
+	h.post(servicesPath, service("v", `"clusterIP":"10.0.0.52"`)).expect(t, 201, "") // the refused write does not hold it
 	step(`{"spec":{"type":"ExternalName","externalName":"a.b"}}`, "[] []  [0]")
 	step(`{"spec":{"type":"ClusterIP","externalName":null,"clusterIP":"None"}}`, "[None] [IPv4] SingleStack [0]")
 	r := h.merge(servicesPath+"/v", `{"spec":{"ipFamilyPolicy":"RequireDualStack"}}`)
@@ -206,7 +206,7 @@ func TestServiceConversions(t *testing.T) {
 	if got := r.shape(t); got != "[None] [IPv4 IPv6] RequireDualStack [0]" {
 		t.Errorf("headless without selector: %s", got)
 	}
-	// A PUT that leaves out what was allocated keeps it.
+	// A PUT that leaves out allocated values keeps them.
 	r = h.send("PUT", servicesPath+"/v", "application/json", []byte(service("v", "")))
 	r.expect(t, 200, "")
 	if got := r.shape(t); !strings.Contains(got, "[IPv4 IPv6] RequireDualStack") {
@@ -214,8 +214,8 @@ func TestServiceConversions(t *testing.T) {
 	}
 }
 
-// Many writers at once, on a disk that is then pulled out: nothing is there twice,
-// before and after, and all that is acknowledged is there.
+// Many writers at once, on a disk that is then removed: no item is allocated twice,
+// before and after, and all acknowledged services exist.
 func TestAllocationsSurviveACrash(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	config := func(fs vfs.FS) func(*server.Config) {
@@ -246,7 +246,7 @@ func TestAllocationsSurviveACrash(t *testing.T) {
 					mu.Unlock()
 					if n%3 == 2 {
 						mu.Lock()
-						delete(acknowledged, name) // it may be gone, or not
+						delete(acknowledged, name) // it may exist or not
 						mu.Unlock()
 						h.send("DELETE", servicesPath+"/"+name, "", nil)
 					}
@@ -305,8 +305,8 @@ func TestAllocationsSurviveACrash(t *testing.T) {
 	distinct(again)
 }
 
-// A range that has changed: what was given stays, new ones are from the new range,
-// and what is in both is not given twice.
+// A changed range: allocated addresses stay, new ones are from the new range, and those
+// in both are not allocated twice.
 func TestServiceRangeChanges(t *testing.T) {
 	dir := t.TempDir()
 	config := func(cidr, ports string) func(*server.Config) {

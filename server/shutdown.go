@@ -12,10 +12,9 @@ func (s *Server) stop() {
 	s.shutdown(ctx)
 }
 
-// Shutdown lets /readyz fail and serves on for the delay of the configuration.
-// Then it refuses new requests, ends watches and requests that have not been
-// acted on, waits for the others until ctx ends, closes the listener and the
-// store. It is safe to call more than once.
+// Shutdown makes /readyz fail and serves on for the configured delay. Then it refuses new
+// requests, ends watches and requests without an effect so far, waits for the others
+// until ctx ends, closes the listener and the store. It is safe to call more than once.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shutdown(ctx)
 	<-s.done
@@ -37,7 +36,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		s.controllers.Stop()
 		s.front.Intake.Drain(ctx)
 		s.closeHTTP(ctx)
-		s.front.Intake.Drain(context.Background()) // what was broken off ends at once, but uses the store until then
+		s.front.Intake.Drain(context.Background()) // broken requests end at once, but use the store until then
 		if err := s.closeParts(); err != nil && s.failure == nil {
 			s.failure = err
 		}
@@ -45,8 +44,8 @@ func (s *Server) shutdown(ctx context.Context) {
 	})
 }
 
-// closeHTTP closes the listener and all connections: no request that was taken on
-// needs them any more, or ctx has ended.
+// closeHTTP closes the listener and all connections: no running request needs them any
+// more, or ctx has ended.
 func (s *Server) closeHTTP(ctx context.Context) {
 	soon, cancel := context.WithTimeout(ctx, s.cfg.durations.Close)
 	defer cancel()
@@ -55,9 +54,9 @@ func (s *Server) closeHTTP(ctx context.Context) {
 	}
 }
 
-// breakHTTP closes all connections while requests may be under way. Net/http lets
-// TLS say good-bye on one after the other, which would wait for seconds behind a
-// write that a client does not take.
+// breakHTTP closes all connections while requests may be under way. Net/http lets TLS
+// close one after the other, which would wait for seconds behind a write that a client
+// does not read.
 func (s *Server) breakHTTP() {
 	closed := make(chan struct{})
 	go func() {
@@ -70,14 +69,14 @@ func (s *Server) breakHTTP() {
 		s.sweeper.BreakWrites()
 		select {
 		case <-closed:
-			s.sweeper.BreakOff() // those that net/http does not know any more
+			s.sweeper.BreakOff() // those that net/http has given up
 			return
 		case <-again.C:
 		}
 	}
 }
 
-// closeParts closes what open has opened so far.
+// closeParts closes the parts that open has opened so far.
 func (s *Server) closeParts() error {
 	if s.hub != nil {
 		s.hub.Close()

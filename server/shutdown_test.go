@@ -12,7 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// TestShutdownDelay: during the delay all is served as before but /readyz.
+// TestShutdownDelay: during the delay everything but /readyz is served as before.
 func TestShutdownDelay(t *testing.T) {
 	const delay = 3 * time.Second
 	h := startServer(t, func(c *server.Config) { c.ShutdownDelay = delay })
@@ -34,8 +34,8 @@ func TestShutdownDelay(t *testing.T) {
 	w.ends()
 }
 
-// TestDraining: while the last request that was taken on goes on, others are told
-// to go elsewhere, on new connections too.
+// TestDraining: while the last accepted request goes on, others are refused, on new
+// connections too.
 func TestDraining(t *testing.T) {
 	h := startServer(t, nil)
 	held := make(chan reply, 1)
@@ -44,7 +44,7 @@ func TestDraining(t *testing.T) {
 		held <- h.get(configMaps + "?resourceVersion=1000000")
 	}()
 	const reading = `apiserver_current_inflight_requests{request_kind="readOnly"`
-	for h.figures()[reading] != "2" { // with the one that asks
+	for h.figures()[reading] != "2" { // including this request
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
@@ -67,10 +67,10 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// TestShutdownOfAll: whatever is open when the server stops, it ends soon: watches
-// properly, requests that have not arrived with a refusal, and only an answer that
-// is not taken is waited for, as long as the stop may take. Then TLS's good-bye to
-// those who do not listen takes no time.
+// TestShutdownOfAll: everything open when the server stops ends soon: watches properly,
+// incomplete requests with a refusal, and the server waits only for an answer that the
+// client does not read, up to its time-out. Then closing TLS to clients that do not read
+// takes no time.
 func TestShutdownOfAll(t *testing.T) {
 	h := startServer(t, everybodyMay)
 	text := strings.Repeat("x", 40<<10)

@@ -16,7 +16,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// shortBodies are the times of short, with a body that may take a while.
+// shortBodies are the times of short, with more time for a body.
 func shortBodies(c *server.Config) {
 	everybodyMay(c)
 	c.RequestTimeout = 2 * time.Second
@@ -25,8 +25,8 @@ func shortBodies(c *server.Config) {
 	})
 }
 
-// begin sends a request of bob's whose body goes on as the test says, and gives
-// the answer when it comes.
+// begin sends a request of bob's with a body that the test continues, and returns the
+// answer when it comes.
 func (h *harness) begin(ctx context.Context, method, path string, body io.Reader) <-chan reply {
 	answer := make(chan reply, 1)
 	req, err := http.NewRequestWithContext(ctx, method, h.server.URL()+path, body)
@@ -48,7 +48,7 @@ func (h *harness) begin(ctx context.Context, method, path string, body io.Reader
 	return answer
 }
 
-// silence is a body of which nothing comes.
+// silence is a body without bytes.
 type silence struct{ ctx context.Context }
 
 func (s silence) Read([]byte) (int, error) {
@@ -56,7 +56,7 @@ func (s silence) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// dribble gives bytes that do not make an object, one now and then.
+// dribble is a body whose bytes come slowly and are not an object.
 type dribble struct{ ctx context.Context }
 
 func (d dribble) Read(p []byte) (int, error) {
@@ -69,8 +69,8 @@ func (d dribble) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestBodiesThatNeverCome hold nobody up, not even who sends them, and are given
-// up soon, also when a byte comes now and then.
+// TestBodiesThatNeverCome: such bodies delay no other request, not even of their sender,
+// and are given up soon, also when a byte comes now and then.
 func TestBodiesThatNeverCome(t *testing.T) {
 	for major := 1; major <= 2; major++ {
 		t.Run(fmt.Sprintf("HTTP %d", major), func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	}
 }
 
-// TestLargeBodies: what arrives slowly may not fill the memory.
+// TestLargeBodies: slow bodies may not fill the memory.
 func TestLargeBodies(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		shortBodies(c)
@@ -113,7 +113,7 @@ func TestLargeBodies(t *testing.T) {
 		go func() { answers <- <-answer }()
 	}
 	for range pending - 10 {
-		if got := <-answers; got.code == http.StatusTooManyRequests || got.code == 0 { // the answer is lost where the body is still on its way
+		if got := <-answers; got.code == http.StatusTooManyRequests || got.code == 0 { // the answer is lost if the body is still on its way
 			refused++
 		}
 	}
@@ -128,7 +128,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// line opens a connection with nothing in between and says what is given.
+// line opens a plain TLS connection and sends texts.
 func (h *harness) line(protocol string, says ...string) *tls.Conn {
 	h.t.Helper()
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(h.server.URL(), "https://"), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})
@@ -145,8 +145,8 @@ func (h *harness) line(protocol string, says ...string) *tls.Conn {
 	return conn
 }
 
-// TestOwedBodies: a request that is refused, or has no use for its body, is
-// answered without it. Of somebody unknown the connection is closed.
+// TestOwedBodies: a refused request, or one without use for its body, is answered without
+// it. The connection of an unauthenticated client is closed.
 func TestOwedBodies(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		shortBodies(c)
@@ -182,7 +182,7 @@ func TestOwedBodies(t *testing.T) {
 			t.Errorf("%+v: after %s %q %v", test, time.Since(begun), rest, err)
 		}
 	}
-	// One that brings its body after all may go on.
+	// One that sends its body after all may go on.
 	const again = "POST " + configMaps + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nAuthorization: Bearer bob-token\r\n\r\n0123456789"
 	r := bufio.NewReader(h.line("http/1.1", again, again))
 	for range 2 {
@@ -194,7 +194,7 @@ func TestOwedBodies(t *testing.T) {
 	}
 }
 
-// frame is one of HTTP/2.
+// frame is a frame of HTTP/2.
 func frame(kind, flags byte, stream uint32, payload string) string {
 	head := make([]byte, 9, 9+len(payload))
 	binary.BigEndian.PutUint32(head, uint32(len(payload))<<8|uint32(kind))
@@ -203,7 +203,7 @@ func frame(kind, flags byte, stream uint32, payload string) string {
 	return string(head) + payload
 }
 
-// http2Request are the frames of a GET, without Huffman's code and tables.
+// http2Request is the frames of a GET, without Huffman codes and tables.
 func http2Request(stream uint32, path string) string {
 	var block strings.Builder
 	for _, field := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", path}, {"authorization", "Bearer bob-token"}} {
@@ -212,18 +212,18 @@ func http2Request(stream uint32, path string) string {
 	return frame(1, 1|4, stream, block.String())
 }
 
-// http2Begin is how a client begins that takes no byte of any answer.
+// http2Begin is the beginning of a client that reads no byte of any answer.
 const http2Begin = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 func noWindow() string { return http2Begin + frame(4, 0, 0, "\x00\x04\x00\x00\x00\x00") }
 
-// TestClientsWithoutWindow: answers of HTTP/2 that are not taken are given up, large
-// ones and small ones, which wait behind the handler.
+// TestClientsWithoutWindow: unread answers of HTTP/2 are given up, large ones and small
+// ones, which wait after the handler.
 func TestClientsWithoutWindow(t *testing.T) {
 	h := startServer(t, shortBodies)
 	h.create(configMaps, configMap("large", `{"k":"`+strings.Repeat("x", 1<<20)+`"}`))
 	conn := h.line("h2", noWindow())
-	const streams = 160 // of which those that take more memory than bob may have are refused
+	const streams = 160 // those beyond bob's share of memory are refused
 	for i := range uint32(streams) {
 		path := configMaps + "/large"
 		if i%2 == 1 {
@@ -252,8 +252,8 @@ func TestClientsWithoutWindow(t *testing.T) {
 	}
 }
 
-// TestSlowReader: the time of a request is also that of its answer; a client that
-// takes a little now and then does not keep a view of the store.
+// TestSlowReader: the time of a request includes its answer; a client that reads a little
+// now and then does not keep a view of the store.
 func TestSlowReader(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		shortBodies(c)
@@ -290,7 +290,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestSlowHeads: who does not finish TLS or the head of a request is let go.
+// TestSlowHeads: clients that do not finish TLS or the head of a request are dropped.
 func TestSlowHeads(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		c.Shorten(func(d *server.Durations) { d.Header, d.Idle = 200*time.Millisecond, 200*time.Millisecond })
@@ -306,9 +306,8 @@ func TestSlowHeads(t *testing.T) {
 	}
 }
 
-// TestClientsWithoutVoice: a client that has closed its side of the connection
-// while it waits is as good as gone. Should it read on, it is not told that all
-// went well.
+// TestClientsWithoutVoice: a client that closes its side of the connection while it waits
+// counts as gone. If it still reads, it must not see a success.
 func TestClientsWithoutVoice(t *testing.T) {
 	h := startServer(t, nil)
 	for _, query := range []string{"?resourceVersion=1000000", "?watch=1&resourceVersion=1000000&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=true"} {

@@ -9,8 +9,8 @@ import (
 
 const deployments = "/apis/apps/v1/namespaces/default/deployments"
 
-// What the status endpoint writes of metadata differs by kind, and so does what
-// makes a new generation.
+// The metadata that the status endpoint writes differs by kind, and so do the fields that
+// make a new generation.
 func TestMetadataByTheStatusEndpoint(t *testing.T) {
 	h := startServer(t, nil)
 	const spec = `"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}`
@@ -68,7 +68,7 @@ func TestMetadataThatIsANewGeneration(t *testing.T) {
 	})
 }
 
-// What belongs to the rest of an object stays when its status is replaced.
+// Other fields of an object stay when its status is replaced.
 func TestStatusKeepsWhatIsNotItsOwn(t *testing.T) {
 	h := startServer(t, nil)
 	const sets, jobs = "/apis/apps/v1/namespaces/default/daemonsets", "/apis/batch/v1/namespaces/default/jobs"
@@ -83,8 +83,8 @@ func TestStatusKeepsWhatIsNotItsOwn(t *testing.T) {
 	})
 }
 
-// How often a mistake is told is in the documents.
-func TestMistakesAreToldAsOftenAsTheKindTellsThem(t *testing.T) {
+// The documents decide how often a mistake is reported.
+func TestMistakesAreReportedAsOftenAsTheKindChecks(t *testing.T) {
 	h := startServer(t, nil)
 	const capacities, roles = "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
 	told := func(r reply, field string) int { return strings.Count(string(r.body), `"field":"`+field) }
@@ -97,7 +97,7 @@ func TestMistakesAreToldAsOftenAsTheKindTellsThem(t *testing.T) {
 	}
 }
 
-// Compressed is what is large and asked for, and nothing that is refused.
+// Large answers are compressed if the client accepts it.
 func TestWhoGetsGzip(t *testing.T) {
 	h := startServer(t, nil)
 	h.post(configMaps, configMap("large", `{"a":"`+strings.Repeat("x", 200<<10)+`"}`)).expect(t, 201, "")

@@ -13,7 +13,7 @@ const (
 	budgetPath = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 )
 
-// step is one request of a test that is a table of them.
+// step is one request of a table test.
 type step struct {
 	name, method, path, media, body string
 	code                            int

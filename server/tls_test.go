@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// offered are the handshakes that a server goes through, one try for each version,
-// suite of TLS 1.2, curve and application protocol.
+// offered are the handshakes that a server accepts, one try for each version, suite of
+// TLS 1.2, curve and application protocol.
 func (h *harness) offered() (all []string) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(h.server.CA())

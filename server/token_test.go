@@ -60,8 +60,8 @@ func TestTokenRequest(t *testing.T) {
 	}
 }
 
-// TestAudiences: tokens are for the audiences of the server, reviews ask for one
-// of them, and a token lives no longer than the server lets it.
+// TestAudiences: tokens are for the audiences of the server, reviews name one of them,
+// and a token does not outlive the server's bound.
 func TestAudiences(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		c.APIAudiences, c.ServiceAccountMaxTokenExpiration = []string{"api", "other"}, time.Hour

@@ -37,8 +37,8 @@ func moody(d *documents) {
 	d.add("core/v1.ConfigMap", schema.Field{Name: "mood", Default: `"calm"`}, textType)
 }
 
-// A write of an object that lacks a default stores it, as 1.25 does, also when that
-// is all that changes. Nobody owns what was filled in until somebody sets it.
+// A write of an object that lacks a default stores it, as in 1.25, also when nothing else
+// changes. A filled-in field has no owner until it is set.
 func TestWriteFillsDefaults(t *testing.T) {
 	start := overAndOver(t)
 	h := start([]string{"-*"})
@@ -113,8 +113,8 @@ func strict(d *documents) {
 	row.Hooks = &hooks
 }
 
-// What an object was stored with is not refused when rules come that it breaks, as
-// long as a write does not touch it; what a write touches is.
+// Earlier values of an object are not refused by new rules as long as a write does not
+// touch them; touched ones are.
 func TestUntouchedIsNotRefused(t *testing.T) {
 	start := overAndOver(t)
 	h := start([]string{"-*"})
@@ -196,7 +196,7 @@ func TestUntouchedIsNotRefused(t *testing.T) {
 	}
 }
 
-// The server's own controllers go on with what was stored.
+// The server's own controllers can write such objects.
 func TestControllersAreNotRefused(t *testing.T) {
 	const claims = "/api/v1/namespaces/default/persistentvolumeclaims"
 	start := overAndOver(t)
@@ -207,5 +207,5 @@ func TestControllersAreNotRefused(t *testing.T) {
 	})
 	h.send("PATCH", claims+"/data", "application/merge-patch+json", []byte(`{"spec":{"volumeName":"v"}}`)).expect(t, http.StatusOK, "")
 	h.remove(claims+"/data", "").expect(t, http.StatusOK, "")
-	h.awaitGone(claims, "data") // its finalizer was taken away
+	h.awaitGone(claims, "data") // its finalizer was removed
 }

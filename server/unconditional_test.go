@@ -2,9 +2,8 @@ package server_test
 
 import "testing"
 
-// Of some resources only a known version is replaced; patches need none, but may not
-// take it away, and a PUT
-// that creates has none.
+// Some resources are replaced only with a resourceVersion; patches need none, but may not
+// remove it, and a PUT that creates has none.
 func TestReplacingWithoutAVersion(t *testing.T) {
 	h := startServer(t, nil)
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"

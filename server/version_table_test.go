@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestResourceVersionTable has a row for every cell of the specification's
-// "Resource version rules" for list and for get. In queries OLD, NOW and TOKEN
-// stand for the revision with one object, the newest with three, and the token
-// of a page of one object that was read at NOW, before the last object came.
+// TestResourceVersionTable has a row for every cell of the specification's "Resource
+// version rules" for list and for get. In queries OLD, NOW and TOKEN stand for the
+// revision with one object, the newest with three, and the token of a page of one object
+// that was read at NOW, before the last object was created.
 func TestResourceVersionTable(t *testing.T) {
 	h := startServer(t, nil)
 	revision := func() string { return h.get(configMaps).field(t, "metadata.resourceVersion").(string) }
@@ -85,8 +85,7 @@ func TestResourceVersionTable(t *testing.T) {
 	}
 }
 
-// What the first version of daemon sets has in an annotation is shown with the
-// whole object only.
+// An annotation of the first version of daemon sets is shown with the whole object only.
 func TestHiddenAnnotations(t *testing.T) {
 	h := startServer(t, nil)
 	path, name := "/apis/apps/v1/namespaces/default/daemonsets", "daemonset.template.generation"

@@ -95,8 +95,8 @@ func TestAnObjectInSeveralVersions(t *testing.T) {
 	}
 }
 
-// A manager that goes on in another version and leaves out what that version has as
-// something else, with a default: the value stays, for without it there is one too.
+// A manager continues in another version and leaves out a field that has another form and
+// a default there: the value stays, since there is one without the field too.
 func TestApplyInAnotherVersionKeepsWhatHasADefault(t *testing.T) {
 	h := startServer(t, nil)
 	const spec = "kind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n  maxReplicas: 5\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: d}\n"
@@ -126,8 +126,8 @@ func TestApplyInAnotherVersionKeepsWhatHasADefault(t *testing.T) {
 	}
 }
 
-// Lists, tables, the binary form and watches are in the version that is asked
-// for, and deprecated versions say so, found or not.
+// Lists, tables, the binary form and watches are in the requested version, with warnings
+// for deprecated ones, found or not.
 func TestRepresentationsInSeveralVersions(t *testing.T) {
 	h := startServer(t, nil)
 	if r := h.post("/apis/autoscaling/v2"+autoscalers, autoscalerV2); r.code != http.StatusCreated {
@@ -241,7 +241,7 @@ func TestEventsInTwoGroups(t *testing.T) {
 	}
 }
 
-// The rules of the schema hold in whatever version an object is sent.
+// The rules of the schema hold for an object sent in any version.
 func TestRulesInAnotherVersion(t *testing.T) {
 	h := startServer(t, nil)
 	levels := "/apis/flowcontrol.apiserver.k8s.io/v1beta1/prioritylevelconfigurations"
@@ -252,8 +252,8 @@ func TestRulesInAnotherVersion(t *testing.T) {
 	})
 }
 
-// What is off is not found, not discovered and not described, but objects can
-// still be stored as it.
+// Versions that are off are not found, not discovered and not described, but may still be
+// storage versions.
 func TestVersionsThatAreOff(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.RuntimeConfig = []string{"autoscaling/v2=false"} })
 	v1 := "/apis/autoscaling/v1" + autoscalers

@@ -11,8 +11,8 @@ func warnedPod(name, more string) string {
 	return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"c","image":"i"` + more + `}],"nodeSelector":{"beta.kubernetes.io/arch":"a"}}}`
 }
 
-// A write says what of a valid object is deprecated or has no effect, dry or not,
-// and of one that is refused only which owners it has twice.
+// A write returns warnings for deprecated or ineffective parts of a valid object, dry or
+// not, and of a refused one only for repeated owners.
 func TestWarningsOfWrites(t *testing.T) {
 	h := startServer(t, nil)
 	const pods, deployments = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default/deployments"
@@ -70,7 +70,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 }
 
-// Who may ask for what is deprecated is warned and counted, found or not.
+// Authorized requests for deprecated resources are warned and counted, found or not.
 func TestFiguresOfDeprecatedAPIs(t *testing.T) {
 	h := startServer(t, nil)
 	const series = `apiserver_requested_deprecated_apis{group="%s",removed_release="%s",resource="%s",subresource="%s",version="%s"`

@@ -27,8 +27,8 @@ func TestBookmarksFollowHistory(t *testing.T) {
 	}
 }
 
-// TestBookmarkForOldRevisions: a watch that begins at a revision that will soon
-// be trimmed is told a newer one as soon as it has caught up.
+// TestBookmarkForOldRevisions: a watch that begins at a revision that will soon be
+// trimmed gets a newer one as soon as it has caught up.
 func TestBookmarkForOldRevisions(t *testing.T) {
 	c := &clock{start: time.Now()}
 	h := startServer(t, func(cfg *server.Config) { cfg.Clock, cfg.History = c.now, 30*time.Second })
@@ -51,8 +51,7 @@ func TestBookmarkForOldRevisions(t *testing.T) {
 	}
 }
 
-// TestBookmarkAtTheEnd: a watch that is over leaves its client at the newest
-// revision.
+// TestBookmarkAtTheEnd: a watch that ends leaves its client at the newest revision.
 func TestBookmarkAtTheEnd(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", "{}"))
@@ -65,7 +64,7 @@ func TestBookmarkAtTheEnd(t *testing.T) {
 	s.ends()
 }
 
-// TestSendInitialEvents tries every way to begin a watch.
+// TestSendInitialEvents tries all combinations of options that begin a watch.
 func TestSendInitialEvents(t *testing.T) {
 	h := startServer(t, nil)
 	first := revisionIn(t, h.create(configMaps, configMap("a", "{}")).body)
@@ -111,6 +110,6 @@ func TestSendInitialEvents(t *testing.T) {
 		}
 		h.delete(configMaps + "/b-1")
 	}
-	// A revision that is not there yet is waited for, not for ever.
+	// The server waits for a revision that does not exist yet, up to a time-out.
 	h.send("GET", configMaps+"?watch=1&sendInitialEvents=true&resourceVersion=999999"+newer, "", nil).expect(t, 504, "Timeout")
 }

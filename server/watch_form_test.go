@@ -14,7 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// TestWatchTables reads events as rows for people.
+// TestWatchTables reads events as rows of tables.
 func TestWatchTables(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", `{"k":"v"}`))
@@ -64,8 +64,7 @@ func TestWatchMetadata(t *testing.T) {
 
 const binaryMedia = "application/vnd.kubernetes.protobuf"
 
-// frame reads one event of the binary form: its type, and the object out of its
-// envelope.
+// frame reads one event of the binary form: its type, and the object in its envelope.
 func (s *stream) frame() (event string, object runtime.Unknown) {
 	s.t.Helper()
 	var length uint32
@@ -90,8 +89,8 @@ func (s *stream) frame() (event string, object runtime.Unknown) {
 	return e.Type, object
 }
 
-// TestWatchBinary reads frames of the binary form. Every kind has its metadata
-// where PartialObjectMetadata has it, so that reads them all.
+// TestWatchBinary reads frames of the binary form. Every kind has its metadata in the
+// position of PartialObjectMetadata, which reads them all.
 func TestWatchBinary(t *testing.T) {
 	h := startServer(t, nil).http2()
 	h.create(configMaps, configMap("a", `{"k":"v"}`))

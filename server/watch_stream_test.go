@@ -15,8 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server"
 )
 
-// raw opens a watch with nothing between the test and the connection, and reads
-// the head of the answer.
+// raw opens a watch directly on a connection, and reads the head of the answer.
 func (h *harness) raw(path, protocol string) (net.Conn, *bufio.Reader, *http.Response) {
 	h.t.Helper()
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(h.server.URL(), "https://"), &tls.Config{InsecureSkipVerify: true})
@@ -56,7 +55,7 @@ func TestWatchConnections(t *testing.T) {
 			t.Errorf("%s: %q follows, error %v", test.protocol, rest, err)
 		}
 	}
-	// A watch that is refused leaves the connection to others.
+	// A refused watch leaves the connection to others.
 	conn, r, resp := h.raw(configMaps+"?watch=1&resourceVersion=abc", "HTTP/1.1")
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 400 || resp.Close {
 		t.Fatalf("%d %v", resp.StatusCode, err)
@@ -67,7 +66,7 @@ func TestWatchConnections(t *testing.T) {
 	}
 }
 
-// TestWatchWithoutEvents: the head comes at once, though there is nothing to say.
+// TestWatchWithoutEvents: the head comes at once, even without events.
 func TestWatchWithoutEvents(t *testing.T) {
 	for _, h := range []*harness{startServer(t, nil), startServer(t, nil).http2()} {
 		h.watch(configMaps + "?watch=1") // returns with the head
@@ -78,14 +77,13 @@ func TestWatchWithoutEvents(t *testing.T) {
 	}
 }
 
-// TestStalledWatches: a client that does not read keeps no history, and what it
-// has not read when its revision is trimmed, it is told so; a server that stops
-// does not wait for it.
+// TestStalledWatches: a client that does not read keeps no history, and learns with its
+// next events that its revision was trimmed; a server that stops does not wait for it.
 func TestStalledWatches(t *testing.T) {
 	c := &clock{start: time.Now()}
 	h := startServer(t, func(cfg *server.Config) { cfg.History, cfg.Clock = time.Second, c.now })
 	h.create(configMaps, configMap("a", "{}"))
-	const large = 14 // objects are more than connections buffer
+	const large = 14 // objects are larger than the buffers of connections
 	text := strings.Repeat("x", 1<<20)
 	for i := range large {
 		h.create(configMaps, configMap(fmt.Sprintf("large-%02d", i), `{"k":"`+text+`"}`))
@@ -131,7 +129,7 @@ func TestStalledWatches(t *testing.T) {
 	}
 }
 
-// TestWatchOfOneObject does not look at the others.
+// TestWatchOfOneObject: a watch of one object does not read the others.
 func TestWatchOfOneObject(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", "{}"))

@@ -50,7 +50,7 @@ func (h *harness) watch(path string, header ...string) *stream {
 	return &stream{h.t, resp, json.NewDecoder(resp.Body)}
 }
 
-// event is one event with what tests look at of its object.
+// event is one event with the tested parts of its object.
 type event struct {
 	Type   string
 	Object json.RawMessage
@@ -126,7 +126,7 @@ func (h *harness) delete(path string) {
 	h.send(http.MethodDelete, path, "", nil).expect(h.t, 200, "")
 }
 
-// http2 makes the harness speak HTTP/2, which its transport does not by itself.
+// http2 makes the harness speak HTTP/2, which its transport does not by default.
 func (h *harness) http2() *harness {
 	h.client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	return h
@@ -237,7 +237,7 @@ func TestWatchResumes(t *testing.T) {
 	for _, version := range []string{"", "&resourceVersion=0"} {
 		h.watch(configMaps+"?watch=1"+version).expect("ADDED a", "ADDED c")
 	}
-	// A revision that does not exist yet is waited for.
+	// The server waits for a revision that does not exist yet.
 	current := h.get(configMaps).field(t, "metadata.resourceVersion").(string)
 	rev, err := strconv.Atoi(current)
 	if err != nil {
@@ -259,8 +259,8 @@ type clock struct {
 func (c *clock) now() time.Time       { return c.start.Add(time.Duration(c.passed.Load())) }
 func (c *clock) pass(d time.Duration) { c.passed.Add(int64(d)) }
 
-// trimmed lets history pass until a revision is not kept any more. Trimming
-// happens now and then in the background, by the clock.
+// trimmed lets history pass until a revision is not kept any more. Trimming happens
+// periodically in the background, by the clock.
 func (h *harness) trimmed(c *clock, revision string) {
 	h.t.Helper()
 	h.patch(configMaps+"/a", `{"data":{"trimmed":"soon"}}`)
@@ -275,7 +275,7 @@ func (h *harness) trimmed(c *clock, revision string) {
 	h.t.Fatal("history is never trimmed")
 }
 
-// TestWatchOfTrimmedHistory gets a 410 as the one event of its stream.
+// TestWatchOfTrimmedHistory: a watch of trimmed history gets a 410 as its only event.
 func TestWatchOfTrimmedHistory(t *testing.T) {
 	c := &clock{start: time.Now()}
 	h := startServer(t, func(cfg *server.Config) { cfg.History, cfg.Clock = time.Second, c.now })
@@ -287,12 +287,11 @@ func TestWatchOfTrimmedHistory(t *testing.T) {
 		t.Errorf("got %s %s", e.Type, e.Object)
 	}
 	s.ends()
-	h.watch(configMaps + "?watch=1").expect("ADDED a") // what the client does next
+	h.watch(configMaps + "?watch=1").expect("ADDED a") // the client's next step
 }
 
-// TestWatchBookmarks: the one that closes the initial events, and the one that
-// a server that stops sends, which is up to date though the watched resource
-// was quiet.
+// TestWatchBookmarks: one that closes the initial events, and one from a server that
+// stops, which is up to date though the watched resource was quiet.
 func TestWatchBookmarks(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", "{}"))
@@ -305,7 +304,7 @@ func TestWatchBookmarks(t *testing.T) {
 	h.create(configMaps, configMap("c", "{}"))
 	s.expect("ADDED c")
 
-	plain := h.watch(configMaps + "?watch=1&resourceVersion=" + newest) // asks for no bookmarks
+	plain := h.watch(configMaps + "?watch=1&resourceVersion=" + newest) // requests no bookmarks
 	plain.expect("ADDED c")
 	other := h.create("/api/v1/namespaces/default/secrets", `{"metadata":{"name":"other"}}`).field(t, "metadata.resourceVersion").(string)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -336,9 +335,9 @@ func TestWatchTimeout(t *testing.T) {
 	}
 }
 
-// TestSlowWatcher: a client that reads nothing for long slows nobody down, and
-// finds every change, once and in order, when it reads at last. What it missed
-// is more than connections buffer and than the server keeps in memory for it.
+// TestSlowWatcher: a client that reads nothing for long delays no other, and finds every
+// change, once and in order, when it reads at last. It missed more than connections
+// buffer and than the server keeps in memory for it.
 func TestSlowWatcher(t *testing.T) {
 	h := startServer(t, nil)
 	first := h.create(configMaps, configMap("a", "{}"))
@@ -395,7 +394,7 @@ func TestOldWatchPaths(t *testing.T) {
 	}
 }
 
-// TestWatchRefused: what is wrong is said before a stream begins.
+// TestWatchRefused: mistakes are reported before a stream begins.
 func TestWatchRefused(t *testing.T) {
 	h := startServer(t, nil)
 	for _, test := range []struct {

@@ -73,7 +73,7 @@ func (s *socket) expect(want ...string) {
 	}
 }
 
-// ends expects that the server closes in the proper way.
+// ends expects that the server closes properly.
 func (s *socket) ends(want websocket.StatusCode) {
 	s.t.Helper()
 	_, text, err := s.conn.Read(s.ctx)
@@ -124,7 +124,7 @@ func TestWebSocketBinary(t *testing.T) {
 	}
 }
 
-// TestWebSocketProtocols: a token among them is not sent back, another one is
+// TestWebSocketProtocols: a token among them is not sent back, another protocol is
 // chosen.
 func TestWebSocketProtocols(t *testing.T) {
 	h := startServer(t, nil)
@@ -159,7 +159,7 @@ func TestWebSocketProtocols(t *testing.T) {
 	}
 }
 
-// TestWebSocketHandshake: what is no proper handshake is refused.
+// TestWebSocketHandshake: improper handshakes are refused.
 func TestWebSocketHandshake(t *testing.T) {
 	h := startServer(t, nil)
 	for name, header := range map[string][]string{
@@ -174,8 +174,8 @@ func TestWebSocketHandshake(t *testing.T) {
 	}
 }
 
-// TestWebSocketClient: what clients say is ignored, up to a bound; pings are
-// answered; a server that stops says good-bye.
+// TestWebSocketClient: messages of clients are ignored, up to a bound; pings are
+// answered; a server that stops closes properly.
 func TestWebSocketClient(t *testing.T) {
 	h := startServer(t, nil)
 	h.create(configMaps, configMap("a", "{}"))

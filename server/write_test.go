@@ -15,8 +15,8 @@ import (
 
 var operations = map[admission.Operation]string{admission.Create: "create", admission.Update: "update", admission.Delete: "delete"}
 
-// TestAdmissionSeesEveryWrite: whatever writes goes through admission, with the user, the
-// object where there is one to be, and the true old one.
+// TestAdmissionSeesEveryWrite: every write passes admission, with the user, the new
+// object if any, and the true old one.
 func TestAdmissionSeesEveryWrite(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
@@ -75,9 +75,9 @@ func TestAdmissionSeesEveryWrite(t *testing.T) {
 	}
 }
 
-// TestWaitingHoldsNoLock: while a plug-in waits, the object can be written, others come into
-// its namespace, and the namespace ends. The write is evaluated again where its basis has
-// changed, and what others wrote stays.
+// TestWaitingHoldsNoLock: while a plug-in blocks, the object can be written, others are
+// created in its namespace, and the namespace ends. The write is evaluated again if its
+// basis has changed, and writes of others stay.
 func TestWaitingHoldsNoLock(t *testing.T) {
 	asked, proceed := make(chan struct{}, 8), make(chan struct{})
 	var mu sync.Mutex
@@ -137,8 +137,8 @@ func TestWaitingHoldsNoLock(t *testing.T) {
 	}
 }
 
-// TestBasisThatNeverStands: a write whose object changes each time it is decided on ends
-// with a conflict.
+// TestBasisThatNeverStands: a write whose object changes during each evaluation ends with
+// a conflict.
 func TestBasisThatNeverStands(t *testing.T) {
 	var h *harness
 	tries := 0
