@@ -43,7 +43,7 @@ func (d *drawing) value(s *schema.Schema, dir string, depth int) any {
 		for range size {
 			list = append(list, d.element(s.Items, dir, depth+1))
 		}
-		if size > 0 && s.UniqueItems && d.rand.IntN(4) == 0 {
+		if size > 0 && s.Unique != nil && d.rand.IntN(4) == 0 {
 			list = append(list, list[0])
 		}
 		return list

@@ -83,7 +83,7 @@ func sayable(table *schema.Table) *schema.Table {
 		t := &less.Types[i]
 		if t.Demands = nil; t.Rules != nil {
 			rules := *t.Rules
-			rules.Unique, rules.Keys, rules.MaxBytes = nil, "", 0
+			rules.Keys, rules.MaxBytes = "", 0
 			t.Rules = &rules
 		}
 	}

@@ -237,10 +237,10 @@ func (o *oracle) schema(s *schema.Schema, dir string) any {
 	switch {
 	case s.Items != nil:
 		out["type"], out["items"] = "array", o.schema(s.Items, dir)
-		if s.UniqueItems {
+		if s.Unique != nil {
 			element, _ := o.resolve(s.Items, dir)
 			keys := object{}
-			for _, key := range s.ListMapKeys {
+			for _, key := range s.Unique {
 				keys[key] = nil
 				for _, p := range element.Properties {
 					if p.Name == key && p.Schema.Default != nil {
@@ -419,6 +419,9 @@ func (keys keySet) Validate(ctx jsonschema.ValidationContext, v any) error {
 		var id []string
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			value := member[key]
+			if key == "." {
+				value = element
+			}
 			if value == nil || value == "" {
 				value = keys[key]
 			}

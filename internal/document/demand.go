@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -87,9 +85,9 @@ func holds(of, old Value, t *schema.Test) bool {
 	case schema.Unset:
 		return !v.Exists() || v.IsNull()
 	case schema.Filled:
-		return !isNothing(v)
+		return !v.IsNothing()
 	case schema.Empty:
-		return isNothing(v)
+		return v.IsNothing()
 	case schema.In:
 		return isOne(v, t.Values)
 	case schema.NotIn:
@@ -111,28 +109,15 @@ func holds(of, old Value, t *schema.Test) bool {
 		return !less(v, of.At(t.Than...))
 	case schema.Same:
 		was := old.At(t.Path...)
-		return isNothing(v) && isNothing(was) || Equal(v, was)
+		return v.IsNothing() && was.IsNothing() || Equal(v, was)
 	}
 	return true
-}
-
-// isNothing reports whether a value is empty: absent, null, "", [] or {}.
-func isNothing(v Value) bool {
-	switch v.Kind() {
-	case Absent, Null:
-		return true
-	case String:
-		return v.Equals("")
-	case Array, Object:
-		return v.IsEmpty()
-	}
-	return false
 }
 
 // isOne reports whether a text, a number or a boolean is one of some texts; "" stands for
 // all that is empty.
 func isOne(v Value, texts []string) bool {
-	if isNothing(v) {
+	if v.IsNothing() {
 		return slices.Contains(texts, "")
 	}
 	switch nd := v.node(); nd.kind {
@@ -156,18 +141,11 @@ func plain(v Value) string {
 	return v.Text()
 }
 
-// less reports whether both are numbers, or quantities, and the first is less.
+// less reports whether both are numbers and the first is less.
 func less(a, b Value) bool {
-	if x, ok := a.Int(); ok {
-		y, ok := b.Int()
-		return ok && x < y
-	}
-	if a.Kind() != String || b.Kind() != String {
-		return false
-	}
-	x, err := resource.ParseQuantity(a.Text())
-	y, err2 := resource.ParseQuantity(b.Text())
-	return err == nil && err2 == nil && x.Cmp(y) < 0
+	x, ok := a.Int()
+	y, ok2 := b.Int()
+	return ok && ok2 && x < y
 }
 
 // cause is the cause of a broken rule, for the test that fails, with the reason why.

@@ -16,8 +16,6 @@ type Box
   open bool
   low int32 explicit
   high int32 explicit
-  size quantity explicit
-  most quantity explicit
   tags map:string
   labels map:label
   parts []Part
@@ -42,7 +40,7 @@ scalar Colour string enum=red
 			{If: at("kind", schema.In, "Flat", "Thin"), Then: at("lid", schema.Unset), Why: "flat boxes have none", Hides: "lid"},
 			{If: at("lid.colour", schema.Filled), Then: at("open", schema.NotIn, "true"), Why: "a coloured lid is shut"},
 			{If: at("low", schema.Set), Then: at("high", schema.AtLeast, "low"), Why: "must not be below low"},
-			{Then: at("most", schema.AtLeast, "size"), Why: "must not be below size", At: ".", Shown: `"two sizes"`},
+			{Then: at("kind", schema.NotIn, "Odd"), Why: "is odd", At: ".", Shown: `"a box"`},
 			{If: at("kind", schema.Filled), Then: at("kind", schema.In, "Closed", "Flat", "Thin", "Open")},
 			{If: at("low", schema.In, "7"), Then: at("words", schema.Single), Cause: schema.CauseRequired, Why: "open boxes have one"},
 			{If: at("low", schema.In, "8"), Then: at("words", schema.Formed, "dns1123-label")},
@@ -76,8 +74,8 @@ func TestDemands(t *testing.T) {
 		{"refused, and not looked at", ``, `{"kind":"Thin","lid":{"colour":"blue"}}`, `FieldValueForbidden lid: Forbidden: flat boxes have none`},
 		{"not that value", ``, `{"lid":{"colour":"red"},"open":true}`, `FieldValueInvalid open: Invalid value: true: a coloured lid is shut`},
 		{"less", ``, `{"low":3,"high":2}`, `FieldValueInvalid high: Invalid value: 2: must not be below low`},
-		{"not less", ``, `{"low":3,"high":3,"size":"1Gi","most":"1025Mi"}`, ``},
-		{"less than an amount", ``, `{"size":"1Gi","most":"1Mi"}`, `FieldValueInvalid : Invalid value: "two sizes": must not be below size`},
+		{"not less", ``, `{"low":3,"high":3}`, ``},
+		{"of the object", ``, `{"kind":"Odd"}`, `FieldValueInvalid : Invalid value: "a box": is odd`},
 		{"none of the values", ``, `{"kind":"Round"}`, `FieldValueNotSupported kind: Unsupported value: "Round": supported values: "Closed", "Flat", "Thin", "Open"`},
 		{"one of a list", ``, `{"low":7,"high":7,"words":["a"]}`, ``},
 		{"two of a list", ``, `{"low":7,"high":7,"words":["a","b"]}`, `FieldValueRequired words: Required value: open boxes have one`},

@@ -34,9 +34,6 @@ func (c *checker) rules(n int32, t *schema.Type, old Value) {
 				c.count(n, r, count)
 			}
 		}
-		if r.UniqueItems && t.Kind == schema.List {
-			c.unique(n, t, old)
-		}
 		if r.Keys != "" {
 			c.keys(v, r.Keys, old)
 		}

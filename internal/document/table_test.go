@@ -161,7 +161,10 @@ func (b *tableBuilder) scalar(w []string) {
 		case "format":
 			r.Format = value
 		case "unique":
-			r.UniqueItems = true
+			r.Unique = []string{"."}
+			if t.ListKeys != nil {
+				r.Unique = t.ListKeys
+			}
 		case "set":
 			t.ListType = schema.ListSet
 		case "keys":

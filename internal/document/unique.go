@@ -3,46 +3,11 @@ package document
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/schema"
 )
-
-// unique adds a cause for every element that repeats an earlier one: the same value in a
-// set, the same keys in a map-like list. Repetitions that old, the list before an update,
-// has too are accepted.
-func (c *checker) unique(n int32, t *schema.Type, old Value) {
-	if t.ListType == schema.ListAtomic {
-		return
-	}
-	seen := make(map[string]int)
-	var text []byte
-	if c.update {
-		for _, e := range old.Elements() {
-			text = appendIdentity(text[:0], e, t)
-			seen[string(text)]--
-		}
-	}
-	for key, count := range seen {
-		seen[key] = count + 1 // one is not too many
-	}
-	i := 0
-	for m := c.d.children(n); m != 0 && len(c.causes) < MaxCauses; m = c.d.nodes[m].next {
-		v := Value{c.d, m}
-		text = appendIdentity(text[:0], v, t)
-		if len(text) > 0 && seen[string(text)] > 0 {
-			path := c.path(n) + "[" + strconv.Itoa(i) + "]"
-			if t.ListType == schema.ListMap && len(t.ListKeys) == 1 {
-				path += "." + t.ListKeys[0]
-			}
-			c.add(schema.CauseDuplicate, path, "Duplicate value: "+cut(string(text)))
-		}
-		seen[string(text)]++
-		i++
-	}
-}
 
 // appendIdentity appends the identity of an element of a list: nothing if it has none of
 // its keys.
@@ -77,7 +42,7 @@ func appendIdentity(dst []byte, v Value, t *schema.Type) []byte {
 // keys names. Repetitions that old, the list before an update, has too are accepted.
 func (c *checker) repeated(n int32, keys []string, old Value) (causes []schema.Cause) {
 	list := Value{c.d, n}
-	if !mayRepeat(list, keys) {
+	if !MayRepeat(list, keys) {
 		return nil
 	}
 	seen := map[string]int{}
@@ -106,9 +71,9 @@ func (c *checker) repeated(n int32, keys []string, old Value) (causes []schema.C
 	return causes
 }
 
-// mayRepeat reports, without keeping texts, whether elements of a list may be the same
+// MayRepeat reports, without keeping texts, whether elements of a list may be the same
 // in the members that keys names.
-func mayRepeat(list Value, keys []string) bool {
+func MayRepeat(list Value, keys []string) bool {
 	var space [64]byte
 	var hashes [32]uint32
 	seen := hashes[:0]
@@ -137,7 +102,7 @@ func appendMembers(dst []byte, v Value, keys []string) []byte {
 			key, optional = strings.CutSuffix(key, "?")
 			member = v.Get(key)
 		}
-		if isNothing(member) {
+		if member.IsNothing() {
 			if optional {
 				return nil
 			}

@@ -251,3 +251,16 @@ func (v Value) Assumed() bool { return v.node().flags&assumed != 0 }
 func (v Value) IsEmpty() bool {
 	return v.Kind() < Array || v.d.childless(v.n)
 }
+
+// IsNothing reports whether a value is empty: absent, null, "", [] or {}.
+func (v Value) IsNothing() bool {
+	switch v.Kind() {
+	case Absent, Null:
+		return true
+	case String:
+		return v.Equals("")
+	case Array, Object:
+		return v.IsEmpty()
+	}
+	return false
+}

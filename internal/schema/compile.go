@@ -315,7 +315,7 @@ func rulesOf(s *Schema) *Rules {
 	if s.OpenEnum {
 		enum = nil
 	}
-	r := Rules{Enum: enum, Pattern: s.Pattern, Format: s.FormatCheck, UniqueItems: s.UniqueItems, Unique: s.Unique, Keys: s.KeyCheck, Why: s.Why,
+	r := Rules{Enum: enum, Pattern: s.Pattern, Format: s.FormatCheck, Unique: s.Unique, Keys: s.KeyCheck, Why: s.Why,
 		Invalid: slices.Contains(s.Cause, "invalid"), AtParent: slices.Contains(s.Cause, "parent")}
 	limit := func(has, exclusive *bool, to *float64, inclusiveAt, exclusiveAt *float64) {
 		if inclusiveAt != nil {

@@ -47,7 +47,6 @@ type Schema struct {
 	MaxLength        *int
 	MinItems         *int
 	MaxItems         *int
-	UniqueItems      bool
 
 	// The x-cluster-… extensions.
 	Rules         []Demand // x-cluster-rules

@@ -214,9 +214,8 @@ type Rules struct {
 	Min, Max             float64
 	ExclusiveMin         bool
 	ExclusiveMax         bool
-	MinLength, MaxLength uint32 // strings, in characters; MaxLength 0: none
-	MinItems, MaxItems   uint32 // lists and maps; MaxItems 0: none
-	UniqueItems          bool
+	MinLength, MaxLength uint32   // strings, in characters; MaxLength 0: none
+	MinItems, MaxItems   uint32   // lists and maps; MaxItems 0: none
 	Unique               []string // lists: members that identify elements, "." for whole elements; nil for none
 	MaxBytes             uint32   // strings, and names and values of a map together; 0: no limit
 	Keys                 string   // maps: a named check of the names, e.g. "qualified-name"; "" for none

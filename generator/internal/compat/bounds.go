@@ -55,7 +55,6 @@ func (c *comparison) rules(s scope, old, now *schema.Schema, path string) {
 	tightened("x-cluster-max-bytes", more(negated(now.MaxBytes), negated(old.MaxBytes)))
 	tightened("minItems", more(now.MinItems, old.MinItems))
 	tightened("maxItems", more(negated(now.MaxItems), negated(old.MaxItems)))
-	tightened("uniqueItems", now.UniqueItems && !old.UniqueItems)
 }
 
 // lower is the lower bound of a schema, and whether it is itself excluded.

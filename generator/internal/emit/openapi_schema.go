@@ -301,7 +301,7 @@ func (c *components) bounds(s *schema.Schema, o object) {
 	}
 	count(minItems, s.MinItems)
 	count(maxItems, s.MaxItems)
-	if s.UniqueItems {
+	if slices.Equal(s.Unique, []string{"."}) {
 		o["uniqueItems"] = true
 	}
 }

@@ -204,7 +204,6 @@ func rulesLiteral(r *schema.Rules) string {
 	l.add("MaxLength", fmt.Sprint(r.MaxLength), r.MaxLength == 0)
 	l.add("MinItems", fmt.Sprint(r.MinItems), r.MinItems == 0)
 	l.add("MaxItems", fmt.Sprint(r.MaxItems), r.MaxItems == 0)
-	l.add("UniqueItems", "true", !r.UniqueItems)
 	l.add("Unique", fmt.Sprintf("%#v", r.Unique), r.Unique == nil)
 	l.add("MaxBytes", fmt.Sprint(r.MaxBytes), r.MaxBytes == 0)
 	l.add("Keys", strconv.Quote(r.Keys), r.Keys == "")

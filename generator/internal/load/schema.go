@@ -113,7 +113,6 @@ func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
 		"maxLength":               r.count(&s.MaxLength),
 		"minItems":                r.count(&s.MinItems),
 		"maxItems":                r.count(&s.MaxItems),
-		"uniqueItems":             r.boolean(&s.UniqueItems),
 		"x-cluster-format":        r.word(&s.FormatCheck, "named check", document.Formats()...),
 		"x-cluster-round-up":      r.boolean(&s.RoundUp),
 		"x-cluster-cause":         r.words(&s.Cause, "form of a cause", "invalid", "parent"),

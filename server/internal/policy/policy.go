@@ -57,17 +57,7 @@ func covers(a, b document.Value, mutable []string) bool {
 }
 
 // isEmpty reports whether nothing was said: absent, null, "", [] or {}.
-func isEmpty(v document.Value) bool {
-	switch v.Kind() {
-	case document.Absent, document.Null:
-		return true
-	case document.String:
-		return v.Equals("")
-	case document.Array, document.Object:
-		return v.Len() == 0
-	}
-	return false
-}
+func isEmpty(v document.Value) bool { return v.IsNothing() }
 
 // setOf counts the members that are set.
 func setOf(of document.Value, members ...string) (count int) {

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -95,7 +94,7 @@ const oldClassAnnotation = "volume.beta." + labelDomain + "/storage-class"
 
 // repeated warns of elements of a list that have the same value in a field.
 func (w *warnings) repeated(list document.Value, field, what string) {
-	if !mayRepeat(list, field) {
+	if !document.MayRepeat(list, []string{field}) {
 		return
 	}
 	var seen names
@@ -104,25 +103,6 @@ func (w *warnings) repeated(list document.Value, field, what string) {
 			w.add(list.Path()+"["+strconv.Itoa(i)+"]."+field, "duplicate "+what+" "+strconv.Quote(v.Text()))
 		}
 	}
-}
-
-// mayRepeat reports, without keeping texts, whether elements of a list may have the
-// same value in a field.
-func mayRepeat(list document.Value, field string) bool {
-	var space [64]byte
-	var hashes [64]uint32
-	seen := hashes[:0]
-	for _, element := range list.Elements() {
-		hash := uint32(2166136261)
-		for _, c := range element.Get(field).AppendText(space[:0]) {
-			hash = (hash ^ uint32(c)) * 16777619
-		}
-		if len(seen) == len(hashes) || slices.Contains(seen, hash) {
-			return true
-		}
-		seen = append(seen, hash)
-	}
-	return false
 }
 
 // touched reports whether an update changes more than metadata and status, so

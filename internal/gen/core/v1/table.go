@@ -1625,7 +1625,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "loadBalancerClass", Type: 1, Number: 21, Presence: schema.Explicit},
 			{Name: "internalTrafficPolicy", Type: 1, Number: 22, Presence: schema.Explicit, Default: "\"Cluster\"", More: &schema.More{When: "type", WhenIs: []string{"ClusterIP", "LoadBalancer", "NodePort"}}},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 16, 0, 0, 1, 0, 0, 5, 19, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 6, 11, 0, 18, 0, 0, 0, 0, 0, 0, 0, 0, 13, 0, 0, 4, 15, 0, 0, 0, 0, 9, 17, 3, 0, 7, 0, 0, 14, 0, 0, 0, 0, 0, 2, 0, 12, 0, 0, 8, 0, 0, 0}, Checks: []uint16{0, 1, 3, 4, 5, 6, 13}, Fills: []uint16{4, 6, 10, 13, 16, 18}}},
-		318: {Kind: schema.List, ListType: schema.ListMap, Elem: 319, ListKeys: []string{"port", "protocol"}, Rules: &schema.Rules{UniqueItems: true}},
+		318: {Kind: schema.List, ListType: schema.ListMap, Elem: 319, ListKeys: []string{"port", "protocol"}, Rules: &schema.Rules{Unique: []string{"port", "protocol"}}},
 		319: {Name: "core/v1.ServicePort", Kind: schema.Object, Hook: 12, Elem: -1, Fields: []schema.Field{
 			{Name: "name", Type: 25, Number: 1},
 			{Name: "protocol", Type: 85, Number: 2, Default: "\"TCP\""},

@@ -66,7 +66,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1alpha1",
 		16: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{MaxLength: 256}},
 		17: {Name: "networking/v1alpha1.ClusterCIDRSpec", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"ipv4"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"ipv6"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: ".", Shown: "", Shows: []string(nil), Why: "one or both of `ipv4` and `ipv6` must be specified", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "nodeSelector", Type: 18, Number: 1, Presence: schema.Explicit},
-			{Name: "perNodeHostBits", Type: 23, Number: 2, Presence: schema.Always},
+			{Name: "perNodeHostBits", Type: 23, Number: 2, Presence: schema.Always, ByRules: true},
 			{Name: "ipv4", Type: 1, Number: 3, Presence: schema.Always},
 			{Name: "ipv6", Type: 1, Number: 4, Presence: schema.Always},
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 2, 3, 4, 1, 0}, Checks: []uint16{0, 1}, Fills: []uint16{1, 2, 3}}},
