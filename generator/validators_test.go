@@ -416,22 +416,22 @@ func (keys keySet) Validate(ctx jsonschema.ValidationContext, v any) error {
 	seen := map[string]bool{}
 	for _, element := range list {
 		member, _ := element.(map[string]any)
-		var id []string
+		id, known := "", true
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			value := member[key]
+			value := member[strings.TrimSuffix(key, "?")]
 			if key == "." {
 				value = element
 			}
 			if value == nil || value == "" {
 				value = keys[key]
 			}
-			id = append(id, fmt.Sprint(value))
+			known = known && (value != nil || !strings.HasSuffix(key, "?"))
+			id += fmt.Sprint(value, "\x00")
 		}
-		if s := strings.Join(id, "\x00"); seen[s] {
+		if known && seen[id] {
 			return ctx.Error("uniqueKeys", "%q is there twice", id)
-		} else {
-			seen[s] = true
 		}
+		seen[id] = known
 	}
 	return nil
 }

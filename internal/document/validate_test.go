@@ -62,7 +62,7 @@ type Pair
   port int32
   protocol string
 scalar Set []string set unique
-scalar Plain []string unique
+scalar Plain []string
 scalar Count []int32 minitems=2 maxitems=3
 scalar Limits map:string maxitems=1
 `
@@ -127,7 +127,7 @@ func TestValidate(t *testing.T) {
 		{"port names", fine + `,"tport":"http"`, nil},
 		{"wrong port name", fine + `,"tport":"1"`, []string{`FieldValueInvalid tport: Invalid value: "1": ` + CheckFormat("port-name", "1")[0]}},
 		{"duplicate keys", fine + `,"ports":[{"name":"a"},{"name":"b"},{"name":"a"}]`, []string{`FieldValueDuplicate ports[2].name: Duplicate value: "a"`}},
-		{"duplicate pairs", fine + `,"pairs":[{"port":1},{"port":1,"protocol":"x"},{"port":1},{},{}]`, []string{`FieldValueDuplicate pairs[2]: Duplicate value: {"port":1}`}},
+		{"duplicate pairs", fine + `,"pairs":[{"port":1},{"port":1,"protocol":"x"},{"port":1},{},{}]`, []string{`FieldValueDuplicate pairs[2]: Duplicate value: {"port":1}`, `FieldValueDuplicate pairs[4]: Duplicate value: {}`}},
 		{"duplicates in a set", fine + `,"set":["a","b","a","a"]`, []string{
 			`FieldValueDuplicate set[2]: Duplicate value: "a"`, `FieldValueDuplicate set[3]: Duplicate value: "a"`}},
 		{"duplicates elsewhere are fine", fine + `,"plain":["a","a"]`, nil},
