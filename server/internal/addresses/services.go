@@ -19,7 +19,8 @@ import (
 //
 // Invariant: an item is claimed before the transaction that writes it, and the claim ends
 // after the transaction (settle); the collection shows its service before the write is
-// acknowledged. See allocate.Allocator for the consequences.
+// acknowledged. See allocate.Allocator for the consequences. Claims hold in one process,
+// the only one that writes the store.
 type Services struct {
 	*live.Collection[*[]allocate.Item] // the items of each service
 	Row                                *catalog.Row

@@ -18,7 +18,8 @@ func IsNamespace(res *catalog.Row) bool { return res.Role == api.RoleNamespaces 
 // Invariant: a create holds its namespace's lock for reading, from the check that the
 // namespace accepts it until the object is stored; a delete of a namespace holds the lock
 // for writing. So the controller that empties a terminating namespace sees all objects
-// that will ever be in it. Several namespaces may share a lock.
+// that will ever be in it. Several namespaces may share a lock. The locks hold in one
+// process, the only one that writes the store.
 type namespaceLocks struct {
 	seed  maphash.Seed
 	locks [64]sync.RWMutex
