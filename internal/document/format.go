@@ -2,6 +2,7 @@ package document
 
 import (
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 func Formats() []string {
 	return []string{
 		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-name", "domain-path", "driver-name",
-		"env-var-name", "file-path", "host-name", "ip", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
+		"env-var-name", "file-path", "host-name", "ip", "iscsi-name", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
 		"qualified-name", "relative-path", "wildcard-name",
 	}
 }
@@ -40,6 +41,10 @@ func checkFormat(name, value string) []string {
 		return validation.IsDNS1035Label(value)
 	case "driver-name":
 		return validation.IsDNS1123Subdomain(strings.ToLower(value))
+	case "iscsi-name": // of those that begin like one
+		if iscsiPrefix.MatchString(value) && !iscsiName.MatchString(value) {
+			return []string{"must be valid format"}
+		}
 	case "host-name":
 		problems := validation.IsDNS1123Subdomain(value)
 		if net.ParseIP(value) != nil {
@@ -84,6 +89,11 @@ func checkFormat(name, value string) []string {
 	}
 	return nil
 }
+
+var (
+	iscsiPrefix = regexp.MustCompile(`^(iqn|eui|naa)`)
+	iscsiName   = regexp.MustCompile(`^(iqn\.[0-9]{4}-[0-9]{2}\.[[:alnum:].-]+(:[^,;*&$|\s]+)|eui\.[[:alnum:]]{16}|naa\.[[:alnum:]]{32})$`)
+)
 
 // badSteps reports steps of a path that must stay below another one. The path of a file
 // in a volume must not look like those that the node's agent makes there, either.

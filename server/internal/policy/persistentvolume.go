@@ -29,7 +29,7 @@ func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 		c.required(member(spec, "capacity"), "")
 	}
 	c.volumeCapacity(spec, capacity)
-	c.volumeSpec(obj.At("metadata", "name").Text(), spec)
+	c.persistentSource(obj.At("metadata", "name").Text(), spec)
 	if !old.Exists() {
 		return c
 	}
@@ -64,13 +64,6 @@ func (c *causes) fixed(field string, now, before document.Value) {
 	}
 }
 
-// volumeSpec checks the source of a volume, and the nodes that reach it.
-func (c *causes) volumeSpec(name string, spec document.Value) {
-	source, v := spec.Chosen()
-	c.sharedSource(source, v)
-	c.persistentSource(name, spec, source)
-}
-
 // volumeCapacity checks that a volume has a size, and nothing but a size.
 func (c *causes) volumeCapacity(spec, capacity document.Value) {
 	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
@@ -83,8 +76,8 @@ func (c *causes) volumeCapacity(spec, capacity document.Value) {
 }
 
 // persistentSource checks what is particular to sources of persistent volumes.
-func (c *causes) persistentSource(volume string, spec document.Value, name string) {
-	v := spec.Get(name)
+func (c *causes) persistentSource(volume string, spec document.Value) {
+	name, v := spec.Chosen()
 	switch name {
 	case "hostPath":
 		policy := spec.Get("persistentVolumeReclaimPolicy")
@@ -96,32 +89,12 @@ func (c *causes) persistentSource(volume string, spec document.Value, name strin
 			c.required(member(spec, "nodeAffinity"), "Local volume requires node affinity")
 		}
 	case "csi":
-		c.csiDriver(v)
 		for _, ref := range [...]string{"controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"} {
 			c.secretReference(v.Get(ref))
-		}
-	case "azureFile":
-		if namespace := v.Get("secretNamespace"); isSet(namespace) && namespace.Text() == "" {
-			c.required(namespace.Path(), "")
-		}
-	case "glusterfs":
-		switch namespace := v.Get("endpointsNamespace"); {
-		case !isSet(namespace):
-		case namespace.Text() == "":
-			c.invalid(namespace, "if the endpointnamespace is set, it must be a valid namespace name")
-		default:
-			c.format(namespace, "dns1123-label")
 		}
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume)+1+len(v.Get("targetPortal").Text()) > maxPortal {
 			c.invalidAt(member(v, "targetportal"), v.Get("targetPortal"), "<volume name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
-		}
-		if ref := v.Get("secretRef"); isSet(ref) && isEmpty(ref.Get("name")) {
-			c.required(member(ref, "name"), "")
-		}
-	case "cinder", "storageos":
-		if ref := v.Get("secretRef"); isSet(ref) && isEmpty(ref.Get("namespace")) {
-			c.required(member(ref, "namespace"), "")
 		}
 	}
 }

@@ -39,7 +39,6 @@ func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 func (Policy) ValidateVolume(volume document.Value) []schema.Cause {
 	var c causes
 	source, v := volume.Chosen()
-	c.sharedSource(source, v)
 	switch source {
 	case "emptyDir":
 		if limit := v.Get("sizeLimit"); isNegative(limit) {
@@ -48,18 +47,6 @@ func (Policy) ValidateVolume(volume document.Value) []schema.Cause {
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume.Get("name").Text())+1+len(v.Get("targetPortal").Text()) > maxPortal {
 			c.invalid(volume.Get("name"), "<name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
-		}
-	case "csi":
-		c.csiDriver(v)
-		ref := v.Get("nodePublishSecretRef")
-		switch secret := ref.Get("name"); {
-		case !isSet(ref):
-		case secret.Text() == "":
-			c.required(member(ref, "name"), "")
-		default:
-			for _, problem := range document.CheckFormat("dns1123-subdomain", secret.Text()) {
-				c.invalidAt(member(v, "name"), secret, problem)
-			}
 		}
 	case "ephemeral":
 		if template := v.Get("volumeClaimTemplate"); isSet(template) {

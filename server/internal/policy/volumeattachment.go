@@ -56,5 +56,11 @@ func (c *causes) inlineVolume(spec document.Value) {
 		c.required(member(spec, "csi"), "has to be specified in the context of inline volumes")
 		c.tellAt(before, member(spec, "capacity"))
 	}
-	c.volumeSpec("", spec)
+	c.persistentSource("", spec)
+	var p Policy // the validation of the schema alone does not ask the hooks of types
+	hooks := map[string]func(document.Value) []schema.Cause{"azureDisk": p.ValidateAzureDiskVolumeSource,
+		"flexVolume": p.ValidateFlexPersistentVolumeSource, "quobyte": p.ValidateQuobyteVolumeSource}
+	if source, v := spec.Chosen(); hooks[source] != nil {
+		*c = append(*c, hooks[source](v)...)
+	}
 }

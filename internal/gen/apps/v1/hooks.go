@@ -49,6 +49,8 @@ type Hooks interface {
 	UpdateDaemonSet(obj, old document.Value)
 	// UpdateDeployment keeps of old what only the server may change.
 	UpdateDeployment(obj, old document.Value)
+	// ValidateAzureDiskVolumeSource finds what the schema cannot say of a AzureDiskVolumeSource, wherever it is.
+	ValidateAzureDiskVolumeSource(v document.Value) []api.FieldError
 	// ValidateDaemonSet finds what the schema cannot say; old is absent on create.
 	ValidateDaemonSet(obj, old document.Value) []api.FieldError
 	// ValidateDeployment finds what the schema cannot say; old is absent on create.
@@ -57,6 +59,8 @@ type Hooks interface {
 	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
 	ValidateEnvVar(v document.Value) []api.FieldError
+	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
+	ValidateFlexVolumeSource(v document.Value) []api.FieldError
 	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
 	ValidatePodAffinityTerm(v document.Value) []api.FieldError
 	// ValidatePodSpec finds what the schema cannot say of a PodSpec, wherever it is.
@@ -65,6 +69,8 @@ type Hooks interface {
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
 	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
+	// ValidateQuobyteVolumeSource finds what the schema cannot say of a QuobyteVolumeSource, wherever it is.
+	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicaSet finds what the schema cannot say; old is absent on create.
 	ValidateReplicaSet(obj, old document.Value) []api.FieldError
 	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
@@ -89,12 +95,15 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateAzureDiskVolumeSource,
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
+			h.ValidateFlexVolumeSource,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
+			h.ValidateQuobyteVolumeSource,
 			h.ValidateSecurityContext,
 			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,

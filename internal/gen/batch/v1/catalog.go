@@ -11,7 +11,7 @@ func New(h Hooks) *api.GroupVersion {
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "cronjobs", Kind: "CronJob", ListKind: "CronJobList", Type: 0,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "6c9dd51f2cab0004", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"cj"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "46096ead0915e84d", StorageVersionHash: "sd5LIXh4Fjs=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadataChange, api.CheckObject},
@@ -31,9 +31,9 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "CronJob", Table: &Table, Type: 0, Checks: []api.Check{api.CheckObject}},
 			},
 		},
-		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 211,
+		{GV: gv, Plural: "jobs", Kind: "Job", ListKind: "JobList", Type: 214,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			Categories: []string{"all"}, StorageVersion: "v1", Form: "2b4b31071a177a2f", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
+			Categories: []string{"all"}, StorageVersion: "v1", Form: "255cf16460a9e586", StorageVersionHash: "mudhfqk/qZY=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Dependents:    "orphan",
@@ -53,7 +53,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "status.successful", Path: []string{"status", "succeeded"}, Default: "0"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 211},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "batch", Version: "v1", Kind: "Job", Table: &Table, Type: 214},
 			},
 		},
 	}

@@ -39,12 +39,16 @@ type Hooks interface {
 	DefaultVolume(v document.Value)
 	// StatusJob gives what the status endpoint makes of Job what belongs to the rest of old.
 	StatusJob(obj, old document.Value)
+	// ValidateAzureDiskVolumeSource finds what the schema cannot say of a AzureDiskVolumeSource, wherever it is.
+	ValidateAzureDiskVolumeSource(v document.Value) []api.FieldError
 	// ValidateCronJob finds what the schema cannot say; old is absent on create.
 	ValidateCronJob(obj, old document.Value) []api.FieldError
 	// ValidateDownwardAPIVolumeFile finds what the schema cannot say of a DownwardAPIVolumeFile, wherever it is.
 	ValidateDownwardAPIVolumeFile(v document.Value) []api.FieldError
 	// ValidateEnvVar finds what the schema cannot say of a EnvVar, wherever it is.
 	ValidateEnvVar(v document.Value) []api.FieldError
+	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
+	ValidateFlexVolumeSource(v document.Value) []api.FieldError
 	// ValidateJob finds what the schema cannot say; old is absent on create.
 	ValidateJob(obj, old document.Value) []api.FieldError
 	// ValidatePodAffinityTerm finds what the schema cannot say of a PodAffinityTerm, wherever it is.
@@ -55,6 +59,8 @@ type Hooks interface {
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
 	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
+	// ValidateQuobyteVolumeSource finds what the schema cannot say of a QuobyteVolumeSource, wherever it is.
+	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateSecurityContext finds what the schema cannot say of a SecurityContext, wherever it is.
 	ValidateSecurityContext(v document.Value) []api.FieldError
 	// ValidateVolume finds what the schema cannot say of a Volume, wherever it is.
@@ -71,12 +77,15 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateAzureDiskVolumeSource,
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
+			h.ValidateFlexVolumeSource,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
+			h.ValidateQuobyteVolumeSource,
 			h.ValidateSecurityContext,
 			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,

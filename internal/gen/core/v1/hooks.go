@@ -131,6 +131,8 @@ type Hooks interface {
 	UpdateService(obj, old document.Value)
 	// UpdateServiceAccount keeps of old what only the server may change.
 	UpdateServiceAccount(obj, old document.Value)
+	// ValidateAzureDiskVolumeSource finds what the schema cannot say of a AzureDiskVolumeSource, wherever it is.
+	ValidateAzureDiskVolumeSource(v document.Value) []api.FieldError
 	// ValidateConfigMap finds what the schema cannot say; old is absent on create.
 	ValidateConfigMap(obj, old document.Value) []api.FieldError
 	// ValidateDownwardAPIVolumeFile finds what the schema cannot say of a DownwardAPIVolumeFile, wherever it is.
@@ -141,6 +143,10 @@ type Hooks interface {
 	ValidateEnvVar(v document.Value) []api.FieldError
 	// ValidateEvent finds what the schema cannot say; old is absent on create.
 	ValidateEvent(obj, old document.Value) []api.FieldError
+	// ValidateFlexPersistentVolumeSource finds what the schema cannot say of a FlexPersistentVolumeSource, wherever it is.
+	ValidateFlexPersistentVolumeSource(v document.Value) []api.FieldError
+	// ValidateFlexVolumeSource finds what the schema cannot say of a FlexVolumeSource, wherever it is.
+	ValidateFlexVolumeSource(v document.Value) []api.FieldError
 	// ValidateLimitRange finds what the schema cannot say; old is absent on create.
 	ValidateLimitRange(obj, old document.Value) []api.FieldError
 	// ValidateNamespace finds what the schema cannot say; old is absent on create.
@@ -161,6 +167,8 @@ type Hooks interface {
 	ValidatePodTemplateSpec(v document.Value) []api.FieldError
 	// ValidateProjectedVolumeSource finds what the schema cannot say of a ProjectedVolumeSource, wherever it is.
 	ValidateProjectedVolumeSource(v document.Value) []api.FieldError
+	// ValidateQuobyteVolumeSource finds what the schema cannot say of a QuobyteVolumeSource, wherever it is.
+	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateReplicationController finds what the schema cannot say; old is absent on create.
 	ValidateReplicationController(obj, old document.Value) []api.FieldError
 	// ValidateResourceQuota finds what the schema cannot say; old is absent on create.
@@ -189,12 +197,16 @@ type Hooks interface {
 func validation(h Hooks) document.Hooks {
 	return document.Hooks{
 		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateAzureDiskVolumeSource,
 			h.ValidateDownwardAPIVolumeFile,
 			h.ValidateEnvVar,
+			h.ValidateFlexPersistentVolumeSource,
+			h.ValidateFlexVolumeSource,
 			h.ValidatePodAffinityTerm,
 			h.ValidatePodSpec,
 			h.ValidatePodTemplateSpec,
 			h.ValidateProjectedVolumeSource,
+			h.ValidateQuobyteVolumeSource,
 			h.ValidateSecurityContext,
 			h.ValidateVolume,
 			h.ValidateWindowsSecurityContextOptions,

@@ -7,7 +7,7 @@ import "github.com/capstan-dev/capstan/internal/api"
 // New makes the catalog rows of storage/v1.
 func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "storage.k8s.io", Version: "v1", GroupPriority: 16800, VersionPriority: 15,
-		Preferred: true, Table: &Table, Defaults: defaults(h)}
+		Preferred: true, Table: &Table, Defaults: defaults(h), Validation: validation(h)}
 	gv.Resources = []api.Resource{
 		{GV: gv, Plural: "csidrivers", Kind: "CSIDriver", ListKind: "CSIDriverList", Type: 0,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
@@ -69,7 +69,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 47,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			StorageVersion: "v1", Form: "8a7092c5e115556d", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
+			StorageVersion: "v1", Form: "32b777320014ab59", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
 			ConditionalUpdate:   true,
 			DeleteReturnsObject: true,

@@ -25,10 +25,16 @@ type Hooks interface {
 	DefaultVolumeAttachmentSource(v document.Value)
 	// UpdateCSIDriver keeps of old what only the server may change.
 	UpdateCSIDriver(obj, old document.Value)
+	// ValidateAzureDiskVolumeSource finds what the schema cannot say of a AzureDiskVolumeSource, wherever it is.
+	ValidateAzureDiskVolumeSource(v document.Value) []api.FieldError
 	// ValidateCSIDriver finds what the schema cannot say; old is absent on create.
 	ValidateCSIDriver(obj, old document.Value) []api.FieldError
 	// ValidateCSINode finds what the schema cannot say; old is absent on create.
 	ValidateCSINode(obj, old document.Value) []api.FieldError
+	// ValidateFlexPersistentVolumeSource finds what the schema cannot say of a FlexPersistentVolumeSource, wherever it is.
+	ValidateFlexPersistentVolumeSource(v document.Value) []api.FieldError
+	// ValidateQuobyteVolumeSource finds what the schema cannot say of a QuobyteVolumeSource, wherever it is.
+	ValidateQuobyteVolumeSource(v document.Value) []api.FieldError
 	// ValidateStorageClass finds what the schema cannot say; old is absent on create.
 	ValidateStorageClass(obj, old document.Value) []api.FieldError
 	// ValidateVolumeAttachment finds what the schema cannot say; old is absent on create.
@@ -37,6 +43,17 @@ type Hooks interface {
 	WarnCSIStorageCapacity(obj, old document.Value) []string
 	// WarnStorageClass says what its author should know of a valid StorageClass; old is absent on create.
 	WarnStorageClass(obj, old document.Value) []string
+}
+
+// validation has the hooks of types that take part in the validation.
+func validation(h Hooks) document.Hooks {
+	return document.Hooks{
+		Checks: []func(document.Value) []api.FieldError{
+			h.ValidateAzureDiskVolumeSource,
+			h.ValidateFlexPersistentVolumeSource,
+			h.ValidateQuobyteVolumeSource,
+		},
+	}
 }
 
 // defaults are the default hooks by schema.Type.Hook - 1.
