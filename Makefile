@@ -1,4 +1,4 @@
-# Every target works on a machine with Go, git and make; those that need more say so.
+# Every target works on a machine with Go, git and make; those that need more name it.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -7,13 +7,13 @@ export CGO_ENABLED := 0
 
 BIN := bin/capstan
 TOOLS := $(CURDIR)/.tmp/bin
-# What the binary says of itself: capstan version, /version.
+# The origin that the binary reports: capstan version, /version.
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 COMMIT_TIME := $(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
 BUILDINFO := github.com/capstan-dev/capstan/internal/buildinfo
 LDFLAGS := -s -w -buildid= -X $(BUILDINFO).version=$(VERSION) -X $(BUILDINFO).commit=$(COMMIT) -X $(BUILDINFO).commitTime=$(COMMIT_TIME)
-# Nothing in a binary may come from the machine that builds it.
+# A binary must not depend on the machine that builds it.
 BUILDFLAGS := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # Longest that one fuzz target or stress run may take.
 FUZZTIME ?= 1m
@@ -21,7 +21,7 @@ OBJECTS ?= 1000000
 STRESSTIME ?= 10m
 # How long make soak takes, at least five minutes.
 SOAKTIME ?= 10m
-# Which random scenarios make differ sends, and how many.
+# The seed and the number of the random scenarios of make differ.
 ifeq ($(origin SEED), undefined)
 SEED := $(shell date +%s)
 endif
@@ -48,11 +48,11 @@ build: ## Build bin/capstan
 ldflags:
 	@echo "$(LDFLAGS)"
 
-# What is released, for each of these: the binary and the list of what is in it.
+# A release has for each of these platforms the binary and the list of its modules.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 .PHONY: dist
-dist: ## Build dist/: the binaries of a release, what is in them (CycloneDX), and their sums
+dist: ## Build dist/: the binaries of a release, their modules (CycloneDX), and their sums
 	rm -rf dist && mkdir dist
 	@for p in $(PLATFORMS); do \
 	  f=dist/capstan-$${p/\//-}; echo "== $$f"; \
@@ -60,9 +60,9 @@ dist: ## Build dist/: the binaries of a release, what is in them (CycloneDX), an
 	  go run ./internal/sbom $$f $(VERSION) > $$f.cdx.json; done
 	cd dist && sha256sum * > SHA256SUMS
 
-# The second build has other paths, and nothing of the first one's cache.
+# The second build has other paths and an empty cache.
 .PHONY: reproducible
-reproducible: build ## Build the commit a second time, elsewhere and from nothing, and compare
+reproducible: build ## Build the commit a second time, elsewhere and without a cache, and compare
 	@case "$(VERSION)" in *-dirty) echo "commit first: the second build is made of the commit"; exit 1;; esac
 	@dir=$$(mktemp -d); trap 'chmod -R u+w "$$dir"; rm -rf "$$dir"' EXIT; \
 	git archive HEAD | tar -x -C "$$dir"; \
@@ -73,7 +73,7 @@ reproducible: build ## Build the commit a second time, elsewhere and from nothin
 run: build ## Build and serve on https://127.0.0.1:6443 with ./capstan-data
 	$(BIN) serve
 
-# The server of e2e is a process: a cached result would know nothing of it.
+# The server of e2e is a process: a cached result would not depend on it.
 .PHONY: test
 test: ## Run all tests, real kubectl and client-go included
 	go test -timeout 8m ./...
@@ -101,7 +101,7 @@ $(NODE_CLIENT):
 race: ## Run the tests of the concurrent packages with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -timeout 9m ./internal/store/... ./internal/storetest/... ./internal/watch/... ./internal/index/... ./internal/document/... ./server/...
 
-# Code that no program of ours calls: other programs, tests or other processors do.
+# Code that no program of ours calls, only other programs, tests or processors.
 CALLED := ^\(client\|value\|internal/history\|internal/storetest\|internal/streamtest\)/\|^internal/document/classify.go
 
 .PHONY: lint
@@ -129,7 +129,7 @@ vulncheck: $(TOOLS)/govulncheck ## List known vulnerabilities that the code can 
 	$(TOOLS)/govulncheck ./...
 
 .PHONY: lines
-lines: ## Count the lines that people maintain: Go, tests apart, and documents
+lines: ## Count hand-written lines: Go, tests separately, and documents
 	@code() { git ls-files "$$@" | grep '\.go$$' | grep -v '^\(internal/\)\?gen/'; }; total() { xargs cat | wc -l; }; \
 	for d in server internal generator client value .; do \
 	  printf '%-12s%7d   tests %7d\n' $${d/#./all} $$(code $$d | grep -v '_test\.go$$' | total) $$(code $$d | grep '_test\.go$$' | total); done; \
@@ -160,7 +160,7 @@ bench-scale: ## Measure 100,000 pods, 10,000 idle watches and the latency of ann
 	@ulimit -n "$$(ulimit -Hn)"; CAPSTAN_STRESS=1 go test -v -count 1 -timeout 15m ./internal/bench/scale
 
 .PHONY: soak
-soak: ## Let watches and informers live with the real binary, in real time, for SOAKTIME (10m, 2h, ...)
+soak: ## Keep watches and informers on the real binary, in real time, for SOAKTIME (10m, 2h, ...)
 	CAPSTAN_SOAK=$(SOAKTIME) go -C internal/e2e test -timeout 0 -count 1 -v -run '^TestSoak$$' .
 
 .PHONY: fuzz
