@@ -84,9 +84,6 @@ func sayable(table *schema.Table) *schema.Table {
 		if t.Demands = nil; t.Rules != nil {
 			rules := *t.Rules
 			rules.Keys, rules.MaxBytes = "", 0
-			if t.Kind == schema.Quantity {
-				rules.HasMin, rules.HasMax = false, false
-			}
 			t.Rules = &rules
 		}
 	}

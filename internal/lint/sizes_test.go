@@ -25,7 +25,6 @@ const (
 
 // longFiles are the hand-written files above the aim, with their bounds in lines.
 var longFiles = map[string]int{
-	"generator/validators_test.go":       437,
 	"internal/differ/main.go":            432,
 	"internal/document/decode_test.go":   449,
 	"internal/e2e/stress_test.go":        451,
