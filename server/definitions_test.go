@@ -84,7 +84,7 @@ func TestDefinitionIsDeleted(t *testing.T) {
 		t.Errorf("the delete gives the finalizers %s, want %s", got, want)
 	}
 	have := h.await(definitionsPath, func(o contents) bool { return fmt.Sprint(o.in(name, "metadata.finalizers")) == "[example.com/wait]" })
-	if got := conditions(have, name); !strings.HasSuffix(got, "Terminating=True InstanceDeletionPending") {
+	if got := conditions(have, name); !strings.HasSuffix(got, "Terminating=False InstanceDeletionCompleted") {
 		t.Errorf("the conditions are %s", got)
 	}
 	h.mergePatch(definitionsPath+"/"+name, `{"metadata":{"finalizers":null}}`)

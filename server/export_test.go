@@ -47,11 +47,10 @@ func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) { c.group
 
 // Migrate runs a migration while requests are served; nil when nothing is old.
 func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
-	c, ok := s.store.(*stored.CurrentStore)
-	if !ok {
+	if len(s.shown.Kinds()) == 0 {
 		return errors.New("no object is old")
 	}
-	return operate.Migrate(ctx, c.Store, c.Kinds, report)
+	return operate.Migrate(ctx, s.shown.Store, s.shown.Kinds(), report)
 }
 
 // StoredBody is the stored form of an object.
@@ -66,8 +65,7 @@ func (s *Server) StoredBody(ctx context.Context, key string) ([]byte, error) {
 
 // ShowsOld reports whether reads of the newest state go through CurrentStore.
 func (s *Server) ShowsOld() bool {
-	c, ok := s.store.(*stored.CurrentStore)
-	return ok && c.Kinds.Old(stored.Newest)
+	return s.shown.Kinds().Old(stored.Newest)
 }
 
 // Migrate is MigrateStore on an open store.

@@ -32,6 +32,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
@@ -41,6 +42,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
 	"github.com/capstan-dev/capstan/server/internal/verbs"
@@ -58,6 +60,8 @@ type Server struct {
 	classes      *classes
 	services     *addresses.Services
 	store        store.Store
+	shown        *stored.CurrentStore // is in store
+	definitions  *registrar.Follower
 	control      *operate.Socket // nil when the store has no files
 	hub          *watch.Hub
 	headers      *index.Index
@@ -101,7 +105,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.controllers.Start()
-	s.controllers.Run(s.followDefinitions)
+	s.controllers.Run(s.definitions.Run)
 	go s.sweeper.Run(s.done)
 	go s.serve(ctx)
 	return s, nil
@@ -144,7 +148,11 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services})
 	s.controllers = s.newControllers()
+	if err := s.openDefinitions(ctx); err != nil {
+		return err
+	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
+	s.definitions.Announce(s.hub)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.controllers.CreateNamespaces(ctx); err != nil {
 		return err
@@ -157,6 +165,25 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	return s.keys.WriteKubeconfig(s.URL())
+}
+
+// openDefinitions reads the definitions of custom resources, and serves what they define,
+// before requests are answered.
+func (s *Server) openDefinitions(ctx context.Context) error {
+	meta, err := definitions.NewMeta(generated.Meta())
+	if err != nil {
+		return err
+	}
+	rows := &definitions.Rows{Meta: meta, Now: s.cfg.Clock}
+	if deployments := s.catalog.Snapshot().Resource("apps", "v1", "deployments"); deployments != nil {
+		rows.Scale = *deployments.Subresource("scale")
+	}
+	s.definitions, err = registrar.Open(ctx, registrar.Config{Row: s.catalog.Snapshot().Stored(objects.DefinitionGroup, "customresourcedefinitions"), Store: s.shown,
+		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry})
+	if err == nil {
+		s.controllers.DefinitionsKnown()
+	}
+	return err
 }
 
 // newControllers makes the server's own activities.
@@ -247,9 +274,8 @@ func (s *Server) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(mixed) > 0 {
-		s.store = &stored.CurrentStore{Store: s.store, Kinds: mixed}
-	}
+	s.shown = stored.NewCurrent(s.store, mixed)
+	s.store = s.shown
 	if due {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}

@@ -124,6 +124,7 @@ type Resource struct {
 	Deprecated          *Deprecation
 	Off                 bool            // not served; set by the server at its start
 	Gated               *document.Gated // fields of disabled features; set by the server at its start
+	Definition          *Definition     // of custom resources; nil for all others
 	Conversion          *Conversion     // nil in the storage version; columns and lifecycle then are those of Storage
 }
 

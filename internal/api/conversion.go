@@ -14,6 +14,7 @@ type Conversion struct {
 	Group, Version, Plural string    // of the row of the storage version
 	Storage                *Resource // that row; set by LinkConversions
 	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkConversions
+	Reread                 bool      // only apiVersion changes, and what the other version does not know is left out
 	Same                   bool      // the types are the same: only apiVersion changes, without a plan
 	Remote                 Converter // nil for a conversion by the plans
 	ToStorage, FromStorage Plan

@@ -117,7 +117,7 @@ func (g grammar) compareKinds(l, r document.Value, c *change) {
 
 func (g grammar) compareMembers(typ schema.Ref, l, r document.Value, zero bool, c *change) {
 	t := g.typeOf(typ)
-	if t != nil && t.Kind == schema.Object && len(t.Fields) <= manyFields && readAs(typ, l) && readAs(typ, r) {
+	if t != nil && t.Kind == schema.Object && !t.Open && len(t.Fields) <= manyFields && readAs(typ, l) && readAs(typ, r) {
 		g.compareFields(t, l, r, zero, c)
 		return
 	}

@@ -90,6 +90,7 @@ func (g grammar) member(typ schema.Ref, name string) (member schema.Ref, field, 
 		if i := t.Field(name); i >= 0 {
 			return t.Fields[i].Type, true, true
 		}
+		return schema.None, false, t.Open
 	case schema.Map:
 		return t.Elem, false, true
 	}

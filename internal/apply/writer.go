@@ -100,10 +100,11 @@ func (g *fieldsWriter) node(dst []byte, start int, typ schema.Ref, v document.Va
 	return append(dst, '}')
 }
 
-// sent is a member that is a field.
+// sent is a member that was sent.
 type sent struct {
 	field *schema.Field
 	value document.Value
+	key   bool // it is none: its object is open
 }
 
 func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, weak bool, reset, without Set) []byte {
@@ -118,16 +119,21 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 		if own != typ {
 			i = t.Field(name)
 		}
-		if i < 0 {
+		one := sent{value: m, key: i < 0}
+		switch {
+		case i >= 0:
+			one.field = &t.Fields[i]
+		case t.Open:
+			one.field = &schema.Field{Name: name, Type: schema.None, Presence: schema.Sent}
+		default:
 			continue
 		}
-		f := &t.Fields[i]
 		at := len(g.sent)
-		g.sent = append(g.sent, sent{f, m})
-		for ; at > from && g.sent[at-1].field.Name > f.Name; at-- {
+		g.sent = append(g.sent, one)
+		for ; at > from && g.sent[at-1].field.Name > one.field.Name; at-- {
 			g.sent[at] = g.sent[at-1]
 		}
-		g.sent[at] = sent{f, m}
+		g.sent[at] = one
 	}
 	everything := reset.Empty() && without.Empty()
 	for i := from; i < len(g.sent); i++ {
@@ -140,9 +146,10 @@ func (g *fieldsWriter) members(dst []byte, typ schema.Ref, v document.Value, wea
 			continue
 		}
 		start := len(dst)
-		dst = append(append(separate(dst), `"f:`...), f.Name...)
+		dst = appendEscaped(append(separate(dst), `"f:`...), f.Name)
 		step := Step{StepField, f.Name}
-		dst = g.node(dst, start, f.Type, g.sent[i].value, g.applied || weak && f.Presence == schema.Always, reset.at(step), without.at(step))
+		inner := !g.sent[i].key && (g.applied || weak && f.Presence == schema.Always)
+		dst = g.node(dst, start, f.Type, g.sent[i].value, inner, reset.at(step), without.at(step))
 	}
 	g.sent = g.sent[:from]
 	return dst

@@ -9,6 +9,7 @@ import (
 type ListMeta struct {
 	ResourceVersion string
 	Continue        string // token of the next page; "" on the last one
+	Whole           bool   // the token is written although there is none, as for custom resources
 	Remaining       *int64 // objects after this page; nil for unknown or none
 }
 
@@ -16,7 +17,9 @@ type ListMeta struct {
 func (m ListMeta) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = appendMember(dst, "resourceVersion", m.ResourceVersion)
-	dst = appendMember(dst, "continue", m.Continue)
+	if dst = appendMember(dst, "continue", m.Continue); m.Whole && m.Continue == "" {
+		dst = append(appendComma(dst), `"continue":""`...)
+	}
 	if m.Remaining != nil {
 		dst = append(appendComma(dst), `"remainingItemCount":`...)
 		dst = strconv.AppendInt(dst, *m.Remaining, 10)

@@ -78,6 +78,7 @@ type Offer struct {
 	Table     bool
 	Partial   bool // PartialObjectMetadata and its list
 	Watch     bool
+	Textual   bool   // objects have no binary form; their metadata alone does
 	Discovery string // group of the one document of discovery: "apidiscovery.k8s.io"; "" when there is none
 }
 
@@ -108,7 +109,7 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 	var near MediaType
 	for _, a := range parseAccept(accept) {
 		for _, m := range formats {
-			if !a.covers(m.name) {
+			if !a.covers(m.name) || o.Textual && m.Format == Binary && !strings.HasPrefix(a.params["as"], "PartialObjectMetadata") {
 				continue
 			}
 			if near.Format == 0 {
@@ -119,9 +120,11 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 			}
 		}
 	}
-	names := make([]string, len(formats))
-	for i, m := range formats {
-		names[i] = m.name
+	var names []string
+	for _, m := range formats {
+		if !o.Textual || m.Format != Binary {
+			names = append(names, m.name)
+		}
 	}
 	refused := api.NotAcceptable(names)
 	refused.HasDetails = near.Format == 0

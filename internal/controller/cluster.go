@@ -61,10 +61,22 @@ func (t *Type) split(key string) (namespace, name string) {
 func (c *cluster) typeOf(key string) *Type {
 	if i := strings.IndexByte(key, '/'); i >= 0 {
 		if j := strings.IndexByte(key[i+1:], '/'); j >= 0 {
-			return c.types[key[:i+j+2]]
+			prefix := key[:i+j+2]
+			if t := c.types[prefix]; t != nil || c.Custom == nil {
+				return t
+			}
+			return c.Custom.ByPrefix(prefix)
 		}
 	}
 	return nil
+}
+
+// ofKind returns the type of a kind, or nil.
+func (c *cluster) ofKind(kind Kind) *Type {
+	if t := c.types[c.Kinds[kind]]; t != nil || c.Custom == nil {
+		return t
+	}
+	return c.Custom.ByKind(kind)
 }
 
 // find returns the type with a group and plural name, or nil.
@@ -115,6 +127,9 @@ func (c *cluster) order() []*Type {
 	var types []*Type
 	for _, t := range c.types {
 		types = append(types, t)
+	}
+	if c.Custom != nil {
+		types = append(types, c.Custom.All()...)
 	}
 	slices.SortFunc(types, func(a, b *Type) int {
 		switch {

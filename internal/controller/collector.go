@@ -186,7 +186,7 @@ var (
 
 // ownerKey is the key of the owner of an object in a namespace.
 func (gc *collector) ownerKey(namespace string, r *ownerReference) (string, error) {
-	t := gc.types[gc.Kinds[r.kind]]
+	t := gc.ofKind(r.kind)
 	switch {
 	case t == nil:
 		return "", errUnknownKind

@@ -57,9 +57,22 @@ type Config struct {
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds  map[Kind]string
+	Custom Custom // nil for none
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	Now    func() time.Time
 	Logger *slog.Logger
+}
+
+// Custom are the resource types that come and go while controllers run. A type that does
+// not change is the same each time.
+type Custom interface {
+	// ByPrefix finds a type, nil for none. It may find one that has just gone, of which
+	// changes are still to be shown.
+	ByPrefix(prefix string) *Type
+	// ByKind finds the type of a kind, in any served version; nil for none.
+	ByKind(kind Kind) *Type
+	// All are the types that there are.
+	All() []*Type
 }
 
 // Kind names a kind as objects do.

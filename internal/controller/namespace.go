@@ -20,8 +20,7 @@ import (
 // namespace are deleted too: a create that was late by an instant can leave one.
 type namespaces struct {
 	*cluster
-	content []*Type        // in the order of deletion
-	queue   *queue[string] // by name
+	queue *queue[string] // by name
 
 	// used by the feed's goroutine only
 	ending map[string]bool // by name of all namespaces, whether they are being deleted
@@ -35,7 +34,7 @@ const settleTime = 20 * time.Millisecond
 const namespaceFinalizer = profile.MediaTypeWord
 
 func newNamespaces(ctx context.Context, c *cluster) handler {
-	n := &namespaces{cluster: c, content: contentOrder(c), ending: make(map[string]bool)}
+	n := &namespaces{cluster: c, ending: make(map[string]bool)}
 	n.queue = newQueue(ctx, Namespace, 4, c.Logger, n.sync)
 	return n
 }

@@ -18,7 +18,7 @@ type victim struct{ name, uid string }
 // empty deletes all objects that a view has in a namespace.
 func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace string) []error {
 	var errs []error
-	for _, t := range n.content {
+	for _, t := range contentOrder(n.cluster) {
 		prefix := t.key(namespace, "")
 		for from := prefix; from != "" && ctx.Err() == nil; {
 			var objects []victim
@@ -63,7 +63,7 @@ func (n *namespaces) count(ctx context.Context, namespace string) (remains, erro
 		return left, err
 	}
 	defer func() { _ = view.Close() }()
-	for _, t := range n.content {
+	for _, t := range contentOrder(n.cluster) {
 		err := view.Scan(ctx, t.key(namespace, ""), "", func(e *store.Entry) bool {
 			left.objects[t.Plural+"."+t.GV.Group]++
 			finalizers, _ := document.Find(e.Body, "metadata", "finalizers")

@@ -32,6 +32,9 @@ func ToStorage(ctx context.Context, res *api.Resource, obj document.Value) (*doc
 	if res.ConvertsRemotely() {
 		return ask(ctx, res, res, to, obj)
 	}
+	if res.Conversion.Reread {
+		return reread(res, to, obj.AppendJSON(nil))
+	}
 	if res.Conversion.Same {
 		text, err := rename(nil, res, to, obj.AppendJSON(nil))
 		if err != nil {
@@ -47,6 +50,9 @@ func ToStorage(ctx context.Context, res *api.Resource, obj document.Value) (*doc
 func FromStorage(ctx context.Context, res *api.Resource, obj document.Value) (*document.Document, error) {
 	if res.ConvertsRemotely() {
 		return ask(ctx, res, res.Storage(), res, obj)
+	}
+	if res.Conversion.Reread {
+		return reread(res.Storage(), res, obj.AppendJSON(nil))
 	}
 	if res.Conversion.Same {
 		text, err := rename(nil, res.Storage(), res, obj.AppendJSON(nil))
@@ -131,6 +137,14 @@ func appendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) 
 	if res.Conversion.Same {
 		return rename(dst, from, res, stored)
 	}
+	if res.Conversion.Reread {
+		doc, err := reread(from, res, stored)
+		if err != nil {
+			return dst, err
+		}
+		defer doc.Release()
+		return doc.Root().AppendJSON(dst), nil
+	}
 	doc, err := document.ReadStored(from.GV.Types(), from.Type, stored)
 	if err != nil {
 		return dst, err
@@ -139,6 +153,15 @@ func appendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) 
 	made := follow(&res.Conversion.FromStorage, doc.Root(), res)
 	defer made.Release()
 	return made.Root().AppendJSON(dst), nil
+}
+
+// reread reads the text of an object in the version of another row.
+func reread(from, to *api.Resource, text []byte) (*document.Document, error) {
+	text, err := rename(nil, from, to, text)
+	if err != nil {
+		return nil, err
+	}
+	return document.ReadTyped(to.GV.Types(), to.Type, text)
 }
 
 // rename appends the text of an object with the version of another row.

@@ -196,8 +196,8 @@ func (r *reader) value(n int32, typ schema.Ref) bool {
 func (r *reader) end(n int32, bracket byte) int {
 	nd := &r.d.nodes[n]
 	if nd.field != noField {
-		fields := r.table.Types[r.d.nodes[nd.parent].typ].Fields
-		if end := len(r.buf) - 1; int(nd.field) == len(fields)-1 && end-1 > r.pos && r.buf[end-1] == bracket+2 {
+		t := &r.table.Types[r.d.nodes[nd.parent].typ]
+		if end := len(r.buf) - 1; int(nd.field) == len(t.Fields)-1 && !t.Open && end-1 > r.pos && r.buf[end-1] == bracket+2 {
 			return end
 		}
 	}

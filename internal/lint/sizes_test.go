@@ -20,7 +20,7 @@ import (
 const (
 	longestFile, fileSlack         = 400, 20
 	longestFunction, functionSlack = 60, 5
-	serverFiles, serverSlack       = 15, 2
+	serverFiles, serverSlack       = 13, 2
 )
 
 // longFiles are the hand-written files above the aim, with their bounds in lines.

@@ -8,7 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 )
 
-// ErrClosed means that the hub is closed: the server is shutting down.
+// ErrClosed means that the hub is closed, since the server is shutting down, or that the
+// resource is no more.
 var ErrClosed = errors.New("watch: closed")
 
 // batchSize and batchBytes bound the events that one Poll returns, and so the memory of a
@@ -92,7 +93,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 	for {
 		h := c.hub
 		h.mu.RLock()
-		closed, inside, all := h.closed, c.inside(), false
+		closed, ended, inside, all := h.closed, c.ring.ended, c.inside(), false
 		wake = h.more
 		if inside {
 			if events, all = c.take(batchSize); all {
@@ -100,7 +101,7 @@ func (c *Cursor) Poll(ctx context.Context) (events []*Event, wake <-chan struct{
 			}
 		}
 		h.mu.RUnlock()
-		if closed {
+		if closed || inside && ended && len(events) == 0 {
 			return nil, nil, ErrClosed
 		}
 		if inside {

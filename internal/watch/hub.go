@@ -130,8 +130,20 @@ func (h *Hub) use(prefix string) *ring {
 func (h *Hub) leave(prefix string, r *ring) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r.users--; r.users == 0 {
+	if r.users--; r.users == 0 && !r.ended {
 		delete(h.rings, prefix)
+	}
+}
+
+// End ends the cursors of a resource that is no more: what they have not seen yet they
+// return, then ErrClosed.
+func (h *Hub) End(prefix string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r := h.rings[prefix]; r != nil {
+		r.ended = true
+		delete(h.rings, prefix)
+		r.pace.wave()
 	}
 }
 

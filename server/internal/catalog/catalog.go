@@ -51,29 +51,41 @@ func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
 // Snapshot is the present catalog.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
 
-// Put sets the rows of a type to resources, which are all its versions. Readers that hold
-// its earlier rows can use them on.
-func (c *Catalog) Put(versions ...*api.Resource) {
-	for _, t := range typesOf(versions) {
-		c.change(t.Prefix, t)
-	}
+// Put makes resources the rows of their types: all versions of each. Rows that a type had
+// before stay what they were for whoever holds them.
+func (c *Catalog) Put(versions ...*api.Resource) { c.PutTypes(typesOf(versions)...) }
+
+// TypesOf are the types of resources, for PutTypes.
+func TypesOf(versions []*api.Resource) []*Type { return typesOf(versions) }
+
+// PutTypes is Put for types that somebody has to know before they are served.
+func (c *Catalog) PutTypes(types ...*Type) {
+	c.change(func(s *Snapshot) {
+		for _, t := range types {
+			if from := s.byPrefix[t.Prefix]; from != nil {
+				s.remove(from)
+			}
+			s.add(t)
+		}
+	})
 }
 
-// Remove removes a resource type with all its versions. A missing type is removed
-// already.
-func (c *Catalog) Remove(group, plural string) { c.change(prefix(group, plural), nil) }
+// Remove takes a resource type out of the catalog, with all its versions. A type
+// that is not there is removed already.
+func (c *Catalog) Remove(group, plural string) {
+	c.change(func(s *Snapshot) {
+		if from := s.byPrefix[prefix(group, plural)]; from != nil {
+			s.remove(from)
+		}
+	})
+}
 
-// change replaces the type with a prefix by another, nil for none.
-func (c *Catalog) change(prefix string, to *Type) {
+// change makes the next snapshot.
+func (c *Catalog) change(edit func(s *Snapshot)) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	s := c.Snapshot().clone()
-	if from := s.byPrefix[prefix]; from != nil {
-		s.remove(from)
-	}
-	if to != nil {
-		s.add(to)
-	}
+	edit(s)
 	c.current.Store(s)
 }
 

@@ -147,12 +147,13 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Acting:      c.actAs,
 		Store:       c.store,
 		Kinds:       make(map[controller.Kind]string),
+		Custom:      &customTypes{catalog: c.catalog},
 		RootCA:      func() []byte { return c.keys.Credentials().CA },
 		Now:         c.cfg.Clock,
 		Logger:      c.log,
 	}
 	for t := range c.catalog.Snapshot().Types() {
-		if t.Stored == nil {
+		if t.Stored == nil || t.Stored.Definition != nil {
 			continue
 		}
 		for _, row := range t.Rows {
@@ -176,26 +177,36 @@ func (c *Controllers) actAs(account string) controller.Cluster {
 	return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", FieldManager: "kube-controller-manager"}}
 }
 
-// row is the row of a resource that the controllers know.
-func (a *actor) row(res *api.Resource) *catalog.Row {
-	return a.server.catalog.Snapshot().Resource(res.GV.Group, res.GV.Version, res.Plural)
+// row is the row of a resource that the controllers know; 404 for one that has been removed.
+func (a *actor) row(res *api.Resource) (*catalog.Row, error) {
+	if row := a.server.catalog.Snapshot().Resource(res.GV.Group, res.GV.Version, res.Plural); row != nil {
+		return row, nil
+	}
+	return nil, api.UnknownPath()
 }
 
 // Create implements controller.Cluster.
 func (a *actor) Create(ctx context.Context, res *api.Resource, namespace string, object []byte) error {
-	row := a.row(res)
-	_, err := a.server.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Namespace: namespace}, Opts: a.opts, Creates: true,
+	row, err := a.row(res)
+	if err != nil {
+		return err
+	}
+	_, err = a.server.objects.Write(ctx, &objects.Write{Ref: objects.Ref{Row: row, Namespace: namespace}, Opts: a.opts, Creates: true,
 		Change: objects.NewObject(nil, func() (*document.Document, error) { return a.server.objects.DecodeOwn(row, object) })})
 	return err
 }
 
 // Edit implements controller.Cluster.
 func (a *actor) Edit(ctx context.Context, res *api.Resource, namespace, name, subresource string, edit func(obj document.Value)) error {
-	of := objects.Ref{Row: a.row(res), Namespace: namespace, Name: name}
+	row, err := a.row(res)
+	if err != nil {
+		return err
+	}
+	of := objects.Ref{Row: row, Namespace: namespace, Name: name}
 	if subresource != "" {
 		of.Sub = res.Subresource(subresource)
 	}
-	_, err := a.server.objects.Write(ctx, &objects.Write{Ref: of, Opts: a.opts, Change: objects.Editing(func(obj document.Value) error {
+	_, err = a.server.objects.Write(ctx, &objects.Write{Ref: of, Opts: a.opts, Change: objects.Editing(func(obj document.Value) error {
 		edit(obj)
 		return nil
 	})})
@@ -211,7 +222,11 @@ func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name s
 	if o.Revision != "" {
 		opts.Revision = &o.Revision
 	}
-	_, _, err := a.server.objects.DeleteObject(ctx, objects.Ref{Row: a.row(res), Namespace: namespace, Name: name}, opts)
+	row, err := a.row(res)
+	if err != nil {
+		return err
+	}
+	_, _, err = a.server.objects.DeleteObject(ctx, objects.Ref{Row: row, Namespace: namespace, Name: name}, opts)
 	return err
 }
 

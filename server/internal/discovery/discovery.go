@@ -130,9 +130,13 @@ func resourceList(v *catalog.Version) v1.APIResourceList {
 		list.APIVersion = "v1"
 	}
 	for _, row := range v.Rows {
+		verbs := row.Verbs.Names()
+		if row.Definition != nil {
+			verbs = customVerbs
+		}
 		list.APIResources = append(list.APIResources, v1.APIResource{
 			Name: row.Plural, SingularName: row.Singular, Namespaced: row.Namespaced, Kind: row.Kind,
-			Verbs: row.Verbs.Names(), ShortNames: row.ShortNames, Categories: row.Categories, StorageVersionHash: row.StorageVersionHash,
+			Verbs: verbs, ShortNames: row.ShortNames, Categories: row.Categories, StorageVersionHash: row.StorageVersionHash,
 		})
 		for j := range row.Subresources {
 			sub := &row.Subresources[j]
@@ -143,8 +147,22 @@ func resourceList(v *catalog.Version) v1.APIResourceList {
 			list.APIResources = append(list.APIResources, r)
 		}
 	}
-	slices.SortStableFunc(list.APIResources, func(a, b v1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list.APIResources, func(a, b v1.APIResource) int {
+		if v.Rows[0].Definition != nil { // the object, its status, its scale
+			return strings.Compare(typeName(a.Name), typeName(b.Name))
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
 	return list
+}
+
+// customVerbs are the verbs of custom resources in the order of 1.25.
+var customVerbs = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
+
+// typeName is the resource type in the name of a resource or subresource.
+func typeName(name string) string {
+	name, _, _ = strings.Cut(name, "/")
+	return name
 }
 
 // CoreVersions are the versions of the core group and the address of the server: the

@@ -190,7 +190,11 @@ func scaleOf(t front.Target, obj document.Value) ([]byte, error) {
 	}
 	n, _ := obj.At(paths.StatusReplicas...).Int()
 	status.SetInt("replicas", n)
-	text, err := selectorText(obj.At(paths.Selector...))
+	var selector document.Value
+	if len(paths.Selector) > 0 {
+		selector = obj.At(paths.Selector...)
+	}
+	text, err := selectorText(selector)
 	if err != nil {
 		return nil, err
 	}

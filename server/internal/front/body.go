@@ -51,7 +51,11 @@ func (f *Front) ReadObject(r *Request, want BodyKind, validation string) (*docum
 
 // ToJSON turns a body of any accepted media type into JSON text.
 func (f *Front) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, error) {
-	media, err := codec.ParseContentType(contentType, codec.BinaryMedia)
+	binary := codec.BinaryMedia
+	if want.Schema.Table().Custom {
+		binary = ""
+	}
+	media, err := codec.ParseContentType(contentType, binary)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +148,7 @@ func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.V
 		doc.Release()
 		return nil, err
 	}
-	if r.Media() == "application/yaml" || !slices.ContainsFunc(found, isDuplicate) {
+	if r.Media() == "application/yaml" || want.Schema.Table().Custom || !slices.ContainsFunc(found, isDuplicate) {
 		return doc, nil
 	}
 	doc.Release()

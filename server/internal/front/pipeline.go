@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 )
 
@@ -123,7 +125,9 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	err = r.negotiate()
 	if text := r.Target.Deprecation(); text != "" && r.Accept.Format != 0 {
 		r.Warn(text)
-		f.metrics.UseDeprecated(&r.figures, r.Target.Row.Deprecated)
+		if deprecated := r.Target.Row.Deprecated; deprecated != nil {
+			f.metrics.UseDeprecated(&r.figures, deprecated)
+		}
 	}
 	if err == nil {
 		err = r.fits()
@@ -150,20 +154,38 @@ func (f *Front) verbOf(r *Request) (Verb, error) {
 // unknown answers an unknown path: with a Status if a client looks for a version or a
 // resource of an existing group, with plain text elsewhere.
 func (f *Front) unknown(r *Request) error {
+	if row := f.customAt(&r.Target.unserved); row != nil {
+		return api.NotFound(row.GroupResource(), r.Target.unserved.Name)
+	}
 	if f.inGroup(r.HTTP.URL.Path) {
 		return api.UnknownPath()
 	}
 	return f.Text(r, http.StatusNotFound, "404 page not found\n")
 }
 
-// inGroup reports whether a path is below that of a served group.
+// inGroup reports whether a path is below that of a served group that has built-in kinds.
 func (f *Front) inGroup(path string) bool {
 	rest, named := strings.CutPrefix(path, "/apis/")
 	if !named {
 		return strings.HasPrefix(path, "/api/")
 	}
 	group, _, _ := strings.Cut(rest, "/")
-	return f.catalog.Snapshot().ServesGroup(group)
+	return slices.ContainsFunc(f.catalog.Snapshot().Served(), func(v *catalog.Version) bool {
+		return v.Group == group && slices.ContainsFunc(v.Rows, func(row *catalog.Row) bool { return row.Definition == nil })
+	})
+}
+
+// customAt returns the row of a custom resource without such a subresource; nil for
+// addresses of anything else.
+func (f *Front) customAt(a *catalog.Address) *catalog.Row {
+	if a.Subresource == "" {
+		return nil
+	}
+	row := f.catalog.Snapshot().Resource(a.Group, a.Version, a.Resource)
+	if row == nil || row.Off || row.Definition == nil || row.Namespaced != (a.Namespace != "") {
+		return nil
+	}
+	return row
 }
 
 // Verb is the function of a request: it answers, or returns the reason why not.

@@ -59,6 +59,9 @@ func (t *Target) connects() bool {
 
 // Deprecation is the warning for users of a deprecated target; "" for none.
 func (t *Target) Deprecation() string {
+	if t.Row != nil && t.Row.Definition != nil {
+		return t.Row.Definition.Warning
+	}
 	if t.Row == nil || t.Row.Deprecated == nil {
 		return ""
 	}
@@ -256,10 +259,18 @@ func (r *Request) patchable() error {
 		return nil
 	}
 	switch r.Media() {
-	case JSONPatch, MergePatch, StrategicPatch, applyPatch:
+	case JSONPatch, MergePatch, applyPatch:
 		return nil
+	case StrategicPatch:
+		if r.Target.Row.Definition == nil {
+			return nil
+		}
 	}
-	err := api.UnsupportedMediaType([]string{JSONPatch, MergePatch, StrategicPatch, applyPatch})
+	known := []string{JSONPatch, MergePatch, StrategicPatch, applyPatch}
+	if r.Target.Row.Definition != nil {
+		known = []string{JSONPatch, MergePatch, applyPatch}
+	}
+	err := api.UnsupportedMediaType(known)
 	err.HasDetails = true
 	return err
 }

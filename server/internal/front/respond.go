@@ -36,6 +36,7 @@ func (r *Request) negotiate() error {
 func (r *Request) offer() codec.Offer {
 	o := codec.Offer{Binary: codec.BinaryMedia, MetaGroup: metaGroup}
 	t := r.Target
+	o.Textual = t.Row != nil && t.Row.Definition != nil && (t.Sub == nil || t.Sub.Scale == nil)
 	if t.Endpoint != nil {
 		if t.Aggregated {
 			o.Discovery = discovery.AggregatedGroup

@@ -54,8 +54,9 @@ func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace 
 		meta.SetInt("generation", 1)
 	}
 	if res.HasStatus && !res.StatusOnCreate {
-		obj.Remove("status")
-		obj.SetObject("status")
+		if obj.Remove("status"); res.Definition == nil {
+			obj.SetObject("status")
+		}
 	}
 	res.Gated.Drop(obj, document.Value{})
 	if res.Role == api.RoleSigningRequests {

@@ -30,9 +30,10 @@ type Objects struct {
 	admission    Admitter
 	services     *addresses.Services
 	namespaces   *namespaceLocks
+	customTypes  *namespaceLocks // of custom resources, by prefix
 }
 
 // New makes the objects of a reader's store writable.
 func New(r *Reader, cfg Config) *Objects {
-	return &Objects{Reader: r, cfg: cfg, decodeLimits: cfg.DecodeLimits, admission: cfg.Admission, services: cfg.Services, namespaces: newNamespaceLocks()}
+	return &Objects{Reader: r, cfg: cfg, decodeLimits: cfg.DecodeLimits, admission: cfg.Admission, services: cfg.Services, namespaces: newNamespaceLocks(), customTypes: newNamespaceLocks()}
 }

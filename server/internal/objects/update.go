@@ -31,7 +31,7 @@ func (e *Evaluation) MayReplace(meta document.Value) error {
 // implies that it existed, so that a controller's late update does not bring back a
 // deleted object.
 func (o *Objects) mayCreate(ctx context.Context, t Ref, meta document.Value) error {
-	if t.Sub != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
+	if t.Sub != nil || t.Row.Definition != nil || meta.Get("uid").Exists() || meta.Get("resourceVersion").Exists() {
 		return api.NotFound(t.Row.GroupResource(), t.Name)
 	}
 	return o.NamespaceAccepts(ctx, t.Row, t.Namespace, t.Name)
@@ -131,7 +131,7 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 	case !status && res.Hooks.Update != nil:
 		res.Hooks.Update(obj, old)
 	}
-	if res.HasGeneration && !status && specChanged(obj, old) {
+	if res.HasGeneration && !status && specChanged(obj, old, res.HasStatus || res.Definition == nil) {
 		n, _ := oldMeta.Get("generation").Int()
 		meta.SetInt("generation", n+1)
 	}
@@ -153,15 +153,17 @@ func removeAdded(obj, old document.Value) {
 	}
 }
 
-// specChanged reports whether anything but metadata and status differs.
-func specChanged(obj, old document.Value) bool {
+// specChanged reports whether anything but metadata differs, and but the status if that is
+// not a part of the wanted state.
+func specChanged(obj, old document.Value, statusApart bool) bool {
+	apart := func(name string) bool { return kept(name) || name == "status" && statusApart }
 	for name, v := range obj.Members() {
-		if !kept(name) && name != "status" && !document.Equal(v, old.Get(name)) {
+		if !apart(name) && !document.Equal(v, old.Get(name)) {
 			return true
 		}
 	}
 	for name := range old.Members() {
-		if !kept(name) && name != "status" && !obj.Get(name).Exists() {
+		if !apart(name) && !obj.Get(name).Exists() {
 			return true
 		}
 	}

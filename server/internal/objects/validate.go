@@ -45,7 +45,7 @@ func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
 	}
 	checks := t.checks()
 	if slices.Contains(checks, api.CheckObject) || slices.Contains(checks, api.CheckCreated) {
-		if v.state = document.Validate(obj, &res.GV.Validation); len(v.state) > 0 && before.Exists() {
+		if v.state = document.Validate(obj, &res.GV.Validation); len(v.state) > 0 && before.Exists() && res.Definition == nil {
 			v.state = document.ValidateTouched(obj, before, &res.GV.Validation)
 		}
 	}

@@ -80,6 +80,7 @@ type Evaluation struct {
 	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
 	alive     *sync.RWMutex // of the namespace, held for reading
+	typeAlive *sync.RWMutex // of the custom resource, held for reading
 	warnings  []string      // warnings
 	docs      []*document.Document
 	made      store.Write
@@ -267,6 +268,9 @@ func (e *Evaluation) commit() (store.Write, error) {
 			return store.Write{}, err
 		}
 	}
+	if err := e.lockType(); err != nil {
+		return store.Write{}, err
+	}
 	if e.Opts.DryRun || e.made.Op == store.OpDelete && e.answersObject() {
 		e.answer = notStored(e.current, e.obj, e.version)
 	}
@@ -296,6 +300,7 @@ func (e *Evaluation) release() {
 		e.alive.RUnlock()
 		e.alive = nil
 	}
+	e.unlockType()
 	for _, doc := range e.docs {
 		doc.Release()
 	}

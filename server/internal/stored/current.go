@@ -3,8 +3,12 @@ package stored
 import (
 	"context"
 	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // CurrentStore shows objects that were stored under other documents, or in another
@@ -12,10 +16,46 @@ import (
 // storage version. Writes through it have that form, so the number of old objects falls;
 // migrate ends it.
 //
-// A server has one only while it is needed, see storedVersions.
+// Built-in kinds are in it only while it is needed, see storedVersions, custom ones when
+// their definition changes.
 type CurrentStore struct {
 	store.Store
-	Kinds Kinds // those that may have old objects
+	kinds atomic.Pointer[Kinds] // of which there may be old objects; a map that never changes
+	mu    sync.Mutex            // held while it is replaced
+}
+
+// NewCurrent makes a store that knows of kinds of which there may be old objects.
+func NewCurrent(s store.Store, kinds Kinds) *CurrentStore {
+	c := &CurrentStore{Store: s}
+	c.kinds.Store(&kinds)
+	return c
+}
+
+// Kinds are those of which there may be old objects.
+func (c *CurrentStore) Kinds() Kinds { return *c.kinds.Load() }
+
+// Put notes that objects of a type up to a revision may be stored otherwise than it says.
+// Of one that is known only the type is another.
+func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
+	c.change(func(kinds Kinds) {
+		if before := kinds[t.Prefix]; same && before != nil {
+			since = before.since
+		} else if same {
+			return
+		}
+		kinds[t.Prefix] = &Kind{versions: t, res: t.Stored, since: since}
+	})
+}
+
+// Forget takes a type out of those of which there may be old objects.
+func (c *CurrentStore) Forget(prefix string) { c.change(func(kinds Kinds) { delete(kinds, prefix) }) }
+
+func (c *CurrentStore) change(edit func(Kinds)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kinds := maps.Clone(c.Kinds())
+	edit(kinds)
+	c.kinds.Store(&kinds)
 }
 
 // current is an entry of a view at a revision as it would be stored today.
@@ -47,10 +87,10 @@ func (k Kinds) Old(at uint64) bool {
 // At implements store.Snapshots.
 func (c *CurrentStore) At(ctx context.Context, at uint64) (store.Reader, error) {
 	r, err := c.Store.At(ctx, at)
-	if err != nil || !c.Kinds.Old(r.Revision()) {
+	if err != nil || !c.Kinds().Old(r.Revision()) {
 		return r, err
 	}
-	return &currentReader{r, c.Kinds}, nil
+	return &currentReader{r, c.Kinds()}, nil
 }
 
 // Get implements store.Snapshots.
@@ -59,7 +99,7 @@ func (c *CurrentStore) Get(ctx context.Context, key string) (store.Entry, error)
 	if err != nil {
 		return e, err
 	}
-	return c.Kinds.current(&e, Newest)
+	return c.Kinds().current(&e, Newest)
 }
 
 // Update implements store.Transactions.
@@ -68,7 +108,7 @@ func (c *CurrentStore) Update(ctx context.Context, key string, fn func(*store.En
 		if old == nil {
 			return fn(nil)
 		}
-		turned, err := c.Kinds.current(old, Newest)
+		turned, err := c.Kinds().current(old, Newest)
 		if err != nil {
 			return store.Write{}, err
 		}
@@ -77,18 +117,18 @@ func (c *CurrentStore) Update(ctx context.Context, key string, fn func(*store.En
 	if err != nil || e.Body == nil {
 		return e, err
 	}
-	return c.Kinds.current(&e, Newest)
+	return c.Kinds().current(&e, Newest)
 }
 
 // Changes implements store.Feed.
 func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64, visit func(*store.Change) bool) (uint64, error) {
-	if !c.Kinds.Old(after) {
+	if !c.Kinds().Old(after) {
 		return c.Store.Changes(ctx, prefix, after, visit)
 	}
 	var failure error
 	read, err := c.Store.Changes(ctx, prefix, after, func(ch *store.Change) bool {
 		var turned store.Change
-		if turned, failure = c.Kinds.change(ch); failure != nil {
+		if turned, failure = c.Kinds().change(ch); failure != nil {
 			return false
 		}
 		return visit(&turned)
@@ -102,13 +142,13 @@ func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64,
 // Subscribe implements store.Feed. A change that cannot be converted is shown as it is.
 func (c *CurrentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 	return c.Store.Subscribe(func(changes []*store.Change) {
-		if len(changes) == 0 || !c.Kinds.Old(changes[0].Entry.Revision-1) {
+		if len(changes) == 0 || !c.Kinds().Old(changes[0].Entry.Revision-1) {
 			fn(changes)
 			return
 		}
 		turned := make([]*store.Change, len(changes))
 		for i, ch := range changes {
-			t, err := c.Kinds.change(ch)
+			t, err := c.Kinds().change(ch)
 			if err != nil {
 				t = *ch
 			}

@@ -88,6 +88,10 @@ func (k Kinds) Form() string {
 func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same bool, err error) {
 	version, _ := document.Find(e.Body, "apiVersion")
 	from := k.versions.Version(string(bytes.Trim(version, `"`)))
+	unknown := from == nil && k.res.Definition != nil // a version that the definition has no more
+	if unknown {
+		from = k.res
+	}
 	if from == nil {
 		return v, false, fmt.Errorf("the object is stored in version %s, which this server does not know: have a release that knows it migrate the store", version)
 	}
@@ -104,6 +108,9 @@ func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same
 		}
 		defer made.Release()
 		obj = made.Root()
+	}
+	if unknown {
+		obj.SetString("apiVersion", k.res.GV.APIVersion())
 	}
 	if from == k.res && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, k.res.Selectable), e.Meta) {
 		return v, true, nil

@@ -65,9 +65,14 @@ func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) 
 		return v.writePartialList(r, l, out, buf)
 	}
 	res := r.Target.Row
-	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, l.meta())
-	if res.Conversion != nil && !res.Conversion.Same {
+	meta := l.meta()
+	meta.Whole = res.Definition != nil
+	buf = codec.AppendListHead(buf, res.GV.APIVersion(), res.ListKind, meta)
+	if res.Conversion != nil && (!res.Conversion.Same || meta.Whole) {
 		return v.writeServedItems(r, l, out, buf)
+	}
+	if meta.Whole { // items of custom resources have their kind
+		return writeItems(r, l, out, buf, "[]", func(dst []byte, e *store.Entry) ([]byte, error) { return append(dst, e.Body...), nil })
 	}
 	res = res.Storage()
 	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
@@ -80,11 +85,15 @@ func (v *Verbs) writeList(r *front.Request, l *list, out io.Writer, buf []byte) 
 // writeServedItems is writeList for a version other than the storage version.
 func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	res := r.Target.Row
-	strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
+	item := func(dst, body []byte) ([]byte, error) { return append(dst, body...), nil }
+	if res.Definition == nil {
+		strip := len(codec.ItemPrefix(res.GV.APIVersion(), res.Kind))
+		item = func(dst, body []byte) ([]byte, error) { return append(append(dst, '{'), body[strip:]...), nil }
+	}
 	w := newItemWriter(out, buf)
 	serve := func(bodies [][]byte) error {
 		return convert.Served(r.Context, res.Resource, bodies, func(body []byte) error {
-			return w.add(func(dst []byte) ([]byte, error) { return append(append(dst, '{'), body[strip:]...), nil })
+			return w.add(func(dst []byte) ([]byte, error) { return item(dst, body) })
 		})
 	}
 	if !res.ConvertsRemotely() {
@@ -93,7 +102,7 @@ func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf [
 			if body, err = convert.AppendServed(r.Context, body[:0], res.Resource, e.Body); err != nil {
 				return err
 			}
-			return w.add(func(dst []byte) ([]byte, error) { return append(append(dst, '{'), body[strip:]...), nil })
+			return w.add(func(dst []byte) ([]byte, error) { return item(dst, body) })
 		})
 		return w.end("[]"), err
 	}

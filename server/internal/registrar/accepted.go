@@ -1,6 +1,7 @@
-package server
+package registrar
 
 import (
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,8 +15,12 @@ import (
 
 // definition is the part of a custom resource definition that decides about its names.
 type definition struct {
-	group             string
-	wanted, accepted  typeNames
+	group, uid        string
+	wanted, names     typeNames          // names are the accepted ones
+	text              []byte             // the object
+	revision          uint64             // of the object
+	rows, schema      [sha256.Size]byte  // stand for all that rows are made of, and for how objects are stored
+	unstructured      bool               // nothing is pruned: spec.preserveUnknownFields
 	conditions        map[string]outcome // by type
 	approval          definitions.Approval
 	deleted, finalize bool // it is terminating; it waits for its objects to be removed
@@ -32,18 +37,20 @@ func (n *typeNames) equal(o *typeNames) bool {
 		slices.Equal(n.shortNames, o.shortNames) && slices.Equal(n.categories, o.categories)
 }
 
-// outcome is a condition without its type and time.
-type outcome struct{ status, reason, message string }
-
 func readDefinition(obj document.Value) *definition {
 	d := &definition{
 		group:      strings.Clone(obj.At("spec", "group").Text()),
 		wanted:     readNames(obj.At("spec", "names")),
-		accepted:   readNames(obj.At("status", "acceptedNames")),
+		names:      readNames(obj.At("status", "acceptedNames")),
 		conditions: map[string]outcome{},
 		approval:   definitions.ApprovalOf(obj),
 		deleted:    obj.At("metadata", "deletionTimestamp").Exists(),
+		uid:        strings.Clone(obj.At("metadata", "uid").Text()),
+		text:       obj.AppendJSON(nil),
 	}
+	d.revision, _ = strconv.ParseUint(obj.At("metadata", "resourceVersion").Text(), 10, 64)
+	d.unstructured = obj.At("spec", "preserveUnknownFields").Bool()
+	d.mark(obj)
 	for _, c := range obj.At("status", "conditions").Elements() {
 		d.conditions[strings.Clone(c.Get("type").Text())] = outcome{
 			strings.Clone(c.Get("status").Text()), strings.Clone(c.Get("reason").Text()), strings.Clone(c.Get("message").Text())}
@@ -52,6 +59,30 @@ func readDefinition(obj document.Value) *definition {
 		d.finalize = d.finalize || d.deleted && f.Equals(objects.DefinitionFinalizer)
 	}
 	return d
+}
+
+// mark notes what rows are made of.
+func (d *definition) mark(obj document.Value) {
+	spec := obj.Get("spec")
+	text := spec.AppendJSON(nil)
+	text = obj.At("status", "acceptedNames").AppendJSON(text)
+	text = append(text, d.uid...)
+	if d.deleted {
+		text = append(text, " deleted"...)
+	}
+	d.rows = sha256.Sum256(text)
+	for _, version := range spec.Get("versions").Elements() {
+		if version.Get("storage").Bool() {
+			text = version.Get("schema").AppendJSON(version.Get("name").AppendJSON(text[:0]))
+			d.schema = sha256.Sum256(text)
+		}
+	}
+}
+
+// accepted reports whether the definition is served: it was established, or has all the
+// names that it wants.
+func (d *definition) accepted() bool {
+	return d.names.plural != "" && (d.conditions["Established"].status == "True" || d.conditions["NamesAccepted"].status == "True")
 }
 
 func readNames(v document.Value) typeNames {
@@ -76,11 +107,11 @@ func takenIn(all live.View[*definition], group, but string) taken {
 		if d.group != group || key == but {
 			continue
 		}
-		t.resources[d.accepted.plural], t.resources[d.accepted.singular] = true, true
-		for _, short := range d.accepted.shortNames {
+		t.resources[d.names.plural], t.resources[d.names.singular] = true, true
+		for _, short := range d.names.shortNames {
 			t.resources[short] = true
 		}
-		t.kinds[d.accepted.kind], t.kinds[d.accepted.listKind] = true, true
+		t.kinds[d.names.kind], t.kinds[d.names.listKind] = true, true
 	}
 	return t
 }
@@ -91,14 +122,14 @@ func (d *definition) decided(t taken) (now *definition, news bool) {
 	trial := *d
 	trial.conditions = maps.Clone(d.conditions)
 	trial.decide(t)
-	return &trial, !trial.accepted.equal(&d.accepted) || !maps.Equal(trial.conditions, d.conditions)
+	return &trial, !trial.names.equal(&d.names) || !maps.Equal(trial.conditions, d.conditions)
 }
 
 // decide accepts the wanted names of a definition that no other has, with conditions that
 // report whether these are all. It keeps an old name until it can have the new one. Of
 // several conflicts the last is reported.
 func (d *definition) decide(t taken) {
-	if d.accepted.equal(&d.wanted) && d.conditions["NamesAccepted"].status == "True" {
+	if d.names.equal(&d.wanted) && d.conditions["NamesAccepted"].status == "True" {
 		d.establish()
 		return
 	}
@@ -110,16 +141,16 @@ func (d *definition) decide(t taken) {
 		}
 		*have = want
 	}
-	give(d.wanted.plural, &d.accepted.plural, t.resources, "PluralConflict")
-	give(d.wanted.singular, &d.accepted.singular, t.resources, "SingularConflict")
-	if used := clashes(d.wanted.shortNames, d.accepted.shortNames, t.resources); len(used) > 0 {
+	give(d.wanted.plural, &d.names.plural, t.resources, "PluralConflict")
+	give(d.wanted.singular, &d.names.singular, t.resources, "SingularConflict")
+	if used := clashes(d.wanted.shortNames, d.names.shortNames, t.resources); len(used) > 0 {
 		result = outcome{"False", "ShortNamesConflict", strings.Join(used, ", ")}
 	} else {
-		d.accepted.shortNames = d.wanted.shortNames
+		d.names.shortNames = d.wanted.shortNames
 	}
-	give(d.wanted.kind, &d.accepted.kind, t.kinds, "KindConflict")
-	give(d.wanted.listKind, &d.accepted.listKind, t.kinds, "ListKindConflict")
-	d.accepted.categories = d.wanted.categories
+	give(d.wanted.kind, &d.names.kind, t.kinds, "KindConflict")
+	give(d.wanted.listKind, &d.names.listKind, t.kinds, "ListKindConflict")
+	d.names.categories = d.wanted.categories
 	d.conditions["NamesAccepted"] = result
 	d.establish()
 }
@@ -132,6 +163,11 @@ func (d *definition) establish() {
 		d.conditions["Established"] = outcome{"True", "InitialNamesAccepted", "the initial names have been accepted"}
 	default:
 		d.conditions["Established"] = outcome{"False", "NotAccepted", "not all names are accepted"}
+	}
+	if d.unstructured {
+		d.conditions["NonStructuralSchema"] = outcome{"True", "Violations", "spec.preserveUnknownFields: Invalid value: true: must be false"}
+	} else {
+		delete(d.conditions, "NonStructuralSchema")
 	}
 	if d.approval.Status != "" {
 		d.conditions["KubernetesAPIApprovalPolicyConformant"] = outcome{d.approval.Status, d.approval.Reason, d.approval.Message}

@@ -1,0 +1,201 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+const (
+	shopWidgets = "/apis/shop.example.com/v1/namespaces/default/widgets"
+	definedAs   = definitionsPath + "/widgets.shop.example.com"
+)
+
+// define serves widgets with a schema (JSON) and further members of their version.
+func (h *harness) define(schema, members string) {
+	h.t.Helper()
+	h.create(definitionsPath, fmt.Sprintf(`{"metadata":{"name":"widgets.shop.example.com"},"spec":{"group":"shop.example.com","scope":"Namespaced",
+		"names":{"plural":"widgets","kind":"Widget","shortNames":["wd"],"categories":["all"]},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":%s}%s}]}}`, schema, members))
+	h.await(definitionsPath, func(o contents) bool {
+		return strings.Contains(conditions(o, "widgets.shop.example.com"), "Established=True")
+	})
+}
+
+func widget(name, members string) string {
+	return fmt.Sprintf(`{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name":%q}%s}`, name, members)
+}
+
+const widgetSchema = `{"type":"object","properties":{
+	"spec":{"type":"object","required":["name"],"properties":{
+		"name":{"type":"string","maxLength":5,"minLength":2,"pattern":"^[a-z]+$"},
+		"size":{"type":"integer","minimum":1,"maximum":10,"multipleOf":2,"default":4},
+		"port":{"x-kubernetes-int-or-string":true},
+		"note":{"type":"string","nullable":true},
+		"any":{"x-kubernetes-preserve-unknown-fields":true},
+		"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"known":{"type":"integer"}}},
+		"map":{"type":"object","maxProperties":2,"additionalProperties":{"type":"integer"}},
+		"one":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]},
+		"set":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"},
+		"keyed":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["key"],
+			"items":{"type":"object","required":["key"],"properties":{"key":{"type":"string"},"on":{"type":"boolean","default":true}}}},
+		"whole":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}
+	}},
+	"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}`
+
+// What is sent is pruned and filled in, what is wrong is told as in 1.25.
+func TestCustomObjects(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(widgetSchema, "")
+	bad := func(name, spec, want string) step {
+		return step{name, "POST", shopWidgets, "", widget("bad", `,"spec":`+spec), 422, want}
+	}
+	h.run(t, []step{
+		{"pruned and filled in", "POST", shopWidgets + "?fieldValidation=Ignore", "", widget("w", `,"more":1,"spec":{"name":"abc","other":{"x":1},"open":{"known":1,"b":2.0,"a":[1]},"keyed":[{"key":"k"}],"note":null,"any":null}`), 201,
+			`"spec":{"keyed":[{"key":"k","on":true}],"name":"abc","note":null,"open":{"known":1,"a":[1],"b":2},"size":4}}`},
+		{"strict", "POST", shopWidgets + "?fieldValidation=Strict", "", widget("v", `,"spec":{"name":"abc","other":{"x":1}}`), 400, `unknown field \"spec.other\"`},
+		{"twice", "POST", shopWidgets + "?fieldValidation=Strict", "", widget("v", `,"spec":{"name":"abc","name":"abd"}`), 400, `duplicate field \"spec.name\"`},
+		bad("missing", `{}`, `spec.name: Required value`),
+		bad("too long", `{"name":"abcdef"}`, `spec.name: Too long: may not be longer than 5`),
+		bad("too short", `{"name":"a"}`, `spec.name: Invalid value: \"a\": spec.name in body should be at least 2 chars long`),
+		bad("pattern", `{"name":"ABC"}`, `spec.name in body should match '^[a-z]+$'`),
+		bad("type", `{"name":"abc","size":"4"}`, `spec.size: Invalid value: \"string\": spec.size in body must be of type integer: \"string\"`),
+		bad("bound", `{"name":"abc","size":12}`, `spec.size: Invalid value: 12: spec.size in body should be less than or equal to 10`),
+		bad("multiple", `{"name":"abc","size":3}`, `spec.size in body should be a multiple of 2`),
+		bad("null", `{"name":"abc","keyed":[null]}`, `spec.keyed[0] in body must be of type object: \"null\"`),
+		bad("list for a number", `{"name":"abc","port":[]}`, `spec.port in body must be of type integer,string: \"array\"`),
+		bad("values of a map", `{"name":"abc","map":{"a":"x"}}`, `spec.map.a in body must be of type integer`),
+		bad("too many", `{"name":"abc","map":{"a":1,"b":2,"c":3}}`, `spec.map: Too many: 3: must have at most 2 items`),
+		bad("none of two", `{"name":"abc","one":{}}`, `\"spec.one\" must validate one and only one schema (oneOf). Found none valid`),
+		bad("both of two", `{"name":"abc","one":{"a":"x","b":"y"}}`, `Found 2 valid alternatives`),
+		bad("set", `{"name":"abc","set":["a","b","a"]}`, `spec.set[2]: Duplicate value: \"a\"`),
+		bad("keys", `{"name":"abc","keyed":[{"key":"a"},{"key":"a"}]}`, `spec.keyed[1]: Duplicate value: {\"key\":\"a\"}`),
+		bad("not whole", `{"name":"abc","whole":{"a":1}}`, `spec.whole.apiVersion: Required value: must not be empty`),
+		bad("spec", `"x"`, `spec in body must be of type object: \"string\"`),
+		{"a whole number as a fraction", "POST", shopWidgets + "?dryRun=All", "", widget("x", `,"spec":{"name":"abc","size":2.0}`), 201, `"size":2}`},
+		{"whole", "POST", shopWidgets + "?dryRun=All", "", widget("x", `,"spec":{"name":"abc","whole":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","bad":1},"spec":{"z":1}}}`), 201,
+			`"whole":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"spec":{"z":1}}`},
+		{"binary", "POST", shopWidgets, "application/vnd.kubernetes.protobuf", "k8s", 415, "application/yaml"},
+		{"strategic", "PATCH", shopWidgets + "/w", "application/strategic-merge-patch+json", `{}`, 415, "merge-patch+json"},
+		{"merge", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"spec":{"note":null,"open":{"b":null},"keyed":null}}`, 200, `"open":{"known":1,"a":[1]}`},
+		{"without a version", "PUT", shopWidgets + "/w", "", widget("w", `,"spec":{"name":"abc"}`), 422, "metadata.resourceVersion"},
+		{"a put creates nothing", "PUT", shopWidgets + "/new", "", widget("new", `,"spec":{"name":"abc"}`), 404, "not found"},
+		{"no status", "GET", shopWidgets + "/w/status", "", "", 404, `"kind":"widgets"`},
+		{"list", "GET", shopWidgets, "", "", 200, `"metadata":{"resourceVersion":`},
+		{"the kind of items", "GET", "/apis/shop.example.com/v1/widgets", "", "", 200, `"items":[{"kind":"Widget","apiVersion":"shop.example.com/v1"`},
+		{"delete", "DELETE", shopWidgets + "/w", "", "", 200, `"status":"Success"`},
+	})
+}
+
+// The status is written by its own endpoint where there is one, and counts as spec where
+// there is none.
+func TestCustomSubresources(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(widgetSchema, `,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.replicas"}}`)
+	merge := "application/merge-patch+json"
+	h.run(t, []step{
+		{"create", "POST", shopWidgets, "", widget("w", `,"spec":{"name":"abc"},"status":{"replicas":1}`), 201, `"spec":{"name":"abc","size":4}}`},
+		{"status", "PATCH", shopWidgets + "/w/status", merge, `{"metadata":{"labels":{"a":"b"}},"spec":{"name":"xyz"},"status":{"replicas":3}}`, 200, `"spec":{"name":"abc","size":4},"status":{"replicas":3}}`},
+		{"no new generation", "GET", shopWidgets + "/w", "", "", 200, `"generation":1,`},
+		{"read scale", "GET", shopWidgets + "/w/scale", "", "", 200, `"spec":{"replicas":4},"status":{"replicas":3}`},
+		{"scale", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":6}}`, 200, `"spec":{"replicas":6}`},
+		{"against the schema", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":7}}`, 422, "multiple of 2"},
+		{"scaled", "GET", shopWidgets + "/w", "", "", 200, `"generation":2,`},
+	})
+}
+
+// A definition that changes is followed: objects that are stored have its defaults, and
+// have to keep its rules when they are written again. Watches go on.
+func TestDefinitionChanges(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}}}`, "")
+	h.create(shopWidgets, widget("w", `,"a":5,"b":"x"`))
+	watch := h.watch(shopWidgets + "?watch=true")
+	watch.expect("ADDED w")
+	h.mergePatch(definedAs, `{"spec":{"versions":[{"name":"v1","served":true,"storage":true,
+		"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"integer","maximum":3},"c":{"type":"string","default":"new"}}}}}]}}`)
+	h.await(shopWidgets, func(o contents) bool { return o.in("w", "c") == "new" && o.in("w", "b") == nil })
+	h.run(t, []step{
+		{"read", "GET", shopWidgets + "/w", "", "", 200, `"a":5,"c":"new"}`},
+		{"wrong now", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, 422, "less than or equal to 3"},
+		{"mended", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"a":2}`, 200, `"a":2,"c":"new"}`},
+	})
+	watch.expect("MODIFIED w")
+}
+
+// Several versions are one type; what a version does not know is not shown in it.
+func TestCustomVersions(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"a":{"type":"string"}}}`, `},{"name":"v1beta1","served":true,"storage":false,"deprecated":true,
+		"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}}}}`)
+	beta := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1)
+	h.run(t, []step{
+		{"create", "POST", beta, "", strings.Replace(widget("w", `,"a":"x","b":"y"`), "/v1", "/v1beta1", 1), 201, `"apiVersion":"shop.example.com/v1beta1"`},
+		{"stored", "GET", shopWidgets + "/w", "", "", 200, `"a":"x"}`},
+		{"list", "GET", beta, "", "", 200, `"items":[{"kind":"Widget","apiVersion":"shop.example.com/v1beta1"`},
+	})
+	if got := h.get(beta + "/w").header.Get("Warning"); !strings.Contains(got, "shop.example.com/v1beta1 Widget is deprecated; use shop.example.com/v1 Widget") {
+		t.Errorf("the warning of a deprecated version is %q", got)
+	}
+	h.mergePatch(definedAs, `{"spec":{"versions":[{"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"}}}}},
+		{"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"z":{"type":"string"}}}}}]}}`)
+	two := strings.Replace(shopWidgets, "/v1/", "/v2/", 1)
+	h.await(definitionsPath, func(contents) bool { return h.get(two).code == http.StatusOK })
+	h.run(t, []step{
+		{"in the new version", "GET", two + "/w", "", "", 200, `"apiVersion":"shop.example.com/v2"`},
+		{"in the old one", "GET", shopWidgets + "/w", "", "", 200, `"apiVersion":"shop.example.com/v1"`},
+		{"not in one that is gone", "GET", beta + "/w", "", "", 404, ""},
+		{"written", "PATCH", two + "/w", "application/merge-patch+json", `{"z":"1"}`, 200, `"z":"1"`},
+		{"shown", "GET", shopWidgets + "/w", "", "", 200, `"a":"x"}`},
+	})
+}
+
+// A definition takes its objects along, and its kind; none comes back with another
+// definition of the same name.
+func TestDefinitionTakesObjectsAlong(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object"}`, "")
+	for i := range 40 {
+		h.create(shopWidgets, widget(fmt.Sprint("w", i), ""))
+	}
+	h.create(shopWidgets, strings.Replace(widget("held", ""), `"name":"held"`, `"name":"held","finalizers":["example.com/wait"]`, 1))
+	watch := h.watch(shopWidgets + "?watch=true&fieldSelector=metadata.name%3Dheld")
+	watch.expect("ADDED held")
+	h.remove(definedAs, "").expect(t, http.StatusOK, "")
+	watch.expect("MODIFIED held")
+	h.await(shopWidgets, func(o contents) bool { return len(o) == 1 })
+	h.post(shopWidgets, widget("late", "")).expect(t, http.StatusMethodNotAllowed, "MethodNotAllowed")
+	h.mergePatch(shopWidgets+"/held", `{"metadata":{"finalizers":null}}`)
+	watch.expect("DELETED held")
+	h.awaitGone(definitionsPath, "widgets.shop.example.com")
+	watch.ends()
+	h.get(shopWidgets).expect(t, http.StatusNotFound, "")
+	h.define(`{"type":"object"}`, "")
+	if got := h.get(shopWidgets).field(t, "items"); len(got.([]any)) != 0 {
+		t.Errorf("objects of another definition are there: %v", got)
+	}
+}
+
+// Custom objects go with their namespace and with their owners.
+func TestCustomObjectsAreCollected(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.Controllers = []string{"*"} })
+	h.define(`{"type":"object"}`, "")
+	h.create("/api/v1/namespaces", `{"metadata":{"name":"short"}}`)
+	short := strings.Replace(shopWidgets, "default", "short", 1)
+	h.create(short, widget("w", ""))
+	h.remove("/api/v1/namespaces/short", "").expect(t, http.StatusOK, "")
+	h.awaitGone("/api/v1/namespaces", "short")
+	if got := h.get(short).field(t, "items"); len(got.([]any)) != 0 {
+		t.Errorf("objects outlive their namespace: %v", got)
+	}
+	uid := h.post(shopWidgets, widget("owner", "")).field(t, "metadata.uid")
+	owned := fmt.Sprintf(`"ownerReferences":[{"apiVersion":"shop.example.com/v1","kind":"Widget","name":"owner","uid":%q}]`, uid)
+	h.create(shopWidgets, strings.Replace(widget("owned", ""), `"name":"owned"`, `"name":"owned",`+owned, 1))
+	h.create("/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"owned",`+owned+`}}`)
+	h.remove(shopWidgets+"/owner", "").expect(t, http.StatusOK, "")
+	h.awaitGone(shopWidgets, "owned")
+	h.awaitGone("/api/v1/namespaces/default/configmaps", "owned")
+}

@@ -1,0 +1,178 @@
+package definitions
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Rows makes rows of the catalog of accepted definitions. What a version's schema says is
+// compiled when somebody first asks for it: of a thousand definitions most are never
+// used.
+type Rows struct {
+	Meta  *Meta
+	Scale api.Subresource // as built-in types have it: the body of scale
+	Now   func() time.Time
+}
+
+const (
+	everyVerb = api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch
+	subVerbs  = api.VerbGet | api.VerbPatch | api.VerbUpdate
+	// groupPriority is that of all groups of custom resources.
+	groupPriority = 1000
+)
+
+// Of makes the rows of a definition, all versions: those that are not served are off.
+// text is the definition as it is stored; names are the accepted ones.
+func (r *Rows) Of(text []byte) []*api.Resource {
+	doc, err := document.ReadStored(nil, schema.None, text)
+	if err != nil {
+		return nil
+	}
+	defer doc.Release()
+	d := doc.Root()
+	var all []*api.Resource
+	for i := range d.At("spec", "versions").Len() {
+		all = append(all, r.row(d, i, text))
+	}
+	link(all, d.At("spec", "versions"))
+	return all
+}
+
+// row makes the row of a version.
+func (r *Rows) row(d document.Value, i int, text []byte) *api.Resource {
+	spec, names := d.Get("spec"), d.At("status", "acceptedNames")
+	version := spec.Get("versions").Index(i)
+	gv := &api.GroupVersion{Group: spec.Get("group").Text(), Version: version.Get("name").Text(), GroupPriority: groupPriority}
+	gv.VersionPriority = versionPriority(gv.Version)
+	keep := spec.Get("preserveUnknownFields").Bool()
+	gv.Compile = sync.OnceValue(func() *schema.Table { return r.compile(gv, text, i, keep) })
+	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
+		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: texts(names.Get("shortNames")), Categories: texts(names.Get("categories")),
+		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true,
+		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now)}
+	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
+	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp"))}
+	if version.Get("deprecated").Bool() {
+		res.Definition.Deprecated, res.Definition.Warning = true, deprecationWarning(spec, version, res.Kind)
+	}
+	res.Definition.Schema = func() []byte { return schemaText(text, i) }
+	r.subresources(res, version.Get("subresources"))
+	return res
+}
+
+// compile makes the table of a version.
+func (r *Rows) compile(gv *api.GroupVersion, text []byte, i int, keep bool) *schema.Table {
+	doc, err := document.ReadStored(nil, schema.None, text)
+	if err != nil {
+		return r.Meta.Compile(gv.Group, gv.Version, document.Value{}, keep)
+	}
+	defer doc.Release()
+	return r.Meta.Compile(gv.Group, gv.Version, doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema"), keep)
+}
+
+// schemaText is the schema of a version as JSON.
+func schemaText(text []byte, i int) []byte {
+	doc, err := document.ReadStored(nil, schema.None, text)
+	if err != nil {
+		return nil
+	}
+	defer doc.Release()
+	return doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema").AppendJSON(nil)
+}
+
+// metadataOfStatus is what a write of the status leaves as it is, besides the rest of
+// the object.
+var metadataOfStatus = [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"metadata", "finalizers"}, {"metadata", "ownerReferences"}}
+
+func (r *Rows) subresources(res *api.Resource, subs document.Value) {
+	if isSet(subs.Get("status")) {
+		res.HasStatus = true
+		res.Subresources = append(res.Subresources, api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: subVerbs, Group: res.GV.Group, Version: res.GV.Version,
+			Kind: res.Kind, Keeps: metadataOfStatus, Unowned: [][]string{{"metadata"}}})
+	}
+	if scale := subs.Get("scale"); isSet(scale) {
+		sub := r.Scale
+		path := func(name string) []string {
+			text := scale.Get(name).Text()
+			if text == "" {
+				return nil
+			}
+			return strings.Split(strings.TrimPrefix(text, "."), ".")
+		}
+		sub.Scale = &api.ScalePaths{SpecReplicas: path("specReplicasPath"), StatusReplicas: path("statusReplicasPath"), Selector: path("labelSelectorPath")}
+		sub.MissingAs = api.GroupResource{}
+		res.Subresources = append(res.Subresources, sub)
+		paths := *sub.Scale
+		res.Hooks = &api.Hooks{Validate: func(obj, _ document.Value) []schema.Cause { return scaleCauses(&paths, obj) }}
+	}
+}
+
+// link says of versions in which one objects are stored, and what differs.
+func link(all []*api.Resource, versions document.Value) {
+	stored := -1
+	for i, version := range versions.Elements() {
+		if version.Get("storage").Bool() {
+			stored = i
+		}
+	}
+	if stored < 0 {
+		return
+	}
+	to := all[stored]
+	form := versions.Index(stored).Get("schema").AppendJSON(nil)
+	for i, res := range all {
+		res.StorageVersion, res.StorageVersionHash = to.GV.Version, storageHash(to)
+		if i == stored {
+			continue
+		}
+		res.Conversion = &api.Conversion{Group: to.GV.Group, Version: to.GV.Version, Plural: to.Plural, Storage: to}
+		if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
+			res.Conversion.Same, res.GV.Compile = true, to.GV.Compile
+		} else {
+			res.Conversion.Reread, res.Conversion.Fills = true, true
+		}
+	}
+}
+
+// storageHash stands for the version in which objects are stored, for clients.
+func storageHash(to *api.Resource) string {
+	sum := sha256.Sum256([]byte(to.GV.Group + "/" + to.GV.Version + "/" + to.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
+}
+
+func texts(list document.Value) (all []string) {
+	for _, v := range list.Elements() {
+		all = append(all, v.Text())
+	}
+	return all
+}
+
+// deprecationWarning is what users of a deprecated version are told: the definition's
+// words, or which version to use instead.
+func deprecationWarning(spec, version document.Value, kind string) string {
+	if text := version.Get("deprecationWarning"); isSet(text) {
+		return text.Text()
+	}
+	group, name := spec.Get("group").Text(), version.Get("name").Text()
+	var better []string
+	for _, other := range spec.Get("versions").Elements() {
+		if other.Get("served").Bool() && !other.Get("deprecated").Bool() && compareVersions(other.Get("name").Text(), name) < 0 {
+			better = append(better, other.Get("name").Text())
+		}
+	}
+	text := group + "/" + name + " " + kind + " is deprecated"
+	if len(better) > 0 {
+		slices.SortFunc(better, compareVersions)
+		text += "; use " + group + "/" + better[0] + " " + kind
+	}
+	return text
+}

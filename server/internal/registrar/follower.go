@@ -1,0 +1,223 @@
+// Package registrar gives custom resource definitions their names, serves the resources of
+// those that are established, and lets go of those that are deleted.
+package registrar
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/definitions"
+	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/stored"
+)
+
+// Config is what a follower works with.
+type Config struct {
+	Row     *catalog.Row // of definitions
+	Store   *stored.CurrentStore
+	Catalog *catalog.Catalog
+	Objects *objects.Objects
+	Rows    *definitions.Rows
+	Logger  *slog.Logger
+	Retry   time.Duration // between attempts of what failed
+}
+
+// Follower looks after custom resource definitions: it gives them their names, serves the
+// resources of those that are established, and lets go of those that are deleted. It
+// knows all of them, so that a change costs no read.
+type Follower struct {
+	Config
+	hub     atomic.Pointer[watch.Hub] // nil before requests are answered
+	all     *live.Collection[*definition]
+	serving map[string]*definition // by key, what the catalog has
+}
+
+// Open reads all definitions, and serves those that are established.
+func Open(ctx context.Context, cfg Config) (*Follower, error) {
+	f := &Follower{Config: cfg, serving: map[string]*definition{}}
+	var err error
+	f.all, err = live.Open(ctx, live.Config[*definition]{Store: cfg.Store, Prefixes: []string{cfg.Row.Prefix("")}, Decode: live.Read(cfg.Row, readDefinition), Logger: cfg.Logger})
+	if err != nil {
+		return nil, err
+	}
+	f.serveSince(f.all.View(), func(d *definition) uint64 { return d.revision })
+	return f, nil
+}
+
+// Run follows the definitions until ctx ends.
+func (f *Follower) Run(ctx context.Context) {
+	defer f.all.Close()
+	var done live.View[*definition] // its definitions are decided
+	for {
+		now, err := f.next(ctx, done)
+		if err != nil {
+			return
+		}
+		f.serve(now)
+		if err = f.look(ctx, now, done); err == nil {
+			done = now
+		} else if ctx.Err() == nil {
+			f.Logger.Error("cannot decide about custom resource definitions; trying again", "error", err, "in", f.Retry)
+			wait(ctx, f.Retry)
+		}
+	}
+}
+
+// pause is how often the objects of a definition that is being deleted are counted while
+// some wait for their finalizers.
+const pause = 250 * time.Millisecond
+
+// next waits for a view with changes. While definitions wait for their objects it returns
+// after a pause.
+func (f *Follower) next(ctx context.Context, done live.View[*definition]) (now live.View[*definition], err error) {
+	waiting := false
+	for _, d := range done.Under("") {
+		waiting = waiting || d.finalize
+	}
+	if !waiting {
+		return f.all.Next(ctx, done)
+	}
+	soon, cancel := context.WithTimeout(ctx, pause)
+	defer cancel()
+	if now, err = f.all.Next(soon, done); err != nil && ctx.Err() == nil {
+		return f.all.View(), nil
+	}
+	return now, err
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// serve makes the catalog what the definitions say.
+func (f *Follower) serve(now live.View[*definition]) {
+	f.serveSince(now, func(*definition) uint64 { return f.Store.Current() })
+}
+
+// serveSince is serve; since is the revision up to which objects of a definition may be
+// stored otherwise than it says.
+func (f *Follower) serveSince(now live.View[*definition], since func(*definition) uint64) {
+	var all []served
+	for key, d := range now.Under("") {
+		if before := f.serving[key]; d.accepted() && (before == nil || before.rows != d.rows) {
+			all = append(all, served{versions: f.Rows.Of(d.text), since: since(d), same: before != nil && before.schema == d.schema})
+			f.serving[key] = d
+		}
+	}
+	if len(all) > 0 {
+		f.put(all...)
+	}
+	for key, d := range f.serving {
+		if now := now.Get(key); now == nil || now.uid != d.uid && !now.accepted() {
+			f.withdraw(d.group, d.names.plural)
+			delete(f.serving, key)
+		}
+	}
+}
+
+// look decides about all definitions of the groups in which one is another than
+// before: a name that one gives up may be what another waits for.
+func (f *Follower) look(ctx context.Context, now, before live.View[*definition]) error {
+	groups := map[string]bool{}
+	for c := range now.Since(before) {
+		for _, one := range [...]*definition{c.Before, c.After} {
+			if one != nil {
+				groups[one.group] = true
+			}
+		}
+	}
+	var all []error
+	for key, one := range now.Under("") {
+		if !groups[one.group] && !one.finalize {
+			continue
+		}
+		if err := f.settle(ctx, key); err != nil && !api.IsReason(err, api.ReasonNotFound) {
+			all = append(all, err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// settle decides about one definition, and writes what is new. The view that it takes
+// has what was decided about others before.
+func (f *Follower) settle(ctx context.Context, key string) error {
+	view := f.all.View()
+	one := view.Get(key)
+	if one == nil {
+		return nil
+	}
+	_, name := f.Row.SplitKey(key)
+	if one.finalize {
+		f.serve(view) // new objects are refused before the others are deleted
+		return f.finalize(ctx, name, one)
+	}
+	used := takenIn(view, one.group, key)
+	if _, news := one.decided(used); !news {
+		return nil
+	}
+	return f.edit(ctx, name, "status", func(obj document.Value) bool {
+		now, news := readDefinition(obj).decided(used) // it may have changed again
+		if news {
+			now.write(obj, f.Objects.Now())
+			f.serveEarly(key, obj)
+		}
+		return news
+	})
+}
+
+// serveEarly serves what is about to be established, so that whoever reads that it is
+// finds it served. Should the write fail, the next view says so.
+func (f *Follower) serveEarly(key string, obj document.Value) {
+	if d := readDefinition(obj); d.accepted() && f.serving[key] == nil {
+		f.serving[key] = d
+		f.put(served{versions: f.Rows.Of(d.text), since: f.Store.Current()})
+	}
+}
+
+// finalize deletes the objects of a definition, and lets go of it when none is left.
+func (f *Follower) finalize(ctx context.Context, name string, d *definition) error {
+	left := 0
+	if d.accepted() {
+		if d.conditions["Terminating"].reason == "InstanceDeletionPending" {
+			err := f.terminating(ctx, name, outcome{"True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"})
+			if err != nil {
+				return err
+			}
+		}
+		var err error
+		if left, err = f.deleteObjects(ctx, d.group, d.names.plural); err != nil {
+			return errors.Join(err, f.terminating(ctx, name, outcome{"True", "InstanceDeletionFailed", "could not delete all objects"}))
+		}
+	}
+	if left > 0 {
+		return nil // it is looked at again after a pause
+	}
+	if err := f.terminating(ctx, name, outcome{"False", "InstanceDeletionCompleted", "removed all instances"}); err != nil {
+		return err
+	}
+	return f.edit(ctx, name, "", func(obj document.Value) bool {
+		obj.At("metadata", "finalizers").RemoveFunc(func(v document.Value) bool { return v.Equals(objects.DefinitionFinalizer) })
+		return true
+	})
+}
+
+// terminating says how far the end of a definition is.
+func (f *Follower) terminating(ctx context.Context, name string, o outcome) error {
+	return f.edit(ctx, name, "status", func(obj document.Value) bool {
+		o.set(obj, "Terminating", f.Objects.Now())
+		return true
+	})
+}

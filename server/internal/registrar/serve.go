@@ -1,0 +1,157 @@
+package registrar
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/watch"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+)
+
+// served is a type of resources as a definition describes it.
+type served struct {
+	versions []*api.Resource
+	// since is the revision up to which objects may be stored otherwise than the
+	// definition says today. With same it is the one that is known.
+	since uint64
+	same  bool
+}
+
+// Announce gives the follower the hub of the watches, which it ends with their resource.
+func (f *Follower) Announce(hub *watch.Hub) { f.hub.Store(hub) }
+
+// put makes types of resources those of the catalog. What the documents describe stays
+// as it is, whoever defines it again.
+func (f *Follower) put(all ...served) {
+	snapshot := f.Catalog.Snapshot()
+	var types []*catalog.Type
+	var ended []string
+	for _, one := range all {
+		if !fitIn(snapshot, one.versions) {
+			continue
+		}
+		for _, t := range catalog.TypesOf(one.versions) {
+			if before := snapshot.Type(t.Prefix); before != nil && before.Stored != nil && before.Stored.GV.Version != t.Stored.GV.Version {
+				ended = append(ended, t.Prefix)
+			}
+			f.Store.Put(t, one.since, one.same)
+			types = append(types, t)
+		}
+	}
+	f.Catalog.PutTypes(types...)
+	for _, prefix := range ended { // a watch shows one version as it was stored when it began
+		f.endWatches(prefix)
+	}
+}
+
+func (f *Follower) endWatches(prefix string) {
+	if hub := f.hub.Load(); hub != nil {
+		hub.End(prefix)
+	}
+}
+
+// fitIn reports whether custom resources may be served beside those of a snapshot, and
+// gives them the priorities of their group.
+func fitIn(snapshot *catalog.Snapshot, versions []*api.Resource) bool {
+	builtIn := func(row *catalog.Row) bool { return row != nil && row.Definition == nil }
+	for _, res := range versions {
+		if builtIn(snapshot.Stored(res.GV.Group, res.Plural)) || builtIn(snapshot.Kind(res.GV.APIVersion(), res.Kind)) {
+			return false
+		}
+		if !snapshot.ServesGroup(res.GV.Group) {
+			continue
+		}
+		for _, v := range snapshot.Served() {
+			if v.Group != res.GV.Group {
+				continue
+			}
+			res.GV.GroupPriority = v.GroupPriority
+			if v.GroupVersion.Version == res.GV.Version {
+				res.GV.VersionPriority = v.VersionPriority
+			}
+		}
+	}
+	return len(versions) > 0
+}
+
+// withdraw takes a type of resources out of the catalog, and ends its watches.
+func (f *Follower) withdraw(group, plural string) {
+	row := f.Catalog.Snapshot().Stored(group, plural)
+	if row == nil || row.Definition == nil {
+		return
+	}
+	f.Catalog.Remove(group, plural)
+	f.Store.Forget(row.Versions.Prefix)
+	f.endWatches(row.Versions.Prefix)
+}
+
+// edit changes a definition, or its status, unless change says that there is nothing to
+// do.
+func (f *Follower) edit(ctx context.Context, name, subresource string, change func(obj document.Value) bool) error {
+	of := objects.Ref{Row: f.Row, Name: name}
+	if subresource != "" {
+		of.Sub = f.Row.Subresource(subresource)
+	}
+	_, err := f.Objects.Write(ctx, &objects.Write{Ref: of, Opts: objects.Options{Manager: objects.DefinitionManager}, Change: objects.Editing(func(obj document.Value) error {
+		if !change(obj) {
+			return objects.ErrNothing
+		}
+		return nil
+	})})
+	return err
+}
+
+// deletesAtOnce bounds the deletions in flight: they share the disk's sync.
+const deletesAtOnce = 16
+
+// deleteObjects deletes all objects of a type that is terminating, and counts those that
+// are left.
+func (f *Follower) deleteObjects(ctx context.Context, group, plural string) (left int, err error) {
+	row := f.Catalog.Snapshot().Stored(group, plural)
+	if row == nil || row.Definition == nil {
+		return 0, nil
+	}
+	f.Objects.AwaitCreates(row)
+	keys, err := f.keysUnder(ctx, row.Versions.Prefix)
+	if err != nil {
+		return 0, err
+	}
+	var running sync.WaitGroup
+	errs := make([]error, len(keys))
+	places := make(chan struct{}, deletesAtOnce)
+	for i, key := range keys {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			namespace, name := row.SplitKey(key)
+			_, _, err := f.Objects.DeleteObject(ctx, objects.Ref{Row: row, Namespace: namespace, Name: name}, objects.DeleteOptions{})
+			if !api.IsReason(err, api.ReasonNotFound) {
+				errs[i] = err
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return 0, err
+	}
+	keys, err = f.keysUnder(ctx, row.Versions.Prefix)
+	return len(keys), err
+}
+
+func (f *Follower) keysUnder(ctx context.Context, prefix string) (keys []string, err error) {
+	view, err := f.Store.At(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = view.Close() }()
+	err = view.ScanMeta(ctx, prefix, "", func(e *store.Entry) bool {
+		keys = append(keys, string([]byte(e.Key)))
+		return true
+	})
+	return keys, err
+}
