@@ -57,7 +57,7 @@ type Config struct {
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds  map[Kind]string
-	Custom Custom // nil for none
+	Custom Custom        // nil for none
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	Now    func() time.Time
 	Logger *slog.Logger
