@@ -31,9 +31,10 @@ func ValidateTouched(v, old Value, hooks *Hooks) []schema.Cause {
 	return c.causes
 }
 
-// StillWrong returns the causes that count in an update (ratcheting). A rule of hand-written code may
-// depend on any field, so one that was broken in the same words before, at a value that
-// the update has not touched, is not enforced. inBefore finds the earlier mistakes.
+// StillWrong returns the causes that count in an update (ratcheting). A rule of
+// hand-written code may depend on any field, so one that was broken in the same words
+// before, at a value that the update has not touched, is not enforced. inBefore finds the
+// earlier mistakes.
 func StillWrong(causes []schema.Cause, obj, before Value, inBefore func() []schema.Cause) []schema.Cause {
 	known := map[schema.Cause]bool{}
 	for _, c := range inBefore() {

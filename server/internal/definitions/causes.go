@@ -8,8 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// causes gathers what is wrong with a definition, up to document.MaxCauses: a
-// definition may have as many mistakes as bytes, and each repeats a value.
+// causes gathers the causes of a definition, up to document.MaxCauses: a definition may
+// have as many mistakes as bytes, and each repeats a value.
 type causes []schema.Cause
 
 func (c *causes) add(reason, field, message string) {
@@ -20,7 +20,7 @@ func (c *causes) add(reason, field, message string) {
 
 func (c *causes) full() bool { return len(*c) >= document.MaxCauses }
 
-// required says that a field has to be set; why may be empty.
+// required adds a cause for a field that has to be set; why may be empty.
 func (c *causes) required(field, why string) {
 	message := "Required value"
 	if why != "" {
@@ -29,10 +29,10 @@ func (c *causes) required(field, why string) {
 	c.add(schema.CauseRequired, field, message)
 }
 
-// invalid says what is wrong with a value that was sent.
+// invalid adds a cause for a wrong value.
 func (c *causes) invalid(v document.Value, why string) { c.invalidAt(v.Path(), v, why) }
 
-// invalidAt is invalid for a value that is not shown at its own field.
+// invalidAt is invalid for a value that is reported at another field.
 func (c *causes) invalidAt(field string, v document.Value, why string) {
 	if !c.full() {
 		c.add(schema.CauseInvalid, field, "Invalid value: "+document.Shown(v)+": "+why)
@@ -63,7 +63,7 @@ func (c *causes) notSupportedAt(field string, v document.Value, supported ...str
 	c.add(schema.CauseNotSupported, field, "Unsupported value: "+document.Shown(v)+": supported values: "+strings.Join(quoted, ", "))
 }
 
-// names finds names that come twice.
+// names finds repeated names.
 type names map[string]struct{}
 
 // add reports whether the name is new.
@@ -92,10 +92,10 @@ func namesIn(list document.Value) names {
 	return n
 }
 
-// isSet reports whether a member was sent with a value, be it empty.
+// isSet reports whether a member has a value other than null.
 func isSet(v document.Value) bool { return v.Exists() && !v.IsNull() }
 
-// isEmpty reports whether nothing was said: absent, null, "", [] or {}.
+// isEmpty reports whether a value is empty: absent, null, "", [] or {}.
 func isEmpty(v document.Value) bool {
 	return !isSet(v) || v.Equals("") || (v.Kind() == document.Array || v.Kind() == document.Object) && v.Len() == 0
 }

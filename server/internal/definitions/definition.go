@@ -1,5 +1,5 @@
-// Package definitions holds what is known of custom resource definitions: which are
-// accepted, and what becomes of one that is.
+// Package definitions holds the rules for custom resource definitions, and the approval
+// and storage versions of accepted ones.
 package definitions
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// NoteStoredVersion adds the version in which objects are stored from now on to those
-// in which objects may be stored.
+// NoteStoredVersion adds the present storage version to the versions in which objects may
+// be stored.
 func NoteStoredVersion(obj document.Value) {
 	for _, version := range obj.At("spec", "versions").Elements() {
 		if version.Get("storage").Bool() { // a second one is refused
@@ -27,26 +27,26 @@ func NoteStoredVersion(obj document.Value) {
 	}
 }
 
-// Where causes say that a webhook is wrong, which is not where it was sent.
+// The fields of causes about a webhook, which differ from where it was sent.
 const (
 	ClientPath  = "spec.conversion.webhookClientConfig"
 	ReviewsPath = "spec.conversion.conversionReviewVersions"
 )
 
-// WebhookRules says what is wrong with the webhook of a conversion; before is the one
-// that it replaces, if any.
+// WebhookRules returns the causes of a conversion's webhook; before is the one that it
+// replaces, if any.
 type WebhookRules func(webhook, before document.Value) []schema.Cause
 
-// Validate checks names, versions and their schemas, and that what objects are found
-// by stays. Paths are those of 1.25, whose form inside the server differs from the one
-// that is sent. webhook checks how a conversion calls its webhook.
+// Validate checks names, versions and their schemas, and that the immutable names stay.
+// Paths are those of 1.25, whose form inside the server differs from the one that is
+// sent. webhook checks the webhook of a conversion.
 func Validate(obj, old document.Value, webhook WebhookRules) []schema.Cause {
 	var c causes
 	spec, before := obj.Get("spec"), old.Get("spec")
 	if !old.Exists() {
 		c.definitionName(obj)
 	}
-	if !old.Exists() || !same(spec, before) { // what was accepted needs no second look
+	if !old.Exists() || !same(spec, before) { // an accepted part needs no second check
 		c.definitionGroup(spec)
 		c.definitionScope(spec)
 		versions := spec.Get("versions")
@@ -75,8 +75,8 @@ func (c *causes) definitionName(obj document.Value) {
 	c.onlyName(obj, obj.At("spec", "names", "plural").Text()+"."+obj.At("spec", "group").Text(), "must be spec.names.plural+\".\"+spec.group")
 }
 
-// onlyName checks the name of an object that can have one name only, and what it is to
-// be generated from, which therefore is always wrong.
+// onlyName checks the name of an object that can have one name only, and its
+// generateName, which therefore is always wrong.
 func (c *causes) onlyName(obj document.Value, want, why string) {
 	for _, field := range [...]string{"generateName", "name"} {
 		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
@@ -85,8 +85,8 @@ func (c *causes) onlyName(obj document.Value, want, why string) {
 	}
 }
 
-// definitionUpdate checks what may not change: scope and kind not any more once
-// objects can exist, what the name is made of never.
+// definitionUpdate checks immutable fields: scope and kind once objects can exist, the
+// parts of the name always.
 func (c *causes) definitionUpdate(spec, before document.Value, established bool) {
 	var fixed [][]string
 	if established {
@@ -177,16 +177,15 @@ func (c *causes) storedVersions(obj document.Value) {
 	}
 }
 
-// approvalAnnotation says where a type in a group of the project was agreed upon.
+// approvalAnnotation names the approval of a type in a group of the project.
 const approvalAnnotation = "api-approved." + profile.LabelDomain
 
-// Approval tells whether a definition in one of the groups that belong to the
-// project itself may be there.
+// Approval is the decision about a definition in one of the project's own groups.
 type Approval struct {
 	Status, Reason, Message string // of the condition KubernetesAPIApprovalPolicyConformant; "" for other groups
 }
 
-// ApprovalOf looks at the group and at the annotation of a definition.
+// ApprovalOf decides by the group and the annotation of a definition.
 func ApprovalOf(obj document.Value) Approval {
 	group := obj.At("spec", "group").Text()
 	protected := slices.ContainsFunc([]string{profile.GroupSuffix, profile.LabelDomain}, func(domain string) bool {
@@ -209,8 +208,8 @@ func ApprovalOf(obj document.Value) Approval {
 		"\" with either a URL or a reason starting with \"unapproved\""}
 }
 
-// approval demands that types of the project say where they were approved, or that
-// they were not. What was there without it before may stay so.
+// approval requires that types of the project name their approval, or that they have
+// none. Earlier definitions without it may stay so.
 func (c *causes) approval(obj, old document.Value) {
 	now := ApprovalOf(obj)
 	if now.Status == "" || old.Exists() && ApprovalOf(old).Reason == now.Reason {

@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// lists checks how the elements of a list are told apart.
-func (w *schemaWalk) lists(s document.Value, at *place) {
+// lists checks the list type of arrays.
+func (w *schemaWalk) lists(s document.Value, at *fieldPath) {
 	kind, keys, items := s.Get(extListType), s.Get(extListMapKeys), s.Get("items")
 	if isSet(kind) {
 		if w.needsType(s, at, "array", extListType) && kind.Equals("set") {
@@ -34,7 +34,7 @@ func (w *schemaWalk) lists(s document.Value, at *place) {
 }
 
 // setItems checks that the elements of a set are owned as a whole.
-func (w *schemaWalk) setItems(items document.Value, at *place) {
+func (w *schemaWalk) setItems(items document.Value, at *fieldPath) {
 	const why = "must be atomic as item of a list with " + extListType + "=set"
 	switch items.Get("type").Text() {
 	case "array":
@@ -48,8 +48,8 @@ func (w *schemaWalk) setItems(items document.Value, at *place) {
 	}
 }
 
-// keyedList checks a list whose elements are told apart by keys.
-func (w *schemaWalk) keyedList(items, keys document.Value, at *place) {
+// keyedList checks a list whose elements are identified by keys.
+func (w *schemaWalk) keyedList(items, keys document.Value, at *fieldPath) {
 	keysAt, itemsAt := at.member(extListMapKeys), at.member("items")
 	if keys.Len() == 0 {
 		w.required(keysAt.text(), "must not be empty if "+extListType+" is map")
@@ -83,7 +83,7 @@ func (w *schemaWalk) keyedList(items, keys document.Value, at *place) {
 }
 
 // keyProperties checks that every element has a value for each key.
-func (w *schemaWalk) keyProperties(items, keys document.Value, itemsAt *place) {
+func (w *schemaWalk) keyProperties(items, keys document.Value, itemsAt *fieldPath) {
 	required := namesIn(items.Get("required"))
 	for _, key := range keys.Elements() {
 		name := key.Text()

@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// The extensions by which a schema in a definition says more than JSON Schema.
+// The extensions of JSON Schema in definitions.
 const (
 	extEmbeddedResource      = profile.ExtensionPrefix + "embedded-resource"
 	extIntOrString           = profile.ExtensionPrefix + "int-or-string"
@@ -21,17 +21,17 @@ const (
 	extValidations           = profile.ExtensionPrefix + "validations"
 )
 
-// place is a path that is written only when something is wrong there.
-type place struct {
-	above *place
+// fieldPath is a path that is formatted only for a cause.
+type fieldPath struct {
+	above *fieldPath
 	step  string // ".items", "[a]"
 }
 
-func (p *place) member(name string) *place { return &place{p, "." + name} }
-func (p *place) key(name string) *place    { return &place{p, "[" + name + "]"} }
-func (p *place) index(i int) *place        { return &place{p, index(i)} }
+func (p *fieldPath) member(name string) *fieldPath { return &fieldPath{p, "." + name} }
+func (p *fieldPath) key(name string) *fieldPath    { return &fieldPath{p, "[" + name + "]"} }
+func (p *fieldPath) index(i int) *fieldPath        { return &fieldPath{p, index(i)} }
 
-func (p *place) text() string {
+func (p *fieldPath) text() string {
 	if p.above == nil {
 		return p.step
 	}
@@ -43,8 +43,8 @@ func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 // schemaTypes are the types that a schema may name.
 var schemaTypes = []string{"array", "boolean", "integer", "number", "object", "string"}
 
-// rootMembers are the members of a schema whose status can be taken out of it: the
-// rules for status then are those of its property alone.
+// rootMembers are the members that may stand at the root of a schema with status:
+// otherwise the rules for status would not be those of its property alone.
 var rootMembers = []string{"description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength",
 	"pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example",
 	extPreserveUnknownFields, extValidations}
@@ -53,7 +53,7 @@ var rootMembers = []string{"description", "type", "format", "title", "maximum", 
 var combinations = [...]string{"allOf", "oneOf", "anyOf"}
 
 // definitionSchema checks the schema of a version.
-func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool) {
+func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus bool) {
 	s := part.Get("openAPIV3Schema")
 	if !isSet(s) {
 		return
@@ -84,7 +84,7 @@ func (c *causes) definitionSchema(part document.Value, at *place, hasStatus bool
 }
 
 // separable checks that the rules for status are in its property.
-func (c *causes) separable(s document.Value, at *place) {
+func (c *causes) separable(s document.Value, at *fieldPath) {
 	for name := range s.Members() {
 		switch {
 		case name == "type" && !s.Get(name).Equals("object"):
@@ -97,21 +97,21 @@ func (c *causes) separable(s document.Value, at *place) {
 	}
 }
 
-// schemaContext is where a schema stands.
+// schemaContext is the context of a schema.
 type schemaContext struct {
 	root       bool
-	inMetadata bool   // of the resource, or of one that is embedded
-	noDefaults string // why there may be none; "" where they may be
+	inMetadata bool   // of the resource, or of an embedded one
+	noDefaults string // the reason why defaults are forbidden; "" where they are allowed
 }
 
-// schemaWalk checks what every schema may say, wherever it stands.
+// schemaWalk checks the members allowed in every schema, in any context.
 type schemaWalk struct {
 	*causes
-	unsupported bool // something was found that has no structure
-	dialect     bool // a schema names the dialect of JSON Schema that it is in; said where nothing else is wrong
+	unsupported bool // a part without structure was found
+	dialect     bool // a schema names its dialect of JSON Schema; reported if there are no other mistakes
 }
 
-func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
+func (w *schemaWalk) schema(s document.Value, at *fieldPath, ctx schemaContext) {
 	w.plain(s, at, ctx)
 	inner := ctx
 	inner.root = false
@@ -151,7 +151,7 @@ func (w *schemaWalk) schema(s document.Value, at *place, ctx schemaContext) {
 	w.validations(s, at)
 }
 
-func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) {
+func (w *schemaWalk) combined(s document.Value, at *fieldPath, inner schemaContext) {
 	if not := s.Get("not"); isSet(not) {
 		w.schema(not, at.member("not"), inner)
 	}
@@ -163,8 +163,8 @@ func (w *schemaWalk) combined(s document.Value, at *place, inner schemaContext) 
 	w.named(s, at, inner, "definitions")
 }
 
-// named checks the schemas in a member that is refused itself.
-func (w *schemaWalk) named(s document.Value, at *place, inner schemaContext, name string) {
+// named checks the schemas in a member that is itself forbidden.
+func (w *schemaWalk) named(s document.Value, at *fieldPath, inner schemaContext, name string) {
 	for key, below := range s.Get(name).Members() {
 		if below.Kind() == document.Object {
 			w.schema(below, at.member(name).key(key), inner)
@@ -172,8 +172,8 @@ func (w *schemaWalk) named(s document.Value, at *place, inner schemaContext, nam
 	}
 }
 
-// plain checks the members that JSON Schema has.
-func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
+// plain checks the members of JSON Schema.
+func (w *schemaWalk) plain(s document.Value, at *fieldPath, ctx schemaContext) {
 	if kind := s.Get("type"); !isEmpty(kind) && !slices.Contains(schemaTypes, kind.Text()) {
 		w.notSupportedAt(at.member("type").text(), kind, schemaTypes...)
 	}
@@ -202,9 +202,9 @@ func (w *schemaWalk) plain(s document.Value, at *place, ctx schemaContext) {
 	}
 }
 
-// extensions checks the members that JSON Schema does not have, those of lists
-// and rules aside.
-func (w *schemaWalk) extensions(s document.Value, at *place) {
+// extensions checks the members that JSON Schema does not have, except those of lists and
+// rules.
+func (w *schemaWalk) extensions(s document.Value, at *fieldPath) {
 	if keep := s.Get(extPreserveUnknownFields); isSet(keep) && !keep.Bool() {
 		w.unsupported = true
 		w.invalidAt(at.member(extPreserveUnknownFields).text(), keep, "must be true or undefined")
@@ -218,7 +218,7 @@ func (w *schemaWalk) extensions(s document.Value, at *place) {
 }
 
 // validations checks the form of the rules of a schema.
-func (w *schemaWalk) validations(s document.Value, at *place) {
+func (w *schemaWalk) validations(s document.Value, at *fieldPath) {
 	for i, rule := range s.Get(extValidations).Elements() {
 		path := at.member(extValidations).index(i)
 		text, sent := strings.TrimSpace(rule.Get("rule").Text()), rule.Get("message").Text()
@@ -236,9 +236,9 @@ func (w *schemaWalk) validations(s document.Value, at *place) {
 	}
 }
 
-// needsType reports that an extension belongs to schemas of another type. It
-// reports whether it does.
-func (c *causes) needsType(s document.Value, at *place, want, extension string) bool {
+// needsType checks that an extension is in a schema of its type. It reports whether it
+// is.
+func (c *causes) needsType(s document.Value, at *fieldPath, want, extension string) bool {
 	switch kind := s.Get("type").Text(); kind {
 	case want:
 		return true

@@ -6,7 +6,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// level is where a schema stands in its structure.
+// level is the position of a schema in its structure.
 type level uint8
 
 const (
@@ -15,12 +15,12 @@ const (
 	fieldLevel
 )
 
-// untypedAt says what lacks a type, by level.
+// untypedAt is the message for a missing type, by level.
 var untypedAt = [...]string{"must not be empty at the root", "must not be empty for specified array items", "must not be empty for specified object fields"}
 
-// structure checks that a schema and all below it say of which type every value is,
-// outside of allOf, anyOf, oneOf and not.
-func (c *causes) structure(s document.Value, at *place, lvl level) {
+// structure checks that a schema and all below it have the type of every value, outside
+// of allOf, anyOf, oneOf and not.
+func (c *causes) structure(s document.Value, at *fieldPath, lvl level) {
 	items, properties, additional := s.Get("items"), s.Get("properties"), s.Get("additionalProperties")
 	if isSet(items) {
 		c.structure(items, at.member("items"), itemLevel)
@@ -43,7 +43,7 @@ func (c *causes) structure(s document.Value, at *place, lvl level) {
 	c.valueRules(s, at)
 }
 
-func (c *causes) structureType(s document.Value, at *place, lvl level) {
+func (c *causes) structureType(s document.Value, at *fieldPath, lvl level) {
 	kind, path := s.Get("type").Text(), at.member("type").text
 	embedded, any := s.Get(extEmbeddedResource).Bool(), s.Get(extPreserveUnknownFields).Bool()
 	either := s.Get(extIntOrString).Bool()
@@ -72,9 +72,9 @@ func (c *causes) structureType(s document.Value, at *place, lvl level) {
 	}
 }
 
-// envelope checks the schemas of kind, apiVersion and metadata, which every object
-// has anyway.
-func (c *causes) envelope(properties document.Value, at *place, lvl level) {
+// envelope checks the schemas of kind, apiVersion and metadata, which every object has
+// anyway.
+func (c *causes) envelope(properties document.Value, at *fieldPath, lvl level) {
 	for _, field := range [...]struct{ name, kind string }{{"kind", "string"}, {"apiVersion", "string"}, {"metadata", "object"}} {
 		if s := properties.Get(field.name); s.Exists() && !s.Get("type").Equals(field.kind) {
 			c.invalidText(at.key(field.name).member("type").text(), s.Get("type").Text(), "must be "+field.kind)
@@ -104,8 +104,8 @@ func count(v document.Value) int {
 	return 0
 }
 
-// valueRules checks what a schema demands of values besides their structure.
-func (c *causes) valueRules(s document.Value, at *place) {
+// valueRules checks the rules of a schema for values besides their structure.
+func (c *causes) valueRules(s document.Value, at *fieldPath) {
 	either := s.Get(extIntOrString).Bool()
 	skipAny := either && bothTypes(s.Get("anyOf"))
 	c.values(s, at, skipAny, either && !skipAny && bothTypes(s.Get("allOf").Index(0).Get("anyOf")))
@@ -113,7 +113,7 @@ func (c *causes) valueRules(s document.Value, at *place) {
 
 // values checks the rules for values; skipAny leaves out anyOf, skipFirst that of
 // the first schema below allOf.
-func (c *causes) values(s document.Value, at *place, skipAny, skipFirst bool) {
+func (c *causes) values(s document.Value, at *fieldPath, skipAny, skipFirst bool) {
 	if pattern := s.Get("pattern").Text(); pattern != "" {
 		if _, err := regexp.Compile(pattern); err != nil {
 			c.invalidText(at.member("pattern").text(), pattern, "must be a valid regular expression, but isn't: "+err.Error())
@@ -132,14 +132,14 @@ func (c *causes) values(s document.Value, at *place, skipAny, skipFirst bool) {
 	}
 }
 
-// bothTypes recognizes the only anyOf that may name types.
+// bothTypes recognizes the only anyOf that may have types.
 func bothTypes(anyOf document.Value) bool {
 	return anyOf.Len() == 2 && anyOf.Index(0).Len() == 1 && anyOf.Index(0).Get("type").Equals("integer") &&
 		anyOf.Index(1).Len() == 1 && anyOf.Index(1).Get("type").Equals("string")
 }
 
-// outside are the members that give values their structure, and what they have to
-// be where only values are restricted.
+// outside are the members that give values their structure, with their required values
+// where only values are restricted.
 var outside = [...]struct{ name, want string }{
 	{"type", "empty"}, {"additionalProperties", "undefined"}, {"default", "undefined"}, {"title", "empty"}, {"description", "empty"}, {"nullable", "false"},
 	{extPreserveUnknownFields, "false"}, {extEmbeddedResource, "false"}, {extIntOrString, "false"},
@@ -147,9 +147,9 @@ var outside = [...]struct{ name, want string }{
 	{extValidations, "empty"},
 }
 
-// nested checks a schema below allOf, anyOf, oneOf or not: it says which values are
-// allowed, but not what fields there are.
-func (c *causes) nested(s document.Value, at *place, skipAny bool) {
+// nested checks a schema below allOf, anyOf, oneOf or not: it restricts values, but has
+// no structure of its own.
+func (c *causes) nested(s document.Value, at *fieldPath, skipAny bool) {
 	for _, member := range outside {
 		v := s.Get(member.name)
 		if !isSet(v) || v.Kind() == document.Bool && !v.Bool() && member.want == "false" {
@@ -170,8 +170,8 @@ func (c *causes) nested(s document.Value, at *place, skipAny bool) {
 	c.values(s, at, skipAny, false)
 }
 
-// complete checks that every field which rules below inner name is one of s.
-func (c *causes) complete(inner, s document.Value, at, innerAt *place) {
+// complete checks that every field that rules below inner name is a field of s.
+func (c *causes) complete(inner, s document.Value, at, innerAt *fieldPath) {
 	for _, name := range combinations {
 		for i, below := range inner.Get(name).Elements() {
 			c.completeNested(below, s, at, innerAt.member(name).index(i))
@@ -182,7 +182,7 @@ func (c *causes) complete(inner, s document.Value, at, innerAt *place) {
 	}
 }
 
-func (c *causes) completeNested(inner, s document.Value, at, innerAt *place) {
+func (c *causes) completeNested(inner, s document.Value, at, innerAt *fieldPath) {
 	if !isSet(s) {
 		c.required(at.text(), "because it is defined in "+innerAt.text())
 		return

@@ -11,19 +11,19 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// mostMatching bounds the work of patterns: the bytes of the texts times those of
-// the pattern that they are matched with.
+// mostMatching bounds the work of patterns: the bytes of the texts times those of their
+// pattern.
 const mostMatching = 1 << 26
 
-// valueChecker checks the defaults of one schema. What it has to know of a part
-// of the schema it reads once, however many values are checked by it.
+// valueChecker checks the defaults of one schema. It reads a part of the schema once,
+// however many values are checked by it.
 type valueChecker struct {
 	*causes
 	parts   map[document.Value]*schemaPart
 	matched int // of mostMatching
 }
 
-// schemaPart is what is asked of a part of a schema for each value.
+// schemaPart is the part of a schema that checks of values use.
 type schemaPart struct {
 	enum     map[string]bool // canonical JSON; nil for any value
 	required []string        // members without a default, each once
@@ -49,16 +49,16 @@ func (c *valueChecker) part(s document.Value) *schemaPart {
 		}
 	}
 	if pattern := s.Get("pattern").Text(); pattern != "" {
-		p.pattern, _ = regexp.Compile(pattern) // what is wrong with it is said elsewhere
+		p.pattern, _ = regexp.Compile(pattern) // a wrong pattern is reported elsewhere
 	}
 	c.parts[s] = p
 	return p
 }
 
-// defaults checks that every default below a schema is a value that the schema
-// allows. Formats, expressions and what is below allOf, anyOf, oneOf and not are
-// not looked at. The structure has been found to be in order.
-func (c *valueChecker) defaults(s document.Value, at *place, root bool) {
+// defaults checks that every default below a schema is a value that the schema allows.
+// Formats, expressions and schemas below allOf, anyOf, oneOf and not are not applied. The
+// structure is valid.
+func (c *valueChecker) defaults(s document.Value, at *fieldPath, root bool) {
 	if v, embedded := s.Get("default"), root || s.Get(extEmbeddedResource).Bool(); isSet(v) {
 		if hasUnknown(v, s, embedded) {
 			c.invalidAt(at.member("default").text(), v, "must not have unknown fields")
@@ -79,8 +79,8 @@ func (c *valueChecker) defaults(s document.Value, at *place, root bool) {
 	}
 }
 
-// hasUnknown reports whether a value has members that the schema does not know.
-// embedded is whether the value is a whole object, which has what every object has.
+// hasUnknown reports whether a value has members that the schema does not have. embedded
+// marks a whole object, which has the members of every object.
 func hasUnknown(v, s document.Value, embedded bool) bool {
 	items, properties, additional := s.Get("items"), s.Get("properties"), s.Get("additionalProperties")
 	for _, element := range v.Elements() {
@@ -107,8 +107,8 @@ func hasUnknown(v, s document.Value, embedded bool) bool {
 	return false
 }
 
-// embedded checks of whole objects in a value what every object has.
-func (c *valueChecker) embedded(v, s document.Value, at *place, whole bool) {
+// embedded checks the common members of whole objects in a value.
+func (c *valueChecker) embedded(v, s document.Value, at *fieldPath, whole bool) {
 	for i, element := range v.Elements() {
 		if items := s.Get("items"); isSet(items) {
 			c.embedded(element, items, at.index(i), items.Get(extEmbeddedResource).Bool())
@@ -140,7 +140,7 @@ func (c *valueChecker) embedded(v, s document.Value, at *place, whole bool) {
 }
 
 // value checks a value by a schema.
-func (c *valueChecker) value(v, s document.Value, at *place) {
+func (c *valueChecker) value(v, s document.Value, at *fieldPath) {
 	if v.IsNull() && s.Get("nullable").Bool() {
 		return
 	}
@@ -169,7 +169,7 @@ func (c *valueChecker) value(v, s document.Value, at *place) {
 	}
 }
 
-// expectedType is what a schema says of the type, "" where it leaves it open.
+// expectedType is the type in a schema, "" where it is open.
 func expectedType(s document.Value) string {
 	if kind := s.Get("type").Text(); kind != "" {
 		return kind
@@ -198,10 +198,10 @@ func hasType(v document.Value, want string) bool {
 	case "integer or string":
 		return kind == document.String || hasType(v, "integer")
 	}
-	return true // a type that does not exist has been reported
+	return true // an unknown type has been reported
 }
 
-func (c *valueChecker) textValue(v, s document.Value, at *place) {
+func (c *valueChecker) textValue(v, s document.Value, at *fieldPath) {
 	size := int64(utf8.RuneCountInString(v.Text()))
 	if least, ok := s.Get("minLength").Int(); ok && size < least {
 		c.invalidAt(at.text(), v, "should be at least "+strconv.FormatInt(least, 10)+" chars long")
@@ -219,7 +219,7 @@ func (c *valueChecker) textValue(v, s document.Value, at *place) {
 	}
 }
 
-func (c *valueChecker) numberValue(v, s document.Value, at *place) {
+func (c *valueChecker) numberValue(v, s document.Value, at *fieldPath) {
 	n, _ := v.Float()
 	if least, ok := s.Get("minimum").Float(); ok && (n < least || n == least && s.Get("exclusiveMinimum").Bool()) {
 		c.invalidAt(at.text(), v, "should be greater than or equal to "+document.Shown(s.Get("minimum")))
@@ -232,7 +232,7 @@ func (c *valueChecker) numberValue(v, s document.Value, at *place) {
 	}
 }
 
-func (c *valueChecker) counted(v, s document.Value, at *place, least, most, what string) {
+func (c *valueChecker) counted(v, s document.Value, at *fieldPath, least, most, what string) {
 	if n, ok := s.Get(least).Int(); ok && int64(v.Len()) < n {
 		c.invalidAt(at.text(), v, "should have at least "+strconv.FormatInt(n, 10)+" "+what)
 	}
@@ -241,7 +241,7 @@ func (c *valueChecker) counted(v, s document.Value, at *place, least, most, what
 	}
 }
 
-func (c *valueChecker) objectValue(v, s document.Value, at *place) {
+func (c *valueChecker) objectValue(v, s document.Value, at *fieldPath) {
 	for _, name := range c.part(s).required {
 		if c.full() {
 			return

@@ -10,15 +10,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// maxDeprecationWarning is the longest warning of a version, in bytes.
+// maxDeprecationWarning bounds the bytes of a version's warning.
 const maxDeprecationWarning = 256
 
-// versionPart is a part that versions have each or all the same: what all agree on
-// is reported at the spec.
+// versionPart is a part that each version has, or all the same: a part equal in all is
+// reported at the spec.
 type versionPart struct {
 	name, atSpec string
 	shared       bool
-	check        func(part document.Value, at *place, hasStatus bool)
+	check        func(part document.Value, at *fieldPath, hasStatus bool)
 }
 
 func (c *causes) versionParts(versions document.Value) []versionPart {
@@ -54,7 +54,7 @@ func (c *causes) definitionVersions(versions document.Value, parts []versionPart
 		c.deprecation(v, path+".deprecationWarning")
 		for _, part := range parts {
 			if !part.shared && isSet(v.Get(part.name)) {
-				part.check(v.Get(part.name), &place{step: path + "." + part.name}, isSet(v.At("subresources", "status")))
+				part.check(v.Get(part.name), &fieldPath{step: path + "." + part.name}, isSet(v.At("subresources", "status")))
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (c *causes) sharedParts(versions document.Value, parts []versionPart) {
 	}
 	for _, part := range parts {
 		if first := versions.Index(0).Get(part.name); part.shared && isSet(first) {
-			part.check(first, &place{step: "spec." + part.atSpec}, anyStatus)
+			part.check(first, &fieldPath{step: "spec." + part.atSpec}, anyStatus)
 		}
 	}
 }
@@ -100,13 +100,13 @@ func (c *causes) deprecation(version document.Value, path string) {
 	}
 }
 
-// columnTypes and columnFormats are what columns may hold.
+// columnTypes and columnFormats are the types and formats of columns.
 var (
 	columnTypes   = []string{"boolean", "date", "integer", "number", "string"}
 	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
 )
 
-func (c *causes) printerColumns(columns document.Value, at *place, _ bool) {
+func (c *causes) printerColumns(columns document.Value, at *fieldPath, _ bool) {
 	for i, column := range columns.Elements() {
 		path := at.index(i).text()
 		if isEmpty(column.Get("name")) {
@@ -124,7 +124,7 @@ func (c *causes) printerColumns(columns document.Value, at *place, _ bool) {
 	}
 }
 
-func (c *causes) subresources(subresources document.Value, at *place, _ bool) {
+func (c *causes) subresources(subresources document.Value, at *fieldPath, _ bool) {
 	scale := subresources.Get("scale")
 	if !isSet(scale) {
 		return
@@ -143,8 +143,7 @@ func (c *causes) subresources(subresources document.Value, at *place, _ bool) {
 	}
 }
 
-// simplePath checks a JSON path of one value and reports whether there is a valid
-// one.
+// simplePath checks a JSON path of one value and reports whether there is a valid one.
 func (c *causes) simplePath(text, path string, required bool) bool {
 	switch {
 	case text == "" && required:
