@@ -16,6 +16,8 @@ func TestPatchFieldValidation(t *testing.T) {
 	}{
 		{"merge", "merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`, false},
 		{"strategic", "strategic-merge-patch", `{"data":{"k":"1","k":"2"},"nosuch":1}`, `duplicate field "data.k"; unknown field "nosuch"`, false},
+		{"in what is unknown", "strategic-merge-patch", `{"nosuch":[{"a":1,"a":2}]}`, `duplicate field "nosuch[0].a"; unknown field "nosuch"`, false},
+		{"in what is unknown, merged", "merge-patch", `{"nosuch":[{"a":1,"a":2}]}`, `duplicate field "nosuch[0].a"; unknown field "nosuch"`, false},
 		{"strategic, of another kind", "strategic-merge-patch", `{"apiVersion":"v2","kind":"Pod"}`, "", false},
 		{"by name", "merge-patch", `{"zz":1,"nosuch":1,"metadata":{"b":1}}`, `unknown field "metadata.b"; unknown field "nosuch"; unknown field "zz"`, false},
 		{"of no version", "merge-patch", `{"zz":1,"apiVersion":null,"kind":null}`, `unknown field "data"; unknown field "metadata"; unknown field "zz"`, true},

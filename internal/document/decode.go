@@ -65,6 +65,18 @@ func DecodeAny(data []byte, limits Limits) (*Document, error) {
 	return d, nil
 }
 
+// Repeated lists the members that JSON text has more than once, at any depth; none where
+// it cannot be read.
+func Repeated(data []byte, limits Limits) []Problem {
+	d := fromPool(nil, nil)
+	defer d.Release()
+	p := parser{d: d, limits: limits.orDefault()}
+	if p.document(data) != nil {
+		return nil
+	}
+	return p.problems
+}
+
 // document reads the source as the root.
 func (p *parser) document(data []byte) error {
 	if len(data) > p.limits.MaxBytes {

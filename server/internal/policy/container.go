@@ -26,8 +26,9 @@ func defaultPullPolicy(container document.Value) {
 // before this one, volumes those of the pod by name.
 func (c *causes) container(container document.Value, taken *names, volumes map[string]document.Value) {
 	name := container.Get("name")
-	if !taken.add(name.Text()) {
+	if before := len(*c); !taken.add(name.Text()) {
 		c.duplicate(name)
+		c.tellAt(before, member(container, "securityContext")) // with the last of what all containers have
 	}
 	envFrom := container.Get("envFrom")
 	for _, source := range envFrom.Elements() {

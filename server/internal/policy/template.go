@@ -52,13 +52,14 @@ func (c *causes) annotationsAt(field string, annotations document.Value) {
 // alwaysRestarts checks what a template needs whose pods are kept running by a
 // controller of that kind.
 func (c *causes) alwaysRestarts(template document.Value, kind string) {
-	spec := template.Get("spec")
+	spec, before := template.Get("spec"), len(*c)
 	if policy := spec.Get("restartPolicy"); !policy.Equals("Always") {
 		c.notSupported(policy, "Always")
 	}
 	if deadline := spec.Get("activeDeadlineSeconds"); isSet(deadline) {
 		c.forbidden(deadline.Path(), "activeDeadlineSeconds in "+kind+" is not Supported")
 	}
+	c.tellAt(before, member(template, "spec"))
 }
 
 // selected checks that a controller selects something, and the pods of its own

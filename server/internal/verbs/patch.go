@@ -148,17 +148,7 @@ func (p *patchBody) Check(want front.BodyKind) {
 		p.checkOperations()
 		return
 	}
-	decoder := document.Decoder{Table: want.Schema.Table(), Limits: p.limits}
-	doc, problems, err := decoder.Decode(want.Type, p.text)
-	if err != nil {
-		return
-	}
-	doc.Release()
-	for _, problem := range problems {
-		if problem.Duplicate {
-			p.problems = append(p.problems, front.Describe([]document.Problem{problem})...)
-		}
-	}
+	p.problems = append(p.problems, front.Describe(document.Repeated(p.text, p.limits))...)
 }
 
 // maxPatchProblems bounds the problems reported for one patch.
