@@ -39,37 +39,16 @@ func dropTopology(obj document.Value) {
 	}
 }
 
-// ValidateEndpointSlice checks that addresses are of the slice's type, and that
-// ports and zones can be told apart.
+// ValidateEndpointSlice checks that addresses are of the slice's type.
 func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if obj.Get("ports").Len() > maxSlicePorts || obj.Get("endpoints").Len() > maxSliceEndpoints {
 		return c // the schema says so; to say what else is wrong would take long
 	}
-	var ports names
-	for _, port := range obj.Get("ports").Elements() {
-		name := port.Get("name")
-		if !ports.add(name.Text()) {
-			c.duplicate(name)
-		}
-		if name.Text() != "" {
-			c.format(name, "dns1123-label")
-		}
-	}
 	kind := obj.Get("addressType").Text()
 	for _, endpoint := range obj.Get("endpoints").Elements() {
 		for _, address := range endpoint.Get("addresses").Elements() {
 			c.endpointAddress(address, kind)
-		}
-		topology := endpoint.Get("deprecatedTopology")
-		for name := range topology.Members() {
-			c.formatText(topology.Path(), name, "qualified-name")
-		}
-		var zones names
-		for _, zone := range endpoint.At("hints", "forZones").Elements() {
-			if name := zone.Get("name"); !zones.add(name.Text()) {
-				c.duplicate(name)
-			}
 		}
 	}
 	return c

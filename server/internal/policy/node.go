@@ -50,10 +50,6 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 		return c
 	}
 	c.addresses(status.Get("addresses"))
-	c.configSource(spec.Get("configSource"), false)
-	for _, name := range [...]string{"assigned", "active", "lastKnownGood"} {
-		c.configSource(status.At("config", name), true)
-	}
 	if !changed {
 		return c
 	}

@@ -57,10 +57,6 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 		return c
 	}
 	before := old.Get("spec")
-	status := obj.Get("status")
-	for name, v := range status.Get("capacity").Members() {
-		c.notNegative("status.capacity["+name+"]", v)
-	}
 	c.changedClass(obj, old)
 	mutable := []string{"resources"}
 	if isEmpty(before.Get("volumeName")) {

@@ -10,12 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-const (
-	// maxClassParameters is the number of parameters of a storage class.
-	maxClassParameters = 512
-	// maxClassParametersSize is the size of their names and values, in bytes.
-	maxClassParametersSize = 256 << 10
-)
+// maxClassParameters is the number of parameters of a storage class.
+const maxClassParameters = 512
 
 // ValidateStorageClass checks the provisioner, its parameters and the places of
 // volumes.
@@ -36,25 +32,18 @@ func (c *causes) classParameters(parameters document.Value) {
 		c.tooLong("parameters", maxClassParameters)
 		return
 	}
-	size := 0
-	for name, v := range parameters.Members() {
-		if name == "" {
-			c.invalidText("parameters", name, "field can not be empty.")
-		}
-		size += len(name) + len(v.Text())
-	}
-	if size > maxClassParametersSize {
-		c.tooLong("parameters", maxClassParametersSize)
+	if parameters.Get("").Exists() {
+		c.invalidText("parameters", "", "field can not be empty.")
 	}
 }
 
-// topologyTerms checks that the requirements of places can be told apart. A term
+// topologyTerms checks that terms for places can be told apart. A term
 // that requires nothing is told from none of the others, as often as there are
 // terms.
 func (c *causes) topologyTerms(terms document.Value) {
 	seen := map[string]int{"": terms.Len()}
 	for _, term := range terms.Elements() {
-		text := c.topologyTerm(term)
+		text := topologyTerm(term)
 		for range seen[text] {
 			c.add(schema.CauseDuplicate, member(term, "matchLabelExpressions"), `Duplicate value: ""`)
 		}
@@ -62,25 +51,12 @@ func (c *causes) topologyTerms(terms document.Value) {
 	}
 }
 
-// topologyTerm checks one term and returns what it requires as text, the same for
-// all terms that require the same.
-func (c *causes) topologyTerm(term document.Value) string {
+// topologyTerm is what a term requires as text, the same for all terms that require
+// the same.
+func topologyTerm(term document.Value) string {
 	required := map[string]string{}
 	for _, e := range term.Get("matchLabelExpressions").Elements() {
-		name, list := e.Get("key"), e.Get("values")
-		if list.Len() == 0 {
-			c.required(member(e, "values"), "")
-		}
-		var values names
-		for _, v := range list.Elements() {
-			if !values.add(v.Text()) {
-				c.duplicate(v)
-			}
-		}
-		c.formatText(member(e, "key"), name.Text(), "qualified-name")
-		if _, twice := required[name.Text()]; twice {
-			c.add(schema.CauseDuplicate, member(e, "key"), "Duplicate value: "+show(name))
-		}
+		name, values := e.Get("key"), namesIn(e.Get("values"))
 		required[name.Text()] = fmt.Sprintf("%q", slices.Sorted(maps.Keys(values)))
 	}
 	var text strings.Builder

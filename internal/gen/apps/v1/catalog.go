@@ -91,7 +91,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "statefulsets", Kind: "StatefulSet", ListKind: "StatefulSetList", Type: 223,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "aaf9230355f17cd6", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"sts"}, Categories: []string{"all"}, StorageVersion: "v1", Form: "231f82aeb625b22b", StorageVersionHash: "H+vl74LkKdo=", NameFormat: "dns1123-subdomain",
 			HasStatus:     true,
 			HasGeneration: true,
 			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},

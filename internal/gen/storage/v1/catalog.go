@@ -54,7 +54,7 @@ func New(h Hooks) *api.GroupVersion {
 		},
 		{GV: gv, Plural: "storageclasses", Kind: "StorageClass", ListKind: "StorageClassList", Type: 40,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
-			ShortNames: []string{"sc"}, StorageVersion: "v1", Form: "5af6d2f29a5e1914", StorageVersionHash: "K+m6uJwbjGY=", NameFormat: "dns1123-subdomain",
+			ShortNames: []string{"sc"}, StorageVersion: "v1", Form: "3afa1a33ca7f904c", StorageVersionHash: "K+m6uJwbjGY=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
 			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateStorageClass, Warn: h.WarnStorageClass},
@@ -67,7 +67,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the storage class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
-		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 47,
+		{GV: gv, Plural: "volumeattachments", Kind: "VolumeAttachment", ListKind: "VolumeAttachmentList", Type: 49,
 			Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			StorageVersion: "v1", Form: "32b777320014ab59", StorageVersionHash: "tJx/ezt6UDU=", NameFormat: "dns1123-subdomain",
 			HasStatus:           true,
@@ -84,7 +84,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the volume attachment was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 47, Keeps: [][]string{[]string{"metadata"}}},
+				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment", Table: &Table, Type: 49, Keeps: [][]string{[]string{"metadata"}}},
 			},
 		},
 	}
