@@ -19,6 +19,8 @@ func FuzzDocuments(f *testing.F) {
 	const schemaName, groupName = "schemas/shop/v1/Order.yaml", "openapi/shop/v1.yaml"
 	right, group := read(filepath.Join(testdata, "shop", schemaName)), read(filepath.Join(testdata, "shop", groupName))
 	f.Add(right, group)
+	f.Add(read(filepath.Join(testdata, "wrong", "same-as-with-mistakes", "schemas/shop/v2/Order.yaml")), group)
+	f.Add("description: A.\nproperties: {a: {type: string}}\n$defs:\n  A: {x-cluster-same-as: \"#/$defs/B\", properties: {a: null, b: {type: string}}}\n  B: {properties: {a: {}}}\n", group)
 	wrong, err := filepath.Glob(filepath.Join(testdata, "wrong", "*", schemaName))
 	if err != nil || len(wrong) == 0 {
 		f.Fatal("no seeds", err)
