@@ -1,10 +1,14 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/capstan-dev/capstan/server"
 )
@@ -198,4 +202,50 @@ func TestCustomObjectsAreCollected(t *testing.T) {
 	h.remove(shopWidgets+"/owner", "").expect(t, http.StatusOK, "")
 	h.awaitGone(shopWidgets, "owned")
 	h.awaitGone("/api/v1/namespaces/default/configmaps", "owned")
+}
+
+// The documents of OpenAPI follow what is served, in both versions and forms.
+func TestCustomOpenAPI(t *testing.T) {
+	h := startServer(t, nil)
+	before := h.get("/openapi/v2").header.Get("Etag")
+	h.define(widgetSchema, `,"subresources":{"status":{}}`)
+	third := h.get("/openapi/v3/apis/shop.example.com/v1")
+	third.expect(t, http.StatusOK, "")
+	for _, want := range []string{`"/apis/shop.example.com/v1/namespaces/{namespace}/widgets/{name}/status"`, `"com.example.shop.v1.Widget"`, `"com.example.shop.v1.WidgetList"`,
+		`"listShopExampleComV1NamespacedWidget"`, `"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"`, `"minLength":2`} {
+		if !strings.Contains(string(third.body), want) {
+			t.Errorf("the document has no %s", want)
+		}
+	}
+	for _, not := range []string{"Deployment", "/scale", "protobuf", "strategic"} {
+		if strings.Contains(string(third.body), not) {
+			at := strings.Index(string(third.body), not)
+			t.Errorf("the document has %s: %s", not, third.body[max(at-80, 0):min(at+80, len(third.body))])
+		}
+	}
+	second := h.get("/openapi/v2")
+	if !json.Valid(second.body) || second.header.Get("Etag") == before {
+		t.Error("the document of the second version is not another, or no JSON")
+	}
+	if got := second.field(t, "definitions"); got.(map[string]any)["com.example.shop.v1.Widget"] == nil || got.(map[string]any)["io.k8s.api.core.v1.Pod"] == nil {
+		t.Error("the document of the second version lacks a kind")
+	}
+	binary := h.send(http.MethodGet, "/openapi/v2", "", nil, "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+	var doc openapi_v2.Document
+	if err := proto.Unmarshal(binary.body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, d := range doc.Definitions.AdditionalProperties {
+		names[d.Name] = true
+	}
+	if !names["com.example.shop.v1.Widget"] || !names["io.k8s.api.core.v1.Pod"] {
+		t.Error("the binary form lacks a kind")
+	}
+	h.remove(definedAs, "").expect(t, http.StatusOK, "")
+	h.awaitGone(definitionsPath, "widgets.shop.example.com")
+	if got := h.get("/openapi/v2").header.Get("Etag"); got != before {
+		t.Errorf("the document is not as it was: %s, %s", got, before)
+	}
+	h.get("/openapi/v3/apis/shop.example.com/v1").expect(t, http.StatusNotFound, "")
 }

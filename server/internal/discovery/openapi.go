@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -29,17 +28,4 @@ func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
 		return path != "api/v1" || snapshot.ServesGroup("")
 	}
 	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return rest == v.Group || rest == v.APIVersion() })
-}
-
-// OpenAPIIndex lists the paths of a snapshot's OpenAPI documents by group version, with a
-// hash, so that clients fetch each once.
-func OpenAPIIndex(snapshot *catalog.Snapshot) ([]byte, error) {
-	type address struct {
-		URL string `json:"serverRelativeURL"`
-	}
-	paths := map[string]address{}
-	for doc := range OpenAPI(snapshot) {
-		paths[doc.Path] = address{"/openapi/v3/" + doc.Path + "?hash=" + doc.Hash}
-	}
-	return json.Marshal(map[string]any{"paths": paths})
 }

@@ -94,7 +94,7 @@ func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapsh
 
 // OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that accept it.
 func (x *Endpoints) OpenAPI2(r *front.Request) error {
-	doc := openapi.V2()
+	doc := x.custom.Second(x.catalog.Snapshot())
 	if strings.Contains(r.HTTP.Header.Get("Accept"), openapi.BinaryAccept) {
 		return x.cached(r, openapi.BinaryType, doc.Hash+"-binary", doc.Binary)
 	}
@@ -104,20 +104,20 @@ func (x *Endpoints) OpenAPI2(r *front.Request) error {
 // OpenAPI3At finds an OpenAPI v3 document, by its path below /openapi/.
 func (x *Endpoints) OpenAPI3At(rest string) front.Target {
 	path, ok := strings.CutPrefix(rest, "v3/")
-	if ok {
-		for doc := range discovery.OpenAPI(x.catalog.Snapshot()) {
-			if doc.Path == path {
-				return front.Target{Endpoint: x.openAPI3(doc), EndpointPath: "/openapi", OwnRepresentation: true}
-			}
-		}
+	if !ok {
+		return front.Target{}
 	}
-	return front.Target{}
+	snapshot := x.catalog.Snapshot()
+	if !x.custom.Has(snapshot, path) {
+		return front.Target{}
+	}
+	return front.Target{Endpoint: func(r *front.Request) error { return x.openAPI3(x.custom.At(snapshot, path))(r) }, EndpointPath: "/openapi", OwnRepresentation: true}
 }
 
 // OpenAPI3Paths are the paths of the documents.
 func (x *Endpoints) OpenAPI3Paths() (paths []string) {
 	if x.features[features.OpenAPIV3] {
-		for doc := range discovery.OpenAPI(x.catalog.Snapshot()) {
+		for doc := range x.custom.Documents(x.catalog.Snapshot()) {
 			paths = append(paths, "/openapi/v3/"+doc.Path)
 		}
 	}
@@ -126,7 +126,7 @@ func (x *Endpoints) OpenAPI3Paths() (paths []string) {
 
 // OpenAPI3Index answers /openapi/v3: the path of each group version's document.
 func (x *Endpoints) OpenAPI3Index(r *front.Request) error {
-	body, err := discovery.OpenAPIIndex(x.catalog.Snapshot())
+	body, err := x.custom.Index(x.catalog.Snapshot())
 	if err != nil {
 		return err
 	}

@@ -59,10 +59,11 @@ type Endpoints struct {
 	metrics      *metrics.Metrics
 	checks       func(endpoint string) []discovery.Check
 	discovery    discovery.Documents
+	custom       *discovery.CustomOpenAPI
 }
 
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
-	return &Endpoints{cfg: cfg, log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
+	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
 		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, metrics: cfg.Metrics, checks: cfg.Checks}
 }
