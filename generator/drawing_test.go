@@ -15,7 +15,7 @@ type drawing struct {
 	wrong int // one value in so many is of the wrong type or missing; 0: none
 }
 
-// words are texts of which each is right for some check and wrong for another.
+// words are texts that are right for some check and wrong for another.
 var words = []string{"a", "web", "example.com", "A_B", "/srv/x", "10.0.0.1", "10.0.0.0/8", "fd00::1", "app.example.com/name", "80", "-x", "Größe", "",
 	"a b", strings.Repeat("x", 64), strings.Repeat("y", 300), "UPPER"}
 

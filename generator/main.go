@@ -4,8 +4,8 @@
 //	generator generate    wipes both and writes them anew (the default)
 //	generator compat      lists what breaks clients of the last release
 //
-// It runs at the root of the project. It exits with 1 when the documents are
-// wrong or, for compat, when something breaks.
+// It runs at the root of the project. It exits with 1 when the documents are wrong or,
+// for compat, when something breaks.
 package main
 
 import (
@@ -82,7 +82,7 @@ func generate(root string, all map[string][]emitter, out io.Writer) error {
 // emitter makes a part of gen/ from the model alone.
 type emitter = func(*model.Model) ([]emit.File, error)
 
-// emitters are what writes each folder.
+// emitters are the writers of each folder.
 func emitters() map[string][]emitter {
 	return map[string][]emitter{
 		"gen":          {emit.Types, emit.Client},

@@ -90,8 +90,8 @@ func sayable(table *schema.Table) *schema.Table {
 	return &less
 }
 
-// The compiler gives the same tables at run time that the generator wrote as
-// Go data, so what is tested of one holds for the other.
+// The compiler gives the same tables at run time that the generator wrote as Go data, so
+// tests of one hold for the other.
 func TestGeneratedTablesAreTheCompiledOnes(t *testing.T) {
 	m, err := load.Load("..")
 	if err != nil {

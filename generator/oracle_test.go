@@ -218,7 +218,7 @@ func (o *oracle) object(out object, s *schema.Schema, dir string) {
 	}
 }
 
-// oneOf says which members exclude each other, and that one of them is needed.
+// oneOf is the keyword for members that exclude each other, with one of them required.
 func oneOf(s *schema.Schema) []any {
 	var all, some []any
 	set := func(name string) object {

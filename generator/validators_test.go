@@ -63,7 +63,7 @@ func judges(t testing.TB) []*judge {
 	return all
 }
 
-// verdict is what a table says: nil when the object is right.
+// verdict is the result of a table: nil when the object is right.
 func verdict(table *schema.Table, name string, text []byte) []string {
 	doc, _, err := (&document.Decoder{Table: table}).Decode(table.Root(name), text)
 	if err != nil {
@@ -107,8 +107,8 @@ func (j *judge) try(t testing.TB, seed uint64) bool {
 	return want == nil
 }
 
-// Thousands of objects of all kinds, right ones and wrong ones; CAPSTAN_OBJECTS
-// says how many where it shall be more.
+// Thousands of objects of all kinds, right ones and wrong ones; CAPSTAN_OBJECTS sets
+// another number.
 func TestValidatorsAgree(t *testing.T) {
 	objects := 8000
 	if text := os.Getenv("CAPSTAN_OBJECTS"); text != "" {
@@ -128,7 +128,7 @@ func TestValidatorsAgree(t *testing.T) {
 	}
 }
 
-// FuzzValidators looks for the object that the draw of the test does not make.
+// FuzzValidators searches for an object that the draw of the test does not make.
 func FuzzValidators(f *testing.F) {
 	all := judges(f)
 	f.Add(uint16(0), uint64(0))

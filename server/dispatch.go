@@ -64,7 +64,7 @@ func (d *dispatch) check(groups []*api.GroupVersion) error {
 		functions := d.endpoints[e]
 		for i, needed := range objectNeeds {
 			if has.Has(needed) && functions[i] == nil {
-				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or mend the document", front.VerbMethods[i], where, e)
+				return fmt.Errorf("nothing answers %s on %s: the endpoint %q has no function for it; add it to server/internal/endpoints, or fix the document", front.VerbMethods[i], where, e)
 			}
 		}
 		return nil

@@ -28,8 +28,7 @@ func (q Quantity) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(q))
 }
 
-// UnmarshalJSON accepts a string or a number. Its error says what was found
-// instead.
+// UnmarshalJSON accepts a string or a number. Its error names the value that it found.
 func (q *Quantity) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -80,8 +79,8 @@ func (v IntOrString) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(v.number), 10), nil
 }
 
-// UnmarshalJSON accepts a string or an integer of 32 bits. Its error says what
-// was found instead.
+// UnmarshalJSON accepts a string or an integer of 32 bits. Its error names the value that
+// it found.
 func (v *IntOrString) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	if isNull(data) {

@@ -89,7 +89,7 @@ func TestTimeOutOfRange(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal: what was read can be written, and reading that gives the same
+// FuzzUnmarshal: a value that was read can be written, and reading that gives the same
 // text again.
 func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"time":"2022-01-02T03:04:05Z","micro":"2022-01-02T03:04:05.5Z","duration":"1h","quantity":"1Gi","port":"a","maybe":1}`))

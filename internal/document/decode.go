@@ -164,8 +164,8 @@ func (p *parser) mismatch(n int32, t *schema.Type) error {
 }
 
 // wrong is the error for a value that its type does not allow; sent describes the value,
-// mend the one to send.
-func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) *TypeError {
+// fix the one to send.
+func (p *parser) wrong(n int32, t *schema.Type, sent, fix string) *TypeError {
 	path := string(p.d.appendPath(nil, n, true))
 	var b strings.Builder
 	b.WriteString("cannot unmarshal " + sent + " into ")
@@ -175,8 +175,8 @@ func (p *parser) wrong(n int32, t *schema.Type, sent, mend string) *TypeError {
 		b.WriteString("field " + path + " of type ")
 	}
 	b.WriteString(typeName(t))
-	if mend != "" {
-		b.WriteString(": " + mend)
+	if fix != "" {
+		b.WriteString(": " + fix)
 	}
 	return &TypeError{Path: path, Message: b.String()}
 }

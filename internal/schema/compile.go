@@ -28,14 +28,14 @@ type RootName struct{ Name, ID string }
 
 // Error is a mistake in a document.
 type Error struct {
-	Pos        Position
-	What, Mend string
+	Pos       Position
+	What, Fix string
 }
 
 func (e *Error) Error() string {
 	text := e.Pos.String() + ": " + e.What
-	if e.Mend != "" {
-		text += "; " + e.Mend
+	if e.Fix != "" {
+		text += "; " + e.Fix
 	}
 	return text
 }
@@ -85,8 +85,8 @@ type compiler struct {
 	errs      []error
 }
 
-func (c *compiler) fail(pos Position, mend, format string, args ...any) {
-	c.errs = append(c.errs, &Error{Pos: pos, What: fmt.Sprintf(format, args...), Mend: mend})
+func (c *compiler) fail(pos Position, fix, format string, args ...any) {
+	c.errs = append(c.errs, &Error{Pos: pos, What: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // namedType compiles a named type once for every map type that its users require (nearly
@@ -168,7 +168,7 @@ func (c *compiler) refTo(s *Schema, in *Named) Ref {
 	}
 	n := c.types[id]
 	if n == nil {
-		c.fail(s.Pos, "declare the type "+id+" or mend the reference", "$ref %q points at nothing", s.Ref)
+		c.fail(s.Pos, "declare the type "+id+" or fix the reference", "$ref %q points at nothing", s.Ref)
 		return 0
 	}
 	if rulesOf(s) != nil {

@@ -1,5 +1,5 @@
-// Package compat compares the documents with those of the last release and
-// finds what would break clients, stored objects or the deprecation policy.
+// Package compat compares the documents with those of the last release and finds changes
+// that would break clients, stored objects or the deprecation policy.
 //
 // openapi/released holds a copy of openapi/ and schemas/ as they were released.
 package compat
@@ -21,9 +21,9 @@ import (
 // released is the folder of the copy, below the root of the project.
 const released = "openapi/released"
 
-// Run compares the documents below root with the released ones, writes a line
-// per finding, "file:line: level rule: what", and reports whether one of them
-// is an error. Without a released copy there is nothing to break.
+// Run compares the documents below root with the released ones, writes a line per
+// finding, "file:line: level rule: finding", and reports whether one of them is an error.
+// Without a released copy there is nothing to break.
 func Run(root string, w io.Writer) (breaking bool, err error) {
 	dir := filepath.Join(root, filepath.FromSlash(released))
 	if _, err := os.Stat(dir); os.IsNotExist(err) {
@@ -52,7 +52,7 @@ func Run(root string, w io.Writer) (breaking bool, err error) {
 
 // Finding is one difference that a rule forbids or doubts.
 type Finding struct {
-	Pos   schema.Position // in the documents; in the released ones for what is gone
+	Pos   schema.Position // in the documents; in the released ones for removed things
 	Level Level
 	Rule  string // an ID of Rules
 	What  string
@@ -93,8 +93,8 @@ type scope struct {
 	deprecated bool // clients of the last release were warned
 }
 
-// of is the scope of a type that is declared in a group version, whoever uses
-// it. Types that no version serves of its own are as strict as stable ones.
+// of is the scope of a type that is declared in a group version. Types that no version
+// serves of its own are as strict as stable ones.
 func (s scope) of(gv *model.GroupVersion) scope {
 	if !gv.Served {
 		return scope{stability: "stable"}

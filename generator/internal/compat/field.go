@@ -76,7 +76,7 @@ func (c *comparison) field(s scope, oldType *model.Type, old *schema.Schema, p *
 	c.schemas(s, oldType, before, nowType, after, path)
 }
 
-// newFields looks at the fields that the released type did not have.
+// newFields checks the fields that the released type did not have.
 func (c *comparison) newFields(s scope, old, now *schema.Schema, path string) {
 	for i := range now.Properties {
 		q := &now.Properties[i]

@@ -5,8 +5,8 @@ type Level string
 
 // The levels.
 const (
-	Error   Level = "error"   // breaks somebody; the release must not happen
-	Warning Level = "warning" // somebody has to decide
+	Error   Level = "error"   // breaks clients; the release must not happen
+	Warning Level = "warning" // a maintainer has to decide
 )
 
 // Rule is one promise to clients.

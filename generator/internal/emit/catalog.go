@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Catalog emits what the server reads at its start: a row per resource, the
-// interfaces of hand-written rules, and the profile.
+// Catalog emits the server's tables: a row per resource, the interfaces of hand-written
+// rules, and the profile.
 func Catalog(m *model.Model) ([]File, error) {
 	var files []File
 	add := func(path, template string, data any) error {
@@ -101,7 +101,7 @@ type catalogResource struct {
 	Validate     bool
 	Warn, Status bool
 	Form         string // of what is stored, see schema.Table.Form
-	HookName     string // what the names of the hooks end with
+	HookName     string // the end of the hooks' names
 	Convert      string // Go literal, "" for none
 }
 
@@ -159,7 +159,7 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 		}
 		for _, c := range res.Columns {
 			if res.StoredAs != nil {
-				break // shown is what is stored
+				break // the storage version is shown
 			}
 			r.Columns = append(r.Columns, g.column(res, c))
 		}
@@ -251,8 +251,8 @@ func (r catalogResource) Kept() string          { return pathsLiteral(r.Keeps) }
 func (s catalogSubresource) Kept() string       { return pathsLiteral(s.Keeps) }
 func (s catalogSubresource) Unrecorded() string { return pathsLiteral(s.Unowned) }
 
-// Missing is what a read calls an object that is not there, as a Go literal; "" for
-// the resource.
+// Missing is the resource in a read's error for a missing object, as a Go literal; "" for
+// the resource itself.
 func (s catalogSubresource) Missing() string {
 	if s.MissingAs == "" {
 		return ""
@@ -292,7 +292,7 @@ func verbSet(verbs []string) string {
 	return strings.Join(out, " | ")
 }
 
-// checksLiteral writes what an update checks; nothing where it is the usual.
+// checksLiteral writes the checks of an update; nothing for the usual ones.
 func checksLiteral(checks []string) string {
 	if checks == nil {
 		return ""

@@ -49,7 +49,7 @@ type clientImport struct{ Alias, Path string }
 // resource's verbs need: Resource, Reader or Creator.
 type clientResource struct {
 	Method, Plural, Kind, Access, Types string
-	Deprecated, Replacement             string // release; what to use instead
+	Deprecated, Replacement             string // release; replacement
 	Namespaced                          bool
 }
 
@@ -98,8 +98,8 @@ func newClientGroup(p model.Profile, gv *model.GroupVersion) clientGroup {
 	return g
 }
 
-// accessOf names what a resource with these verbs can do; "" for nothing that
-// the client knows.
+// accessOf names the access of a resource with these verbs; "" for none that the client
+// knows.
 func accessOf(verbs []string) string {
 	switch {
 	case slices.Contains(verbs, "update") && slices.Contains(verbs, "create"):

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/generator/internal/model"
 )
 
-// gatedFeature is a feature gate with the fields that it drops, for people.
+// gatedFeature is a feature gate with the fields that it drops, for the help.
 type gatedFeature struct{ Gate, Fields string }
 
 // gatedFeatures gathers the fields behind gates, by gate. A field that types of

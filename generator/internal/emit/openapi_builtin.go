@@ -41,7 +41,7 @@ func (c *components) builtin(name string) (object, bool) {
 	shape["description"] = builtinDescriptions[name]
 	return c.add(c.names.of("meta/v1", name), func() (object, error) {
 		if name == "WatchEvent" {
-			shape["properties"].(object)["object"] = c.beside(c.mustBuiltin("RawExtension"), object{"description": "The object, or a Status when the type is ERROR."})
+			shape["properties"].(object)["object"] = c.withRef(c.mustBuiltin("RawExtension"), object{"description": "The object, or a Status when the type is ERROR."})
 			shape[c.ext+"group-version-kind"] = c.kindsEverywhere(name)
 		}
 		return shape, nil

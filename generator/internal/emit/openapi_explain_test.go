@@ -29,8 +29,7 @@ type node struct {
 
 type groupVersionKind struct{ Group, Version, Kind string }
 
-// published is a document that kubectl explain reads, by what its references
-// begin with.
+// published is a document that kubectl explain reads, by the beginning of its references.
 type published struct {
 	name, refs string
 	schemas    map[string]*node
@@ -148,7 +147,7 @@ type explainer struct {
 	fields int
 }
 
-// resolve follows references; where is the path for people.
+// resolve follows references; where is the path for messages.
 func (w *explainer) resolve(where string, n *node) *node {
 	for n.Ref != "" || len(n.AllOf) == 1 {
 		ref := n.Ref

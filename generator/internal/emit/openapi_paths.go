@@ -15,8 +15,8 @@ type paths struct {
 	out     object // path -> path item
 }
 
-// place is where a resource is served and how its operations are called.
-type place struct {
+// resourcePath is the path of a resource with the names of its operations.
+type resourcePath struct {
 	r      *model.Resource
 	prefix string // "/api/v1"
 	word   string // "CoreV1"
@@ -34,7 +34,7 @@ var (
 // resource adds all paths of a resource.
 func (p *paths) resource(r *model.Resource) error {
 	gv := r.GV
-	at := place{
+	at := resourcePath{
 		r: r, prefix: groupPath(gv), word: operationWord(p.profile, gv), tag: groupWord(p.profile, gv.Group) + "_" + gv.Version,
 		kind: kindRow(r.Type.GV.Group, r.Type.GV.Version, r.Kind),
 	}
@@ -81,7 +81,7 @@ func (p *paths) item(path string, params []parameter, methods map[string]operati
 	p.out[path] = item
 }
 
-func (p *paths) list(at place, what string) operation {
+func (p *paths) list(at resourcePath, what string) operation {
 	op := operation{
 		id: "list" + at.word + at.scope + what, tag: at.tag, action: "list", kind: at.kind,
 		description: "List or watch objects of kind " + at.r.Kind + ".",
@@ -94,7 +94,7 @@ func (p *paths) list(at place, what string) operation {
 }
 
 // collection adds the path of a collection.
-func (p *paths) collection(at place, path string) error {
+func (p *paths) collection(at resourcePath, path string) error {
 	methods := map[string]operation{}
 	for _, verb := range at.r.Verbs {
 		switch verb {
@@ -115,7 +115,7 @@ func (p *paths) collection(at place, path string) error {
 }
 
 // object adds the path of one object.
-func (p *paths) object(at place, path string, name parameter) error {
+func (p *paths) object(at resourcePath, path string, name parameter) error {
 	methods := map[string]operation{}
 	for _, verb := range at.r.Verbs {
 		op, method, err := p.one(at, verb, at.scope+at.r.Kind, at.r.Type, at.kind)
@@ -132,7 +132,7 @@ func (p *paths) object(at place, path string, name parameter) error {
 
 // one is an operation on one object or on a subresource. It has no method for
 // the verbs of collections.
-func (p *paths) one(at place, verb, what string, t *model.Type, kind object) (op operation, method string, err error) {
+func (p *paths) one(at resourcePath, verb, what string, t *model.Type, kind object) (op operation, method string, err error) {
 	switch verb {
 	case "get":
 		return operation{
@@ -154,7 +154,7 @@ func (p *paths) one(at place, verb, what string, t *model.Type, kind object) (op
 	return operation{}, "", nil
 }
 
-func (p *paths) write(at place, id, action, does string, t *model.Type, kind object) operation {
+func (p *paths) write(at resourcePath, id, action, does string, t *model.Type, kind object) operation {
 	codes := []string{"200", "201"}
 	if action == "post" {
 		codes = append(codes, "202")
@@ -167,7 +167,7 @@ func (p *paths) write(at place, id, action, does string, t *model.Type, kind obj
 	}
 }
 
-func (p *paths) delete(at place, id, action string) (operation, error) {
+func (p *paths) delete(at resourcePath, id, action string) (operation, error) {
 	options, err := p.metaRef("DeleteOptions")
 	if err != nil {
 		return operation{}, err
@@ -194,7 +194,7 @@ func (p *paths) delete(at place, id, action string) (operation, error) {
 
 // legacyWatch adds one of the paths that clients used before the watch
 // parameter existed.
-func (p *paths) legacyWatch(at place, path, what, action string, name []parameter) {
+func (p *paths) legacyWatch(at resourcePath, path, what, action string, name []parameter) {
 	if !slices.Contains(at.r.Verbs, "watch") {
 		return
 	}
@@ -209,7 +209,7 @@ func (p *paths) legacyWatch(at place, path, what, action string, name []paramete
 	p.item(path, params, map[string]operation{"get": op})
 }
 
-// describe says in words what an operation is about.
+// describe is the description of an operation.
 func describe(r *model.Resource, id string) string {
 	if _, sub, ok := strings.Cut(id, r.Kind); ok && sub != "" {
 		return strings.ToLower(sub) + " of the " + r.Kind

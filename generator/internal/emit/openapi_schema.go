@@ -153,7 +153,7 @@ func (c *components) listRef(r *model.Resource) object {
 			return nil, err
 		}
 		properties := object{
-			"metadata": c.beside(meta, object{"description": "Metadata of the list."}),
+			"metadata": c.withRef(meta, object{"description": "Metadata of the list."}),
 			"items":    object{"type": "array", "items": c.ref(r.Type), "description": "The objects of the list."},
 		}
 		addTypeMeta(properties)
@@ -165,9 +165,9 @@ func (c *components) listRef(r *model.Resource) object {
 	})
 }
 
-// beside puts members next to a reference. OpenAPI 3.0 ignores the members next to $ref, so
-// there the reference moves into an allOf.
-func (c *components) beside(ref, members object) object {
+// withRef puts members next to a reference. OpenAPI 3.0 ignores the members next to $ref,
+// so there the reference moves into an allOf.
+func (c *components) withRef(ref, members object) object {
 	if _, ok := ref["$ref"]; !ok || !c.v3 {
 		maps.Copy(members, ref)
 		return members
@@ -188,7 +188,7 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 		if err != nil {
 			return nil, err
 		}
-		return c.beside(c.ref(target), o), nil
+		return c.withRef(c.ref(target), o), nil
 	}
 	if name := builtinOf(s); name != "" {
 		if root {
@@ -196,7 +196,7 @@ func (c *components) schema(t *model.Type, s *schema.Schema, root bool) (object,
 			return o, nil
 		}
 		b, _ := c.builtin(name)
-		return c.beside(b, o), nil
+		return c.withRef(b, o), nil
 	}
 	c.bounds(s, o)
 	if s.Type != "" {
@@ -240,7 +240,7 @@ func (c *components) parts(t *model.Type, s *schema.Schema, o object) error {
 			return err
 		}
 		if p.Name == "fieldsV1" && builtinOf(p.Schema) == "RawExtension" { // the one raw value with a name of its own
-			ps = c.beside(c.mustBuiltin("FieldsV1"), c.annotations(p.Schema))
+			ps = c.withRef(c.mustBuiltin("FieldsV1"), c.annotations(p.Schema))
 		}
 		properties[p.Name] = ps
 	}

@@ -19,7 +19,7 @@ var connectMethods = map[string][]string{
 
 // subresource adds the path of a subresource. One that leads out of the server has
 // no body: its type holds query parameters.
-func (p *paths) subresource(at place, object string, name parameter, s *model.Subresource) error {
+func (p *paths) subresource(at resourcePath, object string, name parameter, s *model.Subresource) error {
 	path := object + "/" + s.Name
 	params := append([]parameter{name}, at.outer...)
 	if s.Endpoint.Connects() {
@@ -52,7 +52,7 @@ func (p *paths) subresource(at place, object string, name parameter, s *model.Su
 }
 
 // log adds the path of a container's output, which is text.
-func (p *paths) log(at place, path string, params []parameter, what string, kind object) {
+func (p *paths) log(at resourcePath, path string, params []parameter, what string, kind object) {
 	op := operation{
 		id: "read" + at.word + what, tag: at.tag, action: "get", kind: kind,
 		description: "Read the " + describe(at.r, what) + ".",
@@ -64,7 +64,7 @@ func (p *paths) log(at place, path string, params []parameter, what string, kind
 	p.item(path, params, map[string]operation{"get": op})
 }
 
-func (p *paths) connect(at place, path string, params []parameter, s *model.Subresource) {
+func (p *paths) connect(at resourcePath, path string, params []parameter, s *model.Subresource) {
 	kind := kindRow(s.Type.GV.Group, s.Type.GV.Version, s.Type.Name)
 	options := optionParameters(s.Type)
 	add := func(path, suffix string, params []parameter) {

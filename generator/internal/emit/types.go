@@ -13,8 +13,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Types emits the Go types of every group version: structs for people, with
-// the methods that the typed client needs.
+// Types emits the Go types of every group version: structs for clients, with the methods
+// that the typed client needs.
 func Types(m *model.Model) ([]File, error) {
 	header, err := peopleTemplates.ReadFile("templates/types_header.tmpl")
 	if err != nil {
@@ -126,9 +126,9 @@ func (p *goTypes) list(r *model.Resource) error {
 		return fmt.Errorf("%s: lists need ListMeta: add schemas/meta/v1/ListMeta.yaml", r.Pos)
 	}
 	metadata := p.ref(meta, "Metadata of the list.")
-	p.place(metadata, "metadata", 0, "")
+	p.makeField(metadata, "metadata", 0, "")
 	items := value(&openapi3.Schema{Type: types("array"), Items: p.ref(r.Type, ""), Description: "The objects of the list."})
-	p.place(items, "items", 1, "")
+	p.makeField(items, "items", 1, "")
 	list := object3(r.ListKind + ": A list of objects of kind " + r.Kind + ".")
 	list.Properties["metadata"], list.Properties["items"] = metadata, items
 	p.addTypeMeta(list)
@@ -140,7 +140,7 @@ func (p *goTypes) list(r *model.Resource) error {
 func (p *goTypes) addTypeMeta(s *openapi3.Schema) {
 	for i, name := range []string{"kind", "apiVersion"} {
 		f := value(&openapi3.Schema{Type: types("string")})
-		p.place(f, name, i-2, ",omitempty")
+		p.makeField(f, name, i-2, ",omitempty")
 		s.Properties[name] = f
 	}
 }

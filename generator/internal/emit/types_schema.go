@@ -101,7 +101,7 @@ func (p *goTypes) structure(t *model.Type, s *schema.Schema, name string) (*open
 			return nil, err
 		}
 		pointer, options := fieldForm(f.Schema.Presence, s.Publishes(f.Name), shape)
-		p.place(fs, f.Name, i, options)
+		p.makeField(fs, f.Name, i, options)
 		fs.Extensions[oapi.Value] = !pointer
 		if f.Schema.Goname != "" && f.Schema.Ref == "" {
 			fs.Extensions[oapi.GoName] = f.Schema.Goname
@@ -195,8 +195,8 @@ func (p *goTypes) local(name, description string) *openapi3.SchemaRef {
 	}
 }
 
-// place makes a schema the field of a struct.
-func (p *goTypes) place(s *openapi3.SchemaRef, name string, order int, options string) {
+// makeField makes a schema the field of a struct.
+func (p *goTypes) makeField(s *openapi3.SchemaRef, name string, order int, options string) {
 	s.Extensions[oapi.Order] = float64(order)
 	s.Extensions[oapi.GoName] = goName(name)
 	s.Extensions[oapi.TagOptions] = options

@@ -10,13 +10,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// place is a member of a type that a path of a kind leads to.
-type place struct {
+// typeMember is a member of a type that a path of a kind leads to.
+type typeMember struct {
 	owner    *model.Type
 	property schema.Property
 }
 
-func (p place) String() string { return p.owner.GV.Dir + "." + p.owner.Name + "." + p.property.Name }
+func (p typeMember) String() string {
+	return p.owner.GV.Dir + "." + p.owner.Name + "." + p.property.Name
+}
 
 // elem is the schema of the members, elements or values that lie below s.
 func elem(s *schema.Schema) *schema.Schema {
@@ -31,18 +33,18 @@ func elem(s *schema.Schema) *schema.Schema {
 
 // walk visits all members that the paths of a kind reach, once around in types
 // that hold themselves (the schemas of custom resources).
-func walk(types map[string]*model.Type, t *model.Type, path string, visit func(path string, p place)) {
+func walk(types map[string]*model.Type, t *model.Type, path string, visit func(path string, p typeMember)) {
 	walkBelow(types, t, path, nil, visit)
 }
 
-func walkBelow(types map[string]*model.Type, t *model.Type, path string, above []*model.Type, visit func(path string, p place)) {
+func walkBelow(types map[string]*model.Type, t *model.Type, path string, above []*model.Type, visit func(path string, p typeMember)) {
 	if slices.Contains(above, t) {
 		return
 	}
 	above = append(above[:len(above):len(above)], t)
 	for _, p := range t.Schema.Properties {
 		at := strings.TrimPrefix(path+"."+p.Name, ".")
-		visit(at, place{t, p})
+		visit(at, typeMember{t, p})
 		e := elem(p.Schema)
 		if p.Schema.Items != nil {
 			at += "[]"
@@ -71,7 +73,7 @@ func compareDefaults(t *testing.T, m *model.Model, found differences) {
 		if !typ.Kind {
 			continue
 		}
-		walk(types, typ, "", func(path string, p place) {
+		walk(types, typ, "", func(path string, p typeMember) {
 			fact, ok := facts[id][path]
 			delete(facts[id], path)
 			if !ok {

@@ -58,9 +58,9 @@ func table(t *testing.T, name string) []row {
 	return rows
 }
 
-// differences collects what facts and documents do not agree on, once each,
-// as "<subject>: fact <x>, document <y>", and counts by table the facts that nothing in
-// the documents can be compared with.
+// differences collects the disagreements of facts and documents, once each, as
+// "<subject>: fact <x>, document <y>", and counts by table the facts that no document can
+// be compared with.
 type differences struct {
 	found   map[string]bool
 	skipped map[string]int
@@ -109,8 +109,8 @@ func yes(b bool) string {
 // authentication.k8s.io/v1 is authentication/v1.
 func dir(gv, suffix string) string { return strings.Replace(gv, "."+suffix+"/", "/", 1) }
 
-// served says for each group version, by its directory, whether the documents
-// serve it. Facts of the others count only where a document has the type.
+// served reports for each group version, by its directory, whether the documents serve
+// it. Facts of the others count only where a document has the type.
 func served(m *model.Model) map[string]bool {
 	s := map[string]bool{"meta/v1": true}
 	for _, gv := range m.GroupVersions {

@@ -143,8 +143,7 @@ func target(t *model.Type, ref string) string {
 	return strings.TrimPrefix(ref[:i], "/") + "." + ref[i+1:]
 }
 
-// shape says of which kind the values of a schema are, in the words of the
-// facts.
+// shape is the kind of a schema's values, in the words of the facts.
 func shape(t *model.Type, s *schema.Schema) string {
 	switch {
 	case s.Ref != "":

@@ -33,7 +33,7 @@ func (d *documents) check() {
 
 func (d *documents) checkSchema(s *schema.Schema, in *model.Type) {
 	if s.Ref != "" && d.target(s, in) == nil {
-		d.fail(d.at(s, "$ref"), `declare the type, or mend the reference: "#/$defs/Name" or "/group/version/Name"`, "$ref %q points at no type", s.Ref)
+		d.fail(d.at(s, "$ref"), `declare the type, or fix the reference: "#/$defs/Name" or "/group/version/Name"`, "$ref %q points at no type", s.Ref)
 	}
 	for _, p := range s.Properties {
 		if !fieldName.MatchString(p.Name) {
@@ -65,7 +65,8 @@ func (d *documents) target(s *schema.Schema, in *model.Type) *schema.Schema {
 	return nil
 }
 
-// checkDescription refuses a field without one, or with one that says nothing.
+// checkDescription refuses a field without a description, or with one that only repeats
+// its name.
 func (d *documents) checkDescription(p schema.Property, in *model.Type) {
 	switch said := p.Schema.Description; {
 	case said == "":

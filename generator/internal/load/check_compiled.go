@@ -76,7 +76,7 @@ func (d *documents) checkDefaults(t *schema.Table, ref schema.Ref, s *schema.Sch
 	}
 }
 
-// unfit says why a type refuses a default, or "".
+// unfit is the reason why a type refuses a default, or "".
 func unfit(t *schema.Table, ref schema.Ref, value []byte) string {
 	decoder := document.Decoder{Table: t, Defaults: noHooks(t)}
 	doc, problems, err := decoder.Decode(ref, value)
@@ -123,7 +123,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 			fits = func(schema.Kind) bool { return true }
 		}
 		if why := unreachable(t, root, c.Path, fits); why != "" && (c.Path != "." || c.Cell == "") {
-			d.fail(c.Pos, "mend the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
+			d.fail(c.Pos, "fix the path, or use a cell", "the column %q shows %s: %s", c.Name, c.Path, why)
 		}
 	}
 	for _, f := range res.Selectable {
@@ -132,7 +132,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 		}
 		for _, path := range []string{f.Path, f.Else} {
 			if why := unreachable(t, root, path, shown); path != "" && why != "" {
-				d.fail(f.Pos, "mend the path", "the selectable field %s is at %s: %s", f.Name, path, why)
+				d.fail(f.Pos, "fix the path", "the selectable field %s is at %s: %s", f.Name, path, why)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 				continue
 			}
 			if why := unreachable(t, root, p.path, p.fits); why != "" {
-				d.fail(sub.Pos, "mend the path", "%s of the scale of %s is at %s: %s", p.name, res.Plural, p.path, why)
+				d.fail(sub.Pos, "fix the path", "%s of the scale of %s is at %s: %s", p.name, res.Plural, p.path, why)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (d *documents) checkKept(t *schema.Table, root schema.Ref, res *model.Resou
 	check := func(pos schema.Position, what string, paths []string) {
 		for _, path := range paths {
 			if why := unreachable(t, root, path, func(schema.Kind) bool { return true }); why != "" {
-				d.fail(pos, "mend the path", "%s keeps or does not own %s: %s", what, path, why)
+				d.fail(pos, "fix the path", "%s keeps or does not own %s: %s", what, path, why)
 			}
 		}
 	}
@@ -179,21 +179,21 @@ func (d *documents) checkGrace(t *schema.Table, root schema.Ref, res *model.Reso
 		return
 	}
 	if why := unreachable(t, root, g.Period, func(k schema.Kind) bool { return k == schema.Integer }); why != "" {
-		d.fail(g.Pos, "mend the path", "the period of %s is at %s: %s", res.Plural, g.Period, why)
+		d.fail(g.Pos, "fix the path", "the period of %s is at %s: %s", res.Plural, g.Period, why)
 	}
 	if g.Needs == "" {
 		return
 	}
 	if why := unreachable(t, root, g.Needs, shown); why != "" {
-		d.fail(g.Pos, "mend the path", "the end of %s takes time while there is something at %s: %s", res.Plural, g.Needs, why)
+		d.fail(g.Pos, "fix the path", "the end of %s takes time while there is something at %s: %s", res.Plural, g.Needs, why)
 	}
 }
 
 // shown reports whether values of a kind fit into a table cell or a selector.
 func shown(k schema.Kind) bool { return k != schema.Object && k != schema.List && k != schema.Map }
 
-// unreachable says why a path like .status.phase leads to no value that fits,
-// or "".
+// unreachable is the reason why a path like .status.phase leads to no fitting value, or
+// "".
 func unreachable(t *schema.Table, ref schema.Ref, path string, fits func(schema.Kind) bool) string {
 	rest, ok := strings.CutPrefix(path, ".")
 	if !ok {

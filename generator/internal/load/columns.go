@@ -59,11 +59,11 @@ func (d *documents) usualColumns(res *model.Resource, age bool) {
 	if res.Columns == nil && !res.Stored {
 		return
 	}
-	place := func(name string) int {
+	indexOf := func(name string) int {
 		return slices.IndexFunc(res.Columns, func(c model.Column) bool { return c.Name == name })
 	}
 	of := kindWords(res.Kind)
-	switch i := place("Age"); {
+	switch i := indexOf("Age"); {
 	case i >= 0 && !age:
 		d.fail(res.Columns[i].Pos, "drop one of them", "%s has a column Age, and age: false", res.Plural)
 	case i < 0 && age && res.Columns == nil:
@@ -71,10 +71,10 @@ func (d *documents) usualColumns(res *model.Resource, age bool) {
 	case i < 0 && age:
 		res.Columns = append(res.Columns, model.Column{Pos: res.Pos, Name: "Age", Type: "string", Path: creation})
 	}
-	if i := place("Age"); i >= 0 && res.Columns[i].Description == "" {
+	if i := indexOf("Age"); i >= 0 && res.Columns[i].Description == "" {
 		res.Columns[i].Description = "Time since the " + of + " was created."
 	}
-	if place("Name") < 0 {
+	if indexOf("Name") < 0 {
 		res.Columns = slices.Insert(res.Columns, 0, model.Column{Pos: res.Pos, Name: "Name", Type: "string", Format: "name", Path: ".metadata.name", Description: "Name of the " + of + "."})
 	}
 }

@@ -11,8 +11,8 @@ import (
 // Where copying would lose something the document has to name the hook.
 func (d *documents) convert(s stored) {
 	res := s.res
-	own := place{res.GV.Table, res.GV.Table.Root(res.Type.Name)}
-	as := place{res.StoredAs.GV.Table, res.StoredAs.GV.Table.Root(res.StoredAs.Type.Name)}
+	own := tableType{res.GV.Table, res.GV.Table.Root(res.Type.Name)}
+	as := tableType{res.StoredAs.GV.Table, res.StoredAs.GV.Table.Root(res.StoredAs.Type.Name)}
 	c := &model.Conversion{Same: own.same(as, map[[2]schema.Ref]bool{})}
 	var there, back []string
 	if !c.Same {
@@ -37,19 +37,22 @@ func (d *documents) convert(s stored) {
 	res.Conversion = c
 }
 
-// place is a type in its table.
-type place struct {
+// tableType is a type in its table.
+type tableType struct {
 	table *schema.Table
 	ref   schema.Ref
 }
 
-func (p place) typ() *schema.Type           { return &p.table.Types[p.ref] }
-func (p place) at(ref schema.Ref) place     { return place{p.table, ref} }
-func (p place) field(i int) (place, string) { f := &p.typ().Fields[i]; return p.at(f.Type), f.Name }
+func (p tableType) typ() *schema.Type           { return &p.table.Types[p.ref] }
+func (p tableType) at(ref schema.Ref) tableType { return tableType{p.table, ref} }
+func (p tableType) field(i int) (tableType, string) {
+	f := &p.typ().Fields[i]
+	return p.at(f.Type), f.Name
+}
 
-// same reports whether the canonical text of every value is that of the same
-// value of the other type, and that what it can be is the same.
-func (p place) same(o place, seen map[[2]schema.Ref]bool) bool {
+// same reports whether every value has the same canonical text as a value of the other
+// type, and the same alternatives.
+func (p tableType) same(o tableType, seen map[[2]schema.Ref]bool) bool {
 	key := [2]schema.Ref{p.ref, o.ref}
 	if p.ref < 0 || o.ref < 0 || seen[key] {
 		return p.ref < 0 == (o.ref < 0)
@@ -70,7 +73,7 @@ func (p place) same(o place, seen map[[2]schema.Ref]bool) bool {
 
 // fits reports whether every value can be read as one of the other type, and
 // nothing of it is lost.
-func (p place) fits(o place, seen map[[2]schema.Ref]bool) bool {
+func (p tableType) fits(o tableType, seen map[[2]schema.Ref]bool) bool {
 	key := [2]schema.Ref{p.ref, o.ref}
 	if p.ref < 0 || o.ref < 0 || seen[key] {
 		return p.ref < 0 == (o.ref < 0)
@@ -91,9 +94,9 @@ func (p place) fits(o place, seen map[[2]schema.Ref]bool) bool {
 
 func hasElem(t *schema.Type) bool { return t.Kind == schema.List || t.Kind == schema.Map }
 
-// plan says which fields of an object are copied into one of another type, and
-// the paths of those that are lost.
-func (p place) plan(o place, path string) (copies []model.Copy, lost []string) {
+// plan lists the fields of an object that are copied into one of another type, and the
+// paths of those that are lost.
+func (p tableType) plan(o tableType, path string) (copies []model.Copy, lost []string) {
 	for i := range p.typ().Fields {
 		from, name := p.field(i)
 		j := o.typ().Field(name)

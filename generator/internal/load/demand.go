@@ -64,7 +64,7 @@ func (r *reader) tests(to *[]schema.Test) func(node) {
 				})
 			default:
 				if t.Is = conditions[e.value.Value]; t.Is == 0 {
-					r.fail(e.value.pos(), mend(e.value.Value, sortedKeys(conditions))+"; values are a list: ["+e.value.Value+"]", "unknown condition %q", e.value.Value)
+					r.fail(e.value.pos(), suggest(e.value.Value, sortedKeys(conditions))+"; values are a list: ["+e.value.Value+"]", "unknown condition %q", e.value.Value)
 				}
 			}
 			*to = append(*to, t)

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// repeats reports whether a text says nothing that the names do not say: all of
-// its words are in them, or are words that say nothing by themselves. "Name of
-// the role" says nothing of the field name of RoleRef.
+// repeats reports whether a text adds nothing to the names: all of its words are in them,
+// or are filler. "Name of the role" adds nothing to the field name of RoleRef.
 func repeats(text string, names ...string) bool {
 	said := filler
 	for _, name := range names {
@@ -22,7 +21,7 @@ func repeats(text string, names ...string) bool {
 	return true
 }
 
-// filler are the words that say nothing by themselves, as words gives them.
+// filler are the words without a meaning of their own, as words returns them.
 var filler = words("a an the of is are this that these for to in on at by its be and with field value s")
 
 // Where a word begins inside a name: bindAddress, podIPs, CSIDriver.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzDocuments reads any text as a schema and as a group version's document:
-// whatever they say, the answer is a model or an error, never a panic.
+// FuzzDocuments reads any text as a schema and as a group version's document: the answer
+// is a model or an error, never a panic.
 func FuzzDocuments(f *testing.F) {
 	read := func(path string) string {
 		text, err := os.ReadFile(path)

@@ -87,7 +87,7 @@ func stabilityOf(version string) string {
 	return "stable"
 }
 
-// validOpenAPI checks that the document is OpenAPI, whatever else it says.
+// validOpenAPI checks that the document is OpenAPI.
 func (r *reader) validOpenAPI(name string, text []byte) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(text)
@@ -96,6 +96,6 @@ func (r *reader) validOpenAPI(name string, text []byte) {
 	}
 	if err != nil {
 		what, _, _ := strings.Cut(err.Error(), "\n")
-		r.fail(schema.Position{File: name, Line: 1}, "mend what is not in an x-cluster- block", "not a valid OpenAPI 3 document: %s", what)
+		r.fail(schema.Position{File: name, Line: 1}, "fix what is not in an x-cluster- block", "not a valid OpenAPI 3 document: %s", what)
 	}
 }

@@ -16,8 +16,7 @@ var metaSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return jsonschema.NewCompiler().Compile(jsonschema.Draft2020.URL())
 })
 
-// validSchema checks that a document is a JSON Schema, whatever else it says.
-// Extensions are allowed there.
+// validSchema checks that a document is a JSON Schema. Extensions are allowed there.
 func (r *reader) validSchema(n node) {
 	meta, err := metaSchema()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mend says what to write instead of an unknown word.
-func mend(word string, known []string) string {
+// suggest is the remedy for an unknown word.
+func suggest(word string, known []string) string {
 	if near := nearest(word, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

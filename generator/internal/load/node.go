@@ -24,12 +24,12 @@ type reader struct {
 	names  *strings.Replacer // of the profile: <groupSuffix> and so on
 	places map[*schema.Schema]map[string]schema.Position
 	inner  map[*schema.Schema][]innerMessage
-	files  map[*yaml.Node]string // of what was merged into another document
+	files  map[*yaml.Node]string // of nodes merged into another document
 	errs   []*schema.Error
 }
 
-func (r *reader) fail(pos schema.Position, mend, format string, args ...any) {
-	r.errs = append(r.errs, &schema.Error{Pos: pos, What: fmt.Sprintf(format, args...), Mend: mend})
+func (r *reader) fail(pos schema.Position, fix, format string, args ...any) {
+	r.errs = append(r.errs, &schema.Error{Pos: pos, What: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // err joins the mistakes, each once, in the order of files and lines.
@@ -97,7 +97,7 @@ func (r *reader) parse(name string, text []byte) (node, bool) {
 		if n, _ := fmt.Sscanf(what, "line %d:", &line); n == 1 { // else the parser names none
 			_, what, _ = strings.Cut(what, ": ")
 		}
-		r.fail(schema.Position{File: name, Line: line}, "mend the YAML", "not valid YAML: %s", what)
+		r.fail(schema.Position{File: name, Line: line}, "fix the YAML", "not valid YAML: %s", what)
 		return node{}, false
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
@@ -175,7 +175,7 @@ func (r *reader) object(n node, what string, fields map[string]func(node)) {
 			set(e.value)
 			continue
 		}
-		r.fail(e.at.pos(), mend(e.key, sortedKeys(fields)), "%s has no key %q", what, e.key)
+		r.fail(e.at.pos(), suggest(e.key, sortedKeys(fields)), "%s has no key %q", what, e.key)
 	}
 }
 
@@ -193,7 +193,7 @@ func (r *reader) text(to *string) func(node) {
 func (r *reader) word(to *string, what string, words ...string) func(node) {
 	return func(n node) {
 		if r.text(to)(n); n.Kind == yaml.ScalarNode && !slices.Contains(words, n.Value) {
-			r.fail(n.pos(), mend(n.Value, words), "unknown %s %q", what, n.Value)
+			r.fail(n.pos(), suggest(n.Value, words), "unknown %s %q", what, n.Value)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func (r *reader) number(to **float64) func(node) {
 	}
 }
 
-// json reads any value as JSON text, the shortest that says it, in the order of the document.
+// json reads any value as JSON text, the shortest form, in the order of the document.
 func (r *reader) json(to *[]byte) func(node) {
 	return func(n node) {
 		var v any

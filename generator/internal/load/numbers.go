@@ -84,9 +84,9 @@ func (r *reader) placeInner(s *schema.Schema) {
 	}
 }
 
-// numberFields numbers the fields that do not say their binary number: each has the number
-// after the highest of the fields before it in the same message, so that a field at the end
-// takes one that no other has.
+// numberFields numbers the fields without a binary number: each has the number after the
+// highest of the fields before it in the same message, so that a field at the end takes
+// an unused one.
 func numberFields(s *schema.Schema) {
 	last := map[int]int{} // by the number of the inner message, 0 for the object's own
 	for _, p := range s.Properties {
@@ -115,12 +115,12 @@ func numberAfter(n int) int {
 	return n + 1
 }
 
-// checkNumbers refuses a binary number that two fields of a message share. The fields with
-// the same outer number are one message inside the object's. Of a field that says its number
-// and one that does not, the latter has to give way.
+// checkNumbers refuses a binary number that two fields of a message share. The fields
+// with the same outer number are one message inside the object's. Of a field with an
+// explicit number and one without, the latter has to give way.
 func (d *documents) checkNumbers(s *schema.Schema) {
-	type place struct{ outer, number int }
-	taken := map[place]string{}
+	type wireNumber struct{ outer, number int }
+	taken := map[wireNumber]string{}
 	outer, last := map[int]string{}, map[int]int{}
 	var say, follow []schema.Property
 	for _, p := range s.Properties {
@@ -136,7 +136,7 @@ func (d *documents) checkNumbers(s *schema.Schema) {
 		}
 	}
 	for _, p := range append(say, follow...) {
-		at := place{p.Schema.BinaryOuter, p.Schema.Binary}
+		at := wireNumber{p.Schema.BinaryOuter, p.Schema.Binary}
 		if at.number == 0 {
 			continue
 		}

@@ -24,13 +24,13 @@ func (r *reader) profile(name string) model.Profile {
 	fields := map[string]*string{"groupSuffix": &p.GroupSuffix, "labelDomain": &p.LabelDomain, "mediaTypeWord": &p.MediaTypeWord, "extensionPrefix": &p.ExtensionPrefix}
 	set := map[string]func(node){}
 	for name, to := range fields {
-		pattern, mend := domainName, "write a domain name in small letters"
+		pattern, fix := domainName, "write a domain name in small letters"
 		if name == "extensionPrefix" {
-			pattern, mend = extension, `write something like "x-kubernetes-"`
+			pattern, fix = extension, `write something like "x-kubernetes-"`
 		}
 		set[name] = func(n node) {
 			if r.text(to)(n); *to != "" && !pattern.MatchString(*to) {
-				r.fail(n.pos(), mend, "%s cannot be %q", name, *to)
+				r.fail(n.pos(), fix, "%s cannot be %q", name, *to)
 			}
 		}
 	}

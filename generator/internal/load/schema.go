@@ -101,7 +101,7 @@ func (r *reader) schemaFields(n node, s *schema.Schema) map[string]func(node) {
 	return fields
 }
 
-// ruleFields says how the keys are read that say which values are refused, and how.
+// ruleFields are the readers of the keys about refused values.
 func (r *reader) ruleFields(s *schema.Schema) map[string]func(node) {
 	return map[string]func(node){
 		"enum":                    r.texts(&s.Enum),
@@ -216,7 +216,7 @@ func (r *reader) finish(s *schema.Schema) {
 		key   string
 		wrong bool
 		what  string
-		mend  string
+		fix   string
 	}{
 		{"format", s.Format != "" && !fits(s), "the type " + cmp.Or(s.Type, "any") + " cannot have the format " + s.Format, "change one of them"},
 		{"minimum", s.Minimum != nil && s.Maximum != nil && *s.Minimum > *s.Maximum, "the minimum is above the maximum", "swap them"},
@@ -243,7 +243,7 @@ func (r *reader) finish(s *schema.Schema) {
 	}
 	for _, p := range pairs {
 		if p.wrong {
-			r.fail(r.at(s, p.key), p.mend, "%s", p.what)
+			r.fail(r.at(s, p.key), p.fix, "%s", p.what)
 		}
 	}
 	r.checkRequired(s)
@@ -256,8 +256,8 @@ func (r *reader) finish(s *schema.Schema) {
 	r.checkDefaultWhen(s)
 }
 
-// zeroSaysMore reports whether zero means something else than no value where the document
-// does not say: zero is a quantity, and how a sender takes back a default.
+// zeroSaysMore reports whether zero differs from no value by default: zero is a quantity,
+// or takes back a default.
 func zeroSaysMore(s *schema.Schema) bool {
 	switch s.Format {
 	case "quantity", "int-or-string", "double":
@@ -318,7 +318,7 @@ func (r *reader) checkDefaultWhen(s *schema.Schema) {
 		default:
 			for _, v := range p.Schema.DefaultWhenIs {
 				if enum := s.Properties[j].Schema.Enum; enum != nil && !slices.Contains(enum, v) {
-					r.fail(at, mend(v, enum), "%s is never %q", p.Schema.DefaultWhen, v)
+					r.fail(at, suggest(v, enum), "%s is never %q", p.Schema.DefaultWhen, v)
 				}
 			}
 		}

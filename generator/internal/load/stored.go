@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// stored is a resource whose objects are stored as another kind: <dir>/<Kind>.
-// It converts when the document says that there is a hand-written conversion.
+// stored is a resource whose objects are stored as another kind: <dir>/<Kind>. It
+// converts when the document names a hand-written conversion.
 type stored struct {
 	pos      schema.Position
 	res      *model.Resource
@@ -16,8 +16,8 @@ type stored struct {
 	converts bool
 }
 
-// resolveStored links resources to those that they are stored as, and copies what these
-// decide for all versions.
+// resolveStored links resources to those of their storage versions, and copies the
+// properties that these decide for all versions.
 func (d *documents) resolveStored() {
 	for _, s := range d.stored {
 		to := d.resourceOf(s.as)

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the messages that come out into t
 
 const testdata = "../../testdata"
 
-// position is what every message begins with.
+// position is the beginning of every message.
 var position = regexp.MustCompile(`^(openapi|schemas)/[^:]+:[1-9][0-9]*: `)
 
 // project copies the right documents of testdata/shop into a new folder, and
@@ -95,7 +95,7 @@ func TestWrongDocuments(t *testing.T) {
 			}
 			for _, line := range strings.Split(strings.TrimSpace(got), "\n") {
 				if !position.MatchString(line) || !strings.Contains(line, "; ") {
-					t.Errorf("%q has no position or no mend", line)
+					t.Errorf("%q has no position or no fix", line)
 				}
 			}
 		})

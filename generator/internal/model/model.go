@@ -66,12 +66,12 @@ type Resource struct {
 	HasGeneration       bool
 	Endpoint            api.Endpoint // of an operation, which keeps no objects
 	Role                string       // namespaces, definitions, signing-requests; "" for none
-	ConditionalUpdate   bool         // conditionalUpdate: an update must say the version that it replaces
+	ConditionalUpdate   bool         // conditionalUpdate: an update must name the resourceVersion that it replaces
 	Dependents          string       // orphan, none; "" when a delete takes them along
 	OrphanWarning       string       // orphanWarning: for a delete that orphans without saying so
 	ProtectedNames      []string     // protectedNames: of objects that may not be deleted
 	Graceful            *Grace       // graceful: nil when a delete gives no time
-	Completes           bool         // completes: a phase says that the object is done
+	Completes           bool         // completes: a phase marks a finished object
 	Expires             bool         // expires: the object vanishes some time after its last write
 	Keeps               []string     // paths without the leading dot
 	StatusOnCreate      bool         // statusOnCreate: a new object keeps the status it was sent with
@@ -79,13 +79,13 @@ type Resource struct {
 	ErrorGroup          string       // named by answers to invalid objects; "" for the own one
 	StorageVersion      string
 	StorageVersionHash  string
-	StoredAs            *Resource // the resource in whose version objects are stored; nil for its own
+	StoredAs            *Resource // the resource of the storage version; nil for its own
 	Conversion          *Conversion
 	Hooks               []string // create, update, validate, warn
 	Checks              []string // checksOnUpdate; nil for the usual
 	ChecksOnCreate      int      // how often a create checks everything; 0 is once
 	CheckedWhenMissing  bool
-	MetadataLast        bool     // metadataLast: what is wrong with the metadata of a new object is told last
+	MetadataLast        bool     // metadataLast: mistakes in the metadata of a new object are reported last
 	HiddenAnnotations   []string // not in the metadata that is shown without the object
 	AnyFinalizer        bool     // anyFinalizer: finalizers without a domain need not be known
 	Columns             []Column
@@ -121,8 +121,8 @@ type Selectable struct {
 	Never                              bool
 }
 
-// Subresource is an endpoint below one object. Type is the body's, the
-// resource's own when the document does not say.
+// Subresource is an endpoint below one object. Type is the body's, by default the
+// resource's own.
 type Subresource struct {
 	Pos                                    schema.Position
 	Name                                   string
@@ -136,9 +136,9 @@ type Subresource struct {
 	MissingAs                              string   // "deployments/scale.apps"
 }
 
-// Conversion says how objects of a resource that is stored as another get into
-// that version and back. Same: the two types differ in nothing. Otherwise the
-// fields of the plans are copied, and with Hook hand-written code does the rest.
+// Conversion converts the objects of a resource to and from another storage version.
+// Same: the two types are equal. Otherwise the fields of the plans are copied, and with
+// Hook hand-written code does the rest.
 type Conversion struct {
 	Same, Hook bool
 	To, From   []Copy

@@ -11,7 +11,7 @@ import (
 	"github.com/oapi-codegen/oapi-codegen/v2/pkg/codegen"
 )
 
-// Extensions of property schemas that the templates read, beside those of
+// Extensions of property schemas that the templates read, in addition to those of
 // oapi-codegen itself.
 const (
 	// Order is the position of a property in its struct, a float64.
@@ -21,7 +21,7 @@ const (
 	// GoType is the Go type, a string; without it oapi-codegen derives the
 	// type from the schema.
 	GoType = "x-go-type"
-	// Value says that an optional property is not a pointer, a bool.
+	// Value marks an optional property that is not a pointer, a bool.
 	Value = "x-go-type-skip-optional-pointer"
 	// TagOptions follows the name in the json tag, a string like ",omitempty".
 	TagOptions = "x-json-tag-options"
