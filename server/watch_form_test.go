@@ -2,14 +2,12 @@ package server_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"io"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/capstan-dev/capstan/server"
 )
@@ -63,31 +61,6 @@ func TestWatchMetadata(t *testing.T) {
 }
 
 const binaryMedia = "application/vnd.kubernetes.protobuf"
-
-// frame reads one event of the binary form: its type, and the object in its envelope.
-func (s *stream) frame() (event string, object runtime.Unknown) {
-	s.t.Helper()
-	var length uint32
-	if err := binary.Read(s.resp.Body, binary.BigEndian, &length); err != nil {
-		s.t.Fatalf("no frame: %v", err)
-	}
-	message := make([]byte, length)
-	if _, err := io.ReadFull(s.resp.Body, message); err != nil {
-		s.t.Fatalf("a frame of %d bytes: %v", length, err)
-	}
-	var e metav1.WatchEvent
-	if err := e.Unmarshal(message); err != nil {
-		s.t.Fatal(err)
-	}
-	raw, ok := bytes.CutPrefix(e.Object.Raw, []byte("k8s\x00"))
-	if !ok {
-		s.t.Fatalf("the object has no envelope: %q", e.Object.Raw)
-	}
-	if err := object.Unmarshal(raw); err != nil {
-		s.t.Fatal(err)
-	}
-	return e.Type, object
-}
 
 // TestWatchBinary reads frames of the binary form. Every kind has its metadata in the
 // position of PartialObjectMetadata, which reads them all.

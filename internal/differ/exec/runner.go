@@ -80,15 +80,16 @@ func (r *Runner) Run(ctx context.Context, sc *scenario.Scenario) (*Outcome, erro
 
 func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, reference Server, o compare.Options) (*Outcome, error) {
 	out := &Outcome{Namespace: ns, Want: make([]*compare.Answer, len(sc.Steps)), Got: make([]*compare.Answer, len(sc.Steps))}
-	vars := [2]map[string]string{{"NS": ns}, {"NS": ns}}
-	var created [2][]string
-	pick := func(got bool) (Server, int) {
-		if got {
-			return r.Got, 1
-		}
-		return reference, 0
+	sides := [2]*side{newSide(reference, out.Want, ns), newSide(r.Got, out.Got, ns)}
+	each := func(do func(*side) error) error {
+		return both(func(got bool) error {
+			if got {
+				return do(sides[1])
+			}
+			return do(sides[0])
+		})
 	}
-	if err := both(func(got bool) error { s, _ := pick(got); return setup(ctx, s, ns) }); err != nil {
+	if err := each(func(s *side) error { return setup(ctx, s.server, ns) }); err != nil {
 		return nil, err
 	}
 	cmp := compare.NewSession(ns, o)
@@ -97,40 +98,11 @@ func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, refe
 		if st.Method == "" {
 			continue
 		}
-		if st.Sleep > 0 {
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(time.Duration(st.Sleep * float64(time.Second))):
-			}
+		if err := pause(ctx, st.Sleep); err != nil {
+			return nil, err
 		}
 		r.Requests.Add(1)
-		err := both(func(got bool) error {
-			s, n := pick(got)
-			a, err := s.Do(ctx, st, vars[n])
-			if err != nil {
-				// A connection that breaks is an answer too: it is compared as status 0.
-				if ctx.Err() != nil {
-					return err
-				}
-				a = &compare.Answer{Body: []byte(err.Error())}
-			}
-			for v, p := range st.Save {
-				if x, ok := scenario.Get(a.JSON, p); ok {
-					vars[n][v] = fmt.Sprint(x)
-				}
-			}
-			if p := cleanupPath(st, a, ns, vars[n]); p != "" {
-				created[n] = append(created[n], p)
-			}
-			if got {
-				out.Got[i] = a
-			} else {
-				out.Want[i] = a
-			}
-			return nil
-		})
-		if err != nil {
+		if err := each(func(s *side) error { return s.do(ctx, i, st, ns) }); err != nil {
 			return nil, err
 		}
 		diffs := cmp.Step(i, st, out.Want[i], out.Got[i])
@@ -139,17 +111,67 @@ func (r *Runner) run(ctx context.Context, sc *scenario.Scenario, ns string, refe
 		} else {
 			out.Diffs = append(out.Diffs, diffs...)
 		}
-		noteOneSided(oneSided, st, vars, cmp.Lost(st))
+		noteOneSided(oneSided, st, [2]map[string]string{sides[0].vars, sides[1].vars}, cmp.Lost(st))
 	}
 	out.Skipped, out.Partly = cmp.Skipped, cmp.Partly
-	_ = both(func(got bool) error {
-		s, n := pick(got)
-		for i := len(created[n]) - 1; i >= 0; i-- {
-			_, _ = s.Do(ctx, &scenario.Step{Method: "DELETE", Path: created[n][i]}, nil)
-		}
+	_ = each(func(s *side) error {
+		s.cleanUp(ctx)
 		return nil
 	})
 	return out, nil
+}
+
+// pause waits for some seconds, or until ctx ends.
+func pause(ctx context.Context, seconds float64) error {
+	if seconds <= 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Duration(seconds * float64(time.Second))):
+		return nil
+	}
+}
+
+// side is one of the two servers during a scenario.
+type side struct {
+	server  Server
+	answers []*compare.Answer // by step
+	vars    map[string]string
+	created []string // paths to be deleted afterwards
+}
+
+func newSide(s Server, answers []*compare.Answer, ns string) *side {
+	return &side{server: s, answers: answers, vars: map[string]string{"NS": ns}}
+}
+
+// do sends step i. A connection that breaks is an answer too: it is compared as status 0.
+func (s *side) do(ctx context.Context, i int, st *scenario.Step, ns string) error {
+	a, err := s.server.Do(ctx, st, s.vars)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		a = &compare.Answer{Body: []byte(err.Error())}
+	}
+	for v, p := range st.Save {
+		if x, ok := scenario.Get(a.JSON, p); ok {
+			s.vars[v] = fmt.Sprint(x)
+		}
+	}
+	if p := cleanupPath(st, a, ns, s.vars); p != "" {
+		s.created = append(s.created, p)
+	}
+	s.answers[i] = a
+	return nil
+}
+
+// cleanUp deletes what the scenario has created, the last first.
+func (s *side) cleanUp(ctx context.Context) {
+	for i := len(s.created) - 1; i >= 0; i-- {
+		_, _ = s.server.Do(ctx, &scenario.Step{Method: "DELETE", Path: s.created[i]}, nil)
+	}
 }
 
 // noteOneSided marks the variables of a step that cannot be sent to both sides, so that

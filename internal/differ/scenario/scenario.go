@@ -241,21 +241,11 @@ func (s *Scenario) YAML(comment string) ([]byte, error) {
 			b.WriteString(strings.TrimRight("# "+l, " ") + "\n")
 		}
 	}
-	put := func(key string, v any, indent string) error {
-		y, err := yaml.Marshal(map[string]any{key: v})
-		if err != nil {
-			return err
-		}
-		for _, l := range strings.Split(strings.TrimRight(string(y), "\n"), "\n") {
-			b.WriteString(indent + l + "\n")
-		}
-		return nil
-	}
-	if err := put("name", s.Name, ""); err != nil {
+	if err := writeMember(&b, "name", s.Name, ""); err != nil {
 		return nil, err
 	}
 	if s.Spec != "" {
-		if err := put("spec", s.Spec, ""); err != nil {
+		if err := writeMember(&b, "spec", s.Spec, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -267,44 +257,59 @@ func (s *Scenario) YAML(comment string) ([]byte, error) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		w := *st
-		w.Save = used(st.Save, s.Steps[i+1:])
-		if HasDuplicates(w.Body) {
-			raw := string(Encode(w.Body))
-			w.Raw, w.Body = &raw, nil
-		}
-		j, err := json.Marshal(w)
-		if err != nil {
+		if err := st.write(&b, s.Steps[i+1:]); err != nil {
 			return nil, err
-		}
-		var m map[string]any
-		if err := json.Unmarshal(j, &m); err != nil {
-			return nil, err
-		}
-		if h, ok := m["headers"].(map[string]any); ok {
-			for k, v := range h {
-				if v == "" {
-					h[k] = nil // a header that is not sent
-				}
-			}
-		}
-		first := true
-		for _, k := range order {
-			v, ok := m[k]
-			if !ok {
-				continue
-			}
-			at := b.Len()
-			if err := put(k, v, "    "); err != nil {
-				return nil, err
-			}
-			if first {
-				copy(b.Bytes()[at:], "  - ")
-				first = false
-			}
 		}
 	}
 	return b.Bytes(), nil
+}
+
+// write writes the step as an item of a list. Variables that no later step uses are left out.
+func (st *Step) write(b *bytes.Buffer, later []*Step) error {
+	w := *st
+	w.Save = used(st.Save, later)
+	if HasDuplicates(w.Body) {
+		raw := string(Encode(w.Body))
+		w.Raw, w.Body = &raw, nil
+	}
+	j, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	var m map[string]any
+	if err := json.Unmarshal(j, &m); err != nil {
+		return err
+	}
+	if h, ok := m["headers"].(map[string]any); ok {
+		for k, v := range h {
+			if v == "" {
+				h[k] = nil // a header that is not sent
+			}
+		}
+	}
+	begin := b.Len()
+	for _, k := range order {
+		if v, ok := m[k]; ok {
+			if err := writeMember(b, k, v, "    "); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Len() > begin {
+		copy(b.Bytes()[begin:], "  - ")
+	}
+	return nil
+}
+
+func writeMember(b *bytes.Buffer, key string, v any, indent string) error {
+	y, err := yaml.Marshal(map[string]any{key: v})
+	if err != nil {
+		return err
+	}
+	for _, l := range strings.Split(strings.TrimRight(string(y), "\n"), "\n") {
+		b.WriteString(indent + l + "\n")
+	}
+	return nil
 }
 
 // Uses reports whether a step sends a variable.
