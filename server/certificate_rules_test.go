@@ -79,6 +79,7 @@ func TestDecisionsOnSigningRequests(t *testing.T) {
 		{"fail", "PATCH", c + "/status", mergePatch, conditions("Failed"), 200, `"Failed"`},
 		{"approve by status", "PATCH", c + "/status", mergePatch, conditions("Failed", "Approved"), 422, "status.conditions"},
 		{"not so", "PATCH", c + "/approval", mergePatch, `{"status":{"conditions":[{"type":"Failed","status":"True"},{"type":"Denied","status":"False"}]}}`, 422, "status.conditions[1].status"},
+		{"twice nothing", "PATCH", c + "/approval", mergePatch, `{"status":{"conditions":[{},{}]}}`, 422, `"field":"status.conditions[1].status"},{"reason":"FieldValueDuplicate"`},
 		{"labels by approval", "PATCH", c + "/approval", mergePatch, `{"metadata":{"labels":{"a":"b"}},"spec":{"signerName":"example.com/y"}}`, 200, `"signerName":"example.com/x"`},
 		{"no such request", "PATCH", signings + "/d/approval", mergePatch, conditions("Denied"), 404, "NotFound"},
 		{"delete the approval", "DELETE", a + "/approval", "", "", 405, "MethodNotAllowed"},

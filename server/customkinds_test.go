@@ -144,6 +144,17 @@ func TestCustomVersions(t *testing.T) {
 	if got := h.get(beta + "/w").header.Get("Warning"); !strings.Contains(got, "shop.example.com/v1beta1 Widget is deprecated; use shop.example.com/v1 Widget") {
 		t.Errorf("the warning of a deprecated version is %q", got)
 	}
+	for _, c := range []struct {
+		method, media, accept string
+		code                  int
+	}{{"PATCH", "text/plain", "*/*", 415}, {"PUT", "application/json", "text/csv", 406}, {"OPTIONS", "", "*/*", 405}} {
+		if got := h.send(c.method, beta+"/w", c.media, []byte("{}"), "Accept", c.accept); got.code != c.code || got.header.Get("Warning") == "" {
+			t.Errorf("%s in a deprecated version: %d %q", c.method, got.code, got.header.Values("Warning"))
+		}
+	}
+	if got := h.send("OPTIONS", beta, "", nil); got.field(t, "details.kind") != "widgets" {
+		t.Errorf("a method that is not allowed is told without the resource: %s", got.body)
+	}
 	h.mergePatch(definedAs, `{"spec":{"versions":[{"name":"v1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"}}}}},
 		{"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"z":{"type":"string"}}}}}]}}`)
 	two := strings.Replace(shopWidgets, "/v1/", "/v2/", 1)

@@ -101,3 +101,16 @@ func TestFiguresOfDeprecatedAPIs(t *testing.T) {
 		t.Errorf("what is not deprecated is %q", got)
 	}
 }
+
+// A watch in a form that only objects have warns of a deprecated version; what has no form
+// at all finds no version.
+func TestWarningsOfDeprecatedVersions(t *testing.T) {
+	h := startServer(t, nil)
+	for query, want := range map[string]int{"?watch=1 application/yaml": 1, "?watch=1 text/csv": 0, " text/csv": 0} {
+		query, accept, _ := strings.Cut(query, " ")
+		got := h.send("GET", "/apis/autoscaling/v2beta2/namespaces/default/horizontalpodautoscalers"+query, "", nil, "Accept", accept)
+		if w := got.header.Values("Warning"); got.code != http.StatusNotAcceptable || len(w) != want {
+			t.Errorf("%s in %s: %d %q", query, accept, got.code, w)
+		}
+	}
+}

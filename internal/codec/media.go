@@ -108,6 +108,9 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 	formats := o.formats()
 	var near MediaType
 	for _, a := range parseAccept(accept) {
+		if o.Watch && near.Format == 0 && a.covers(mediaYAML) { // a form of objects, but not of their changes
+			near = MediaType{Format: YAML, name: mediaYAML}
+		}
 		for _, m := range formats {
 			if !a.covers(m.name) || o.Textual && m.Format == Binary && !strings.HasPrefix(a.params["as"], "PartialObjectMetadata") {
 				continue

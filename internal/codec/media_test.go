@@ -64,7 +64,7 @@ func TestNegotiate(t *testing.T) {
 		{"watch", "application/json;stream=watch", watch, mediaJSON, AsObject, "", false, false},
 		{"binary watch", binaryType, watch, binaryType + ";stream=watch", AsObject, "", false, false},
 		{"binary watch asked as a stream", binaryType + ";stream=watch", watch, binaryType + ";stream=watch", AsObject, "", false, false},
-		{"YAML watch", "application/yaml", watch, mediaJSON, AsObject, "", false, true},
+		{"YAML watch", "application/yaml", watch, mediaYAML, AsObject, "", false, true},
 		{"unknown stream", "application/json;stream=river", watch, mediaJSON, AsObject, "", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -248,6 +248,9 @@ func (c *checker) setOf(n int32, fields []uint16) int {
 // missing reports whether a required member has no value.
 func (c *checker) missing(n int32) bool {
 	nd := &c.d.nodes[n]
+	if nd.kind != Null && nd.typ >= 0 && c.table.Types[nd.typ].Kind == schema.Any {
+		return nd.flags&filled != 0 // whatever was sent
+	}
 	switch nd.kind {
 	case Null:
 		return true

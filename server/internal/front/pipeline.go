@@ -113,6 +113,10 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	}
 	f.count(r)
 
+	custom := r.Target.Row != nil && r.Target.Row.Definition != nil
+	if custom { // whatever else is wrong, as in 1.25
+		r.warnDeprecated()
+	}
 	if v, err = f.verbOf(r); err != nil {
 		return nil, err
 	}
@@ -123,11 +127,8 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 		return nil, err
 	}
 	err = r.negotiate()
-	if text := r.Target.Deprecation(); text != "" && r.Accept.Format != 0 {
-		r.Warn(text)
-		if deprecated := r.Target.Row.Deprecated; deprecated != nil {
-			f.metrics.UseDeprecated(&r.figures, deprecated)
-		}
+	if !custom && r.Accept.Format != 0 && r.warnDeprecated() {
+		f.metrics.UseDeprecated(&r.figures, r.Target.Row.Deprecated)
 	}
 	if err == nil {
 		err = r.fits()
@@ -148,7 +149,11 @@ func (f *Front) verbOf(r *Request) (Verb, error) {
 	if v := *allowed.of(r.Method()); v != nil {
 		return v, nil
 	}
-	return nil, api.MethodNotAllowed(allowed.Methods())
+	refused := api.MethodNotAllowed(allowed.Methods())
+	if t.Row.Definition != nil {
+		refused.Group, refused.Kind = t.Row.GV.Group, t.Row.Plural
+	}
+	return nil, refused
 }
 
 // unknown answers an unknown path: with a Status if a client looks for a version or a

@@ -68,6 +68,15 @@ func (t *Target) Deprecation() string {
 	return t.Row.Deprecated.Warning(t.Row.GV.APIVersion() + " " + t.Row.Kind)
 }
 
+// warnDeprecated warns users of a deprecated target, and reports whether it is one.
+func (r *Request) warnDeprecated() bool {
+	text := r.Target.Deprecation()
+	if text != "" {
+		r.Warn(text)
+	}
+	return text != ""
+}
+
 // Request is one request on its way through the pipeline. It is used by one
 // goroutine.
 type Request struct {

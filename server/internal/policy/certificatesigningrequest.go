@@ -121,10 +121,12 @@ func (c *causes) signingConditions(conditions, before document.Value) {
 		default:
 			c.oneOf(condition, "status", "True", "False", "Unknown")
 		}
-		if !seen.add(kind.Text()) {
-			c.duplicate(kind)
-		} else if kind.Equals("Denied") && seen.has("Approved") || kind.Equals("Approved") && seen.has("Denied") {
+		if kind.Equals("Denied") && seen.has("Approved") || kind.Equals("Approved") && seen.has("Denied") {
 			c.invalid(kind, "Approved and Denied conditions are mutually exclusive")
+		}
+		if before := len(*c); !seen.add(kind.Text()) {
+			c.duplicate(kind)
+			c.tellAt(before, condition.Path())
 		}
 	}
 }
