@@ -7,16 +7,16 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidatePodAffinityTerm checks the topology that a term is about.
+// ValidatePodAffinityTerm checks the topology key of a term.
 func (Policy) ValidatePodAffinityTerm(term document.Value) []schema.Cause {
 	var c causes
 	if isEmpty(term.Get("topologyKey")) {
-		c.formatText(member(term, "topologyKey"), "", "qualified-name") // the schema says that it is required
+		c.formatText(member(term, "topologyKey"), "", "qualified-name") // the schema requires it
 	}
 	return c
 }
 
-// spreadConstraints checks how pods are spread over a topology.
+// spreadConstraints checks the spreading of pods over a topology.
 func (c *causes) spreadConstraints(list document.Value) {
 	if list.Len() == 0 {
 		return
@@ -27,7 +27,7 @@ func (c *causes) spreadConstraints(list document.Value) {
 	}
 	for _, constraint := range list.Elements() {
 		pair := spreadPair(constraint)
-		if left[pair]--; left[pair] > 0 { // all but the last are told
+		if left[pair]--; left[pair] > 0 { // all but the last are reported
 			c.add(schema.CauseDuplicate, member(constraint, "{topologyKey, whenUnsatisfiable}"), "Duplicate value: "+strconv.Quote(pair))
 		}
 		domains := constraint.Get("minDomains")
@@ -40,7 +40,7 @@ func (c *causes) spreadConstraints(list document.Value) {
 	}
 }
 
-// spreadPair is what a constraint has alone among those of its pod.
+// spreadPair is the part of a constraint that is unique in its pod.
 func spreadPair(constraint document.Value) string {
 	return constraint.Get("topologyKey").Text() + ", " + constraint.Get("whenUnsatisfiable").Text()
 }

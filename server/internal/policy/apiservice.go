@@ -9,10 +9,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// LocalService is the condition of a group version that this server serves itself.
+// LocalService is the condition of an API service of this server itself.
 var LocalService = api.Condition{Type: "Available", Status: "True", Reason: "Local", Message: "Local APIServices are always available"}
 
-// CreateAPIService says that what this server serves itself is available.
+// CreateAPIService sets the condition that a group version of this server is available.
 func (p Policy) CreateAPIService(obj document.Value) {
 	if isSet(obj.At("spec", "service")) {
 		return
@@ -20,8 +20,8 @@ func (p Policy) CreateAPIService(obj document.Value) {
 	LocalService.Set(obj.SetObject("status").SetArray("conditions"), p.Now().UTC().Format(time.RFC3339))
 }
 
-// onlyName checks the name of an object that can have one name only, and what it is to
-// be generated from, which therefore is always wrong.
+// onlyName checks the name of an object that can have one name only, and its
+// generateName, which therefore is always wrong.
 func (c *causes) onlyName(obj document.Value, want, why string) {
 	for _, field := range [...]string{"generateName", "name"} {
 		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
@@ -38,7 +38,7 @@ func (Policy) ValidateAPIService(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// CellAPIServiceService shows who serves the group version.
+// CellAPIServiceService shows the service of the group version.
 func (Policy) CellAPIServiceService(obj document.Value) any {
 	service := obj.At("spec", "service")
 	if !isSet(service) {

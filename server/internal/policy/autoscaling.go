@@ -5,7 +5,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateHorizontalPodAutoscaler checks that what is scaled to nothing can be scaled up
+// ValidateHorizontalPodAutoscaler checks that a workload scaled to zero can be scaled up
 // again.
 func (Policy) ValidateHorizontalPodAutoscaler(obj, _ document.Value) []schema.Cause {
 	var c causes
@@ -16,8 +16,8 @@ func (Policy) ValidateHorizontalPodAutoscaler(obj, _ document.Value) []schema.Ca
 	return c
 }
 
-// metricSources are the members of a metric by its type, in the order in which
-// they are looked at.
+// metricSources are the members of a metric by its type, in the order in which they are
+// checked.
 var metricSources = [...]struct{ typ, member string }{
 	{"Object", "object"}, {"External", "external"}, {"Pods", "pods"}, {"Resource", "resource"}, {"ContainerResource", "containerResource"},
 }
@@ -36,7 +36,7 @@ func (Policy) SkipMetricSpec(m document.Value) (others []string) {
 	return others
 }
 
-// ValidateMetricSpec checks that the member for the type is there, and no other.
+// ValidateMetricSpec checks that the member for the type is present, and no other.
 func (Policy) ValidateMetricSpec(m document.Value) []schema.Cause {
 	var c causes
 	t := m.Get("type")
@@ -60,7 +60,7 @@ func (Policy) ValidateMetricSpec(m document.Value) []schema.Cause {
 	}
 	unsupported()
 	before := len(c)
-	unsupported() // 1.25 says it before the sources and after
+	unsupported() // 1.25 reports it before the sources and after
 	if expected != "" && !m.Get(expected).Exists() {
 		why := "must populate information for the given metric source"
 		if expected == "containerResource" {

@@ -56,8 +56,8 @@ func TestJob(t *testing.T) {
 	})
 }
 
-// What the pods are made from stays, but for where they may run while the job
-// has not started.
+// The template of the pods stays, except for its scheduling while the job has not
+// started.
 func TestJobUpdate(t *testing.T) {
 	head := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\n"
 	job := func(spec, pod string) string {

@@ -8,9 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// causes gathers what is wrong with an object. A field is named by the value
-// itself where it is there (its path is only written when something is wrong),
-// and by text (member, key) where it is not.
+// causes gathers the causes of an object. A field is named by its value if it is present
+// (its path is only written for a cause), and by text (member, key) otherwise.
 //
 // Only the first document.MaxCauses are kept: an object may have as many mistakes as
 // bytes, and each repeats a value.
@@ -22,7 +21,7 @@ func (c *causes) add(reason, field, message string) {
 	}
 }
 
-// tellAt lets the causes from the i-th on be told at the turn of a place.
+// tellAt moves the causes from the i-th on to the position of a path.
 func (c *causes) tellAt(i int, place string) {
 	for ; i < len(*c); i++ {
 		(*c)[i].Place = place
@@ -31,10 +30,10 @@ func (c *causes) tellAt(i int, place string) {
 
 func (c *causes) full() bool { return len(*c) >= document.MaxCauses }
 
-// hide makes the last cause stand for all that is wrong at and below a path.
+// hide makes the last cause stand for all mistakes at and below a path.
 func (c *causes) hide(path string) { (*c)[len(*c)-1].Hides = path }
 
-// required says that a field has to be set; why may be empty.
+// required adds a cause for a field that has to be set; why may be empty.
 func (c *causes) required(field, why string) {
 	message := "Required value"
 	if why != "" {
@@ -43,10 +42,10 @@ func (c *causes) required(field, why string) {
 	c.add(schema.CauseRequired, field, message)
 }
 
-// invalid says what is wrong with a value that was sent.
+// invalid adds a cause for a wrong value.
 func (c *causes) invalid(v document.Value, why string) { c.invalidAt(v.Path(), v, why) }
 
-// invalidAt is invalid for a value that is not, or not shown, at its own field.
+// invalidAt is invalid for a value that is reported at another field, or is missing.
 func (c *causes) invalidAt(field string, v document.Value, why string) {
 	if c.full() {
 		return
@@ -111,7 +110,7 @@ func (c *causes) tooLong(field string, limit int) {
 	c.add(schema.CauseTooLong, field, "Too long: must have at most "+strconv.Itoa(limit)+" bytes")
 }
 
-// member is the path of a member that may not be there.
+// member is the path of a member, which may be missing.
 func member(v document.Value, names ...string) string {
 	path := v.Path()
 	for _, name := range names {
@@ -129,7 +128,7 @@ func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + 
 // key is the path of an entry of a map.
 func key(v document.Value, name string) string { return v.Path() + "[" + name + "]" }
 
-// shownLength bounds how much of a value an error repeats, in bytes.
+// shownLength bounds the bytes of a value in an error.
 const shownLength = 256
 
 // show writes a value for an error message.
@@ -144,7 +143,7 @@ func show(v document.Value) string {
 	return string(text)
 }
 
-// names finds names that come twice.
+// names finds repeated names.
 type names map[string]struct{}
 
 // add reports whether the name is new.

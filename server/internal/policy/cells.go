@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// The cells below show what is at a path, which the documents name, in the tables of
+// The cells below show the value at a path, which the documents name, in the tables of
 // several kinds.
 
 // CellContainers lists the containers of a template of pods.
@@ -88,7 +88,8 @@ func (Policy) CellAmount(v document.Value) any {
 	return string(bytes.Trim(v.AppendJSON(nil), `"`))
 }
 
-// CellStoragePhase is the phase of a volume or a claim, or that it is being deleted.
+// CellStoragePhase is the phase of a volume or a claim, Terminating if it is being
+// deleted.
 func (Policy) CellStoragePhase(obj document.Value) any {
 	if isSet(obj.At("metadata", "deletionTimestamp")) {
 		return "Terminating"

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateClusterCIDR checks that what a node gets fits into the ranges.
+// ValidateClusterCIDR checks that a node's share fits into the ranges.
 func (Policy) ValidateClusterCIDR(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -31,12 +31,12 @@ func (Policy) ValidateClusterCIDR(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// CellClusterCIDRPerNodeHostBits is the size of what a node gets.
+// CellClusterCIDRPerNodeHostBits is the size of a node's share.
 func (Policy) CellClusterCIDRPerNodeHostBits(obj document.Value) any {
 	return fmt.Sprint(number(obj.At("spec", "perNodeHostBits")))
 }
 
-// CellClusterCIDRNodeSelector is which nodes are served.
+// CellClusterCIDRNodeSelector shows the selected nodes.
 func (Policy) CellClusterCIDRNodeSelector(obj document.Value) any {
 	if v := obj.At("spec", "nodeSelector"); isSet(v) {
 		return string(v.AppendJSON(nil))

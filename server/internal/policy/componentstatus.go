@@ -2,7 +2,7 @@ package policy
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// health is the condition that says how a component is.
+// health is the condition with the state of a component.
 func health(obj document.Value) document.Value {
 	for _, condition := range obj.Get("conditions").Elements() {
 		if condition.Get("type").Equals("Healthy") {
@@ -12,7 +12,7 @@ func health(obj document.Value) document.Value {
 	return document.Value{}
 }
 
-// CellComponentStatusStatus says whether the component is healthy.
+// CellComponentStatusStatus shows whether the component is healthy.
 func (Policy) CellComponentStatusStatus(obj document.Value) any {
 	condition := health(obj)
 	switch {
@@ -24,12 +24,12 @@ func (Policy) CellComponentStatusStatus(obj document.Value) any {
 	return "Unhealthy"
 }
 
-// CellComponentStatusMessage is what the component says.
+// CellComponentStatusMessage is the message of the component.
 func (Policy) CellComponentStatusMessage(obj document.Value) any {
 	return health(obj).Get("message").Text()
 }
 
-// CellComponentStatusError is why its state is not known.
+// CellComponentStatusError is the reason why the state is unknown.
 func (Policy) CellComponentStatusError(obj document.Value) any {
 	return health(obj).Get("error").Text()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxData is the limit of all data of a config map or a secret, in bytes.
+// maxData bounds all data of a config map or a secret, in bytes.
 const maxData = 1 << 20
 
 // ValidateConfigMap checks that the data of a config map has each key once, and its size.

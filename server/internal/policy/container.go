@@ -22,13 +22,13 @@ func defaultPullPolicy(container document.Value) {
 	container.SetString("imagePullPolicy", policy)
 }
 
-// container checks what all containers have. taken are the names of containers
-// before this one, volumes those of the pod by name.
+// container checks the members of all sorts of containers. taken are the names of
+// containers before this one, volumes those of the pod by name.
 func (c *causes) container(container document.Value, taken *names, volumes map[string]document.Value) {
 	name := container.Get("name")
 	if before := len(*c); !taken.add(name.Text()) {
 		c.duplicate(name)
-		c.tellAt(before, member(container, "securityContext")) // with the last of what all containers have
+		c.tellAt(before, member(container, "securityContext")) // after the other members of all containers
 	}
 	envFrom := container.Get("envFrom")
 	for _, source := range envFrom.Elements() {
@@ -43,10 +43,10 @@ func (c *causes) container(container document.Value, taken *names, volumes map[s
 	c.requirements(container.Get("resources"))
 }
 
-// notForOnce are members that make no sense for a container that runs once.
+// notForOnce are members without a meaning for a container that runs once.
 var notForOnce = [...]string{"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
 
-// runsOnce checks a container that runs once; what it may not have is looked at no further.
+// runsOnce checks a container that runs once; forbidden members are not validated.
 func (c *causes) runsOnce(container document.Value, why string) {
 	for _, name := range notForOnce {
 		if v := container.Get(name); isSet(v) {
@@ -56,8 +56,8 @@ func (c *causes) runsOnce(container document.Value, why string) {
 	}
 }
 
-// ephemeralContainer checks a container that was added for a look around; others are
-// the names of the containers that it can look at.
+// ephemeralContainer checks a container added for debugging; others are the names of the
+// containers that it can target.
 func (c *causes) ephemeralContainer(container document.Value, others names) {
 	const why = "cannot be set for an Ephemeral Container"
 	for _, v := range [...]document.Value{container.Get("ports"), container.Get("resources")} {

@@ -9,8 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxCronJobName leaves room for the eleven bytes that the names of the jobs
-// have more, in bytes.
+// maxCronJobName leaves room for the eleven additional bytes in the names of the jobs.
 const maxCronJobName = 52
 
 // ValidateCronJob checks the schedule and the template of the jobs.
@@ -44,7 +43,7 @@ func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// timeZone checks the name of a zone, which must not depend on where it is read.
+// timeZone checks the name of a zone, which must not depend on the machine.
 func (c *causes) timeZone(zone document.Value) {
 	name := zone.Text()
 	if !isSet(zone) {
@@ -62,7 +61,7 @@ func (c *causes) timeZone(zone document.Value) {
 	}
 }
 
-// CellCronJobSuspend says whether no jobs are started.
+// CellCronJobSuspend shows whether no jobs are started.
 func (Policy) CellCronJobSuspend(obj document.Value) any {
 	switch v := obj.At("spec", "suspend"); {
 	case !isSet(v):

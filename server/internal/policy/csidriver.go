@@ -8,17 +8,17 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxDriverName is the length of the name of a storage driver, in bytes.
+// maxDriverName bounds the name of a storage driver, in bytes.
 const maxDriverName = 63
 
-// DefaultCSIDriverSpec says no where nothing is said of labels.
+// DefaultCSIDriverSpec turns labels off by default.
 func (p Policy) DefaultCSIDriverSpec(spec document.Value) {
 	if p.on("SELinuxMountReadWriteOncePod") && !isSet(spec.Get("seLinuxMount")) {
 		spec.SetBool("seLinuxMount", false)
 	}
 }
 
-// UpdateCSIDriver counts the changes of what may change without notice to the
+// UpdateCSIDriver counts the changes of members that may change without notice to the
 // driver.
 func (Policy) UpdateCSIDriver(obj, old document.Value) {
 	if sameMembers(obj.Get("spec"), old.Get("spec"), "tokenRequests", "requiresRepublish", "seLinuxMount") {
@@ -53,8 +53,8 @@ func (c *causes) driverName(field, name string) {
 // leastExpiration is the shortest lifetime of a token, in seconds.
 const leastExpiration = 600
 
-// ValidateCSIDriver checks the name, and what tokens the driver asks for: once more with
-// what may not change.
+// ValidateCSIDriver checks the name, and the token requests of the driver: once more with
+// the immutable members.
 func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	var c causes
 	if name := obj.At("metadata", "name"); len(name.Text()) > maxDriverName {
@@ -68,7 +68,7 @@ func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// tokenRequests checks that no audience gets two tokens, and how long each lives.
+// tokenRequests checks that no audience gets two tokens, and their lifetimes.
 func (c *causes) tokenRequests(list document.Value) {
 	var audiences names
 	for _, request := range list.Elements() {

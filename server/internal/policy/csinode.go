@@ -5,8 +5,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateCSINode checks the names of drivers, and that those which stay are what
-// they were.
+// ValidateCSINode checks the names of drivers, and that those that stay are unchanged.
 func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 	var c causes
 	before := map[string]document.Value{}
@@ -24,8 +23,8 @@ func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// topologyKeys checks the labels that say where the volumes of a driver are. Causes
-// name the driver.
+// topologyKeys checks the labels of the topology of a driver's volumes. Causes name the
+// driver.
 func (c *causes) topologyKeys(driver document.Value) {
 	var keys names
 	for _, key := range driver.Get("topologyKeys").Elements() {

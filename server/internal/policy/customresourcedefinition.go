@@ -17,11 +17,10 @@ func (Policy) DefaultCustomResourceDefinitionSpec(spec document.Value) {
 	}
 }
 
-// CreateCustomResourceDefinition notes the version in which objects are stored.
+// CreateCustomResourceDefinition notes the storage version.
 func (Policy) CreateCustomResourceDefinition(obj document.Value) { definitions.NoteStoredVersion(obj) }
 
-// UpdateCustomResourceDefinition notes a version that objects are stored in from
-// now on.
+// UpdateCustomResourceDefinition notes a new storage version.
 func (Policy) UpdateCustomResourceDefinition(obj, _ document.Value) {
 	definitions.NoteStoredVersion(obj)
 }
@@ -31,8 +30,8 @@ func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema
 	return definitions.Validate(obj, old, conversionWebhook)
 }
 
-// conversionWebhook checks the webhook of a conversion. Versions of reviews that the
-// server does not know are let be where the webhook had only such before.
+// conversionWebhook checks the webhook of a conversion. Unknown versions of reviews are
+// accepted if the webhook had only such before.
 func conversionWebhook(hook, before document.Value) []schema.Cause {
 	var c, found causes
 	if !isSet(hook.Get("clientConfig")) {

@@ -11,8 +11,8 @@ import (
 // template.
 const templateGeneration = "deprecated.daemonset.template.generation"
 
-// DefaultDaemonSetUpdateStrategy replaces one node's pod at a time. Settings of a strategy
-// that does not use them say nothing.
+// DefaultDaemonSetUpdateStrategy replaces one node's pod at a time. Settings of another
+// strategy have no effect.
 func (Policy) DefaultDaemonSetUpdateStrategy(strategy document.Value) {
 	rolling, unavailable := strategy.Get("rollingUpdate"), int64(0)
 	if !isSet(rolling) || isSet(rolling.Get("maxUnavailable")) {
@@ -24,8 +24,8 @@ func (Policy) DefaultDaemonSetUpdateStrategy(strategy document.Value) {
 	rolling.SetInt("maxUnavailable", unavailable)
 }
 
-// DefaultDaemonSet has the count of changes of the template in what is sent: it is
-// owned by who did not send it, as in 1.25.
+// DefaultDaemonSet restores the count of template changes in a body that leaves it out:
+// its sender owns it, as in 1.25.
 func (Policy) DefaultDaemonSet(obj document.Value) {
 	if !obj.At("metadata", "annotations", templateGeneration).Exists() {
 		setTemplateGeneration(obj, 0)
@@ -37,7 +37,7 @@ func (Policy) CreateDaemonSet(obj document.Value) {
 	setTemplateGeneration(obj, max(1, templateChanges(obj)))
 }
 
-// templateChanges is how often the template has changed, as far as it is known.
+// templateChanges is the known number of changes of the template.
 func templateChanges(obj document.Value) int64 {
 	n, _ := strconv.ParseInt(obj.At("metadata", "annotations", templateGeneration).Text(), 10, 64)
 	return n

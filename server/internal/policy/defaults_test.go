@@ -19,16 +19,16 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/defaults.tsv")
 
-// Objects that are stored are shown with what a default hook fills in; that a hook
-// fills in something else the store can only know from the documents. So each hook,
-// with all of this package that it uses, is held to what it was.
+// Stored objects are shown with the values of default hooks, so a change of a hook must
+// show in the documents. Each hook, with all code of this package that it uses, is
+// therefore compared with its recorded form.
 func TestDefaultHooksAreAsTheyWere(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	fset := token.NewFileSet()
-	declared := map[string]ast.Node{} // what the package declares, by name
+	declared := map[string]ast.Node{} // declarations of the package, by name
 	var hooks []string
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {

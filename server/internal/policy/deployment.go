@@ -37,8 +37,8 @@ func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// SkipDeploymentSpec and SkipReplicaSetSpec leave out the template while the selector
-// cannot be asked.
+// SkipDeploymentSpec and SkipReplicaSetSpec leave out the template while the selector is
+// invalid.
 func (Policy) SkipDeploymentSpec(spec document.Value) []string { return unaskedTemplate(spec) }
 func (Policy) SkipReplicaSetSpec(spec document.Value) []string { return unaskedTemplate(spec) }
 
@@ -63,8 +63,8 @@ func (c *causes) replicated(spec document.Value, kind string) {
 	c.alwaysRestarts(template, "ReplicaSet")
 }
 
-// amongReplicas checks that the named counts of pods are of those that there are,
-// and those of the available pods of the ready ones.
+// amongReplicas checks that the named counts of pods do not exceed that of all, and the
+// available pods not the ready ones.
 func (c *causes) amongReplicas(status document.Value, names ...string) {
 	all := number(status.Get("replicas"))
 	for _, name := range names {
@@ -77,7 +77,7 @@ func (c *causes) amongReplicas(status document.Value, names ...string) {
 	}
 }
 
-// collisions checks that the number of clashing names only grows.
+// collisions checks that the number of name collisions only grows.
 func (c *causes) collisions(status, old document.Value) {
 	now, before := status.Get("collisionCount"), old.Get("collisionCount")
 	if isSet(before) && (!isSet(now) || number(now) < number(before)) {

@@ -9,8 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateEndpoints checks that each subset has addresses that traffic can be
-// sent to, and ports that can be told apart.
+// ValidateEndpoints checks that each subset has routable addresses and distinct ports.
 func (Policy) ValidateEndpoints(obj, _ document.Value) []schema.Cause {
 	var c causes
 	for _, subset := range obj.Get("subsets").Elements() {

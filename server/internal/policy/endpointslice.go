@@ -18,12 +18,11 @@ const (
 	maxSliceEndpoints = 1000
 )
 
-// CreateEndpointSlice drops what has fields of its own in this version.
+// CreateEndpointSlice drops labels that are fields in this version.
 func (Policy) CreateEndpointSlice(obj document.Value) { dropTopology(obj) }
 
-// UpdateEndpointSlice does so too, unless the endpoints stay as they are. That they
-// were to change is a new generation, as other labels are: they say what service
-// the slice is of.
+// UpdateEndpointSlice does so too, unless the endpoints are unchanged. A change of them
+// makes a new generation, as changes of other labels do, which name the slice's service.
 func (Policy) UpdateEndpointSlice(obj, old document.Value) {
 	countMetadata(obj, old, "labels")
 	if !same(obj.Get("endpoints"), old.Get("endpoints")) {
@@ -43,7 +42,7 @@ func dropTopology(obj document.Value) {
 func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if obj.Get("ports").Len() > maxSlicePorts || obj.Get("endpoints").Len() > maxSliceEndpoints {
-		return c // the schema says so; to say what else is wrong would take long
+		return c // reported by the schema; other checks would take long
 	}
 	kind := obj.Get("addressType").Text()
 	for _, endpoint := range obj.Get("endpoints").Elements() {
@@ -81,7 +80,7 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 	c.ordinaryIP(v.Path(), v)
 }
 
-// shortList joins the first of many for people; unset stands for none.
+// shortList joins the first of many texts for a table; unset stands for none.
 func shortList(list []string, shown int) string {
 	if len(list) > shown {
 		return strings.Join(list[:shown], ",") + " + " + strconv.Itoa(len(list)-shown) + " more..."

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateEnvVar checks where an environment variable gets its value from.
+// ValidateEnvVar checks the source of an environment variable's value.
 func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 	var c causes
 	from := env.Get("valueFrom")
@@ -32,8 +32,8 @@ func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 	return c
 }
 
-// Fields of a pod that its containers can see: as variables, as files, and all
-// that the names are known of.
+// Fields of a pod that its containers can see: as variables, as files, and all known
+// ones.
 var (
 	envFields = []string{"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
 		"status.hostIP", "status.podIP", "status.podIPs"}
@@ -92,8 +92,8 @@ var (
 	sizeUnits = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
 )
 
-// resourceFieldRef checks a reference to a container's resources. In files it has to
-// say which container is meant.
+// resourceFieldRef checks a reference to a container's resources. In files it has to name
+// the container.
 func (c *causes) resourceFieldRef(ref document.Value, inFile bool) {
 	resource := ref.Get("resource")
 	name := resource.Text()

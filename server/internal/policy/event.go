@@ -14,8 +14,8 @@ const (
 	maxEventMessage = 1024
 )
 
-// ValidateEvent checks that an event is where the object is that it is about.
-// An event with eventTime is of the newer kind, which says who reports it.
+// ValidateEvent checks that an event is in the namespace of its object. An event with
+// eventTime is of the newer kind, with a reporter.
 func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
 	var c causes
 	own, about := obj.At("metadata", "namespace").Text(), obj.At("involvedObject", "namespace")
@@ -47,8 +47,8 @@ func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// reporter checks who reports an event, in a field that has another name in the
-// group events.
+// reporter checks the reporter of an event, in a field that has another name in the group
+// events.
 func (c *causes) reporter(field string, v document.Value) {
 	if isEmpty(v) {
 		c.required(field, "")
@@ -80,7 +80,7 @@ func (p Policy) CellEventLastSeen(obj document.Value) any {
 	return codec.Age(last, p.Now())
 }
 
-// CellEventCount is how often the event happened.
+// CellEventCount is the number of occurrences.
 func (Policy) CellEventCount(obj document.Value) any {
 	if series := obj.Get("series"); isSet(series) {
 		return number(series.Get("count"))
@@ -88,7 +88,7 @@ func (Policy) CellEventCount(obj document.Value) any {
 	return max(number(obj.Get("count")), 1)
 }
 
-// CellEventObject names the object that the event is about: "pod/name".
+// CellEventObject names the object of the event: "pod/name".
 func (Policy) CellEventObject(obj document.Value) any {
 	about := obj.Get("involvedObject")
 	kind := strings.ToLower(about.Get("kind").Text())
@@ -98,7 +98,7 @@ func (Policy) CellEventObject(obj document.Value) any {
 	return kind
 }
 
-// CellEventSource names who reported the event.
+// CellEventSource names the reporter of the event.
 func (Policy) CellEventSource(obj document.Value) any {
 	component, instance := obj.At("source", "component").Text(), obj.At("source", "host").Text()
 	if component == "" {
@@ -110,7 +110,7 @@ func (Policy) CellEventSource(obj document.Value) any {
 	return component + ", " + instance
 }
 
-// CellEventMessage is what happened.
+// CellEventMessage is the message of the event.
 func (Policy) CellEventMessage(obj document.Value) any {
 	return strings.TrimSpace(obj.Get("message").Text())
 }

@@ -11,8 +11,8 @@ import (
 // every stands for all users, verbs, groups, resources, namespaces or paths.
 const every = "*"
 
-// fixedFlowSchemas are the specs that schemas of these names have to have, so
-// that administrators always get through and every request matches something.
+// fixedFlowSchemas are the fixed specs of the schemas with these names, so that
+// administrators always get through and every request matches something.
 var fixedFlowSchemas = map[string]string{
 	"exempt": `{"priorityLevelConfiguration":{"name":"exempt"},"matchingPrecedence":1,"rules":[` +
 		`{"subjects":[{"kind":"Group","group":{"name":"system:masters"}}],` + fixedRules + `}]}`,
@@ -23,10 +23,10 @@ var fixedFlowSchemas = map[string]string{
 const fixedRules = `"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}],` +
 	`"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]`
 
-// flowVerbs are the verbs that rules may name.
+// flowVerbs are the verbs for rules.
 var flowVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
 
-// ValidateFlowSchema checks what a schema matches.
+// ValidateFlowSchema checks the subjects and rules of a schema.
 func (Policy) ValidateFlowSchema(obj, _ document.Value) []schema.Cause {
 	var c causes
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
@@ -37,15 +37,15 @@ func (Policy) ValidateFlowSchema(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// oneOf refuses other texts in a member, none as well.
+// oneOf refuses a missing or unsupported text in a member.
 func (c *causes) oneOf(v document.Value, name string, supported ...string) {
 	if text := v.Get(name); !slices.Contains(supported, text.Text()) {
 		c.notSupportedAt(member(v, name), text, supported...)
 	}
 }
 
-// fixedSpec holds objects that the server depends on to the one spec they may
-// have, which is written as canonical JSON.
+// fixedSpec compares objects that the server depends on with their only permitted spec,
+// given as canonical JSON.
 func (c *causes) fixedSpec(name string, spec document.Value, fixed map[string]string) {
 	if want := fixed[name]; want != "" && string(spec.AppendJSON(nil)) != want {
 		c.invalid(spec, "spec of '"+name+"' must equal the fixed value")
@@ -74,8 +74,7 @@ func (c *causes) flowRule(rule document.Value) {
 	}
 }
 
-// loneWildcard reports whether a list has the wildcard, beside which it may have
-// nothing.
+// loneWildcard reports whether a list has the wildcard, which must be its only element.
 func (c *causes) loneWildcard(list document.Value, what string) bool {
 	found := false
 	for _, v := range list.Elements() {

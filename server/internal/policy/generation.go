@@ -2,8 +2,8 @@ package policy
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// countMetadata makes the object a new generation when a map in its metadata has
-// changed. What else changes is counted after it, and not once more.
+// countMetadata makes the object a new generation when a map in its metadata has changed.
+// Other changes are counted later, and not once more.
 func countMetadata(obj, old document.Value, name string) {
 	a, b := obj.At("metadata", name), old.At("metadata", name)
 	if a.Len() == 0 && b.Len() == 0 || same(a, b) {

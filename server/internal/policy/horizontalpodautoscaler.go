@@ -8,12 +8,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 )
 
-// DefaultHorizontalPodAutoscaler makes an autoscaler of autoscaling/v1 without metrics go by
-// the use of the processor, as a default of the later versions does.
+// DefaultHorizontalPodAutoscaler sets the usual metric, the use of the processor, on an
+// autoscaler of autoscaling/v1 without metrics, as a default of the later versions does.
 func (Policy) DefaultHorizontalPodAutoscaler(v document.Value) { conversion.DefaultTarget(v) }
 
-// DefaultHorizontalPodAutoscalerBehavior fills in the speed limits that are not
-// given.
+// DefaultHorizontalPodAutoscalerBehavior fills in missing speed limits.
 func (Policy) DefaultHorizontalPodAutoscalerBehavior(v document.Value) {
 	up, down := v.SetObject("scaleUp"), v.SetObject("scaleDown")
 	if !up.Get("stabilizationWindowSeconds").Exists() {
@@ -42,8 +41,8 @@ func (p Policy) CreateHorizontalPodAutoscaler(obj document.Value) {
 	p.UpdateHorizontalPodAutoscaler(obj, document.Value{})
 }
 
-// UpdateHorizontalPodAutoscaler does the same to a changed one. Metrics that are
-// refused stay where they were sent, so that their author finds them there.
+// UpdateHorizontalPodAutoscaler does the same to a changed one. Refused metrics stay in
+// their order, so that their author finds them there.
 func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
 	conversion.DropAutoscalerAnnotations(obj)
 	conversion.NormalMeasurements(obj.Get("status"))
@@ -57,7 +56,7 @@ func (p Policy) UpdateHorizontalPodAutoscaler(obj, old document.Value) {
 	}
 }
 
-// StatusHorizontalPodAutoscaler does so for what was measured.
+// StatusHorizontalPodAutoscaler does so for measurements.
 func (Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
 	conversion.NormalMeasurements(obj.Get("status"))
 }
@@ -70,11 +69,11 @@ func (Policy) CellHorizontalPodAutoscalerMinPods(obj document.Value) any {
 	return "<unset>"
 }
 
-// shownMetrics is how many metrics a table shows.
+// shownMetrics bounds the metrics in a table.
 const shownMetrics = 2
 
-// CellHorizontalPodAutoscalerTargets shows what is measured and aimed at:
-// "<unknown>/80%, 3/10 (avg) + 1 more...".
+// CellHorizontalPodAutoscalerTargets shows measurements and targets: "<unknown>/80%, 3/10
+// (avg) + 1 more...".
 func (Policy) CellHorizontalPodAutoscalerTargets(obj document.Value) any {
 	metrics, current := obj.At("spec", "metrics"), obj.At("status", "currentMetrics")
 	if metrics.Len() == 0 {

@@ -2,13 +2,13 @@ package policy
 
 import "strings"
 
-// defaultRegistry is where images are that name none. It counts for the length
-// that a name may have.
+// defaultRegistry is the registry of images that name none. It counts in the length of a
+// name.
 const defaultRegistry = "docker.io"
 
-// imageTag finds the tag of an image reference: "latest" when it has neither a
-// tag nor a digest, "" when it has a digest only or is no reference at all.
-// "host:5000/app" has no tag, "app:1" has.
+// imageTag finds the tag of an image reference: "latest" when it has neither a tag nor a
+// digest, "" when it has a digest only or is not a reference. "host:5000/app" has no tag,
+// "app:1" has.
 func imageTag(image string) string {
 	name, digest, hasDigest := strings.Cut(image, "@")
 	registry, path := defaultRegistry, name

@@ -34,7 +34,7 @@ func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// ingressPath checks that a path is one that requests can have.
+// ingressPath checks that requests can have a path.
 func (c *causes) ingressPath(entry document.Value) {
 	v := entry.Get("path")
 	path := v.Text()

@@ -33,8 +33,8 @@ func (c *causes) atMostAll(v document.Value) {
 	}
 }
 
-// intOrPercent is the number of such an amount; shares too large to count are
-// large, texts that are no share are nothing.
+// intOrPercent is the number of such an amount; shares too large to count are large,
+// other texts are 0.
 func intOrPercent(v document.Value) int64 {
 	if v.Kind() != document.String {
 		return number(v)

@@ -20,7 +20,7 @@ const (
 	jobName       = "job-name"
 )
 
-// DefaultJob sets what a job has but a template of jobs has not. A job without
+// DefaultJob sets members that a job has and a template of jobs does not. A job without
 // labels gets those of its template.
 func (Policy) DefaultJob(obj document.Value) {
 	spec := obj.SetObject("spec")
@@ -42,7 +42,7 @@ func (Policy) DefaultJob(obj document.Value) {
 	labelJob(obj)
 }
 
-// StatusJob labels a job from the template that it keeps.
+// StatusJob labels a job from the stored template.
 func (Policy) StatusJob(obj, _ document.Value) { labelJob(obj) }
 
 // labelJob gives a job without labels those of its template.
@@ -53,8 +53,8 @@ func labelJob(obj document.Value) {
 	}
 }
 
-// CreateJob chooses the labels and the selector by which the pods of the job
-// are found, unless its author does.
+// CreateJob chooses the labels and the selector by which the pods of the job are found,
+// unless its author does.
 func (Policy) CreateJob(obj document.Value) {
 	meta, spec := obj.SetObject("metadata"), obj.SetObject("spec")
 	meta.SetObject("annotations").SetString(jobTracking, "")
@@ -73,19 +73,20 @@ func (Policy) CreateJob(obj document.Value) {
 	if !wanted.Get(controllerUID).Exists() {
 		wanted.SetString(controllerUID, uid)
 	}
-	// A name that labels cannot have is told at the template, and here too when it had some.
+	// A name that labels cannot have is reported at the template, and here too when the
+	// job had labels.
 	named := len(document.CheckFormat("label-value", meta.Get("name").Text())) == 0
 	if have := meta.Get("labels"); (isEmpty(have) || have.Assumed()) && (labelled || named) {
 		meta.Put("labels", chosen)
 	}
 }
 
-// ValidateJob checks a job, and that what its pods are made from stays.
+// ValidateJob checks a job, and that the template of its pods is unchanged.
 func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
 	template, selector := spec.Get("template"), spec.Get("selector")
-	if obj != old { // is not told again
+	if obj != old { // reported only once
 		c.generatedSelector(obj)
 	}
 	c.jobSpec(spec)
@@ -158,7 +159,8 @@ func (c *causes) generatedSelector(obj document.Value) {
 	}
 }
 
-// jobUpdate checks what may not change, and what may while nothing has started.
+// jobUpdate checks the immutable members, and those that may change only while nothing
+// has started.
 func (c *causes) jobUpdate(obj, old document.Value) {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	annotations := obj.At("metadata", "annotations")
@@ -174,22 +176,22 @@ func (c *causes) jobUpdate(obj, old document.Value) {
 	c.unchanged(spec, before, "completionMode")
 }
 
-// sameTemplate reports whether two templates are equal but for where the pods
-// may run, and their labels and annotations.
+// sameTemplate reports whether two templates are equal except for scheduling, labels and
+// annotations.
 func sameTemplate(a, b document.Value) bool {
 	return sameBut(a.Get("metadata"), b.Get("metadata"), "labels", "annotations") &&
 		sameBut(a.Get("spec"), b.Get("spec"), "nodeSelector", "tolerations", "affinity") &&
 		sameBut(a.At("spec", "affinity"), b.At("spec", "affinity"), "nodeAffinity")
 }
 
-// unchanged checks that a member is what it was.
+// unchanged checks that a member has not changed.
 func (c *causes) unchanged(obj, old document.Value, name string) {
 	if v := obj.Get(name); !same(v, old.Get(name)) {
 		c.invalidAt(member(obj, name), v, "field is immutable")
 	}
 }
 
-// CellJobCompletions says how many of the wanted pods have succeeded.
+// CellJobCompletions shows how many of the wanted pods have succeeded.
 func (Policy) CellJobCompletions(obj document.Value) any {
 	text := strconv.FormatInt(number(obj.At("status", "succeeded")), 10) + "/"
 	completions, parallelism := obj.At("spec", "completions"), number(obj.At("spec", "parallelism"))
@@ -202,7 +204,7 @@ func (Policy) CellJobCompletions(obj document.Value) any {
 	return text + "1"
 }
 
-// CellJobDuration says how long the job took or has been running.
+// CellJobDuration shows how long the job took or has been running.
 func (p Policy) CellJobDuration(obj document.Value) any {
 	start, end := obj.At("status", "startTime"), obj.At("status", "completionTime")
 	if isEmpty(start) {

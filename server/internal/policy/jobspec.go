@@ -2,10 +2,10 @@ package policy
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// maxIndexedParallelism is how many pods of an indexed job may run at a time.
+// maxIndexedParallelism bounds the pods of an indexed job that run at a time.
 const maxIndexedParallelism = 100_000
 
-// jobSpec checks what jobs and templates of jobs have in common.
+// jobSpec checks the common members of jobs and templates of jobs.
 func (c *causes) jobSpec(spec document.Value) {
 	if spec.Get("completionMode").Equals("Indexed") {
 		if !isSet(spec.Get("completions")) {

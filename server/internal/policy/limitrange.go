@@ -29,7 +29,7 @@ func (Policy) CreateLimitRange(obj document.Value) {
 	}
 }
 
-// addMissing gives a map of an object the entries of another that it has not.
+// addMissing adds to a map the entries of another that it does not have.
 func addMissing(of document.Value, name string, from document.Value) {
 	if isEmpty(from) {
 		return
@@ -44,8 +44,7 @@ func addMissing(of document.Value, name string, from document.Value) {
 
 var limitTypes = []string{"Pod", "Container", "PersistentVolumeClaim"}
 
-// ValidateLimitRange checks that each type has one item, with bounds that leave
-// something between them.
+// ValidateLimitRange checks that each type has one item, with consistent bounds.
 func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
 	var c causes
 	for _, item := range obj.At("spec", "limits").Elements() {
@@ -101,7 +100,7 @@ func (c *causes) limitBounds(item document.Value, resource string, isPod bool) {
 	if isPod {
 		limit, request = bound{}, bound{}
 	}
-	// greater reports a at the bound that is named third.
+	// greater reports a at the bound named third.
 	greater := func(a, b, at bound) {
 		if a.v.Exists() && b.v.Exists() && compare(a.v, b.v) > 0 {
 			c.invalidAt(key(at.amounts, resource), at.v, a.what+" value "+a.v.Text()+" is greater than "+b.what+" value "+b.v.Text())
@@ -119,7 +118,7 @@ func (c *causes) limitBounds(item document.Value, resource string, isPod bool) {
 	c.limitRatio(get("maxLimitRequestRatio", ""), low, high, resource)
 }
 
-// limitRatio checks how much more may be limited than requested.
+// limitRatio checks the ratio of limits to requests.
 func (c *causes) limitRatio(ratio, low, high bound, resource string) {
 	if !ratio.v.Exists() {
 		return

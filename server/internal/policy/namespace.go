@@ -23,8 +23,8 @@ func (Policy) DefaultNamespace(obj document.Value) {
 	}
 }
 
-// CreateNamespace begins a namespace's life. The label is set here too, because
-// a generated name is not known before.
+// CreateNamespace initialises a namespace. The label is set here too, because a generated
+// name is not known before.
 func (p Policy) CreateNamespace(obj document.Value) {
 	p.DefaultNamespace(obj)
 	obj.SetObject("status").SetString("phase", "Active")
@@ -41,8 +41,8 @@ func (p Policy) UpdateNamespace(obj, old document.Value) {
 	p.DefaultNamespace(obj)
 }
 
-// ValidateNamespace checks the phase, and the names of the finalizers, which are
-// reported at the list unless they are what has changed.
+// ValidateNamespace checks the phase, and the names of the finalizers, which are reported
+// at the list unless only they have changed.
 func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 	var c causes
 	if old.Exists() && !document.Same(obj.Get("status"), old.Get("status")) {
@@ -66,7 +66,7 @@ func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// namespacePhase checks that a namespace is said to be terminating when it is.
+// namespacePhase checks that exactly a namespace being deleted is terminating.
 func (c *causes) namespacePhase(obj document.Value) {
 	phase, want := obj.At("status", "phase"), "Active"
 	if isSet(obj.At("metadata", "deletionTimestamp")) {

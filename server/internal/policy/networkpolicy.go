@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultNetworkPolicySpec says which directions a policy limits that does not
-// say so itself.
+// DefaultNetworkPolicySpec sets the limited directions of a policy that does not name
+// them.
 func (Policy) DefaultNetworkPolicySpec(spec document.Value) {
 	if !isEmpty(spec.Get("policyTypes")) {
 		return
@@ -20,7 +20,7 @@ func (Policy) DefaultNetworkPolicySpec(spec document.Value) {
 	}
 }
 
-// ValidateNetworkPolicy checks the ranges of all rules, and how many directions there are.
+// ValidateNetworkPolicy checks the ranges of all rules, and the number of directions.
 func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -38,7 +38,7 @@ func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// ipBlock checks that the holes of a range are in it.
+// ipBlock checks that the exceptions of a range are in it.
 func (c *causes) ipBlock(block document.Value) {
 	whole, err := netip.ParsePrefix(block.Get("cidr").Text())
 	if err != nil {

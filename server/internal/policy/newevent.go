@@ -5,10 +5,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateEventInEventsV1 checks what only events of the group events have to
-// keep: a new one says all of the newer fields and none of the older, and an
-// update changes nothing but the series. Fields are named as core/v1 does, whose
-// rules hold too.
+// ValidateEventInEventsV1 checks the rules for events of the group events only: a new one
+// has all of the newer fields and none of the older, and an update changes nothing but
+// the series. Fields are named as in core/v1, whose rules hold too.
 func (Policy) ValidateEventInEventsV1(obj, old document.Value) []schema.Cause {
 	var c causes
 	if old.Exists() {
@@ -45,8 +44,8 @@ func (c *causes) eventSeries(series document.Value) {
 	}
 }
 
-// fixedEventFields are what an update may not change, with their names in
-// core/v1, by which errors call them. A changed reason is told twice.
+// fixedEventFields are the immutable fields, with their names in core/v1, which errors
+// use. A changed reason is reported twice.
 var fixedEventFields = []struct{ field, name string }{
 	{"regarding", "involvedObject"}, {"reason", "reason"}, {"note", "message"}, {"deprecatedSource", "source"},
 	{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"},

@@ -11,8 +11,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultNodeSpec keeps the range and the list of ranges of a node's pods in
-// step. Where they differ the single one wins.
+// DefaultNodeSpec keeps the range and the list of ranges of a node's pods equal. Where
+// they differ the single one counts.
 func (Policy) DefaultNodeSpec(spec document.Value) {
 	cidr, first := spec.Get("podCIDR"), spec.Get("podCIDRs").Index(0)
 	switch {
@@ -25,14 +25,14 @@ func (Policy) DefaultNodeSpec(spec document.Value) {
 	}
 }
 
-// DefaultNodeStatus says that all of a node can be used, when nobody says less.
+// DefaultNodeStatus makes all of a node's capacity allocatable by default.
 func (Policy) DefaultNodeStatus(status document.Value) {
 	if capacity := status.Get("capacity"); !isEmpty(capacity) && isEmpty(status.Get("allocatable")) {
 		status.Put("allocatable", capacity)
 	}
 }
 
-// ValidateNode checks taints and ranges, and that what is set once stays.
+// ValidateNode checks taints and ranges, and that values set once stay.
 func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec, status, before := obj.Get("spec"), obj.Get("status"), old.Get("spec")
@@ -74,7 +74,7 @@ func (c *causes) changedRanges(now, before document.Value) {
 	}
 }
 
-// addresses checks that a node tells each of its addresses once.
+// addresses checks that a node has each of its addresses once.
 func (c *causes) addresses(list document.Value) {
 	var told names
 	for _, address := range list.Elements() {
@@ -84,8 +84,8 @@ func (c *causes) addresses(list document.Value) {
 	}
 }
 
-// taints checks the taints of a node, of which it has each kind once. They are
-// reported as a part of the metadata.
+// taints checks the taints of a node, each kind once. They are reported as a part of the
+// metadata.
 func (c *causes) taints(taints document.Value) {
 	var taken names
 	for i, taint := range taints.Elements() {
@@ -113,7 +113,7 @@ func (c *causes) podCIDRs(list document.Value) {
 	if list.Len() < 2 {
 		return
 	}
-	var wrong error // told by the schema, too
+	var wrong error // reported by the schema, too
 	families := map[bool]int{}
 	for _, cidr := range list.Elements() {
 		prefix, err := netip.ParsePrefix(cidr.Text())
@@ -134,7 +134,7 @@ func (c *causes) podCIDRs(list document.Value) {
 	}
 }
 
-// CellNodeStatus says whether a node is ready and takes pods.
+// CellNodeStatus shows whether a node is ready and accepts pods.
 func (Policy) CellNodeStatus(obj document.Value) any {
 	status := "Unknown"
 	for _, condition := range obj.At("status", "conditions").Elements() {

@@ -47,8 +47,8 @@ func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// sameSource reports whether the source of a volume stayed. The secret by which
-// it grows can be added.
+// sameSource reports whether the source of a volume is unchanged. The secret for its
+// expansion can be added.
 func sameSource(name string, now, before document.Value) bool {
 	const secret = "controllerExpandSecretRef"
 	if name == "csi" && isSet(before) && !isSet(before.Get(secret)) && isSet(now) {
@@ -57,14 +57,14 @@ func sameSource(name string, now, before document.Value) bool {
 	return same(now, before)
 }
 
-// fixed checks that a value stayed as it was.
+// fixed checks that a value has not changed.
 func (c *causes) fixed(field string, now, before document.Value) {
 	if !same(now, before) {
 		c.invalidAt(field, now, "field is immutable")
 	}
 }
 
-// volumeCapacity checks that a volume has a size, and nothing but a size.
+// volumeCapacity checks that a volume has a size, and no other capacity.
 func (c *causes) volumeCapacity(spec, capacity document.Value) {
 	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
 		c.notSupportedAt(member(spec, "capacity"), capacity, "storage")
@@ -75,7 +75,7 @@ func (c *causes) volumeCapacity(spec, capacity document.Value) {
 	}
 }
 
-// persistentSource checks what is particular to sources of persistent volumes.
+// persistentSource checks the rules for sources of persistent volumes only.
 func (c *causes) persistentSource(volume string, spec document.Value) {
 	name, v := spec.Chosen()
 	switch name {
@@ -99,7 +99,7 @@ func (c *causes) persistentSource(volume string, spec document.Value) {
 	}
 }
 
-// maxPortal is the limit of a volume's name and its target portal, in bytes.
+// maxPortal bounds a volume's name and its target portal, in bytes.
 const maxPortal = 64
 
 // secretReference checks that a secret is named with its namespace.

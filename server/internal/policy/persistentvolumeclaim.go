@@ -17,9 +17,8 @@ func (Policy) UpdatePersistentVolumeClaim(obj, old document.Value) {
 	settleDataSources(obj.Get("spec"), old.Get("spec"))
 }
 
-// settleDataSources makes the two fields for the source of a claim's data agree. A
-// claim that has no source yet cannot get one of an unknown kind by the older field
-// alone.
+// settleDataSources makes the two fields for the source of a claim's data agree. A claim
+// without a source cannot get one of an unknown kind by the older field alone.
 func settleDataSources(spec, before document.Value) {
 	had := isSet(before.Get("dataSource")) || isSet(before.Get("dataSourceRef"))
 	if !had && !isSet(spec.Get("dataSourceRef")) && !isKnownDataSource(spec.Get("dataSource")) {
@@ -35,8 +34,8 @@ func isKnownDataSource(source document.Value) bool {
 	return group == "" && kind == "PersistentVolumeClaim" || group == "snapshot.storage."+profile.GroupSuffix && kind == "VolumeSnapshot"
 }
 
-// copyDataSource gives the two fields that say where a claim's content comes
-// from the same value when only one is set.
+// copyDataSource gives the two fields for the source of a claim's content the same value
+// when only one is set.
 func copyDataSource(spec document.Value) {
 	source, ref := spec.Get("dataSource"), spec.Get("dataSourceRef")
 	switch {
@@ -47,8 +46,8 @@ func copyDataSource(spec document.Value) {
 	}
 }
 
-// ValidatePersistentVolumeClaim checks that a claim asks for something, and that
-// only the size it asks for grows once it exists.
+// ValidatePersistentVolumeClaim checks the requests of a claim, and that only the
+// requested size grows once it exists.
 func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -75,8 +74,8 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 	return c
 }
 
-// fromAnnotation reports whether an update says in the field which class a claim
-// has, that said it in an annotation before.
+// fromAnnotation reports whether an update moves the class of a claim from the annotation
+// to the field.
 func fromAnnotation(obj, old document.Value) bool {
 	was := old.At("metadata", "annotations", oldClassAnnotation)
 	now, class := obj.At("metadata", "annotations", oldClassAnnotation), obj.At("spec", "storageClassName")
@@ -91,8 +90,8 @@ func (c *causes) changedClass(obj, old document.Value) {
 	}
 }
 
-// sameResources reports whether a claim asks for the same; a bound one may ask
-// for another size.
+// sameResources reports whether a claim's requests are unchanged; a bound one may request
+// another size.
 func sameResources(obj, now, before document.Value) bool {
 	if same(now, before) {
 		return true
@@ -101,7 +100,7 @@ func sameResources(obj, now, before document.Value) bool {
 		sameBut(now, before, "requests") && sameBut(now.Get("requests"), before.Get("requests"), "storage")
 }
 
-// claimSpec checks what a claim asks for; templates of claims ask the same way.
+// claimSpec checks the requests of a claim or of a template of claims.
 func (c *causes) claimSpec(spec document.Value) {
 	if isEmpty(spec.Get("accessModes")) {
 		c.required(member(spec, "accessModes"), "at least 1 access mode is required")
@@ -126,8 +125,8 @@ func (c *causes) claimSpec(spec document.Value) {
 	}
 }
 
-// claimTemplateMetadata checks the metadata of a template of claims, which can
-// describe and nothing else.
+// claimTemplateMetadata checks the metadata of a template of claims: labels and
+// annotations only.
 func (c *causes) claimTemplateMetadata(meta document.Value) {
 	c.annotations(meta.Get("annotations"))
 	c.labels(meta.Get("labels"))
@@ -152,8 +151,7 @@ func (Policy) CellPersistentVolumeClaimCapacity(obj document.Value) any {
 	return quantityText(obj.At("status", "capacity", "storage"))
 }
 
-// CellPersistentVolumeClaimAccessModes lists how the bound volume may be
-// mounted.
+// CellPersistentVolumeClaimAccessModes lists the access modes of the bound volume.
 func (p Policy) CellPersistentVolumeClaimAccessModes(obj document.Value) any {
 	if !isBound(obj) {
 		return ""

@@ -25,8 +25,8 @@ func containersIn(spec document.Value, lists ...string) iter.Seq[document.Value]
 	}
 }
 
-// DefaultPod sets what templates leave open, because it is decided when a pod is
-// made.
+// DefaultPod sets members that templates leave open, because they are decided when a pod
+// is created.
 func (Policy) DefaultPod(pod document.Value) {
 	spec := pod.Get("spec")
 	if !isSet(spec.Get("enableServiceLinks")) {
@@ -37,7 +37,7 @@ func (Policy) DefaultPod(pod document.Value) {
 	}
 }
 
-// requestLimits requests what is limited and not requested.
+// requestLimits sets missing requests to the limits.
 func requestLimits(container document.Value) {
 	limits := container.At("resources", "limits")
 	if isEmpty(limits) {
@@ -51,8 +51,8 @@ func requestLimits(container document.Value) {
 	}
 }
 
-// DefaultPodSpec keeps the two names of the service account equal, and gives
-// containers in the host's network the host ports that they have anyway.
+// DefaultPodSpec keeps the two names of the service account equal, and gives containers
+// in the host's network the host ports that they have anyway.
 func (Policy) DefaultPodSpec(spec document.Value) {
 	account := spec.Get("serviceAccountName")
 	if isEmpty(account) {
@@ -77,8 +77,8 @@ func (Policy) DefaultPodSpec(spec document.Value) {
 	}
 }
 
-// DefaultPodStatus keeps the address and the list of addresses of a pod in step.
-// Where they differ the single one wins: old agents know no other.
+// DefaultPodStatus keeps the address and the list of addresses of a pod equal. Where they
+// differ the single one counts: old agents know no other.
 func (Policy) DefaultPodStatus(status document.Value) {
 	ip, first := status.Get("podIP"), status.Get("podIPs").Index(0).Get("ip")
 	switch {
@@ -91,14 +91,14 @@ func (Policy) DefaultPodStatus(status document.Value) {
 	}
 }
 
-// CreatePod begins a pod's life.
+// CreatePod initialises a pod.
 func (Policy) CreatePod(pod document.Value) {
 	status := pod.SetObject("status")
 	status.SetString("phase", "Pending")
 	status.SetString("qosClass", qosClass(pod.Get("spec")))
 }
 
-// UpdatePod keeps what is decided once.
+// UpdatePod keeps members that are decided once.
 func (Policy) UpdatePod(pod, old document.Value) {
 	keep(pod.Get("spec"), old.Get("spec"), "serviceAccount")
 	if class := old.At("status", "qosClass"); class.Exists() {
@@ -106,9 +106,9 @@ func (Policy) UpdatePod(pod, old document.Value) {
 	}
 }
 
-// qosClass says how a pod is treated when its node runs short: Guaranteed when
-// every container limits cpu and memory and requests just that, BestEffort when
-// none names any, Burstable otherwise.
+// qosClass is the treatment of a pod when its node runs short: Guaranteed when every
+// container limits cpu and memory and requests just that, BestEffort when none names any,
+// Burstable otherwise.
 func qosClass(spec document.Value) string {
 	guaranteed, any := true, false
 	for container := range containersIn(spec, podContainers[:2]...) {
@@ -131,8 +131,8 @@ func qosClass(spec document.Value) string {
 	return "Burstable"
 }
 
-// ValidatePod checks what spans several fields of a pod, and that an update
-// changes only what may change.
+// ValidatePod checks rules across several fields of a pod, and that an update changes
+// only mutable fields.
 func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	var c causes
 	spec, annotations := pod.Get("spec"), pod.At("metadata", "annotations")
@@ -144,7 +144,7 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	}
 	if pod != old && document.Same(spec, old.Get("spec")) {
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
-		return c // the spec's rules were kept when it was written
+		return c // the spec was checked when it was written
 	}
 	c.podOnly(pod, spec)
 	switch {
@@ -162,15 +162,15 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	return c
 }
 
-// imageName checks what only pods need of an image.
+// imageName checks the rules for images of pods only.
 func (c *causes) imageName(image document.Value) {
 	if text := image.Text(); strings.TrimSpace(text) != text {
 		c.invalid(image, "must not have leading or trailing whitespace")
 	}
 }
 
-// tokensOfNobody refuses tokens in volumes of a pod that runs as no account.
-func (c *causes) tokensOfNobody(volumes document.Value) {
+// forbidTokenVolumes refuses tokens in volumes of a pod without a service account.
+func (c *causes) forbidTokenVolumes(volumes document.Value) {
 	for _, volume := range volumes.Elements() {
 		for _, source := range volume.At("projected", "sources").Elements() {
 			if token := source.Get("serviceAccountToken"); isSet(token) {
@@ -180,21 +180,21 @@ func (c *causes) tokensOfNobody(volumes document.Value) {
 	}
 }
 
-// podOnly checks what holds for pods but not for templates of pods.
+// podOnly checks rules for pods that templates of pods do not have.
 func (c *causes) podOnly(pod, spec document.Value) {
 	for container := range containersIn(spec, podContainers[:]...) {
 		c.imageName(container.Get("image"))
 	}
 	if isEmpty(spec.Get("serviceAccountName")) {
-		c.tokensOfNobody(spec.Get("volumes"))
+		c.forbidTokenVolumes(spec.Get("volumes"))
 	}
 	if name := pod.At("metadata", "name").Text(); name != "" {
 		c.createdClaims(name, spec.Get("volumes"))
 	}
 }
 
-// createdClaims checks the names of the claims that are made for a pod, and that
-// it does not ask for them as if they were others'.
+// createdClaims checks the names of the claims that are created for a pod, and that it
+// does not also use them as existing ones.
 func (c *causes) createdClaims(pod string, volumes document.Value) {
 	var created names
 	for _, volume := range volumes.Elements() {

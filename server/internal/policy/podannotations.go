@@ -15,7 +15,7 @@ const (
 )
 
 // podAnnotations checks annotations of a pod, or of a template of pods, that are
-// settings. at is where they are reported.
+// settings. at is the path in causes.
 func (c *causes) podAnnotations(at string, annotations, spec document.Value) {
 	for name, v := range annotations.Members() {
 		text := v.Text()
@@ -107,7 +107,7 @@ func (c *causes) sameProfile(annotations document.Value, prefix string, name, of
 	}
 }
 
-// fixedAnnotations checks that what a running pod cannot change stays.
+// fixedAnnotations checks that settings that a running pod cannot change stay.
 func (c *causes) fixedAnnotations(now, before document.Value) {
 	if same(now, before) {
 		return

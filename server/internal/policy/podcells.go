@@ -7,12 +7,12 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// A pod that starts runs its init containers one by one, and then all others. A
-// table shows the state of those that are at work. The three cells below look at
-// no more than they need: lists of pods are long.
+// A starting pod runs its init containers one by one, and then all others. A table shows
+// the state of the running ones. The three cells below read no more than they need: lists
+// of pods are long.
 
-// atInit finds the first init container that has not done its work, and its
-// place. There is none when the pod's other containers may run.
+// atInit finds the first unfinished init container, and its index. There is none when the
+// pod's other containers may run.
 func atInit(status document.Value) (int, document.Value) {
 	for i, container := range status.Get("initContainerStatuses").Elements() {
 		terminated := container.At("state", "terminated")
@@ -23,7 +23,7 @@ func atInit(status document.Value) (int, document.Value) {
 	return 0, document.Value{}
 }
 
-// CellPodStatus is the phase, or the reason that says more.
+// CellPodStatus is the phase, or a more specific reason.
 func (Policy) CellPodStatus(obj document.Value) any {
 	status := obj.Get("status")
 	if isSet(obj.At("metadata", "deletionTimestamp")) {
@@ -38,7 +38,7 @@ func (Policy) CellPodStatus(obj document.Value) any {
 	return containersReason(status)
 }
 
-// initReason says how far a pod's init containers are; container is at work.
+// initReason is the progress of a pod's init containers; container is the running one.
 func initReason(container document.Value, i int, pod document.Value) string {
 	if terminated := container.At("state", "terminated"); isSet(terminated) {
 		return "Init:" + endReason(terminated)
@@ -88,7 +88,7 @@ func isReady(container document.Value) bool {
 		!isSet(state.Get("terminated")) && isEmpty(state.At("waiting", "reason"))
 }
 
-// endReason says why a container ended.
+// endReason is the reason why a container ended.
 func endReason(terminated document.Value) string {
 	if reason := statusWord(terminated.Get("reason")); reason != "" {
 		return reason
@@ -114,7 +114,7 @@ func hasCondition(status document.Value, kind string) bool {
 	return status.Get("conditions").ElementBy("type", kind).Get("status").Equals("True")
 }
 
-// CellPodReady says how many containers are ready: "1/2".
+// CellPodReady shows how many containers are ready: "1/2".
 func (Policy) CellPodReady(obj document.Value) any {
 	status, ready := obj.Get("status"), 0
 	if _, container := atInit(status); !container.Exists() {
@@ -136,8 +136,8 @@ func ofAll(part, all int) string {
 	return string(strconv.AppendInt(append(text, '/'), int64(all), 10))
 }
 
-// CellPodRestarts says how often containers were restarted, and when last:
-// "5 (3m ago)". While init containers are at work it is they that count.
+// CellPodRestarts shows the number and the time of the last restart of containers: "5 (3m
+// ago)". While init containers run only they count.
 func (p Policy) CellPodRestarts(obj document.Value) any {
 	status := obj.Get("status")
 	restarts, last := int64(0), document.Value{}
@@ -181,7 +181,7 @@ func (Policy) CellPodIp(obj document.Value) any {
 	return textOrNone(obj.At("status", "podIPs").Index(0).Get("ip"))
 }
 
-// CellPodReadinessGates says how many readiness gates are passed: "0/1".
+// CellPodReadinessGates shows how many readiness gates are passed: "0/1".
 func (Policy) CellPodReadinessGates(obj document.Value) any {
 	passed, all := 0, 0
 	for _, gate := range obj.At("spec", "readinessGates").Elements() {

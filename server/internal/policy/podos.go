@@ -2,15 +2,15 @@ package policy
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// Settings that mean nothing on Windows, of a pod and of a container.
+// Settings without a meaning on Windows, of a pod and of a container.
 var (
 	podNotWindows              = []string{"hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"}
 	podContextNotWindows       = []string{"seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups"}
 	containerContextNotWindows = []string{"seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"}
 )
 
-// operatingSystem checks that a pod that names its system uses that system's
-// settings only.
+// operatingSystem checks that a pod that names its system has that system's settings
+// only.
 func (c *causes) operatingSystem(spec document.Value) {
 	system := spec.At("os", "name").Text()
 	if system == "" {

@@ -26,7 +26,7 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	c.hostPorts(spec)
 	c.dns(spec)
 	c.podSecurity(spec)
-	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names that they would have among limits
+	if overhead := spec.Get("overhead"); !isEmpty(overhead) { // its entries have the names of limits
 		c.amounts(overhead.Path, document.Value{}, overhead)
 	}
 	c.spreadConstraints(spec.Get("topologySpreadConstraints"))
@@ -38,7 +38,7 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 // maxSearches is the limit of all search domains of a pod together, in characters.
 const maxSearches = 256
 
-// dns checks how a pod resolves names.
+// dns checks the name resolution of a pod.
 func (c *causes) dns(spec document.Value) {
 	searches, total := spec.At("dnsConfig", "searches"), -1
 	for _, search := range searches.Elements() {
@@ -49,9 +49,9 @@ func (c *causes) dns(spec document.Value) {
 	}
 }
 
-// hostPorts checks the ports that containers take on their node: each may be
-// taken once, and in the host's network they are the containers' own. Init
-// containers run one after the other, so each has the node to itself.
+// hostPorts checks the ports that containers use on their node: each may be used once,
+// and in the host's network they are the containers' own. Init containers run one after
+// the other, so each has the node to itself.
 func (c *causes) hostPorts(spec document.Value) {
 	var taken names
 	hostNetwork := spec.Get("hostNetwork").Bool()
@@ -67,7 +67,8 @@ func (c *causes) hostPorts(spec document.Value) {
 	}
 }
 
-// sharedPorts checks ports in the host's network, at the turn of the security context.
+// sharedPorts checks ports in the host's network, at the position of the security
+// context.
 func (c *causes) sharedPorts(ports document.Value, turn string) {
 	before := len(*c)
 	for _, port := range ports.Elements() {

@@ -2,8 +2,8 @@ package policy
 
 import "github.com/capstan-dev/capstan/internal/document"
 
-// podStatus checks what is reported of a pod, and that containers which ended
-// for good stay so.
+// podStatus checks the reported status of a pod, and that finally ended containers stay
+// so.
 func (c *causes) podStatus(pod, status, old document.Value) {
 	for i, condition := range status.Get("conditions").Elements() {
 		if kind := condition.Get("type").Text(); kind != "PodScheduled" && kind != "Ready" && kind != "Initialized" {
@@ -20,8 +20,7 @@ func (c *causes) podStatus(pod, status, old document.Value) {
 	c.podIPs(status.Get("podIPs"))
 }
 
-// endedContainers checks that containers which are not started again do not run
-// again.
+// endedContainers checks that containers that are not restarted do not run again.
 func (c *causes) endedContainers(status, old document.Value, list, policy string) {
 	if policy == "Always" {
 		return

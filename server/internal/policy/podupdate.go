@@ -22,7 +22,7 @@ func (c *causes) podUpdate(spec, old document.Value) {
 			c.forbidden(member(spec, list), "pod updates may not add or remove containers")
 			return
 		}
-		for _, container := range spec.Get(list).Elements() { // once more, as 1.25 does for updates
+		for _, container := range spec.Get(list).Elements() { // once more, as in 1.25 for updates
 			if image := container.Get("image"); isEmpty(image) {
 				c.required(member(container, "image"), "")
 			} else {
@@ -48,7 +48,7 @@ func (c *causes) podUpdate(spec, old document.Value) {
 	}
 }
 
-// keptTolerations checks that what a pod bears it goes on to bear.
+// keptTolerations checks that a pod keeps its tolerations.
 func (c *causes) keptTolerations(spec, old document.Value) {
 	if document.Same(spec.Get("tolerations"), old.Get("tolerations")) {
 		return
@@ -89,7 +89,7 @@ func graceMayChange(spec, old document.Value) bool {
 	return same(now, before) || number(before) < 0 && number(now) == 1
 }
 
-// toleration is what a toleration bears, as text; for how long is left out.
+// toleration is the tolerated taint, as text; without the duration.
 func toleration(t document.Value) string {
 	text := ""
 	for _, name := range [...]string{"key", "operator", "value", "effect"} {

@@ -6,29 +6,28 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// oldAnnotations of pods do nothing any more.
+// oldAnnotations of pods have no effect any more.
 var oldAnnotations = [...]struct{ name, text string }{
 	{"scheduler.alpha." + labelDomain + "/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
 	{"security.alpha." + labelDomain + "/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
 	{"security.alpha." + labelDomain + "/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
 }
 
-// The annotations that named a seccomp profile before a field did: of a pod, and
-// of one container, whose name follows.
+// The annotations that named a seccomp profile before a field did: of a pod, and of one
+// container, whose name follows.
 const (
 	seccompOfPod       = "seccomp.security.alpha." + labelDomain + "/pod"
 	seccompOfContainer = "container.seccomp.security.alpha." + labelDomain + "/"
 	seccompText        = `deprecated since v1.19, non-functional in a future release; use the "seccompProfile" field instead`
 )
 
-// template warns about the pods that will be made from a template. The annotations
-// of seccomp are no news in a pod: there they are put into the fields.
+// template warns about the pods made from a template. In a pod the annotations of seccomp
+// need no warning: there they are copied to the fields.
 func (w *warnings) template(template document.Value) {
 	w.pod(template, template.At("metadata", "annotations"))
 }
 
-// seccomp warns of an annotation that says what the field of a security context
-// could.
+// seccomp warns of an annotation that has a field in the security context.
 func (w *warnings) seccomp(of, annotations document.Value, name string) {
 	if annotations.Get(name).Exists() && !isSet(of.At("securityContext", "seccompProfile")) {
 		w.add(entry(annotations, name), seccompText)
@@ -99,8 +98,8 @@ func templateWarnings(obj, old document.Value) []string {
 	return w
 }
 
-// WarnPod says what of a new pod is deprecated or has no effect. Updates are not
-// made by people, and many.
+// WarnPod warns of deprecated or ineffective parts of a new pod. Updates come from
+// controllers, and there are many.
 func (Policy) WarnPod(obj, old document.Value) []string {
 	if old.Exists() {
 		return nil

@@ -1,11 +1,11 @@
-// Package policy holds the rules of single kinds that a schema cannot say:
-// defaults that depend on other fields, what the server sets on a new object,
-// rules across fields, and table cells that are computed.
+// Package policy holds the rules of single kinds that a schema cannot express: defaults
+// that depend on other fields, the server's fields of a new object, rules across fields,
+// and computed table cells.
 //
-// The documents name each rule; the generator turns the names into the Hooks
-// interfaces of gen/, which Policy has to satisfy. A file holds the rules of one
-// noun. What a schema can say (required, enum, bounds, formats of one field) is
-// in the documents and not repeated here.
+// The documents name each rule; the generator turns the names into the Hooks interfaces
+// of gen/, which Policy has to satisfy. A file holds the rules of one noun. Rules that a
+// schema can express (required, enum, bounds, formats of one field) are in the documents
+// and not repeated here.
 package policy
 
 import (
@@ -23,7 +23,7 @@ const labelDomain = profile.LabelDomain
 type Policy struct {
 	// Now is the current time, from which the ages in tables are counted.
 	Now func() time.Time
-	// Features says which features are on. Nil: none of those that are off by default.
+	// Features reports which features are on. Nil: none of those that are off by default.
 	Features func(name string) bool
 }
 
@@ -56,7 +56,7 @@ func covers(a, b document.Value, mutable []string) bool {
 	return true
 }
 
-// isEmpty reports whether nothing was said: absent, null, "", [] or {}.
+// isEmpty reports whether a value is empty: absent, null, "", [] or {}.
 func isEmpty(v document.Value) bool { return v.IsNothing() }
 
 // setOf counts the members that are set.
@@ -69,16 +69,16 @@ func setOf(of document.Value, members ...string) (count int) {
 	return count
 }
 
-// isSet reports whether a member was sent with a value, be it empty.
+// isSet reports whether a member has a value other than null.
 func isSet(v document.Value) bool { return v.Exists() && !v.IsNull() }
 
-// number is a whole number, 0 when there is none.
+// number is a whole number, 0 for an absent one.
 func number(v document.Value) int64 {
 	n, _ := v.Int()
 	return n
 }
 
-// keep gives obj the member that old has, or none.
+// keep sets a member of obj to that of old, or removes it.
 func keep(obj, old document.Value, name string) { obj.Put(name, old.Get(name)) }
 
 // defaultString sets a member that is absent or empty.

@@ -65,7 +65,7 @@ func decode(t testing.TB, text string) (document.Value, *api.Resource) {
 	return doc.Root(), r
 }
 
-// create decodes an object and does what the server does when it is new.
+// create decodes an object and applies the server's rules for a new one.
 func create(t testing.TB, text string) (document.Value, *api.Resource) {
 	t.Helper()
 	obj, r := decode(t, text)
@@ -109,7 +109,7 @@ func expect(t *testing.T, got []string, want string) {
 	}
 }
 
-// createCase is an object that is created and what is wrong with it.
+// createCase is a new object and its causes.
 type createCase struct{ name, object, want string }
 
 func runCreate(t *testing.T, head string, cases []createCase) {
@@ -122,7 +122,7 @@ func runCreate(t *testing.T, head string, cases []createCase) {
 	}
 }
 
-// updateCase is an object that replaces another, and what is wrong with it.
+// updateCase is an object that replaces another, and its causes.
 type updateCase struct{ name, old, object, want string }
 
 func runUpdate(t *testing.T, head string, cases []updateCase) {
@@ -187,7 +187,7 @@ func expectAt(t *testing.T, obj document.Value, path, want string) {
 	}
 }
 
-// cell is what a table shows of an object: a string, an int64, a bool or nil.
+// cell is the value in a table: a string, an int64, a bool or nil.
 func cell(t testing.TB, obj document.Value, r *api.Resource, column string) any {
 	t.Helper()
 	table, err := codec.NewTable(r, codec.TableOptions{IncludeObject: codec.IncludeNone, Now: now})
@@ -215,7 +215,7 @@ func cell(t testing.TB, obj document.Value, r *api.Resource, column string) any 
 	return decoded.Cells[i]
 }
 
-// shown is what the function of a column gets of an object.
+// shown is the argument of a column's function.
 func shown(c *api.Column, obj document.Value) document.Value {
 	if path := strings.TrimPrefix(c.Path, "."); path != "" {
 		return obj.At(strings.Split(path, ".")...)
@@ -241,8 +241,8 @@ func runCells(t *testing.T, head string, cases []cellCase) {
 	}
 }
 
-// The examples of the documents are right, and the defaults are too: an object
-// that was read again does not change.
+// The examples of the documents are valid, and the defaults are too: an object that is
+// read again does not change.
 func TestExamples(t *testing.T) {
 	for _, gv := range []string{"core/v1", "apps/v1"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", "..", "schemas", "examples", "valid", gv, "*.yaml"))
@@ -286,8 +286,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// runAll runs every rule and every cell on copies of an object, of whatever kind
-// it is.
+// runAll runs every rule and every cell on copies of an object of any kind.
 func runAll(t testing.TB, text []byte) {
 	t.Helper()
 	open := func() document.Value {
@@ -326,7 +325,7 @@ func runAll(t testing.TB, text []byte) {
 	}
 }
 
-// No rule may fail on an object that is not of its kind, or of no kind.
+// No rule may fail on an object of another kind.
 func FuzzRules(f *testing.F) {
 	for _, text := range []string{`{}`, `[]`, `null`, `{"metadata":null,"spec":null,"status":null}`,
 		`{"metadata":{},"spec":{},"status":{}}`, `{"metadata":1,"spec":[1],"status":"x"}`,

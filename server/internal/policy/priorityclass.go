@@ -15,8 +15,8 @@ const maxUserPriority = 1_000_000_000
 // systemPriorities are the classes that the server itself creates.
 var systemPriorities = map[string]int64{"system-cluster-critical": 2 * maxUserPriority, "system-node-critical": 2*maxUserPriority + 1000}
 
-// CreatePriorityClass gives a class its generation. It never gets another one: what
-// may be changed of it is only for people.
+// CreatePriorityClass gives a class its generation, which never changes: its mutable
+// fields are only descriptions.
 func (Policy) CreatePriorityClass(obj document.Value) {
 	obj.SetObject("metadata").SetInt("generation", 1)
 }

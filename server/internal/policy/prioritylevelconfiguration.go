@@ -8,11 +8,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxHandBits bounds how many random bits dealing a hand of queues may need: a
-// hash of a flow has 64, and a few have to be left over to be fair.
+// maxHandBits bounds the random bits for dealing a hand of queues: a hash of a flow has
+// 64, and a few have to be left over to be fair.
 const maxHandBits = 60
 
-// fixedPriorityLevels are the specs that levels of these names have to have.
+// fixedPriorityLevels are the fixed specs of the levels with these names.
 var fixedPriorityLevels = map[string]string{
 	"exempt":    `{"type":"Exempt"}`,
 	"catch-all": `{"type":"Limited","limited":{"assuredConcurrencyShares":5,"limitResponse":{"type":"Reject"}}}`,
@@ -27,15 +27,15 @@ func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema
 	return c
 }
 
-// handSize refuses hands of more cards than there are, and those that take more
-// chance to deal than there is.
+// handSize refuses hands of more cards than there are, and those that need more random
+// bits than there are.
 func (c *causes) handSize(response document.Value) {
 	queuing := response.Get("queuing")
 	hand := queuing.Get("handSize")
 	cards, _ := hand.Int()
 	queues, _ := queuing.Get("queues").Int()
 	if cards < 1 || !response.Get("type").Equals("Queue") {
-		return // the schema says so
+		return // reported by the schema
 	}
 	if cards > queues {
 		c.invalid(hand, fmt.Sprintf("should not be greater than queues (%d)", queues))

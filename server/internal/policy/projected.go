@@ -7,8 +7,8 @@ import (
 
 // Files that volumes make from other objects.
 
-// ValidateProjectedVolumeSource checks that a volume has one source in each place, and
-// that the files of its sources do not collide.
+// ValidateProjectedVolumeSource checks that each element has one source, and that the
+// files of the sources do not collide.
 func (Policy) ValidateProjectedVolumeSource(v document.Value) []schema.Cause {
 	var c causes
 	var paths names

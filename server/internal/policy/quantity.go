@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// amount is a quantity, 0 when there is none.
+// amount is a quantity, 0 for an absent one.
 func amount(v document.Value) resource.Quantity {
 	text := v.Text()
 	if text == "" {
@@ -36,8 +36,8 @@ func compare(a, b document.Value) int {
 	return x.Cmp(y)
 }
 
-// plain reads the most frequent quantities: digits and then a unit of letters, which
-// is 0 where there is none. Others are -1.
+// plain reads the most frequent quantities: digits and then a unit of letters, 0 without
+// one. Others are -1.
 func plain(v document.Value) (n int64, unit uint16) {
 	var space [24]byte
 	text := v.AppendText(space[:0])
@@ -76,7 +76,7 @@ func isZero(v document.Value) bool {
 	return q.IsZero()
 }
 
-// quantityText is a quantity for people: "0" when there is none.
+// quantityText is a quantity in a table: "0" for an absent one.
 func quantityText(v document.Value) string {
 	if text := v.Text(); text != "" {
 		return text
@@ -90,8 +90,7 @@ func isWhole(v document.Value) bool {
 	return q.MilliValue()%1000 == 0
 }
 
-// isMultiple reports whether a quantity is a positive multiple of a size that is
-// one itself.
+// isMultiple reports whether a quantity is a positive multiple of a size.
 func isMultiple(v document.Value, size string) bool {
 	page, err := resource.ParseQuantity(size)
 	q := amount(v)
@@ -103,14 +102,14 @@ func isFine(text string) bool {
 	return strings.HasSuffix(text, "n") || strings.HasSuffix(text, "u") || strings.Contains(text, "e-")
 }
 
-// notNegative checks that an amount is nothing or more.
+// notNegative checks that an amount is at least zero.
 func (c *causes) notNegative(field string, v document.Value) {
 	if q := amount(v); q.Value() < 0 {
 		c.invalidAt(field, v, "must be a valid resource quantity")
 	}
 }
 
-// positive checks that an amount is more than nothing.
+// positive checks that an amount is more than zero.
 func (c *causes) positive(field string, v document.Value) {
 	if q := amount(v); q.Sign() <= 0 {
 		c.invalidAt(field, v, "must be greater than zero")

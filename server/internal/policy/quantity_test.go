@@ -9,8 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Amounts are compared as the library compares them, also those that are compared
-// without it.
+// Amounts compare as in the library, also those that are compared without it.
 func TestAmounts(t *testing.T) {
 	texts := []string{"0", "1", "2", "10", "0m", "1m", "999m", "1000m", "1Ki", "1k", "2Ki", "1Mi", "1E", "1Ei", "1e3", "2e3", "-1", "-1m", "1.5", "1.5Gi", "1n", "2u",
 		"999999999999999", "1000000000000000", "9999999999999999Mi", "", "x"}

@@ -5,8 +5,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultReplicationController selects, and labels itself, by the labels of its
-// template when it does not say.
+// DefaultReplicationController takes its selector and its labels from its template if it
+// has none.
 func (Policy) DefaultReplicationController(obj document.Value) {
 	spec := obj.Get("spec")
 	labels := spec.At("template", "metadata", "labels")

@@ -9,15 +9,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// podQuotas are the resources that quotas of pods in a scope can count. In the
-// scope BestEffort it is their number only.
+// podQuotas are the resources that quotas of pods in a scope can count. In the scope
+// BestEffort it is their number only.
 var podQuotas = []string{"pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 
-// quotaScopes are the names of what a quota can be limited to.
+// quotaScopes are the names of the scopes.
 var quotaScopes = []string{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"}
 
-// ValidateResourceQuota checks that a quota counts things that can be counted,
-// in scopes that exist.
+// ValidateResourceQuota checks that a quota counts known resources in known scopes.
 func (Policy) ValidateResourceQuota(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -72,8 +71,8 @@ func (c *causes) quotaScopes(spec document.Value) {
 	}
 }
 
-// countsInScope checks that all standard amounts can be counted in a scope. Each scope
-// is looked at once, so that the work does not grow with the product of both lists.
+// countsInScope checks that all standard amounts can be counted in a scope. Each scope is
+// checked once, so that the work does not grow with the product of both lists.
 func (c *causes) countsInScope(field string, spec document.Value, scope string) {
 	for name := range spec.Get("hard").Members() {
 		if isQuotaResource(name) && (!slices.Contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
@@ -86,7 +85,7 @@ func conflicting(scopes names) bool {
 	return scopes.has("BestEffort") && scopes.has("NotBestEffort") || scopes.has("Terminating") && scopes.has("NotTerminating")
 }
 
-// scopeSelector checks the scopes that the requirements are about.
+// scopeSelector checks the scopes of the requirements.
 func (c *causes) scopeSelector(spec document.Value) {
 	expressions := spec.At("scopeSelector", "matchExpressions")
 	var seen names
@@ -102,7 +101,7 @@ func (c *causes) scopeSelector(spec document.Value) {
 	}
 }
 
-// quotaText lists used and allowed amounts, of container limits or of all else.
+// quotaText lists used and allowed amounts, of container limits or of everything else.
 func quotaText(obj document.Value, limits bool) string {
 	hard, used := obj.At("status", "hard"), obj.At("status", "used")
 	var text []byte

@@ -7,9 +7,9 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// Names of resources: what containers ask for, quotas count and ranges bound.
+// Names of resources in the requests of containers, in quotas and in limit ranges.
 //
-//	"cpu"                      standard: a short list, which differs by place
+//	"cpu"                      standard: a short list, which differs by position
 //	"hugepages-2Mi"            huge pages of a size
 //	"example.com/gpu"          extended: anybody's, counted in whole numbers
 //	"x.kubernetes.io/y"        native: named, but the system's own
@@ -57,7 +57,7 @@ func isExtended(name string) bool {
 		len(document.CheckFormat("qualified-name", "requests."+name)) == 0
 }
 
-// mayOvercommit reports whether more may be limited than is requested.
+// mayOvercommit reports whether the limit may exceed the request.
 func mayOvercommit(name string) bool { return isNative(name) && !isHugePages(name) }
 
 // resourceName checks the name of any resource, an entry of amounts, at field.
@@ -70,8 +70,7 @@ func (c *causes) resourceName(field, name string) {
 	}
 }
 
-// containerResourceName checks the name of a resource that a container can ask
-// for.
+// containerResourceName checks the name of a resource that a container can request.
 func (c *causes) containerResourceName(field, name string) {
 	c.resourceName(field, name)
 	switch {
@@ -84,8 +83,8 @@ func (c *causes) containerResourceName(field, name string) {
 	}
 }
 
-// resourceAmount checks an entry of amounts: not negative, and whole where things
-// are counted.
+// resourceAmount checks an entry of amounts: not negative, and whole for counted
+// resources.
 func (c *causes) resourceAmount(field, name string, v document.Value) {
 	if isNegative(v) {
 		c.invalidAt(field, v, "must be greater than or equal to 0")
@@ -95,21 +94,21 @@ func (c *causes) resourceAmount(field, name string, v document.Value) {
 	}
 }
 
-// requirements checks what a container requests and is limited to.
+// requirements checks the requests and limits of a container.
 func (c *causes) requirements(resources document.Value) {
 	if !isEmpty(resources) {
 		c.amounts(resources.Path, resources.Get("requests"), resources.Get("limits"))
 	}
 }
 
-// amounts checks what is requested and limited. at is what both belong to.
+// amounts checks requests and limits. at is the path of both.
 func (c *causes) amounts(at func() string, requests, limits document.Value) {
 	hugePages, others := false, false
 	check := func(list string, name string, v document.Value) {
 		hugePages = hugePages || isHugePages(name)
 		others = others || name == "cpu" || name == "memory"
 		if slices.Contains(containerResources, name) && !isNegative(v) {
-			return // what there is to say of all others needs their place
+			return // other causes need their path
 		}
 		field := at() + "." + list + "[" + name + "]"
 		c.containerResourceName(field, name)

@@ -5,7 +5,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateClusterRole checks from which other roles a cluster role takes rules.
+// ValidateClusterRole checks the selectors of an aggregation rule.
 func (Policy) ValidateClusterRole(obj, _ document.Value) []schema.Cause {
 	var c causes
 	for _, s := range obj.At("aggregationRule", "clusterRoleSelectors").Elements() {

@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateRuntimeClass checks the name of the handler, what pods of the class
-// cost, and where they may run.
+// ValidateRuntimeClass checks the name of the handler, the overhead of pods, and their
+// scheduling.
 func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var c causes
 	c.formatText("handler", obj.Get("handler").Text(), "dns1123-label")

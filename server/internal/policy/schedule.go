@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // which zones there are does not depend on the machine
+	_ "time/tzdata" // so that the known zones do not depend on the machine
 )
 
 // scheduleField is one of the five fields of a cron expression.
@@ -24,9 +24,9 @@ var scheduleFields = [...]scheduleField{
 	{"day of week", 0, 6, []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// checkSchedule says what is wrong with a cron expression: five fields, or a
-// shorthand such as @daily or "@every 1h30m", after an optional time zone
-// ("TZ=Europe/Vienna" or "CRON_TZ=…").
+// checkSchedule returns the mistake in a cron expression: five fields, or a shorthand
+// such as @daily or "@every 1h30m", after an optional time zone ("TZ=Europe/Vienna" or
+// "CRON_TZ=…").
 func checkSchedule(text string) error {
 	if strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ=") {
 		zone, rest, found := strings.Cut(text[strings.IndexByte(text, '=')+1:], " ")
@@ -69,8 +69,8 @@ func checkShorthand(text string) error {
 	return fmt.Errorf("the shorthand %q is not known; use @hourly, @daily, @weekly, @monthly, @yearly or @every", text)
 }
 
-// check says what is wrong with one choice of a field: *, 5, 1-5, each with /2
-// behind it or not.
+// check returns the mistake in one choice of a field: *, 5, 1-5, each with or without /2
+// after it.
 func (f *scheduleField) check(choice string) error {
 	span, step, stepped := strings.Cut(choice, "/")
 	if stepped {

@@ -19,7 +19,7 @@ func (Policy) DefaultSecret(obj document.Value) {
 	obj.Remove("stringData")
 }
 
-// ValidateSecret checks the size of a secret, and what its type needs.
+// ValidateSecret checks the size of a secret, and the data that its type requires.
 func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 	var c causes
 	data := obj.Get("data")
@@ -30,7 +30,7 @@ func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// secretType checks that a secret has what is read from its type.
+// secretType checks that a secret has the data of its type.
 func (c *causes) secretType(obj, data document.Value) {
 	switch obj.Get("type").Text() {
 	case labelDomain + "/service-account-token":

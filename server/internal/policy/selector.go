@@ -10,8 +10,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// labels checks labels, or a plain selector of labels, whose mistakes are shown
-// at the whole of it.
+// labels checks labels, or a plain selector of labels, whose mistakes are reported for
+// the whole map.
 func (c *causes) labels(set document.Value) {
 	for name, v := range set.Members() {
 		for _, problem := range document.CheckFormat("qualified-name", name) {
@@ -23,8 +23,8 @@ func (c *causes) labels(set document.Value) {
 	}
 }
 
-// canSelect reports whether a label selector can be asked: whether its parts can
-// be those of labels, and its operators have the values that they work with.
+// canSelect reports whether a label selector is valid: its parts can be those of labels,
+// and its operators have their values.
 func canSelect(selector document.Value) bool {
 	for name, v := range selector.Get("matchLabels").Members() {
 		if !isLabel(name, v) {
@@ -100,7 +100,7 @@ func selectsAll(selector, set document.Value) bool {
 
 const none = "<none>"
 
-// parseSelector reads a label selector; one that is absent matches nothing.
+// parseSelector reads a label selector; an absent one matches nothing.
 func parseSelector(selector document.Value) (labels.Selector, error) {
 	if !isSet(selector) {
 		return labels.Nothing(), nil
@@ -119,7 +119,7 @@ func parseSelector(selector document.Value) (labels.Selector, error) {
 	return v1.LabelSelectorAsSelector(&s)
 }
 
-// mapText writes labels for people, in the order of their keys: "a=b,c=d".
+// mapText writes labels in the order of their keys: "a=b,c=d".
 func mapText(set document.Value) string {
 	if isEmpty(set) {
 		return none

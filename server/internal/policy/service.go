@@ -6,23 +6,23 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// headless is the cluster IP of a service that has none.
+// headless is the cluster IP of a service without one.
 const headless = "None"
 
-// What the types of services need.
+// The needs of the types of services.
 func needsClusterIP(kind string) bool { return kind != "ExternalName" }
 func needsNodePort(kind string) bool  { return kind == "NodePort" || kind == "LoadBalancer" }
 
 // NeedsNodePort reports whether the ports of a service are open on every node.
 func NeedsNodePort(spec document.Value) bool { return needsNodePort(spec.Get("type").Text()) }
 
-// NeedsHealthCheck reports whether a load balancer has to ask each node whether
-// it has pods.
+// NeedsHealthCheck reports whether a load balancer has to ask each node whether it has
+// pods.
 func NeedsHealthCheck(spec document.Value) bool {
 	return spec.Get("type").Equals("LoadBalancer") && spec.Get("externalTrafficPolicy").Equals("Local")
 }
 
-// DefaultServicePort sends traffic to the port that it came to.
+// DefaultServicePort sets the target port to the port.
 func (Policy) DefaultServicePort(port document.Value) {
 	target := port.Get("targetPort")
 	if number(target) == 0 && target.Text() == "" {
@@ -30,29 +30,29 @@ func (Policy) DefaultServicePort(port document.Value) {
 	}
 }
 
-// DefaultServiceSpec leaves out the settings of an affinity that is not wanted.
+// DefaultServiceSpec drops the settings of an unused affinity.
 func (Policy) DefaultServiceSpec(spec document.Value) {
 	if spec.Get("sessionAffinity").Equals("None") {
 		spec.Remove("sessionAffinityConfig")
 	}
 }
 
-// CreateService begins a service's life. An address that was sent is told in all
-// its forms; those that were not are allocated later.
+// CreateService initialises a service. A given address is written in all its fields;
+// missing ones are allocated later.
 func (Policy) CreateService(obj document.Value) {
 	obj.SetObject("status").SetObject("loadBalancer")
 	forgetPolicy(obj.Get("spec"))
 	tellClusterIP(obj.Get("spec"))
 }
 
-// forgetPolicy drops the policy of traffic inside the cluster where there is none.
+// forgetPolicy drops the policy of traffic inside the cluster if the type has none.
 func forgetPolicy(spec document.Value) {
 	if !needsClusterIP(spec.Get("type").Text()) && slices.Contains(trafficPolicies, spec.Get("internalTrafficPolicy").Text()) {
 		spec.Remove("internalTrafficPolicy")
 	}
 }
 
-// tellClusterIP tells an address that was sent in all its forms.
+// tellClusterIP writes a given address in all its fields.
 func tellClusterIP(spec document.Value) {
 	if ip := spec.Get("clusterIP").Text(); ip != "" && isEmpty(spec.Get("clusterIPs")) {
 		setClusterIP(spec, ip)
@@ -64,8 +64,8 @@ func setClusterIP(spec document.Value, ip string) {
 	spec.SetArray("clusterIPs").AppendString(ip)
 }
 
-// UpdateService keeps the addresses and ports that the service has while its
-// type still needs them, and drops those that it does not need any more.
+// UpdateService keeps the addresses and ports of the service while its type needs them,
+// and drops the others.
 func (Policy) UpdateService(obj, old document.Value) {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	kind, was := spec.Get("type").Text(), before.Get("type").Text()
@@ -87,7 +87,7 @@ func (Policy) UpdateService(obj, old document.Value) {
 	}
 	forgetPolicy(spec)
 	if kind != "LoadBalancer" && !isEmpty(obj.At("status", "loadBalancer")) {
-		obj.Get("status").Remove("loadBalancer") // what was a load balancer's
+		obj.Get("status").Remove("loadBalancer") // the load balancer's
 		obj.Get("status").SetObject("loadBalancer")
 	}
 	switch {
@@ -110,16 +110,16 @@ func (Policy) UpdateService(obj, old document.Value) {
 	}
 }
 
-// dropUnchanged removes a member that the new type has no use for, unless it was
-// just changed, which is an error for ValidateService.
+// dropUnchanged removes a member without a use in the new type, unless it was just
+// changed, which is an error for ValidateService.
 func dropUnchanged(spec, before document.Value, name string) {
 	if same(spec.Get(name), before.Get(name)) {
 		spec.Remove(name)
 	}
 }
 
-// keepClusterIPs keeps addresses that were not sent, and the single one and the
-// list in step when only one of them was changed.
+// keepClusterIPs keeps addresses that were not sent, and makes the single one and the
+// list equal when only one of them was changed.
 func keepClusterIPs(spec, before document.Value) {
 	sameList := same(spec.Get("clusterIPs"), before.Get("clusterIPs"))
 	switch ip := spec.Get("clusterIP").Text(); {
@@ -135,8 +135,8 @@ func keepClusterIPs(spec, before document.Value) {
 	}
 }
 
-// keepNodePorts gives ports that were sent without a node port the one they had,
-// by name, unless another port took it.
+// keepNodePorts gives ports without a node port the one they had, by name, unless another
+// port has it now.
 func keepNodePorts(ports, before document.Value) {
 	var sent names
 	for _, port := range ports.Elements() {

@@ -41,8 +41,8 @@ func (Policy) CellServiceExternalIP(obj document.Value) any {
 	return none
 }
 
-// loadBalancerAddresses lists the addresses at which the load balancer of a
-// service or an ingress is reached.
+// loadBalancerAddresses lists the addresses of the load balancer of a service or an
+// ingress.
 func loadBalancerAddresses(obj document.Value) []string {
 	var list []string
 	for _, ingress := range obj.At("status", "loadBalancer", "ingress").Elements() {

@@ -16,11 +16,10 @@ const (
 
 var familyPolicies = []string{preferDualStack, requireDualStack, singleStack}
 
-// ServiceFamilies says of which address families a service's addresses are, and
-// drops the second one where it is given up. before is the spec that spec
-// replaces, absent on create; configured are the families that the cluster has
-// addresses of, the default one first. What is wrong is returned; then spec is
-// not to be used.
+// ServiceFamilies sets the address families of a service, and drops the second one where
+// it is given up. before is the spec that spec replaces, absent on create; configured are
+// the families of the cluster, the default one first. It returns causes; then spec is not
+// to be used.
 func ServiceFamilies(spec, before document.Value, configured []string) []schema.Cause {
 	if !needsClusterIP(spec.Get("type").Text()) || ServiceKeepsAddresses(spec, before) {
 		return nil
@@ -73,9 +72,9 @@ type families struct {
 	configured   []string
 }
 
-// ServiceKeepsAddresses reports whether a service that prefers two families
-// stays as it is, so that it is not given a second address, and loses none, because
-// the cluster has got or lost a range since.
+// ServiceKeepsAddresses reports whether a service that prefers two families is unchanged,
+// so that it does not get a second address, and loses none, because the cluster's ranges
+// have changed since.
 func ServiceKeepsAddresses(spec, before document.Value) bool {
 	if !before.Exists() || !same(spec.Get("type"), before.Get("type")) || !spec.Get("ipFamilyPolicy").Equals(preferDualStack) {
 		return false
@@ -86,8 +85,8 @@ func ServiceKeepsAddresses(spec, before document.Value) bool {
 	return same(spec.Get("clusterIPs"), before.Get("clusterIPs")) && same(spec.Get("ipFamilies"), before.Get("ipFamilies"))
 }
 
-// noSelector reports whether a service is headless and somebody else's endpoints are
-// behind it, so that nobody knows their families.
+// noSelector reports whether a service is headless and has foreign endpoints, whose
+// families are unknown.
 func noSelector(spec document.Value) bool {
 	return spec.Get("clusterIP").Equals(headless) && isEmpty(spec.Get("selector"))
 }
@@ -106,8 +105,8 @@ func (f *families) policyWrong(why string) {
 	f.invalidAt(member(f.spec, "ipFamilyPolicy"), f.spec.Get("ipFamilyPolicy"), why)
 }
 
-// downgrade drops the second address and family of a service whose policy says that
-// it shall have one, and finds those that were dropped without saying so.
+// downgrade drops the second address and family of a service whose policy is a single
+// stack, and finds those that were dropped under another policy.
 func (f *families) downgrade() {
 	single := f.spec.Get("ipFamilyPolicy").Equals(singleStack)
 	for _, name := range [...]struct{ list, what string }{{"clusterIPs", "cluster IP"}, {"ipFamilies", "IP family"}} {
@@ -122,7 +121,7 @@ func (f *families) downgrade() {
 	}
 }
 
-// infer adds the families of the addresses that were asked for.
+// infer adds the families of the requested addresses.
 func (f *families) infer() {
 	ips := f.spec.Get("clusterIPs")
 	for i, ip := range ips.Elements() {
@@ -141,8 +140,8 @@ func (f *families) infer() {
 	}
 }
 
-// complete adds the default family and, when the service shall have two and
-// second says that it may, the other one.
+// complete adds the default family and, if the service shall have two and second permits
+// it, the other one.
 func (f *families) complete(second bool) {
 	list := f.spec.SetArray("ipFamilies")
 	if list.Len() == 0 {

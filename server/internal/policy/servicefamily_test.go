@@ -22,7 +22,7 @@ func TestServiceFamilies(t *testing.T) {
 	for _, c := range []struct {
 		name, before, spec string
 		configured         string
-		want               string // families, policy and addresses; or what is wrong
+		want               string // families, policy and addresses; or the causes
 	}{
 		{"nothing said", "", web, four, "IPv4 SingleStack"},
 		{"nothing said, two ranges", "", web, both, "IPv4 SingleStack"},

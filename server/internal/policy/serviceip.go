@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// ipFamily is the family of an address, "" when it is none.
+// ipFamily is the family of an address, "" for other text.
 func ipFamily(ip string) string {
 	addr, err := netip.ParseAddr(ip)
 	switch {
@@ -71,8 +71,8 @@ func (c *causes) clusterIPs(spec document.Value) {
 	}
 }
 
-// stackUpdate checks that of the addresses or families of a service the first stays,
-// and the second goes only when the service says that it shall have one.
+// stackUpdate checks that the first of a service's addresses or families stays, and the
+// second is dropped only under a single-stack policy.
 func (c *causes) stackUpdate(spec, before document.Value, list, one string) {
 	was, now := before.Get(list), spec.Get(list)
 	at := member(spec, list)

@@ -5,8 +5,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultStatefulSetUpdateStrategy replaces all pods, where the strategy was not
-// named, or names rolling updates with settings of their own.
+// DefaultStatefulSetUpdateStrategy defaults to rolling updates of all pods.
 func (p Policy) DefaultStatefulSetUpdateStrategy(strategy document.Value) {
 	if isEmpty(strategy.Get("type")) {
 		strategy.SetString("type", "RollingUpdate")
@@ -41,8 +40,8 @@ func (p Policy) DefaultStatefulSetSpec(spec document.Value) {
 // statefulMutable are the members of a stateful set's spec that may change.
 var statefulMutable = []string{"replicas", "template", "updateStrategy", "minReadySeconds", "persistentVolumeClaimRetentionPolicy"}
 
-// ValidateStatefulSet checks a stateful set. The pods of its template are not:
-// they may use volumes that the claim templates will make.
+// ValidateStatefulSet checks a stateful set, without the pods of its template: they may
+// use volumes of the claim templates.
 func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec, status := obj.Get("spec"), obj.Get("status")

@@ -10,10 +10,10 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// maxClassParameters is the number of parameters of a storage class.
+// maxClassParameters bounds the parameters of a storage class.
 const maxClassParameters = 512
 
-// ValidateStorageClass checks the provisioner, its parameters and the places of
+// ValidateStorageClass checks the provisioner, its parameters and the topologies of
 // volumes.
 func (Policy) ValidateStorageClass(obj, _ document.Value) []schema.Cause {
 	var c causes
@@ -37,9 +37,8 @@ func (c *causes) classParameters(parameters document.Value) {
 	}
 }
 
-// topologyTerms checks that terms for places can be told apart. A term
-// that requires nothing is told from none of the others, as often as there are
-// terms.
+// topologyTerms checks that topology terms are distinct. A term without requirements
+// equals all others, as often as there are terms.
 func (c *causes) topologyTerms(terms document.Value) {
 	seen := map[string]int{"": terms.Len()}
 	for _, term := range terms.Elements() {
@@ -51,8 +50,7 @@ func (c *causes) topologyTerms(terms document.Value) {
 	}
 }
 
-// topologyTerm is what a term requires as text, the same for all terms that require
-// the same.
+// topologyTerm is the requirements of a term as text, the same for equal terms.
 func topologyTerm(term document.Value) string {
 	required := map[string]string{}
 	for _, e := range term.Get("matchLabelExpressions").Elements() {
@@ -66,8 +64,7 @@ func topologyTerm(term document.Value) string {
 	return text.String()
 }
 
-// CellStorageClassName is the name, and whether claims without a class get this
-// one.
+// CellStorageClassName is the name, with a mark for the default class.
 func (Policy) CellStorageClassName(obj document.Value) any {
 	name, annotations := obj.At("metadata", "name").Text(), obj.At("metadata", "annotations")
 	for _, domain := range [...]string{"storageclass.", "storageclass.beta."} {
@@ -78,7 +75,7 @@ func (Policy) CellStorageClassName(obj document.Value) any {
 	return name
 }
 
-// CellStorageClassAllowVolumeExpansion says whether claims may grow.
+// CellStorageClassAllowVolumeExpansion shows whether claims may grow.
 func (Policy) CellStorageClassAllowVolumeExpansion(obj document.Value) any {
 	return obj.Get("allowVolumeExpansion").Bool()
 }

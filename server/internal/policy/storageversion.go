@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidateStorageVersion checks that the name is that of a group and a resource,
-// that servers can read what they store, and that the common version is one.
+// ValidateStorageVersion checks that the name is that of a group and a resource, that
+// servers can read the version that they store, and that the common version is one.
 func (Policy) ValidateStorageVersion(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if name := obj.At("metadata", "name").Text(); name != "" && !strings.Contains(name, ".") {
@@ -40,7 +40,8 @@ func (Policy) ValidateStorageVersion(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// CellStorageVersionStorageVersions is what each server stores: "id=apps/v1".
+// CellStorageVersionStorageVersions lists the storage version of each server:
+// "id=apps/v1".
 func (Policy) CellStorageVersionStorageVersions(obj document.Value) any {
 	var shown []string
 	for _, server := range obj.At("status", "storageVersions").Elements() {

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// ValidatePodTemplateSpec checks the metadata that pods will get.
+// ValidatePodTemplateSpec checks the metadata for the pods.
 func (Policy) ValidatePodTemplateSpec(template document.Value) []schema.Cause {
 	var c causes
 	c.templateMetadata(template)
@@ -22,8 +22,8 @@ func (Policy) ValidatePodTemplateSpec(template document.Value) []schema.Cause {
 	return c
 }
 
-// templateMetadata checks the labels and annotations that pods will get. The
-// causes leave metadata out of the path.
+// templateMetadata checks the labels and annotations for the pods. The causes leave
+// metadata out of the path.
 func (c *causes) templateMetadata(template document.Value) {
 	meta := template.Get("metadata")
 	for name, v := range meta.Get("labels").Members() {
@@ -49,8 +49,8 @@ func (c *causes) annotationsAt(field string, annotations document.Value) {
 	}
 }
 
-// alwaysRestarts checks what a template needs whose pods are kept running by a
-// controller of that kind.
+// alwaysRestarts checks the requirements of a template for pods that a controller of that
+// kind keeps running.
 func (c *causes) alwaysRestarts(template document.Value, kind string) {
 	spec, before := template.Get("spec"), len(*c)
 	if policy := spec.Get("restartPolicy"); !policy.Equals("Always") {
@@ -62,9 +62,8 @@ func (c *causes) alwaysRestarts(template document.Value, kind string) {
 	c.tellAt(before, member(template, "spec"))
 }
 
-// selected checks that a controller selects something, and the pods of its own
-// template, and reports whether the selector can be asked. One that is not there
-// selects nothing.
+// selected checks that a controller selects something, and the pods of its own template,
+// and reports whether the selector is valid. A missing one selects nothing.
 func (c *causes) selected(selector, template document.Value, kind string) bool {
 	labels := template.At("metadata", "labels")
 	switch {
@@ -80,8 +79,7 @@ func (c *causes) selected(selector, template document.Value, kind string) bool {
 	return true
 }
 
-// unselective refuses a selector that cannot be asked, without which its template is
-// not looked at.
+// unselective refuses an invalid selector, without which its template is not validated.
 func (c *causes) unselective(selector, template document.Value) {
 	c.invalid(selector, "invalid label selector")
 	c.hide(template.Path())
@@ -91,8 +89,8 @@ func (c *causes) notSelected(template, labels document.Value) {
 	c.invalidAt(member(template, "metadata", "labels"), labels, "`selector` does not match template `labels`")
 }
 
-// sharedDisks checks that disks which can be attached once for writing are not
-// given to several pods.
+// sharedDisks checks that disks that can be attached once for writing are not used by
+// several pods.
 func (c *causes) sharedDisks(template document.Value) {
 	for _, volume := range template.At("spec", "volumes").Elements() {
 		disk := volume.Get("gcePersistentDisk")

@@ -17,8 +17,8 @@ func (Policy) DefaultVolume(volume document.Value) {
 	volume.SetObject("emptyDir")
 }
 
-// volumes checks the names of the volumes of a pod and returns the volumes that are
-// right: only they can be mounted.
+// volumes checks the names of the volumes of a pod and returns the valid ones: only they
+// can be mounted.
 func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 	var byName map[string]document.Value
 	for _, volume := range volumes.Elements() {
@@ -35,7 +35,7 @@ func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 	return byName
 }
 
-// ValidateVolume checks what volumes of pods need of their sources.
+// ValidateVolume checks the rules of pods for the sources of volumes.
 func (Policy) ValidateVolume(volume document.Value) []schema.Cause {
 	var c causes
 	source, v := volume.Chosen()
@@ -62,8 +62,8 @@ func isBlock(volume document.Value) bool {
 	return isSet(volume.Get("persistentVolumeClaim")) || isSet(volume.Get("ephemeral"))
 }
 
-// mounts checks the volumes and devices that a container uses. Some causes do not
-// say which mount is wrong.
+// mounts checks the volumes and devices that a container uses. Some causes do not name
+// the mount.
 func (c *causes) mounts(container document.Value, volumes map[string]document.Value) {
 	mounts, devices := container.Get("volumeMounts"), container.Get("volumeDevices")
 	var mounted, paths, deviceNames, devicePaths names

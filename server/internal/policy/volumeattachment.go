@@ -5,8 +5,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// DefaultVolumeAttachmentSource takes back what only volumes with an object of
-// their own have by default.
+// DefaultVolumeAttachmentSource removes defaults of volumes that have an object of their
+// own.
 func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
 	inline := source.Get("inlineVolumeSpec")
 	if !isSet(inline) {
@@ -19,7 +19,7 @@ func (Policy) DefaultVolumeAttachmentSource(source document.Value) {
 	}
 }
 
-// ValidateVolumeAttachment checks a volume that has no object of its own.
+// ValidateVolumeAttachment checks a volume without an object of its own.
 func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -33,7 +33,7 @@ func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	return c
 }
 
-// newAttachment checks the names in an attachment that is created, after all else.
+// newAttachment checks the names in a new attachment, after everything else.
 func (c *causes) newAttachment(spec document.Value) {
 	before := len(*c)
 	c.driverName(member(spec, "attacher"), spec.Get("attacher").Text())
@@ -43,8 +43,8 @@ func (c *causes) newAttachment(spec document.Value) {
 	c.tellAt(before, spec.Path())
 }
 
-// inlineVolume checks a volume that has no object of its own, and so none of
-// what belongs to one.
+// inlineVolume checks a volume without an object of its own, and so without that object's
+// fields.
 func (c *causes) inlineVolume(spec document.Value) {
 	*c = append(*c, document.Validate(spec, nil)...)
 	for _, name := range [...]string{"claimRef", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "storageClassName", "volumeMode"} {
@@ -57,7 +57,7 @@ func (c *causes) inlineVolume(spec document.Value) {
 		c.tellAt(before, member(spec, "capacity"))
 	}
 	c.persistentSource("", spec)
-	var p Policy // the validation of the schema alone does not ask the hooks of types
+	var p Policy // the validation of the schema alone does not run the hooks of types
 	hooks := map[string]func(document.Value) []schema.Cause{"azureDisk": p.ValidateAzureDiskVolumeSource,
 		"flexVolume": p.ValidateFlexPersistentVolumeSource, "quobyte": p.ValidateQuobyteVolumeSource}
 	if source, v := spec.Chosen(); hooks[source] != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // ValidateFlexVolumeSource and ValidateFlexPersistentVolumeSource refuse options of
-// flexible drivers that are the system's own.
+// flexible drivers that are reserved for the system.
 func (Policy) ValidateFlexVolumeSource(v document.Value) []schema.Cause { return driverOptions(v) }
 func (Policy) ValidateFlexPersistentVolumeSource(v document.Value) []schema.Cause {
 	return driverOptions(v)
@@ -29,7 +29,7 @@ func driverOptions(v document.Value) []schema.Cause {
 	return c
 }
 
-// maxTenant is the limit of a Quobyte registry's or tenant's name, in bytes.
+// maxTenant bounds a Quobyte registry's or tenant's name, in bytes.
 const maxTenant = 64
 
 // ValidateQuobyteVolumeSource checks the hosts of the registry, and the tenant.
@@ -51,13 +51,13 @@ func (Policy) ValidateQuobyteVolumeSource(v document.Value) []schema.Cause {
 	return c
 }
 
-// What the addresses of disks look like, managed ones and blobs.
+// The forms of the addresses of disks, managed ones and blobs.
 const (
 	azureManaged = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 	azureBlob    = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 )
 
-// ValidateAzureDiskVolumeSource checks that a disk has the address of one of its kind.
+// ValidateAzureDiskVolumeSource checks that the address fits the kind of the disk.
 func (Policy) ValidateAzureDiskVolumeSource(v document.Value) []schema.Cause {
 	var c causes
 	uri := v.Get("diskURI")

@@ -7,8 +7,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// warnings are what the author of a valid object should know, in the order of
-// 1.25. The first part of each is the path of the field that it is about.
+// warnings are for the author of a valid object, in the order of 1.25. Each begins with
+// the path of its field.
 type warnings []string
 
 func (w *warnings) add(path, text string) { *w = append(*w, path+": "+text) }
@@ -16,8 +16,8 @@ func (w *warnings) add(path, text string) { *w = append(*w, path+": "+text) }
 // entry is the path of an entry of a map.
 func entry(m document.Value, key string) string { return m.Path() + "[" + key + "]" }
 
-// oldLabels are the labels of nodes that others have taken the place of, or that
-// mean nothing any more.
+// oldLabels are the labels of nodes that were replaced by others, or have no meaning any
+// more.
 var oldLabels = map[string]string{
 	"beta." + labelDomain + "/arch":                       `deprecated since v1.14; use "` + labelDomain + `/arch" instead`,
 	"beta." + labelDomain + "/os":                         `deprecated since v1.14; use "` + labelDomain + `/os" instead`,
@@ -38,14 +38,14 @@ func (w *warnings) nodeLabels(labels document.Value) {
 	}
 }
 
-// nodeLabel warns of an old label that a field names.
+// nodeLabel warns of an old label in a field.
 func (w *warnings) nodeLabel(field document.Value) {
 	if text := oldLabels[field.Text()]; text != "" {
 		w.add(field.Path(), field.Text()+" is "+text)
 	}
 }
 
-// nodeTerm warns of old labels that the expressions of a selector name.
+// nodeTerm warns of old labels in the expressions of a selector.
 func (w *warnings) nodeTerm(term document.Value) {
 	for _, expression := range term.Get("matchExpressions").Elements() {
 		w.nodeLabel(expression.Get("key"))
@@ -54,7 +54,8 @@ func (w *warnings) nodeTerm(term document.Value) {
 
 const oldIn22 = "deprecated in v1.22, support removal is planned in v1.26"
 
-// oldVolumes are the sources of volumes that nothing serves any more, or soon.
+// oldVolumes are the sources of volumes that are not served any more, or soon will not
+// be.
 var oldVolumes = [...]struct{ name, text string }{
 	{"photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
 	{"gitRepo", "deprecated in v1.11"},
@@ -65,12 +66,12 @@ var oldVolumes = [...]struct{ name, text string }{
 	{"glusterfs", "deprecated in v1.25, this feature will be removed soon after in a subsequent release"},
 }
 
-// volumeSource warns of a source that is deprecated.
+// volumeSource warns of a deprecated source.
 func (w *warnings) volumeSource(of document.Value) {
 	for _, old := range oldVolumes {
 		if v := of.Get(old.name); isSet(v) {
 			path := v.Path()
-			if old.name == "storageos" { // it is spelled otherwise in warnings
+			if old.name == "storageos" { // warnings spell it differently
 				path = member(of, "storageOS")
 			}
 			w.add(path, old.text)
@@ -78,7 +79,7 @@ func (w *warnings) volumeSource(of document.Value) {
 	}
 }
 
-// wholeBytes warns of amounts of memory and disk that are no whole bytes.
+// wholeBytes warns of fractional bytes in amounts of memory and disk.
 func (w *warnings) wholeBytes(amounts document.Value, names ...string) {
 	for _, name := range names {
 		v := amounts.Get(name)
@@ -105,14 +106,13 @@ func (w *warnings) repeated(list document.Value, field, what string) {
 	}
 }
 
-// touched reports whether an update changes more than metadata and status, so
-// that writes which only count do not repeat what was said before. A new object
-// is touched.
+// touched reports whether an update changes more than metadata and status, so that writes
+// without such a change do not repeat warnings. A new object is touched.
 func touched(obj, old document.Value) bool {
 	return !old.Exists() || number(obj.At("metadata", "generation")) != number(old.At("metadata", "generation"))
 }
 
-// WarnPersistentVolume says which old labels the terms of a volume name.
+// WarnPersistentVolume warns of old labels in the terms of a volume.
 func (Policy) WarnPersistentVolume(obj, _ document.Value) []string {
 	var w warnings
 	for _, term := range obj.At("spec", "nodeAffinity", "required", "nodeSelectorTerms").Elements() {
@@ -121,7 +121,7 @@ func (Policy) WarnPersistentVolume(obj, _ document.Value) []string {
 	return w
 }
 
-// WarnStorageClass says which old labels a class names.
+// WarnStorageClass warns of old labels in a class.
 func (Policy) WarnStorageClass(obj, _ document.Value) []string {
 	var w warnings
 	for _, topology := range obj.Get("allowedTopologies").Elements() {
@@ -132,7 +132,7 @@ func (Policy) WarnStorageClass(obj, _ document.Value) []string {
 	return w
 }
 
-// WarnCSIStorageCapacity says which old labels a capacity names.
+// WarnCSIStorageCapacity warns of old labels in a capacity.
 func (Policy) WarnCSIStorageCapacity(obj, _ document.Value) []string {
 	var w warnings
 	topology := obj.Get("nodeTopology")
@@ -146,7 +146,7 @@ func (Policy) WarnCSIStorageCapacity(obj, _ document.Value) []string {
 	return w
 }
 
-// WarnRuntimeClass says which old labels a class names.
+// WarnRuntimeClass warns of old labels in a class.
 func (Policy) WarnRuntimeClass(obj, _ document.Value) []string {
 	var w warnings
 	w.nodeLabels(obj.At("scheduling", "nodeSelector"))
@@ -156,7 +156,7 @@ func (Policy) WarnRuntimeClass(obj, _ document.Value) []string {
 // oldIngressClass named the class of an ingress before the field did.
 const oldIngressClass = labelDomain + "/ingress.class"
 
-// WarnIngress says that the annotation of a new ingress is deprecated.
+// WarnIngress warns of the deprecated annotation of a new ingress.
 func (Policy) WarnIngress(obj, old document.Value) []string {
 	if old.Exists() || !obj.At("metadata", "annotations", oldIngressClass).Exists() || isSet(obj.At("spec", "ingressClassName")) {
 		return nil
@@ -164,8 +164,8 @@ func (Policy) WarnIngress(obj, old document.Value) []string {
 	return []string{"annotation " + strconv.Quote(oldIngressClass) + " is deprecated, please use 'spec.ingressClassName' instead"}
 }
 
-// WarnCronJob says what of the pods of a job is deprecated or has no effect, and
-// that a schedule should not name its time zone.
+// WarnCronJob warns of deprecated or ineffective parts of the pods of a job, and of a
+// time zone in the schedule.
 func (Policy) WarnCronJob(obj, old document.Value) []string {
 	if !touched(obj, old) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// What 1.25 says of the contents of pods, of all that can be said.
+// 1.25's warnings about the contents of pods, as many as possible.
 const loadedPod = `{
 	nodeSelector: {beta.kubernetes.io/arch: a, kubernetes.io/os: b, failure-domain.beta.kubernetes.io/zone: c},
 	affinity: {nodeAffinity: {
@@ -23,7 +23,7 @@ const loadedPod = `{
 	initContainers: [{name: i, image: i, resources: {limits: {memory: "0.5", cpu: "0.5", ephemeral-storage: 1k}, requests: {memory: "0.5"}}}],
 	containers: [{name: m, image: i, env: [{name: A, value: a}, {name: B}, {name: A, value: b}]}, {name: next, image: i, env: [{name: A}]}]}`
 
-// SECCOMP stands before what templates only are told.
+// SECCOMP stands before the warnings for templates only.
 const saidOfPod = `AT.spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14; use "kubernetes.io/arch" instead
 AT.spec.nodeSelector[failure-domain.beta.kubernetes.io/zone]: deprecated since v1.17; use "topology.kubernetes.io/zone" instead
 AT.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[1].key: beta.kubernetes.io/os is deprecated since v1.14; use "kubernetes.io/os" instead
@@ -70,8 +70,8 @@ func TestWarningsOfPods(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", kind, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
-		// An update that changes no generation repeats nothing; a stored template
-		// has none, and its updates are made by people.
+		// An update without a new generation repeats no warnings; a stored template has
+		// none, and its updates come from users.
 		if got := r.Hooks.Warn(obj, obj); len(got) > 0 != (kind == "PodTemplate") {
 			t.Errorf("%s: an update that changes nothing says %q", kind, got)
 		}

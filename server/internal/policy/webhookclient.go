@@ -8,8 +8,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// webhookClient checks how a webhook is reached, which is the named member of v:
-// by a URL or by a service.
+// webhookClient checks the address of a webhook, the named member of v: a URL or a
+// service.
 func (c *causes) webhookClient(v document.Value, name string) {
 	config := v.Get(name)
 	address, service := config.Get("url"), config.Get("service")
@@ -46,8 +46,8 @@ func (c *causes) webhookURL(v document.Value) {
 	}
 }
 
-// webhookService checks a reference to a service. What is missing is reported at
-// the other field, as in 1.25: clients may know it from there.
+// webhookService checks a reference to a service. Missing values are reported at the
+// other field, as in 1.25: clients may know it from there.
 func (c *causes) webhookService(v document.Value) {
 	if isEmpty(v.Get("namespace")) {
 		c.required(member(v, "name"), "service namespace is required")

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// leastWebhookName is how many parts the name of a webhook has at least.
+// leastWebhookName is the least number of parts in the name of a webhook.
 const leastWebhookName = 3
 
 // ValidateMutatingWebhookConfiguration checks the webhooks.
@@ -23,7 +23,7 @@ func (Policy) ValidateValidatingWebhookConfiguration(obj, old document.Value) []
 func webhookConfiguration(obj, old document.Value) []schema.Cause {
 	var c causes
 	hooks, before := obj.Get("webhooks"), old.Get("webhooks")
-	// What was accepted once, by another release, stays acceptable.
+	// Values accepted by another release stay acceptable.
 	strict := !old.Exists() || knownReviews(before)
 	unique := !old.Exists() || uniqueNames(before)
 	var seen names
@@ -55,7 +55,7 @@ func uniqueNames(hooks document.Value) bool {
 	return true
 }
 
-// knownReviews reports whether all webhooks read a form of reviews that is known.
+// knownReviews reports whether all webhooks accept a known version of reviews.
 func knownReviews(hooks document.Value) bool {
 	for _, hook := range hooks.Elements() {
 		if !knownReview(hook.Get("admissionReviewVersions")) {
@@ -77,8 +77,8 @@ func (c *causes) qualifiedDomain(v document.Value) {
 	}
 }
 
-// reviewVersions checks the versions of reviews that a webhook reads; the schema
-// says that there has to be one.
+// reviewVersions checks the versions of reviews that a webhook accepts; the schema
+// requires one.
 func (c *causes) reviewVersions(versions document.Value, strict bool) {
 	var seen names
 	for _, v := range versions.Elements() {
@@ -105,7 +105,7 @@ func (c *causes) webhookRule(rule document.Value) {
 	c.webhookResources(rule)
 }
 
-// webhookResources checks names of resources, of which none may be said twice: by
+// webhookResources checks names of resources, none of which may be covered twice: by
 // itself and by a wildcard.
 func (c *causes) webhookResources(rule document.Value) {
 	list := rule.Get("resources")

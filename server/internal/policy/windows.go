@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Limits of what Windows is told, in bytes.
+// Bounds of Windows' settings, in bytes.
 const (
 	maxCredentialSpec = 64 << 10
 	maxUserDomain     = 255
@@ -22,7 +22,7 @@ var (
 	dnsDomain     = regexp.MustCompile(`^[[:alnum:]]([[:alnum:]-]{0,61}[[:alnum:]])?(\.[[:alnum:]]([[:alnum:]-]{0,61}[[:alnum:]])?)*$`)
 )
 
-// ValidateWindowsSecurityContextOptions checks as whom a container runs there.
+// ValidateWindowsSecurityContextOptions checks the user of a container.
 func (Policy) ValidateWindowsSecurityContextOptions(options document.Value) []schema.Cause {
 	var c causes
 	if spec := options.Get("gmsaCredentialSpec"); isSet(spec) {
@@ -77,8 +77,8 @@ func (c *causes) windowsUser(v document.Value) {
 	}
 }
 
-// hostProcess checks that containers which run on the node itself are all of
-// their pod's, and in its network.
+// hostProcess checks that containers that run on the node itself are all of their pod's,
+// and in its network.
 func (c *causes) hostProcess(spec document.Value) {
 	const options, process = "windowsOptions", "hostProcess"
 	pod := spec.At("securityContext", options, process)

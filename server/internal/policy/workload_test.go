@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// workload is a workload whose template is t and whose spec has more.
+// workload is a workload with template t and more members in its spec.
 func workload(kind, template, more string) string {
 	return "apiVersion: apps/v1\nkind: " + kind + "\nmetadata: {name: w}\nspec: {template: {" + template + "}, " + more + "}"
 }
@@ -19,7 +19,7 @@ func TestSelectors(t *testing.T) {
 	for _, kind := range []string{"Deployment", "ReplicaSet", "DaemonSet", "StatefulSet"} {
 		t.Run(kind, func(t *testing.T) {
 			missing, refused, more := "spec.selector: Required; ", "; spec.selector: Invalid", ""
-			if kind == "DaemonSet" { // says less of the selector and more of the template
+			if kind == "DaemonSet" { // it has fewer checks of the selector and more of the template
 				missing, refused, more = "", "", "; spec.template.labels: Invalid"
 			}
 			runCreate(t, "", []createCase{
