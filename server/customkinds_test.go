@@ -87,6 +87,7 @@ func TestCustomObjects(t *testing.T) {
 		{"merge", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"spec":{"note":null,"open":{"b":null},"keyed":null}}`, 200, `"open":{"known":1,"a":[1]}`},
 		{"without a version", "PUT", shopWidgets + "/w", "", widget("w", `,"spec":{"name":"abc"}`), 422, "metadata.resourceVersion"},
 		{"a put creates nothing", "PUT", shopWidgets + "/new", "", widget("new", `,"spec":{"name":"abc"}`), 404, "not found"},
+		{"applied without a field for it", "PATCH", shopWidgets + "/w?fieldManager=m&fieldValidation=Ignore", "application/apply-patch+yaml", widget("w", `,"spec":{"more":1}`), 400, ".spec.more: field not declared in schema"},
 		{"no status", "GET", shopWidgets + "/w/status", "", "", 404, `"kind":"widgets"`},
 		{"list", "GET", shopWidgets, "", "", 200, `"metadata":{"resourceVersion":`},
 		{"the kind of items", "GET", "/apis/shop.example.com/v1/widgets", "", "", 200, `"items":[{"kind":"Widget","apiVersion":"shop.example.com/v1"`},

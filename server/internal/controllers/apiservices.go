@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/policy"
@@ -28,17 +32,54 @@ func (c *Controllers) KeepAPIServices(ctx context.Context) error {
 			all = append(all, c.keepAPIService(ctx, res, gv))
 		}
 	}
+	return errors.Join(append(all, c.dropAPIServices(ctx, res))...)
+}
+
+// dropAPIServices deletes the API services of custom resources whose version is not served
+// any more.
+func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) error {
+	served := map[string]bool{}
+	for _, gv := range c.catalog.Snapshot().Served() {
+		served[gv.GroupVersion.Version+"."+gv.Group] = true
+	}
+	view, err := c.store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = view.Close() }()
+	var gone []string
+	err = view.Scan(ctx, res.Prefix(""), "", func(e *store.Entry) bool {
+		_, name := res.SplitKey(e.Key)
+		label, _ := document.Find(e.Body, "metadata", "labels", "kube-aggregator."+profile.LabelDomain+"/automanaged")
+		if string(label) == `"true"` && !served[name] {
+			gone = append(gone, strings.Clone(name))
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, name := range gone {
+		if _, _, err := c.objects.DeleteObject(ctx, objects.Ref{Row: res, Name: name}, objects.DeleteOptions{}); err != nil && !api.IsReason(err, api.ReasonNotFound) {
+			all = append(all, err)
+		}
+	}
 	return errors.Join(all...)
 }
 
 func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *catalog.Version) error {
 	name := gv.Version + "." + gv.Group
+	managed := "onstart"
 	spec := map[string]any{"version": gv.Version, "groupPriorityMinimum": gv.GroupPriority, "versionPriority": gv.VersionPriority}
+	if custom(gv) {
+		managed, spec["versionPriority"] = "true", customPriority
+	}
 	if gv.Group != "" {
 		spec["group"] = gv.Group
 	}
 	text, err := json.Marshal(map[string]any{"spec": spec,
-		"metadata": map[string]any{"name": name, "labels": map[string]any{"kube-aggregator." + profile.LabelDomain + "/automanaged": "onstart"}}})
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"kube-aggregator." + profile.LabelDomain + "/automanaged": managed}}})
 	if err != nil {
 		return err
 	}
@@ -52,6 +93,14 @@ func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *
 		return err
 	}
 	return c.writeAvailable(ctx, res, name)
+}
+
+// customPriority is that of all versions of custom resources, which are ordered by name.
+const customPriority = 100
+
+// custom reports whether a group version has custom resources only.
+func custom(gv *catalog.Version) bool {
+	return !slices.ContainsFunc(gv.Rows, func(row *catalog.Row) bool { return row.Definition == nil })
 }
 
 // writeAvailable writes the condition of an API service into its status.

@@ -128,6 +128,9 @@ func link(all []*api.Resource, versions document.Value) {
 		return
 	}
 	to := all[stored]
+	if to.StorageVersionHash = storageHash(to); len(all) == 1 {
+		return
+	}
 	form := versions.Index(stored).Get("schema").AppendJSON(nil)
 	for i, res := range all {
 		res.StorageVersion, res.StorageVersionHash = to.GV.Version, storageHash(to)

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -55,7 +56,26 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 		a.wrong = want.Refused(err)
 	}
 	a.problems = r.Describe(found)
+	if typed != nil && want.Schema.Table().Custom {
+		return undeclared(a.Doc.Root(), found, want)
+	}
 	return nil
+}
+
+// undeclared refuses a configuration of a custom resource with fields that its schema does
+// not have, whatever validation is asked for: nobody could own them.
+func undeclared(config document.Value, found []document.Problem, want front.BodyKind) error {
+	var all []string
+	for _, p := range found {
+		if !p.Duplicate {
+			all = append(all, "."+p.Path+": field not declared in schema")
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	meta := config.Get("metadata")
+	return api.BadRequest("failed to create typed patch object (%s/%s; %s, Kind=%s): %s", meta.Get("namespace").Text(), meta.Get("name").Text(), want.APIVersion, want.Kind, strings.Join(all, ", "))
 }
 
 // apply is PATCH with an apply configuration, on an object or on its status. It creates a
