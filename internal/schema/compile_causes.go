@@ -49,7 +49,7 @@ func (c *compiler) causeOrder(t *Table, typ *Type, s *Schema) (order []string) {
 // the type: with the name of a field, or, where causes leave out a step, of a field
 // below.
 func inCauses(t *Table, typ *Type, name string) bool {
-	called := func(f Field) bool { return f.Name == name || f.Rest().CauseName == name }
+	called := func(f Field) bool { return strings.EqualFold(f.Name, name) || f.Rest().CauseName == name }
 	return slices.ContainsFunc(typ.Fields, func(f Field) bool {
 		return called(f) || f.Type != None && slices.ContainsFunc(t.Types[f.Type].Fields, called)
 	})
