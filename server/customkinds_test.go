@@ -60,6 +60,10 @@ func TestCustomObjects(t *testing.T) {
 	h.run(t, []step{
 		{"pruned and filled in", "POST", shopWidgets + "?fieldValidation=Ignore", "", widget("w", `,"more":1,"spec":{"name":"abc","other":{"x":1},"open":{"known":1,"b":2.0,"a":[1]},"keyed":[{"key":"k"}],"note":null,"any":null}`), 201,
 			`"spec":{"keyed":[{"key":"k","on":true}],"name":"abc","note":null,"open":{"known":1,"a":[1],"b":2},"size":4}}`},
+		{"of no kind", "POST", shopWidgets, "", `{"apiVersion":"shop.example.com/v1","kind":null,"metadata":{"name":"v"}}`, 400, "Object 'Kind' is missing"},
+		{"of no version", "POST", shopWidgets, "", `{"kind":"Widget","metadata":{"name":"v"}}`, 400, "the API version in the data () does not match"},
+		{"of another kind", "POST", shopWidgets, "", strings.Replace(widget("v", ""), "Widget", "Gadget", 1), 422, `"field":"kind"`},
+		{"a list", "POST", shopWidgets, "", " []", 400, "must be of type Widget"},
 		{"strict", "POST", shopWidgets + "?fieldValidation=Strict", "", widget("v", `,"spec":{"name":"abc","other":{"x":1}}`), 400, `unknown field \"spec.other\"`},
 		{"twice", "POST", shopWidgets + "?fieldValidation=Strict", "", widget("v", `,"spec":{"name":"abc","name":"abd"}`), 400, `duplicate field \"spec.name\"`},
 		bad("missing", `{}`, `spec.name: Required value`),

@@ -1,10 +1,12 @@
 package front
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -99,6 +101,23 @@ func (want BodyKind) Check(apiVersion, kind string) error {
 	}
 	if apiVersion != "" && apiVersion != want.APIVersion && (want.Also == nil || !want.Also(apiVersion)) {
 		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
+	}
+	return nil
+}
+
+// checkCustom refuses an object that is not stated to be the custom resource that is
+// wanted: unlike others, that has to be said.
+func (want BodyKind) checkCustom(text []byte, root document.Value) error {
+	apiVersion, kind := root.Get("apiVersion").Text(), root.Get("kind").Text()
+	switch {
+	case !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) || kind == "":
+		return api.BadRequest("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing", want.Kind)
+	case apiVersion != want.APIVersion:
+		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
+	case kind != want.Kind:
+		group, _, _ := strings.Cut(want.APIVersion, "/")
+		return api.Invalid(group, kind, root.At("metadata", "name").Text(), []api.Cause{
+			{Reason: schema.CauseInvalid, Field: "kind", Message: "Invalid value: " + strconv.Quote(kind) + ": must be " + want.Kind}})
 	}
 	return nil
 }
@@ -207,7 +226,14 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 		return nil, nil, err
 	}
 	root := doc.Root()
-	if !want.AnyKind {
+	switch {
+	case want.AnyKind:
+	case want.Schema.Table().Custom:
+		if err := want.checkCustom(text, root); err != nil {
+			doc.Release()
+			return nil, nil, err
+		}
+	default:
 		if err := want.Check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
 			doc.Release()
 			return nil, nil, err
