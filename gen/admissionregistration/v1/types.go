@@ -136,7 +136,7 @@ type ValidatingWebhook struct {
 type ValidatingWebhookConfiguration struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the configuration.
+	// Name, labels and other identifying metadata of the validating webhook configuration.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// The webhooks, all of which have to agree.
 	Webhooks []ValidatingWebhook `json:"webhooks,omitempty"`

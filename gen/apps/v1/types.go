@@ -36,7 +36,7 @@ type ControllerRevisionList struct {
 type DaemonSet struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the DaemonSet.
+	// Name, labels and other identifying metadata of the daemon set.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Desired pod template, node targeting and update behaviour for the DaemonSet.
 	Spec DaemonSetSpec `json:"spec"`
@@ -123,7 +123,7 @@ type DaemonSetUpdateStrategy struct {
 type Deployment struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the Deployment.
+	// Name, labels and other identifying metadata of the deployment.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Desired replica count, pod template and rollout behaviour.
 	Spec DeploymentSpec `json:"spec"`

@@ -12,7 +12,7 @@ import (
 type CertificateSigningRequest struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the request.
+	// Name, labels and other identifying metadata of the certificate signing request.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// What is asked for and by whom. Fixed once the request exists.
 	Spec CertificateSigningRequestSpec `json:"spec"`

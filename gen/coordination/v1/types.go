@@ -12,7 +12,7 @@ import (
 type Lease struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace and labels of the lease.
+	// Name, labels and other identifying metadata of the lease.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Who holds the lease and since when.
 	Spec LeaseSpec `json:"spec"`

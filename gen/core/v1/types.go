@@ -252,7 +252,7 @@ type ComponentStatusList struct {
 type ConfigMap struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other identifying metadata of the config map.
+	// Name, labels and other identifying metadata of the config map.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// When true, data and binaryData can no longer be changed, and this flag cannot be unset. Absent means
 	// the contents remain editable.
@@ -1021,7 +1021,7 @@ type LifecycleHandler struct {
 type LimitRange struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other identifying metadata of the limit range.
+	// Name, labels and other identifying metadata of the limit range.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// The limits enforced on objects created in this namespace.
 	Spec LimitRangeSpec `json:"spec"`
@@ -1390,7 +1390,7 @@ type PersistentVolume struct {
 type PersistentVolumeClaim struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the claim.
+	// Name, labels and other identifying metadata of the persistent volume claim.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Size, access modes and storage class the user asks for.
 	Spec PersistentVolumeClaimSpec `json:"spec"`
@@ -1579,7 +1579,7 @@ type PhotonPersistentDiskVolumeSource struct {
 type Pod struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the pod.
+	// Name, labels and other identifying metadata of the pod.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Containers, volumes and placement wanted for the pod; mostly fixed after creation.
 	Spec PodSpec `json:"spec"`
@@ -1919,7 +1919,7 @@ type PodStatusResult struct {
 type PodTemplate struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the stored template.
+	// Name, labels and other identifying metadata of the pod template.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Pod metadata and specification that the blueprint describes.
 	Template PodTemplateSpec `json:"template"`
@@ -2157,7 +2157,7 @@ type ResourceFieldSelector struct {
 type ResourceQuota struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the quota.
+	// Name, labels and other identifying metadata of the resource quota.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Limits to enforce and the objects they apply to.
 	Spec ResourceQuotaSpec `json:"spec"`
@@ -2293,7 +2293,7 @@ type SeccompProfile struct {
 type Secret struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace, labels and other bookkeeping for the secret.
+	// Name, labels and other identifying metadata of the secret.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// When true, data can never be changed again and the flag cannot be cleared. Defaults to false.
 	Immutable *bool `json:"immutable,omitempty"`

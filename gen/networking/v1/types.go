@@ -61,7 +61,7 @@ type IngressBackend struct {
 type IngressClass struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, labels and annotations of the class.
+	// Name, labels and other identifying metadata of the ingress class.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Which controller serves the class, with which settings.
 	Spec IngressClassSpec `json:"spec"`
@@ -159,7 +159,7 @@ type IngressTLS struct {
 type NetworkPolicy struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace and labels of the policy.
+	// Name, labels and other identifying metadata of the network policy.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Which pods are picked and what they may do.
 	Spec NetworkPolicySpec `json:"spec"`

@@ -11,7 +11,7 @@ import (
 type ClusterCIDR struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the range.
+	// Name, labels and other identifying metadata of the cluster CIDR.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// The range, and which nodes are served from it. Cannot be changed later.
 	Spec ClusterCIDRSpec `json:"spec"`

@@ -19,7 +19,7 @@ type Overhead struct {
 type RuntimeClass struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the class.
+	// Name, labels and other identifying metadata of the runtime class.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Configuration of the container runtime to use; nodes know it by this name. Cannot be changed later.
 	Handler string `json:"handler"`

@@ -22,7 +22,7 @@ type Eviction struct {
 type PodDisruptionBudget struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace and labels of the budget.
+	// Name, labels and other identifying metadata of the pod disruption budget.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Which pods are protected and how many of them must stay.
 	Spec PodDisruptionBudgetSpec `json:"spec"`

@@ -17,7 +17,7 @@ type AggregationRule struct {
 type ClusterRole struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the role.
+	// Name, labels and other identifying metadata of the cluster role.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Permissions that the role gives; written by a controller when aggregationRule is set.
 	Rules []PolicyRule `json:"rules"`
@@ -29,7 +29,7 @@ type ClusterRole struct {
 type ClusterRoleBinding struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the binding.
+	// Name, labels and other identifying metadata of the cluster role binding.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Who gets the permissions.
 	Subjects []Subject `json:"subjects,omitempty"`
@@ -76,7 +76,7 @@ type PolicyRule struct {
 type Role struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace and labels of the role.
+	// Name, labels and other identifying metadata of the role.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Permissions that the role gives; each rule adds to the others.
 	Rules []PolicyRule `json:"rules"`
@@ -86,7 +86,7 @@ type Role struct {
 type RoleBinding struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name, namespace and labels of the binding.
+	// Name, labels and other identifying metadata of the role binding.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// Who gets the permissions.
 	Subjects []Subject `json:"subjects,omitempty"`
