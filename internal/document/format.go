@@ -2,6 +2,7 @@ package document
 
 import (
 	"net"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func Formats() []string {
 	return []string{
 		"absolute-path", "cidr", "config-key", "dns1035-label", "dns1123-label", "dns1123-subdomain", "domain-name", "domain-path", "driver-name",
-		"env-var-name", "file-path", "host-name", "ip", "iscsi-name", "label-value", "no-backsteps", "path-segment", "port-name", "port-number",
+		"env-var-name", "file-path", "host-name", "ip", "iscsi-name", "label-value", "no-backsteps", "ordinary-ip", "path-segment", "port-name", "port-number",
 		"qualified-name", "relative-path", "wildcard-name",
 	}
 }
@@ -82,10 +83,30 @@ func checkFormat(name, value string) []string {
 		}
 	case "file-path", "no-backsteps", "relative-path":
 		return badSteps(name, value)
+	case "ordinary-ip":
+		return notOrdinary(value)
 	case "ip":
 		return details(validation.IsValidIPForLegacyField(nil, value, false, nil))
 	case "cidr":
 		return details(validation.IsValidCIDRForLegacyField(nil, value, false, nil))
+	}
+	return nil
+}
+
+// notOrdinary reports why traffic cannot be sent to an address.
+func notOrdinary(address string) []string {
+	ip, err := netip.ParseAddr(address)
+	switch {
+	case err != nil:
+		return []string{"must be a valid IP address"}
+	case ip.IsUnspecified():
+		return []string{"may not be unspecified (" + ip.String() + ")"}
+	case ip.IsLoopback():
+		return []string{"may not be in the loopback range (127.0.0.0/8, ::1/128)"}
+	case ip.IsLinkLocalUnicast():
+		return []string{"may not be in the link-local range (169.254.0.0/16, fe80::/10)"}
+	case ip.IsLinkLocalMulticast():
+		return []string{"may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"}
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (c *causes) invalidAt(field string, v document.Value, why string) {
 	if c.full() {
 		return
 	}
-	c.add(schema.CauseInvalid, field, "Invalid value: "+show(v)+": "+why)
+	c.add(schema.CauseInvalid, field, "Invalid value: "+document.Shown(v)+": "+why)
 }
 
 // invalidText is invalid for text that has no value of its own (keys, hidden
@@ -81,14 +81,14 @@ func (c *causes) duplicate(v document.Value) {
 	if c.full() {
 		return
 	}
-	c.add(schema.CauseDuplicate, v.Path(), "Duplicate value: "+show(v))
+	c.add(schema.CauseDuplicate, v.Path(), "Duplicate value: "+document.Shown(v))
 }
 
 func (c *causes) notFound(v document.Value) {
 	if c.full() {
 		return
 	}
-	c.add(schema.CauseNotFound, v.Path(), "Not found: "+show(v))
+	c.add(schema.CauseNotFound, v.Path(), "Not found: "+document.Shown(v))
 }
 
 func (c *causes) notSupported(v document.Value, supported ...string) {
@@ -103,7 +103,7 @@ func (c *causes) notSupportedAt(field string, v document.Value, supported ...str
 	for i, s := range supported {
 		quoted[i] = strconv.Quote(s)
 	}
-	c.add(schema.CauseNotSupported, field, "Unsupported value: "+show(v)+": supported values: "+strings.Join(quoted, ", "))
+	c.add(schema.CauseNotSupported, field, "Unsupported value: "+document.Shown(v)+": supported values: "+strings.Join(quoted, ", "))
 }
 
 func (c *causes) tooLong(field string, limit int) {
@@ -127,21 +127,6 @@ func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + 
 
 // key is the path of an entry of a map.
 func key(v document.Value, name string) string { return v.Path() + "[" + name + "]" }
-
-// shownLength bounds the bytes of a value in an error.
-const shownLength = 256
-
-// show writes a value for an error message.
-func show(v document.Value) string {
-	if !v.Exists() {
-		return "null"
-	}
-	text := v.AppendJSON(nil)
-	if len(text) > shownLength {
-		return strings.ToValidUTF8(string(text[:shownLength]), "") + "…"
-	}
-	return string(text)
-}
 
 // names finds repeated names.
 type names map[string]struct{}

@@ -32,7 +32,7 @@ func (c *causes) topologyKeys(driver document.Value) {
 			c.required(driver.Path(), "")
 		}
 		if !keys.add(key.Text()) {
-			c.add(schema.CauseDuplicate, driver.Path(), "Duplicate value: "+show(key))
+			c.add(schema.CauseDuplicate, driver.Path(), "Duplicate value: "+document.Shown(key))
 		}
 		c.formatText(driver.Path(), key.Text(), "qualified-name")
 	}

@@ -22,10 +22,7 @@ func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 	}
 	strategy := spec.Get("strategy")
 	rolling := strategy.Get("rollingUpdate")
-	switch {
-	case strategy.Get("type").Equals("Recreate") && isSet(rolling):
-		c.forbidden(rolling.Path(), "may not be specified when strategy `type` is 'Recreate'")
-	case strategy.Get("type").Equals("RollingUpdate") && isSet(rolling):
+	if strategy.Get("type").Equals("RollingUpdate") && isSet(rolling) {
 		unavailable, surge := rolling.Get("maxUnavailable"), rolling.Get("maxSurge")
 		c.intOrPercent(unavailable)
 		c.intOrPercent(surge)

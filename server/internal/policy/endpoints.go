@@ -13,15 +13,6 @@ import (
 func (Policy) ValidateEndpoints(obj, _ document.Value) []schema.Cause {
 	var c causes
 	for _, subset := range obj.Get("subsets").Elements() {
-		addresses, notReady := subset.Get("addresses"), subset.Get("notReadyAddresses")
-		if isEmpty(addresses) && isEmpty(notReady) {
-			c.required(subset.Path(), "must specify `addresses` or `notReadyAddresses`")
-		}
-		for _, list := range [...]document.Value{addresses, notReady} {
-			for _, address := range list.Elements() {
-				c.ordinaryIP(member(address, "ip"), address.Get("ip"))
-			}
-		}
 		ports := subset.Get("ports")
 		several := ports.Index(1).Exists()
 		for _, port := range ports.Elements() {

@@ -77,7 +77,7 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 		c.invalid(v, "must be a valid IP address")
 		return
 	}
-	c.ordinaryIP(v.Path(), v)
+	c.format(v, "ordinary-ip")
 }
 
 // shortList joins the first of many texts for a table; unset stands for none.

@@ -103,7 +103,7 @@ func (c *causes) taints(taints document.Value) {
 			c.notSupportedAt(field+".effect", taint.Get("effect"), "NoSchedule", "PreferNoSchedule", "NoExecute")
 		}
 		if !taken.add(key + ":" + effect) {
-			c.add(schema.CauseDuplicate, field, "Duplicate value: "+show(taint)+": taints must be unique by key and effect pair")
+			c.add(schema.CauseDuplicate, field, "Duplicate value: "+document.Shown(taint)+": taints must be unique by key and effect pair")
 		}
 	}
 }

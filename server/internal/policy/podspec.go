@@ -85,7 +85,7 @@ func (c *causes) takePorts(ports document.Value, taken *names) {
 		if number(host) == 0 {
 			continue
 		}
-		if !taken.add(port.Get("protocol").Text() + "/" + port.Get("hostIP").Text() + "/" + show(host)) {
+		if !taken.add(port.Get("protocol").Text() + "/" + port.Get("hostIP").Text() + "/" + document.Shown(host)) {
 			c.duplicate(host)
 		}
 	}

@@ -30,7 +30,7 @@ func (w *warnings) template(template document.Value) {
 // seccomp warns of an annotation that has a field in the security context.
 func (w *warnings) seccomp(of, annotations document.Value, name string) {
 	if annotations.Get(name).Exists() && !isSet(of.At("securityContext", "seccompProfile")) {
-		w.add(entry(annotations, name), seccompText)
+		w.add(key(annotations, name), seccompText)
 	}
 }
 
@@ -52,7 +52,7 @@ func (w *warnings) pod(of, seccomp document.Value) {
 	if annotations := of.At("metadata", "annotations"); annotations.Len() > 0 {
 		for _, old := range oldAnnotations {
 			if annotations.Get(old.name).Exists() {
-				w.add(entry(annotations, old.name), old.text)
+				w.add(key(annotations, old.name), old.text)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var all names
 	for i, t := range scheduling.Get("tolerations").Elements() {
 		if !all.add(fmt.Sprintf("%q %q %q %q", t.Get("key").Text(), t.Get("operator").Text(), t.Get("value").Text(), t.Get("effect").Text())) {
-			c.add(schema.CauseDuplicate, element(member(scheduling, "tolerations"), i), "Duplicate value: "+show(t))
+			c.add(schema.CauseDuplicate, element(member(scheduling, "tolerations"), i), "Duplicate value: "+document.Shown(t))
 		}
 	}
 	return c

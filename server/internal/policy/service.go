@@ -141,7 +141,7 @@ func keepNodePorts(ports, before document.Value) {
 	var sent names
 	for _, port := range ports.Elements() {
 		if v := port.Get("nodePort"); number(v) != 0 {
-			sent.add(show(v))
+			sent.add(document.Shown(v))
 		}
 	}
 	had := map[string]document.Value{}
@@ -152,7 +152,7 @@ func keepNodePorts(ports, before document.Value) {
 		if number(port.Get("nodePort")) != 0 {
 			continue
 		}
-		if v := had[port.Get("name").Text()]; number(v) != 0 && sent.add(show(v)) {
+		if v := had[port.Get("name").Text()]; number(v) != 0 && sent.add(document.Shown(v)) {
 			port.Put("nodePort", v)
 		}
 	}
@@ -162,10 +162,10 @@ func keepNodePorts(ports, before document.Value) {
 func dropNodePorts(ports, before document.Value) {
 	var had names
 	for _, port := range before.Elements() {
-		had.add(show(port.Get("nodePort")))
+		had.add(document.Shown(port.Get("nodePort")))
 	}
 	for _, port := range ports.Elements() {
-		if had.has(show(port.Get("nodePort"))) {
+		if had.has(document.Shown(port.Get("nodePort"))) {
 			port.Remove("nodePort")
 		}
 	}

@@ -30,7 +30,7 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	c.servicePorts(spec, kind)
 	for _, ip := range spec.Get("externalIPs").Elements() {
 		if _, err := netip.ParseAddr(ip.Text()); err == nil {
-			c.ordinaryIP(ip.Path(), ip)
+			c.format(ip, "ordinary-ip")
 		}
 	}
 	c.healthCheck(spec)
@@ -67,7 +67,7 @@ func (c *causes) servicePorts(spec document.Value, kind string) {
 		case n == 0:
 		case kind == "ClusterIP":
 			c.forbidden(nodePort.Path(), "may not be used when `type` is 'ClusterIP'")
-		case !nodePorts.add(port.Get("protocol").Text() + show(nodePort)):
+		case !nodePorts.add(port.Get("protocol").Text() + document.Shown(nodePort)):
 			c.duplicate(nodePort)
 		}
 	}
@@ -138,23 +138,5 @@ func (c *causes) serviceUpdate(spec, before document.Value) {
 	}
 	if NeedsHealthCheck(spec) && NeedsHealthCheck(before) && !same(spec.Get("healthCheckNodePort"), before.Get("healthCheckNodePort")) {
 		c.forbidden(member(spec, "healthCheckNodePort"), "field is immutable")
-	}
-}
-
-// ordinaryIP checks that an address, reported at field, is one that traffic can be
-// sent to.
-func (c *causes) ordinaryIP(field string, v document.Value) {
-	ip, err := netip.ParseAddr(v.Text())
-	switch {
-	case err != nil:
-		c.invalidAt(field, v, "must be a valid IP address")
-	case ip.IsUnspecified():
-		c.invalidAt(field, v, "may not be unspecified ("+ip.String()+")")
-	case ip.IsLoopback():
-		c.invalidAt(field, v, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
-	case ip.IsLinkLocalUnicast():
-		c.invalidAt(field, v, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
-	case ip.IsLinkLocalMulticast():
-		c.invalidAt(field, v, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 	}
 }

@@ -54,10 +54,6 @@ func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 		c.unselective(selector, template)
 	}
 	c.alwaysRestarts(template, "StatefulSet")
-	strategy := spec.Get("updateStrategy")
-	if rolling := strategy.Get("rollingUpdate"); isSet(rolling) && strategy.Get("type").Equals("OnDelete") {
-		c.invalid(rolling, "only allowed for updateStrategy 'RollingUpdate'")
-	}
 	if old.Exists() && !sameBut(spec, old.Get("spec"), statefulMutable...) {
 		c.forbidden(spec.Path(), "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "+
 			"'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")

@@ -13,9 +13,6 @@ type warnings []string
 
 func (w *warnings) add(path, text string) { *w = append(*w, path+": "+text) }
 
-// entry is the path of an entry of a map.
-func entry(m document.Value, key string) string { return m.Path() + "[" + key + "]" }
-
 // oldLabels are the labels of nodes that were replaced by others, or have no meaning any
 // more.
 var oldLabels = map[string]string{
@@ -33,7 +30,7 @@ var oldLabels = map[string]string{
 func (w *warnings) nodeLabels(labels document.Value) {
 	for name := range labels.Members() {
 		if text := oldLabels[name]; text != "" {
-			w.add(entry(labels, name), text)
+			w.add(key(labels, name), text)
 		}
 	}
 }
@@ -85,7 +82,7 @@ func (w *warnings) wholeBytes(amounts document.Value, names ...string) {
 		v := amounts.Get(name)
 		if text := v.Text(); (strings.HasSuffix(text, "m") || isFine(text)) && !isWhole(v) {
 			q := amount(v)
-			w.add(entry(amounts, name), "fractional byte value "+strconv.Quote(q.String())+" is invalid, must be an integer")
+			w.add(key(amounts, name), "fractional byte value "+strconv.Quote(q.String())+" is invalid, must be an integer")
 		}
 	}
 }

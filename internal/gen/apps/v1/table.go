@@ -843,7 +843,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 			{Name: "paused", Type: 8, Number: 7},
 			{Name: "progressDeadlineSeconds", Type: 131, Number: 9, Presence: schema.Explicit, Default: "600"},
 		}, Index: schema.Index{Names: []uint16{1, 4, 7, 5, 0, 3, 0, 2, 0, 0, 0, 8, 0, 0, 0, 6}, Checks: []uint16{0, 1, 2, 3, 4, 5, 7}, Fills: []uint16{0, 2, 3, 5, 7}}},
-		208: {Name: "apps/v1.DeploymentStrategy", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		208: {Name: "apps/v1.DeploymentStrategy", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"Recreate"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"rollingUpdate"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "may not be specified when strategy `type` is 'Recreate'", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "type", Type: 209, Number: 1, Default: "\"RollingUpdate\""},
 			{Name: "rollingUpdate", Type: 210, Number: 2, Presence: schema.Explicit, Default: "{}", More: &schema.More{When: "type", WhenIs: []string{"RollingUpdate"}}},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0}, Fills: []uint16{0, 1}}},
@@ -966,7 +966,7 @@ var Table = schema.Table{Group: "apps", Version: "v1",
 		}, Index: schema.Index{Names: []uint16{0, 0, 0, 4, 0, 0, 2, 0, 0, 1, 0, 0, 0, 6, 5, 3}, Fills: []uint16{0, 1, 2, 3}}},
 		232: {Kind: schema.Map, Elem: 35},
 		233: {Kind: schema.String, Elem: -1, Rules: &schema.Rules{Enum: []string{"OrderedReady", "Parallel"}, Invalid: true}},
-		234: {Name: "apps/v1.StatefulSetUpdateStrategy", Kind: schema.Object, Hook: 4, Elem: -1, Fields: []schema.Field{
+		234: {Name: "apps/v1.StatefulSetUpdateStrategy", Kind: schema.Object, Hook: 4, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"type"}, Is: 0x5, Values: []string{"OnDelete"}, Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"rollingUpdate"}, Is: 0x2, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "FieldValueInvalid", At: "", Shown: "", Shows: []string(nil), Why: "only allowed for updateStrategy 'RollingUpdate'", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "type", Type: 235, Number: 1},
 			{Name: "rollingUpdate", Type: 219, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{2, 1, 0, 0}, Checks: []uint16{0, 1}}},

@@ -711,7 +711,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "medium", Type: 1, Number: 1},
 			{Name: "sizeLimit", Type: 95, Number: 2, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{0, 2, 0, 1}}},
-		139: {Name: "core/v1.EndpointAddress", Kind: schema.Object, AtomicMap: true, Elem: -1, Fields: []schema.Field{
+		139: {Name: "core/v1.EndpointAddress", Kind: schema.Object, AtomicMap: true, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"ip"}, Is: 0x9, Values: []string{"ordinary-ip"}, Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "ip", Type: 140, Number: 1, Presence: schema.Always, ByRules: true},
 			{Name: "hostname", Type: 25, Number: 3},
 			{Name: "nodeName", Type: 70, Number: 4, Presence: schema.Explicit},
@@ -724,7 +724,7 @@ var Table = schema.Table{Group: "", Version: "v1",
 			{Name: "protocol", Type: 85, Number: 3, Default: "\"TCP\""},
 			{Name: "appProtocol", Type: 23, Number: 4, Presence: schema.Explicit},
 		}, Index: schema.Index{Names: []uint16{1, 3, 4, 2, 0, 0, 0, 0}, Checks: []uint16{0, 1, 2, 3}, Fills: []uint16{1, 2}}},
-		142: {Name: "core/v1.EndpointSubset", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
+		142: {Name: "core/v1.EndpointSubset", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test{schema.Test{Path: []string{"addresses"}, Is: 0x4, Values: []string(nil), Than: []string(nil)}}, Then: []schema.Test{schema.Test{Path: []string{"notReadyAddresses"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: ".", Shown: "", Shows: []string(nil), Why: "must specify `addresses` or `notReadyAddresses`", Hides: ""}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "addresses", Type: 143, Number: 1},
 			{Name: "notReadyAddresses", Type: 143, Number: 2},
 			{Name: "ports", Type: 144, Number: 3},
