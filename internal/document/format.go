@@ -42,10 +42,8 @@ func checkFormat(name, value string) []string {
 		return validation.IsDNS1035Label(value)
 	case "driver-name":
 		return validation.IsDNS1123Subdomain(strings.ToLower(value))
-	case "iscsi-name": // of those that begin like one
-		if iscsiPrefix.MatchString(value) && !iscsiName.MatchString(value) {
-			return []string{"must be valid format"}
-		}
+	case "iscsi-name":
+		return badISCSI(value)
 	case "host-name":
 		problems := validation.IsDNS1123Subdomain(value)
 		if net.ParseIP(value) != nil {
@@ -107,6 +105,15 @@ func notOrdinary(address string) []string {
 		return []string{"may not be in the link-local range (169.254.0.0/16, fe80::/10)"}
 	case ip.IsLinkLocalMulticast():
 		return []string{"may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"}
+	}
+	return nil
+}
+
+// badISCSI reports what is wrong with a name that begins like one of a SCSI target or
+// initiator.
+func badISCSI(name string) []string {
+	if iscsiPrefix.MatchString(name) && !iscsiName.MatchString(name) {
+		return []string{"must be valid format"}
 	}
 	return nil
 }
