@@ -50,7 +50,7 @@ const widgetSchema = `{"type":"object","properties":{
 	}},
 	"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}`
 
-// What is sent is pruned and filled in, what is wrong is told as in 1.25.
+// Objects are pruned and defaulted, with the causes of 1.25.
 func TestCustomObjects(t *testing.T) {
 	h := startServer(t, nil)
 	h.define(widgetSchema, "")
@@ -99,8 +99,8 @@ func TestCustomObjects(t *testing.T) {
 	})
 }
 
-// The status is written by its own endpoint where there is one, and counts as spec where
-// there is none.
+// The status is written by its own endpoint if there is one, and counts as spec
+// otherwise.
 func TestCustomSubresources(t *testing.T) {
 	h := startServer(t, nil)
 	h.define(widgetSchema, `,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.replicas"}}`)
@@ -116,8 +116,8 @@ func TestCustomSubresources(t *testing.T) {
 	})
 }
 
-// A definition that changes is followed: objects that are stored have its defaults, and
-// have to keep its rules when they are written again. Watches go on.
+// A changed definition takes effect: stored objects get its defaults, and must keep its
+// rules when they are written again. Watches go on.
 func TestDefinitionChanges(t *testing.T) {
 	h := startServer(t, nil)
 	h.define(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}}}`, "")
@@ -135,7 +135,7 @@ func TestDefinitionChanges(t *testing.T) {
 	watch.expect("MODIFIED w")
 }
 
-// Several versions are one type; what a version does not know is not shown in it.
+// Several versions are one type; a version shows only its own fields.
 func TestCustomVersions(t *testing.T) {
 	h := startServer(t, nil)
 	h.define(`{"type":"object","properties":{"a":{"type":"string"}}}`, `},{"name":"v1beta1","served":true,"storage":false,"deprecated":true,
@@ -173,8 +173,8 @@ func TestCustomVersions(t *testing.T) {
 	})
 }
 
-// A definition takes its objects along, and its kind; none comes back with another
-// definition of the same name.
+// The objects and the kind of a definition are deleted with it; another definition of the
+// same name does not bring them back.
 func TestDefinitionTakesObjectsAlong(t *testing.T) {
 	h := startServer(t, nil)
 	h.define(`{"type":"object"}`, "")
@@ -199,7 +199,7 @@ func TestDefinitionTakesObjectsAlong(t *testing.T) {
 	}
 }
 
-// Custom objects go with their namespace and with their owners.
+// Custom objects are deleted with their namespace and with their owners.
 func TestCustomObjectsAreCollected(t *testing.T) {
 	h := startServer(t, func(c *server.Config) { c.Controllers = []string{"*"} })
 	h.define(`{"type":"object"}`, "")
@@ -220,7 +220,7 @@ func TestCustomObjectsAreCollected(t *testing.T) {
 	h.awaitGone("/api/v1/namespaces/default/configmaps", "owned")
 }
 
-// The documents of OpenAPI follow what is served, in both versions and forms.
+// The OpenAPI documents follow the served resources, in both versions and forms.
 func TestCustomOpenAPI(t *testing.T) {
 	h := startServer(t, nil)
 	before := h.get("/openapi/v2").header.Get("Etag")

@@ -13,7 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 )
 
-// remote converts like somebody who is asked over a network.
+// remote converts like a converter over a network.
 type remote struct {
 	calls atomic.Int64
 	does  atomic.Pointer[func(ctx context.Context, objects [][]byte) ([][]byte, error)] // before the answer, or instead of it
@@ -36,9 +36,9 @@ func (r *remote) Convert(ctx context.Context, from, to *api.Resource, objects []
 	return all, nil
 }
 
-// TestRemoteConversion: objects of a kind whose versions somebody else converts are
-// written and read in both; a list is converted in few calls; a converter that waits
-// holds no lock; what it does wrong is refused.
+// TestRemoteConversion: objects of a kind with a remote converter are written and read in
+// both versions; a list is converted in few calls; a converter that blocks holds no lock;
+// its mistakes are refused.
 func TestRemoteConversion(t *testing.T) {
 	h := startServer(t, nil)
 	conversion := &remote{}

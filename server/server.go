@@ -167,7 +167,7 @@ func (s *Server) open(ctx context.Context) error {
 	return s.keys.WriteKubeconfig(s.URL())
 }
 
-// openDefinitions reads the definitions of custom resources, and serves what they define,
+// openDefinitions reads the definitions of custom resources and serves their resources,
 // before requests are answered.
 func (s *Server) openDefinitions(ctx context.Context) error {
 	meta, err := definitions.NewMeta(generated.Meta())

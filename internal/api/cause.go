@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// NotSupported is the cause of a value that is none of those that its field may have.
+// NotSupported is the cause of a value that is not one of the supported ones.
 func NotSupported(field, value string, supported ...string) schema.Cause {
 	for i, s := range supported {
 		supported[i] = strconv.Quote(s)

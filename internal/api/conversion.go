@@ -14,17 +14,17 @@ type Conversion struct {
 	Group, Version, Plural string    // of the row of the storage version
 	Storage                *Resource // that row; set by LinkConversions
 	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkConversions
-	Reread                 bool      // only apiVersion changes, and what the other version does not know is left out
+	Reread                 bool      // only apiVersion changes, and fields that the other version does not have are left out
 	Same                   bool      // the types are the same: only apiVersion changes, without a plan
 	Remote                 Converter // nil for a conversion by the plans
 	ToStorage, FromStorage Plan
 }
 
-// Converter turns objects of one version of a kind into another by asking somebody else, so
-// it may wait.
+// Converter turns objects of one version of a kind into another with a remote service, so
+// it may block.
 type Converter interface {
-	// Convert returns the objects, canonical JSON in the version of from, in the version of
-	// to: as many, in their order. What it returns is not trusted to be of the kind's type.
+	// Convert returns the objects, canonical JSON in the version of from, in the version
+	// of to: as many, in their order. The result may not be of the kind's type.
 	Convert(ctx context.Context, from, to *Resource, objects [][]byte) ([][]byte, error)
 }
 

@@ -2,8 +2,8 @@ package api
 
 import "strconv"
 
-// ParseRevision reads a resourceVersion: ok is false when it is
-// not set. Errors: 400 for a text that no server gave.
+// ParseRevision reads a resourceVersion: ok is false when it is not set. Errors: 400 for
+// an invalid text.
 func ParseRevision(text string) (rev uint64, ok bool, err error) {
 	if text == "" {
 		return 0, false, nil

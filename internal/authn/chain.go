@@ -15,13 +15,13 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (*Identity, error)
 }
 
-// Config says how the senders of requests are authenticated.
+// Config lists the authenticators.
 type Config struct {
 	Log *slog.Logger // the reason of a refusal is logged at info
-	// Certificates knows client certificates.
+	// Certificates authenticates client certificates.
 	Certificates Authenticator
-	// Tokens know bearer tokens: in the Authorization header, and among the protocols of a
-	// WebSocket. The first that knows one decides.
+	// Tokens authenticate bearer tokens: in the Authorization header, and among the
+	// protocols of a WebSocket. The first that knows one decides.
 	Tokens []TokenAuthenticator
 	// Anonymous permits requests without any credentials, as system:anonymous.
 	Anonymous bool
@@ -41,7 +41,7 @@ type Chain struct {
 	list []Authenticator
 }
 
-// New returns the chain of authenticators that a configuration names.
+// New returns the chain of the configured authenticators.
 func New(cfg Config) *Chain {
 	c := &Chain{log: cfg.Log, list: []Authenticator{cfg.Certificates, bearer(cfg.Tokens), webSocketBearer(cfg.Tokens)}}
 	if cfg.Anonymous {
@@ -50,7 +50,7 @@ func New(cfg Config) *Chain {
 	return c
 }
 
-// anonymous knows everybody, and is not sure.
+// anonymous knows every sender, and is not sure.
 type anonymous struct{ identity Identity }
 
 func (a *anonymous) Authenticate(*http.Request) (*Identity, error) { return &a.identity, nil }

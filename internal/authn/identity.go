@@ -2,8 +2,8 @@ package authn
 
 import "slices"
 
-// Identity is what an authenticator knows of the sender of a request, or of the bearer of
-// a token.
+// Identity is the result of authentication: the sender of a request, or the bearer of a
+// token.
 //
 // Invariant: an Identity is never changed after it was returned; it may be shared by
 // requests and kept.
@@ -11,15 +11,15 @@ type Identity struct {
 	User *User // never nil
 	// Audiences are the servers that the credentials are for; nil for all.
 	Audiences []string
-	// Sure ends the search: an identity that is not sure holds only when no other
-	// authenticator has one, and none has found credentials that are not valid.
+	// Sure ends the search: an identity that is not sure holds only if no other
+	// authenticator has one, and none has found invalid credentials.
 	Sure bool
 }
 
 // known returns the identity of a user whose credentials are valid.
 func known(u *User) *Identity { return &Identity{User: authenticated(u), Sure: true} }
 
-// At lists those of some servers that the credentials are for.
+// At lists those of some servers that the credentials are valid for.
 func (i *Identity) At(servers []string) []string {
 	if i.Audiences == nil {
 		return servers

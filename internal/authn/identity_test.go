@@ -12,7 +12,7 @@ func userOf(i *Identity) *User {
 	return i.User
 }
 
-// Credentials for some servers only are of no use at others.
+// Credentials for some servers are not valid at others.
 func TestIdentityAt(t *testing.T) {
 	for _, c := range []struct{ has, asked, want []string }{
 		{nil, []string{"a", "b"}, []string{"a", "b"}},

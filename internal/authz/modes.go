@@ -16,7 +16,7 @@ const (
 	ModeNode        = "Node"
 )
 
-// Config says how requests are authorized.
+// Config lists the authorization modes.
 type Config struct {
 	Modes []string // asked in this order
 }

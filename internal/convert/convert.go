@@ -3,8 +3,7 @@
 // api.Conversion, whose plan this package follows.
 //
 // Where two versions differ only in their name, the text of an object is used as it is,
-// without a tree. Where somebody else converts (api.Converter), as few calls as possible are
-// made.
+// without a tree. Remote converters (api.Converter) get as few calls as possible.
 package convert
 
 import (
@@ -64,7 +63,7 @@ func FromStorage(ctx context.Context, res *api.Resource, obj document.Value) (*d
 	return follow(&res.Conversion.FromStorage, obj, res), nil
 }
 
-// ask has a converter turn an object of the row from into one of the row to.
+// ask calls the converter for an object of the row from, to get one of the row to.
 func ask(ctx context.Context, res, from, to *api.Resource, obj document.Value) (*document.Document, error) {
 	texts, err := askAll(ctx, res, from, to, [][]byte{obj.AppendJSON(nil)})
 	if err != nil {
@@ -81,12 +80,12 @@ func askAll(ctx context.Context, res, from, to *api.Resource, objects [][]byte) 
 	return texts, err
 }
 
-// MaxBatch is how many objects Served should be given at once where a converter is asked.
+// MaxBatch is the number of objects for one call of Served with a converter.
 const MaxBatch = 500
 
-// Served visits the texts of stored objects in the version of res, in their order; a text is
-// valid during the visit only. A converter is asked once. Errors: those of the visits and
-// of a converter, and that a text is not that of such an object.
+// Served visits the texts of stored objects in the version of res, in their order; a text
+// is valid during the visit only. A converter is called once. Errors: those of the visits
+// and of a converter, and one for a text that is not that of such an object.
 func Served(ctx context.Context, res *api.Resource, stored [][]byte, visit func(text []byte) error) error {
 	if res.ConvertsRemotely() {
 		texts, err := askAll(ctx, res, res.Storage(), res, stored)

@@ -127,7 +127,7 @@ func (c *runCommand) send(ctx context.Context, g *gen.Generator, rec *exec.Recor
 	})
 }
 
-// shrinkAll makes the examples of differences that are not accepted smaller.
+// shrinkAll shrinks the examples of differences that are not accepted.
 func (c *runCommand) shrinkAll(ctx context.Context, buckets []*report.Bucket) []*report.Bucket {
 	ctx, done := context.WithTimeout(ctx, c.shrinkLimit)
 	defer done()

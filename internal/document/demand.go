@@ -23,7 +23,7 @@ func broken(v, old Value, demands []schema.Demand) (causes []schema.Cause) {
 	return causes
 }
 
-// breaks adds how an object breaks one rule.
+// breaks adds the causes of one rule that an object breaks.
 func breaks(causes []schema.Cause, v, old Value, d *schema.Demand) []schema.Cause {
 	if !allHold(v, old, d.If) || !allHold(old, old, d.Was) || len(causes) >= MaxCauses {
 		return causes
@@ -45,8 +45,8 @@ func breaks(causes []schema.Cause, v, old Value, d *schema.Demand) []schema.Caus
 	return causes
 }
 
-// malformed adds what a named check says of a member, or of the elements of a list. Told
-// in another place it is one cause.
+// malformed adds the causes of a named check for a member, or for the elements of a list.
+// Reported elsewhere, they are one cause.
 func malformed(causes []schema.Cause, of Value, d *schema.Demand, t *schema.Test) []schema.Cause {
 	v := of.At(t.Path...)
 	for _, e := range v.Elements() {
@@ -76,7 +76,7 @@ func allHold(v, old Value, tests []schema.Test) bool {
 	return true
 }
 
-// holds reports whether a member is as a test wants it.
+// holds reports whether a member meets a test.
 func holds(of, old Value, t *schema.Test) bool {
 	v := of.At(t.Path...)
 	switch t.Is {
@@ -114,8 +114,8 @@ func holds(of, old Value, t *schema.Test) bool {
 	return true
 }
 
-// isOne reports whether a text, a number or a boolean is one of some texts; "" stands for
-// all that is empty.
+// isOne reports whether a text, a number or a boolean is one of some texts; "" means any
+// empty value.
 func isOne(v Value, texts []string) bool {
 	if v.IsNothing() {
 		return slices.Contains(texts, "")
@@ -133,7 +133,7 @@ func isOne(v Value, texts []string) bool {
 	return false
 }
 
-// plain is a text, or the JSON of another value, "" where there is none.
+// plain is a text, or the JSON of another value, "" for an absent one.
 func plain(v Value) string {
 	if v.Kind() == Number {
 		return Shown(v)
@@ -190,7 +190,7 @@ func steps(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// pathTo is the path of a member, be it there or not, as causes have it.
+// pathTo is the path of a member, present or not, as in causes.
 func (v Value) pathTo(names []string) string {
 	path := v.d.appendPath(nil, v.n, true)
 	table, ref := v.Type()

@@ -6,8 +6,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// lenient reads a value of a custom resource. A value of another type than that of the
-// schema is there without a type, for the validation to see.
+// lenient reads a value of a custom resource. A value of another type than the schema's
+// is kept without a type, so that validation sees it.
 func (p *parser) lenient(n int32, typ schema.Ref, known Value) error {
 	t := &p.table.Types[typ]
 	switch c := p.buf[p.pos]; {
@@ -99,8 +99,8 @@ type chain struct {
 	unsorted    bool
 }
 
-// extra reads a member that is none of the fields of its object. It is linked when all
-// members are read, since it stands behind the fields.
+// extra reads a member that is not a field of its object. It is linked after all members
+// are read, since it follows the fields.
 func (p *parser) extra(n int32, name keyText, to *chain) error {
 	m, err := p.node(n, schema.None, noField)
 	if err != nil {

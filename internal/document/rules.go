@@ -46,7 +46,7 @@ func (c *checker) rules(n int32, t *schema.Type, old Value) {
 	c.forgive(mark, n, old)
 }
 
-// keys checks the names of a map that old has not.
+// keys checks the names of a map that old does not have.
 func (c *checker) keys(m Value, check string, old Value) {
 	for e := c.d.children(m.n); e != 0 && len(c.causes) < MaxCauses; e = c.d.nodes[e].next {
 		name := c.d.name(e)

@@ -13,7 +13,7 @@ import (
 type values struct {
 	d     *Document
 	table *schema.Table
-	quiet bool // only whether something is wrong counts: no causes are made
+	quiet bool // only whether there is a mistake counts: no causes are made
 }
 
 // verdict is the result of checking a value.
@@ -38,7 +38,7 @@ func (r *verdict) tell(c schema.Cause) {
 	}
 }
 
-// path names a value as messages do.
+// path names a value as in messages.
 func (w *values) path(n int32) string { return string(w.d.appendPath(nil, n, false)) }
 
 // fail notes a mistake in a value. say gives the message for the path of the value.
@@ -54,10 +54,10 @@ func (w *values) fail(r *verdict, n int32, reason string, say func(path string) 
 	r.tell(schema.Cause{Reason: reason, Field: field, Message: say(path)})
 }
 
-// noPath is the field of causes that are about no field.
+// noPath is the field of causes without a field.
 const noPath = "<nil>"
 
-// invalid notes that a rule is broken by a value, which is shown.
+// invalid notes that a value, which is shown, breaks a rule.
 func (w *values) invalid(r *verdict, n int32, shown, rule string) {
 	w.fail(r, n, schema.CauseInvalid, func(path string) string { return "Invalid value: " + shown + ": " + path + " in body " + rule })
 }
@@ -122,7 +122,7 @@ func (w *values) wrongType(r *verdict, n int32, want, got string) {
 	})
 }
 
-// jsonType is the type that a value is of: the more special one of a number.
+// jsonType is the type of a value: for a number the more specific one.
 func (w *values) jsonType(n int32) schema.JSONTypes {
 	switch v := (Value{w.d, n}); v.Kind() {
 	case Bool:
@@ -140,8 +140,8 @@ func (w *values) jsonType(n int32) schema.JSONTypes {
 	return schema.TypeObject
 }
 
-// types checks the type of a value. A format stands for the type of texts and lists, as
-// in 1.25.
+// types checks the type of a value. A format implies the type of texts and lists, as in
+// 1.25.
 func (w *values) types(r *verdict, n int32, v *schema.Values) {
 	is := w.jsonType(n)
 	ok := v.Types&is != 0 || is == schema.TypeInteger && v.Types&schema.TypeNumber != 0
@@ -285,7 +285,7 @@ func (w *values) tooMany(r *verdict, n int32, size, most int64) {
 	})
 }
 
-// enum checks that a value is one of those that it may be.
+// enum checks that a value is one of the enum.
 func (w *values) enum(r *verdict, n int32, v *schema.Values) {
 	if len(v.Enum) == 0 {
 		return

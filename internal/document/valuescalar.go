@@ -100,8 +100,7 @@ func multiple(f float64, whole int64, isWhole bool, step float64) bool {
 	return wholeNumber(f / step)
 }
 
-// wholeNumber reports whether a number counts as an integer: a little less or more is
-// forgiven.
+// wholeNumber reports whether a number counts as an integer, with a small tolerance.
 func wholeNumber(f float64) bool {
 	if math.IsNaN(f) || math.IsInf(f, 0) || f < -1<<53+1 || f > 1<<53-1 {
 		return false

@@ -26,5 +26,5 @@ const (
 	CauseTooLong      = "FieldValueTooLong"
 	CauseTooMany      = "FieldValueTooMany"
 	CauseTypeInvalid  = "FieldValueTypeInvalid"
-	CauseInternal     = "InternalError" // what follows from another mistake
+	CauseInternal     = "InternalError" // consequence of another mistake
 )

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Demand is a rule across the members of an object: where all of If hold, all of
-// Then have to.
+// Demand is a rule across the members of an object: if all of If hold, all of Then must
+// hold.
 type Demand struct {
 	If, Then []Test
 	Was      []Test   // of the object before an update
 	Each     []string // path of a list: the rule is for its elements, not for the object; nil for the object
-	Cause    string   // the reason; "" for the one that follows from the test that fails
-	At       string   // path of the cause below the object, "." for the object itself; "" for the member that the test is of
+	Cause    string   // the reason; "" for that of the failing test
+	At       string   // path of the cause below the object, "." for the object itself; "" for the tested member
 	Shown    string   // JSON that an invalid cause shows; "" for the value there
 	Shows    []string // path of the member that it shows instead; nil for the value there
 	Why      string   // for messages
 	Hides    string   // path below the object of a value that is not validated because of this mistake, "." for the object; "" for none
 }
 
-// Test is a question about a member of an object, or of an object in it.
+// Test is a condition on a member of an object, or of an object in it.
 type Test struct {
 	Path   []string
 	Is     Condition
@@ -33,8 +33,8 @@ type Condition uint8
 // The conditions. A text, a number or a boolean is in a list when its text is, and an
 // empty value when "" is.
 const (
-	Set     Condition = iota + 1 // there, be it empty, and not null
-	Unset                        // not there, or null
+	Set     Condition = iota + 1 // present and not null, but maybe empty
+	Unset                        // absent or null
 	Filled                       // neither unset nor "", [] or {}
 	Empty                        // not filled
 	In                           // one of Values
@@ -49,11 +49,11 @@ const (
 
 // Demands are the rules across the members of an object.
 type Demands struct {
-	State  []Demand // of objects as they are
+	State  []Demand // of the present object
 	Change []Demand // of updates: those that test the value before
 }
 
-// reason is the one that follows from a test that fails.
+// reason is the reason that follows from a failing test.
 func (t *Test) reason() string {
 	switch t.Is {
 	case Set, Filled:
@@ -66,7 +66,7 @@ func (t *Test) reason() string {
 	return CauseInvalid
 }
 
-// Reason is that of the cause when a test fails.
+// Reason is the reason of the cause when a test fails.
 func (d *Demand) Reason(t *Test) string {
 	if d.Cause != "" {
 		return d.Cause

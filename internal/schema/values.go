@@ -25,7 +25,7 @@ func TypeNamed(name string) JSONTypes {
 	return 0
 }
 
-// String names the types, as messages have them: "integer,string".
+// String names the types as in messages: "integer,string".
 func (t JSONTypes) String() string {
 	text := ""
 	for i, name := range jsonTypeNames {

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrClosed means that the hub is closed, since the server is shutting down, or that the
-// resource is no more.
+// resource is not served any more.
 var ErrClosed = errors.New("watch: closed")
 
 // batchSize and batchBytes bound the events that one Poll returns, and so the memory of a

@@ -135,8 +135,8 @@ func (h *Hub) leave(prefix string, r *ring) {
 	}
 }
 
-// End ends the cursors of a resource that is no more: what they have not seen yet they
-// return, then ErrClosed.
+// End ends the cursors of a resource that is not served any more: they return the changes
+// that they have not seen yet, then ErrClosed.
 func (h *Hub) End(prefix string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,7 +18,7 @@ type ring struct {
 	bytes  int
 	fresh  int // changes of the batch that is being published
 	pace   pace
-	ended  bool // the resource is no more: nothing is appended
+	ended  bool // the resource is not served any more: nothing is appended
 }
 
 func (r *ring) append(e *Event, cfg Config) {

@@ -51,14 +51,14 @@ func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
 // Snapshot is the present catalog.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
 
-// Put makes resources the rows of their types: all versions of each. Rows that a type had
-// before stay what they were for whoever holds them.
+// Put sets the rows of the types of resources: all versions of each. Readers that hold
+// earlier rows can use them on.
 func (c *Catalog) Put(versions ...*api.Resource) { c.PutTypes(typesOf(versions)...) }
 
 // TypesOf are the types of resources, for PutTypes.
 func TypesOf(versions []*api.Resource) []*Type { return typesOf(versions) }
 
-// PutTypes is Put for types that somebody has to know before they are served.
+// PutTypes is Put for types that other parts must know before they are served.
 func (c *Catalog) PutTypes(types ...*Type) {
 	c.change(func(s *Snapshot) {
 		for _, t := range types {

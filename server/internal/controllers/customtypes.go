@@ -21,18 +21,18 @@ type customTypes struct {
 	byKind map[controller.Kind]*controller.Type
 }
 
-// customType is a type, and since when it is no more.
+// customType is a type, with the time since which it is not served any more.
 type customType struct {
 	*controller.Type
 	from *catalog.Type
 	gone time.Time
 }
 
-// remembered is how long changes of a type that is no more may still be on their way to
+// remembered is the time for which changes of a removed type may still be on their way to
 // controllers.
 const remembered = time.Minute
 
-// current brings the types to the newest snapshot.
+// current updates the types to the newest snapshot.
 func (c *customTypes) current() {
 	snapshot := c.catalog.Snapshot()
 	if c.of == snapshot {

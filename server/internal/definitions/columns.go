@@ -14,9 +14,8 @@ import (
 var nameColumn = api.Column{Name: "Name", Type: "string", Format: "name", Path: ".metadata.name",
 	Description: "Name of the object, unique among those of its kind in a namespace."}
 
-// columns are the columns of the table of a version: the name, and those that the
-// definition asks for or else the age. A column that cannot be read ends the list, as in
-// 1.25.
+// columns are the columns of the table of a version: the name, and those of the
+// definition or else the age. An unreadable column ends the list, as in 1.25.
 func columns(list document.Value, now func() time.Time) []api.Column {
 	all := []api.Column{nameColumn}
 	if list.Len() == 0 {
@@ -40,8 +39,8 @@ func columns(list document.Value, now func() time.Time) []api.Column {
 	return all
 }
 
-// cellOf computes the cells of a column: of several values at the path the first. There
-// is no cell for a value that is not of the column's type.
+// cellOf computes the cells of a column: of several values at the path the first. A value
+// of another type than the column's gives no cell.
 func cellOf(kind string, path jsonPath, now func() time.Time) api.CellFunc {
 	return func(obj document.Value) any {
 		v := path.first(obj)
@@ -92,7 +91,7 @@ func cellText(v document.Value) string {
 	return string(v.AppendJSON(nil))
 }
 
-// age is how long ago a time was, as people say it.
+// age is the time since a time, as in a table.
 func age(text string, now time.Time) string {
 	at, err := time.Parse(time.RFC3339, text)
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Meta holds the types of metadata, which the tables of all custom resources have at the
-// same places and share: behind the type of the kind, which is at 0.
+// Meta holds the types of metadata, which the tables of all custom resources share at the
+// same indices: after the type of the kind, which is at 0.
 type Meta struct {
 	types    []schema.Type
 	text     schema.Ref
@@ -20,7 +20,7 @@ type Meta struct {
 	embedded schema.Ref // metadata of objects in it, which are never stored by themselves
 }
 
-// NewMeta takes the types of metadata out of a table.
+// NewMeta takes the types of metadata from a table.
 func NewMeta(table *schema.Table) (*Meta, error) {
 	root := table.Root("ObjectMeta")
 	if root == schema.None {
@@ -57,7 +57,8 @@ func NewMeta(table *schema.Table) (*Meta, error) {
 	return m, nil
 }
 
-// compiler makes the table of one version of a custom resource of its structural schema.
+// compiler makes the table of one version of a custom resource from its structural
+// schema.
 type compiler struct {
 	meta   *Meta
 	table  *schema.Table
@@ -66,7 +67,7 @@ type compiler struct {
 	keep   bool // nothing is pruned: spec.preserveUnknownFields
 }
 
-// plainType is a type of which a schema says nothing else.
+// plainType is a type without further rules.
 type plainType struct {
 	kind     schema.Kind
 	types    schema.JSONTypes
@@ -76,8 +77,8 @@ type plainType struct {
 // mostFields bounds the fields of one object; further ones are not known to the schema.
 const mostFields = 1 << 14
 
-// Compile makes the table of a version of a custom resource, whose kind is at 0. s is
-// the schema, absent for none; keep says that nothing is pruned.
+// Compile makes the table of a version of a custom resource, whose kind is at 0. s is the
+// schema, absent for none; keep turns pruning off.
 func (m *Meta) Compile(group, version string, s document.Value, keep bool) *schema.Table {
 	c := &compiler{meta: m, keep: keep, plain: map[plainType]schema.Ref{}, values: map[plainType]*schema.Values{}}
 	c.table = &schema.Table{Group: group, Version: version, Custom: true, Types: slices.Clone(m.types)}
@@ -89,7 +90,7 @@ func (m *Meta) Compile(group, version string, s document.Value, keep bool) *sche
 	return c.table
 }
 
-// add gives a type a place.
+// add adds a type to the table.
 func (c *compiler) add(t schema.Type) schema.Ref {
 	c.table.Types = append(c.table.Types, t)
 	return schema.Ref(len(c.table.Types) - 1)
@@ -112,7 +113,7 @@ func (c *compiler) typeOf(s document.Value) schema.Ref {
 		}
 		return ref
 	}
-	at := c.add(t) // before what is in it, so that types stand before those that they use
+	at := c.add(t) // before its members, so that types precede those that they use
 	switch values := t.Values; t.Kind {
 	case schema.Object:
 		t = c.object(s, false)
@@ -135,7 +136,7 @@ func (c *compiler) typeOf(s document.Value) schema.Ref {
 	return at
 }
 
-// kindOf is how values of a schema are read.
+// kindOf is the kind by which values of a schema are read.
 func (c *compiler) kindOf(s document.Value) schema.Kind {
 	hasFields := s.Get("properties").Len() > 0 || s.Get(extEmbeddedResource).Bool()
 	switch additional := s.Get("additionalProperties"); s.Get("type").Text() {
@@ -169,8 +170,8 @@ func (c *compiler) kindOf(s document.Value) schema.Kind {
 	}
 }
 
-// bare is the type of members that a schema allows without a word about them: what is
-// in them is not kept, unless it says so.
+// bare is the type of members that a schema allows without a schema of their own: their
+// members are pruned unless it keeps unknown fields.
 func (c *compiler) bare(s document.Value) schema.Ref {
 	values := &schema.Values{Nullable: true}
 	if c.keep || s.Get(extPreserveUnknownFields).Bool() {
@@ -179,7 +180,7 @@ func (c *compiler) bare(s document.Value) schema.Ref {
 	return c.add(schema.Type{Kind: schema.Object, Elem: schema.None, Values: values})
 }
 
-// listType says how the elements of a list are told apart.
+// listType sets the list type and its keys.
 func (c *compiler) listType(t *schema.Type, s document.Value) {
 	switch s.Get(extListType).Text() {
 	case "set":
@@ -195,8 +196,8 @@ func (c *compiler) listType(t *schema.Type, s document.Value) {
 	c.table.Keyed = true
 }
 
-// object compiles the members of an object. A whole object has metadata, whatever its
-// schema says of it.
+// object compiles the members of an object. A whole object has metadata, even if its
+// schema has none.
 func (c *compiler) object(s document.Value, root bool) schema.Type {
 	t := schema.Type{Kind: schema.Object, Elem: schema.None}
 	t.Open = c.keep || s.Get(extPreserveUnknownFields).Bool() || s.Get("additionalProperties").Bool()
@@ -236,10 +237,10 @@ func plain(name string) bool {
 	})
 }
 
-// isHead reports whether a member is one that every whole object has.
+// isHead reports whether a member is a common one of whole objects.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// canonical is a value as custom resources hold it: members by name, numbers in one
+// canonical is a value in the form of custom resources: members by name, numbers in one
 // spelling.
 func canonical(v document.Value) []byte {
 	text := v.AppendJSON(nil)

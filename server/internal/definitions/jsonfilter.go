@@ -16,7 +16,7 @@ type operand struct {
 // operators are those of filters, longer ones first.
 var operators = [...]string{"==", "!=", "<=", ">=", "<", ">"}
 
-// filter reads "@.a == 'b')]", behind "[?(".
+// filter reads "@.a == 'b')]", after "[?(".
 func (p *pathParser) filter() (pathStep, error) {
 	left, err := p.operand()
 	if err != nil {
@@ -80,8 +80,8 @@ func (p *pathParser) operand() (o operand, err error) {
 	return o, nil
 }
 
-// holds compares for an element of a list; without an operator it is whether there is a
-// value.
+// holds compares the operands for an element of a list; without an operator it reports
+// whether the left one has a value.
 func holds(e document.Value, left operand, operator string, right operand) bool {
 	if operator == "" {
 		return left.path.first(e).Exists()
@@ -120,8 +120,7 @@ func (o operand) text(e document.Value) string {
 	return string(o.path.first(e).AppendJSON(nil))
 }
 
-// compareScalars orders texts and numbers; ok is false for values of which none is
-// before the other.
+// compareScalars orders texts and numbers; ok is false for values without an order.
 func compareScalars(a, b document.Value) (order int, ok bool) {
 	if a.Kind() != b.Kind() {
 		return 0, false

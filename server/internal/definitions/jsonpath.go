@@ -8,7 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// jsonPath is a path as columns have it: ".spec.replicas",
+// jsonPath is a path of a column: ".spec.replicas",
 // ".status.conditions[?(@.type=="Ready")].status".
 type jsonPath []pathStep
 
@@ -49,7 +49,7 @@ func parsePath(text string) (jsonPath, error) {
 	return path, err
 }
 
-// path reads steps, up to what is none.
+// path reads steps, up to the first character that begins none.
 func (p *pathParser) path() (path jsonPath, err error) {
 	for p.pos < len(p.text) {
 		var step pathStep
@@ -71,7 +71,7 @@ func (p *pathParser) path() (path jsonPath, err error) {
 	return path, nil
 }
 
-// dot reads ".name", ".*", or "..", behind which a name follows.
+// dot reads ".name", ".*", or "..", which a name follows.
 func (p *pathParser) dot() (pathStep, error) {
 	if p.pos++; strings.HasPrefix(p.text[p.pos:], ".") {
 		p.pos++
@@ -90,7 +90,7 @@ func (p *pathParser) dot() (pathStep, error) {
 	}
 }
 
-// name reads a name; a backslash takes the meaning of the next character away.
+// name reads a name; a backslash escapes the next character.
 func (p *pathParser) name() string {
 	var name strings.Builder
 	for ; p.pos < len(p.text); p.pos++ {
@@ -150,7 +150,7 @@ func (p *pathParser) bracket() (pathStep, error) {
 	}, nil
 }
 
-// closing is the place of the bracket that ends what begins at pos; -1 for none.
+// closing is the position of the bracket that closes the one before pos; -1 for none.
 func (p *pathParser) closing() int {
 	quote := byte(0)
 	for i := p.pos; i < len(p.text); i++ {

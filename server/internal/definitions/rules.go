@@ -8,13 +8,13 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// checkedFormats are the formats that are looked at, without their dashes; others say
-// nothing.
+// checkedFormats are the formats that are checked, without their dashes; others have no
+// effect.
 var checkedFormats = []string{"bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4", "uuid5",
 	"isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor", "byte", "password", "date", "duration", "datetime"}
 
-// rules is what a schema demands of values, besides the types of their parts. Schemas
-// that demand the same little share it.
+// rules are the requirements of a schema on values, besides the types of their parts.
+// Schemas with the same few requirements share them.
 func (c *compiler) rules(s document.Value, whole bool) *schema.Values {
 	v := typesOf(s)
 	special := v.Embedded
@@ -38,7 +38,7 @@ func (c *compiler) rules(s document.Value, whole bool) *schema.Values {
 	return c.values[key]
 }
 
-// typesOf is the demand of a schema on the type of a value.
+// typesOf is the requirement of a schema on the type of a value.
 func typesOf(s document.Value) *schema.Values {
 	v := &schema.Values{Types: schema.TypeNamed(s.Get("type").Text()), Nullable: s.Get("nullable").Bool(), Embedded: s.Get(extEmbeddedResource).Bool()}
 	if s.Get(extIntOrString).Bool() {
@@ -79,8 +79,7 @@ func furtherAll(list document.Value) (all []*schema.Values) {
 	return all
 }
 
-// takeRule adds what a member of a schema demands, and reports whether it demands
-// anything.
+// takeRule adds the requirement of a schema's member, and reports whether it has one.
 func takeRule(v *schema.Values, name string, member document.Value) bool {
 	if !isSet(member) {
 		return false

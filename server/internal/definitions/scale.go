@@ -10,7 +10,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// scaleCauses says what is wrong with the members that the scale subresource shows.
+// scaleCauses returns the mistakes in the members that the scale subresource shows.
 func scaleCauses(paths *api.ScalePaths, obj document.Value) []schema.Cause {
 	var c causes
 	for _, path := range [...][]string{paths.SpecReplicas, paths.StatusReplicas} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// versionName is how versions are called that have an order: v1, v2beta3.
+// versionName matches the versions that have an order: v1, v2beta3.
 var versionName = regexp.MustCompile(`^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$`)
 
 // versionPriority orders the versions of a group: stable ones before betas and these

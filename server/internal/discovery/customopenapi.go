@@ -17,23 +17,22 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// CustomOpenAPI makes the OpenAPI documents of custom resources when somebody asks for
-// them. Their paths are those of deployments under other names: what can be done with the
-// objects of a kind is the same for all. Documents that were made are kept while the rows
-// that they describe are served.
+// CustomOpenAPI makes the OpenAPI documents of custom resources on demand. Their paths
+// are those of deployments under other names, since all kinds have the same operations.
+// Documents are kept while the rows that they describe are served.
 type CustomOpenAPI struct {
 	second, third func() *model
 
 	mu   sync.Mutex
 	of   *catalog.Snapshot
 	made map[string]openapi.Document // of group versions, by hash
-	all  openapi.Document            // of the second version, with the built-in kinds
+	all  openapi.Document            // OpenAPI v2, with the built-in kinds
 }
 
-// modelPrefix is how the paths of the model's group version begin.
+// modelPrefix is the beginning of the paths of the model's group version.
 const modelPrefix = "/apis/apps/v1/"
 
-// model is a document of the kind that custom resources are modelled on.
+// model is a document of the kind that the paths of custom resources are copied from.
 type model struct {
 	document node // without paths and schemas
 	paths    node
@@ -41,10 +40,10 @@ type model struct {
 	head     node   // the schemas of apiVersion, kind and metadata of an object
 	listMeta any    // the schema of the metadata of a list
 	kind     string // the name of the schema of the kind
-	refs     string // how references to schemas begin
+	refs     string // the beginning of references to schemas
 }
 
-// NewCustomOpenAPI makes the maker of documents.
+// NewCustomOpenAPI returns a CustomOpenAPI without documents.
 func NewCustomOpenAPI() *CustomOpenAPI {
 	return &CustomOpenAPI{made: map[string]openapi.Document{},
 		second: sync.OnceValue(func() *model {
@@ -90,8 +89,8 @@ func newModel(document, schemas node, refs string) *model {
 	return m
 }
 
-// Documents are the documents of the third version that describe a snapshot. Those of
-// custom resources come without their text, see Version.
+// Documents are the OpenAPI v3 documents that describe a snapshot. Those of custom
+// resources come without their text, see Version.
 func (c *CustomOpenAPI) Documents(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
 	return func(yield func(openapi.Document) bool) {
 		seen := map[string]bool{}
@@ -108,7 +107,7 @@ func (c *CustomOpenAPI) Documents(snapshot *catalog.Snapshot) iter.Seq[openapi.D
 	}
 }
 
-// Has reports whether there is a document of the third version at a path.
+// Has reports whether there is an OpenAPI v3 document at a path.
 func (c *CustomOpenAPI) Has(snapshot *catalog.Snapshot, path string) bool {
 	for doc := range OpenAPI(snapshot) {
 		if doc.Path == path {
@@ -118,7 +117,7 @@ func (c *CustomOpenAPI) Has(snapshot *catalog.Snapshot, path string) bool {
 	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return "apis/"+v.APIVersion() == path && len(customRows(v)) > 0 })
 }
 
-// At is the document of the third version at a path, with its text.
+// At is the OpenAPI v3 document at a path, with its text.
 func (c *CustomOpenAPI) At(snapshot *catalog.Snapshot, path string) openapi.Document {
 	for doc := range OpenAPI(snapshot) {
 		if doc.Path == path {
@@ -146,7 +145,7 @@ func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
 	return json.Marshal(map[string]any{"paths": paths})
 }
 
-// hashOf stands for what the documents of rows say.
+// hashOf is a hash of everything that the documents of rows depend on.
 func hashOf(rows []*catalog.Row) string {
 	h := sha512.New()
 	for _, row := range rows {
@@ -165,8 +164,7 @@ func customRows(v *catalog.Version) (rows []*catalog.Row) {
 	return rows
 }
 
-// version is the document of a group version of a snapshot, without its text where that
-// is not asked for.
+// version is the document of a group version of a snapshot, with its text on request.
 func (c *CustomOpenAPI) version(v *catalog.Version, text bool) openapi.Document {
 	rows := customRows(v)
 	doc := openapi.Document{Path: "apis/" + v.APIVersion(), Hash: hashOf(rows)}
@@ -210,8 +208,8 @@ func (c *CustomOpenAPI) version(v *catalog.Version, text bool) openapi.Document 
 // mostKept bounds the documents that are kept.
 const mostKept = 64
 
-// Second is the document of the second version of all that a snapshot serves: that of the
-// built-in kinds with the parts of custom resources added.
+// Second is the OpenAPI v2 document of a snapshot: that of the built-in kinds with the
+// parts of custom resources added.
 func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot) openapi.Document {
 	var rows []*catalog.Row
 	for _, v := range snapshot.Served() {
@@ -258,8 +256,8 @@ func spliced(text string, paths, definitions node) (string, error) {
 	return text, nil
 }
 
-// binaryOf is the binary form of paths and definitions. Behind that of a document it adds
-// them: messages of the same field are one.
+// binaryOf is the binary form of paths and definitions. Appended to that of a document it
+// adds them: messages of the same field are merged.
 func binaryOf(paths, definitions node) string {
 	text, err := json.Marshal(node{"swagger": "2.0", "info": node{"title": "", "version": ""}, "paths": paths, "definitions": definitions})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// The extensions of schemas that publication looks at.
+// The extensions of schemas that concern publication.
 const (
 	extEmbedded    = profile.ExtensionPrefix + "embedded-resource"
 	extPreserve    = profile.ExtensionPrefix + "preserve-unknown-fields"
@@ -32,8 +32,8 @@ func decodeNode(text []byte) node {
 }
 
 // customSchema is the published schema of a custom resource. head are the schemas of
-// apiVersion, kind and metadata. The second version of OpenAPI cannot say all of it: where
-// it would say more than is so, clients would refuse what is right.
+// apiVersion, kind and metadata. OpenAPI v2 cannot express all of it: a schema that is
+// stricter than the rules would make clients refuse valid objects.
 func customSchema(row *catalog.Row, head node, v2 bool) node {
 	s := decodeNode(row.Definition.Schema())
 	if s == nil || v2 && s[extPreserve] == true {
@@ -56,7 +56,7 @@ func gvk(row *catalog.Row, kind string) []any {
 	return []any{node{"group": row.GV.Group, "version": row.GV.Version, "kind": kind}}
 }
 
-// publish makes a schema and all below it what is published.
+// publish turns a schema and all below it into the published form.
 func publish(s, head node, v2 bool) {
 	if v2 {
 		restrict(s)
@@ -92,8 +92,8 @@ func publish(s, head node, v2 bool) {
 	}
 }
 
-// restrict leaves out of a schema what the second version of OpenAPI does not have, and
-// what clients cannot read in it.
+// restrict removes from a schema the keys that OpenAPI v2 does not have, or that its
+// clients cannot read.
 func restrict(s node) {
 	for _, name := range []string{"allOf", "anyOf", "oneOf", "not"} {
 		delete(s, name)

@@ -7,7 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// renamer turns what a document says of the model into what it says of another kind.
+// renamer copies a part of the model's document for another kind.
 type renamer struct {
 	row   *catalog.Row
 	texts *strings.Replacer

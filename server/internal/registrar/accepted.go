@@ -19,7 +19,7 @@ type definition struct {
 	wanted, names     typeNames          // names are the accepted ones
 	text              []byte             // the object
 	revision          uint64             // of the object
-	rows, schema      [sha256.Size]byte  // stand for all that rows are made of, and for how objects are stored
+	rows, schema      [sha256.Size]byte  // hashes of everything that rows are made of, and of how objects are stored
 	unstructured      bool               // nothing is pruned: spec.preserveUnknownFields
 	conditions        map[string]outcome // by type
 	approval          definitions.Approval
@@ -61,7 +61,7 @@ func readDefinition(obj document.Value) *definition {
 	return d
 }
 
-// mark notes what rows are made of.
+// mark notes the parts that rows are made of.
 func (d *definition) mark(obj document.Value) {
 	spec := obj.Get("spec")
 	text := spec.AppendJSON(nil)

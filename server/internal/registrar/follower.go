@@ -1,5 +1,5 @@
-// Package registrar gives custom resource definitions their names, serves the resources of
-// those that are established, and lets go of those that are deleted.
+// Package registrar accepts the names of custom resource definitions, serves the
+// resources of established ones, and removes the objects and finalizers of deleted ones.
 package registrar
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// Config is what a follower works with.
+// Config holds the dependencies of a follower.
 type Config struct {
 	Row     *catalog.Row // of definitions
 	Store   *stored.CurrentStore
@@ -27,20 +27,20 @@ type Config struct {
 	Objects *objects.Objects
 	Rows    *definitions.Rows
 	Logger  *slog.Logger
-	Retry   time.Duration // between attempts of what failed
+	Retry   time.Duration // between attempts after a failure
 }
 
-// Follower looks after custom resource definitions: it gives them their names, serves the
-// resources of those that are established, and lets go of those that are deleted. It
-// knows all of them, so that a change costs no read.
+// Follower follows custom resource definitions: it accepts their names, serves the
+// resources of established ones, and removes the objects and finalizers of deleted ones.
+// It knows all of them, so that a change costs no read.
 type Follower struct {
 	Config
 	hub     atomic.Pointer[watch.Hub] // nil before requests are answered
 	all     *live.Collection[*definition]
-	serving map[string]*definition // by key, what the catalog has
+	serving map[string]*definition // by key, the definitions in the catalog
 }
 
-// Open reads all definitions, and serves those that are established.
+// Open reads all definitions, and serves the established ones.
 func Open(ctx context.Context, cfg Config) (*Follower, error) {
 	f := &Follower{Config: cfg, serving: map[string]*definition{}}
 	var err error
@@ -71,7 +71,7 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// pause is how often the objects of a definition that is being deleted are counted while
+// pause is the interval at which the objects of a deleted definition are counted while
 // some wait for their finalizers.
 const pause = 250 * time.Millisecond
 
@@ -102,13 +102,13 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// serve makes the catalog what the definitions say.
+// serve updates the catalog to the definitions.
 func (f *Follower) serve(now live.View[*definition]) {
 	f.serveSince(now, func(*definition) uint64 { return f.Store.Current() })
 }
 
 // serveSince is serve; since is the revision up to which objects of a definition may be
-// stored otherwise than it says.
+// stored in an older form.
 func (f *Follower) serveSince(now live.View[*definition], since func(*definition) uint64) {
 	var all []served
 	for key, d := range now.Under("") {
@@ -128,8 +128,8 @@ func (f *Follower) serveSince(now live.View[*definition], since func(*definition
 	}
 }
 
-// look decides about all definitions of the groups in which one is another than
-// before: a name that one gives up may be what another waits for.
+// look decides about all definitions of the groups with changed ones: another definition
+// may wait for a name that one gives up.
 func (f *Follower) look(ctx context.Context, now, before live.View[*definition]) error {
 	groups := map[string]bool{}
 	for c := range now.Since(before) {
@@ -151,8 +151,8 @@ func (f *Follower) look(ctx context.Context, now, before live.View[*definition])
 	return errors.Join(all...)
 }
 
-// settle decides about one definition, and writes what is new. The view that it takes
-// has what was decided about others before.
+// settle decides about one definition, and writes new results. Its view has the earlier
+// decisions about others.
 func (f *Follower) settle(ctx context.Context, key string) error {
 	view := f.all.View()
 	one := view.Get(key)
@@ -178,8 +178,8 @@ func (f *Follower) settle(ctx context.Context, key string) error {
 	})
 }
 
-// serveEarly serves what is about to be established, so that whoever reads that it is
-// finds it served. Should the write fail, the next view says so.
+// serveEarly serves a definition before it is established, so that a client that reads
+// the condition finds it served. If the write fails, the next view corrects it.
 func (f *Follower) serveEarly(key string, obj document.Value) {
 	if d := readDefinition(obj); d.accepted() && f.serving[key] == nil {
 		f.serving[key] = d
@@ -187,7 +187,8 @@ func (f *Follower) serveEarly(key string, obj document.Value) {
 	}
 }
 
-// finalize deletes the objects of a definition, and lets go of it when none is left.
+// finalize deletes the objects of a definition, and removes its finalizer when none is
+// left.
 func (f *Follower) finalize(ctx context.Context, name string, d *definition) error {
 	left := 0
 	if d.accepted() {
@@ -203,7 +204,7 @@ func (f *Follower) finalize(ctx context.Context, name string, d *definition) err
 		}
 	}
 	if left > 0 {
-		return nil // it is looked at again after a pause
+		return nil // it is processed again after a pause
 	}
 	if err := f.terminating(ctx, name, outcome{"False", "InstanceDeletionCompleted", "removed all instances"}); err != nil {
 		return err
@@ -214,7 +215,7 @@ func (f *Follower) finalize(ctx context.Context, name string, d *definition) err
 	})
 }
 
-// terminating says how far the end of a definition is.
+// terminating reports the progress of a definition's deletion in its conditions.
 func (f *Follower) terminating(ctx context.Context, name string, o outcome) error {
 	return f.edit(ctx, name, "status", func(obj document.Value) bool {
 		o.set(obj, "Terminating", f.Objects.Now())

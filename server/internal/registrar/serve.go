@@ -13,11 +13,11 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// served is a type of resources as a definition describes it.
+// served is a resource type of a definition.
 type served struct {
 	versions []*api.Resource
-	// since is the revision up to which objects may be stored otherwise than the
-	// definition says today. With same it is the one that is known.
+	// since is the revision up to which objects may be stored in another form than the
+	// definition's present one. With same the known one stays.
 	since uint64
 	same  bool
 }
@@ -25,8 +25,8 @@ type served struct {
 // Announce gives the follower the hub of the watches, which it ends with their resource.
 func (f *Follower) Announce(hub *watch.Hub) { f.hub.Store(hub) }
 
-// put makes types of resources those of the catalog. What the documents describe stays
-// as it is, whoever defines it again.
+// put adds resource types to the catalog. Types of the documents stay, even if a
+// definition has the same names.
 func (f *Follower) put(all ...served) {
 	snapshot := f.Catalog.Snapshot()
 	var types []*catalog.Type
@@ -44,7 +44,7 @@ func (f *Follower) put(all ...served) {
 		}
 	}
 	f.Catalog.PutTypes(types...)
-	for _, prefix := range ended { // a watch shows one version as it was stored when it began
+	for _, prefix := range ended { // a watch shows one version in the form that it had at its beginning
 		f.endWatches(prefix)
 	}
 }
@@ -55,8 +55,8 @@ func (f *Follower) endWatches(prefix string) {
 	}
 }
 
-// fitIn reports whether custom resources may be served beside those of a snapshot, and
-// gives them the priorities of their group.
+// fitIn reports whether custom resources may be served along with those of a snapshot,
+// and gives them the priorities of their group.
 func fitIn(snapshot *catalog.Snapshot, versions []*api.Resource) bool {
 	builtIn := func(row *catalog.Row) bool { return row != nil && row.Definition == nil }
 	for _, res := range versions {
@@ -79,7 +79,7 @@ func fitIn(snapshot *catalog.Snapshot, versions []*api.Resource) bool {
 	return len(versions) > 0
 }
 
-// withdraw takes a type of resources out of the catalog, and ends its watches.
+// withdraw removes a resource type from the catalog, and ends its watches.
 func (f *Follower) withdraw(group, plural string) {
 	row := f.Catalog.Snapshot().Stored(group, plural)
 	if row == nil || row.Definition == nil {
@@ -90,8 +90,8 @@ func (f *Follower) withdraw(group, plural string) {
 	f.endWatches(row.Versions.Prefix)
 }
 
-// edit changes a definition, or its status, unless change says that there is nothing to
-// do.
+// edit changes a definition, or its status, unless change reports that nothing is to be
+// done.
 func (f *Follower) edit(ctx context.Context, name, subresource string, change func(obj document.Value) bool) error {
 	of := objects.Ref{Row: f.Row, Name: name}
 	if subresource != "" {
@@ -109,8 +109,8 @@ func (f *Follower) edit(ctx context.Context, name, subresource string, change fu
 // deletesAtOnce bounds the deletions in flight: they share the disk's sync.
 const deletesAtOnce = 16
 
-// deleteObjects deletes all objects of a type that is terminating, and counts those that
-// are left.
+// deleteObjects deletes all objects of a terminating type, and counts those that are
+// left.
 func (f *Follower) deleteObjects(ctx context.Context, group, plural string) (left int, err error) {
 	row := f.Catalog.Snapshot().Stored(group, plural)
 	if row == nil || row.Definition == nil {

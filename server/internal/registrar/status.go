@@ -12,12 +12,12 @@ var conditionTypes = [...]string{"NamesAccepted", "Established", "NonStructuralS
 // outcome is a condition without its type and time.
 type outcome struct{ status, reason, message string }
 
-// set makes the outcome the condition of an object.
+// set writes the outcome as a condition of an object.
 func (o outcome) set(obj document.Value, kind, now string) {
 	api.Condition{Type: kind, Status: o.status, Reason: o.reason, Message: o.message}.Set(obj.SetObject("status").SetArray("conditions"), now)
 }
 
-// write puts what was decided into the status.
+// write writes the decision into the status.
 func (d *definition) write(obj document.Value, now string) {
 	status := obj.SetObject("status")
 	status.Remove("acceptedNames")

@@ -34,8 +34,9 @@ func NewCurrent(s store.Store, kinds Kinds) *CurrentStore {
 // Kinds are those of which there may be old objects.
 func (c *CurrentStore) Kinds() Kinds { return *c.kinds.Load() }
 
-// Put notes that objects of a type up to a revision may be stored otherwise than it says.
-// Of one that is known only the type is another.
+// Put records that objects of a type up to a revision may be stored in another version
+// than the type's. If same is set, a known type keeps its revision and an unknown type is
+// ignored.
 func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
 	c.change(func(kinds Kinds) {
 		if before := kinds[t.Prefix]; same && before != nil {

@@ -88,7 +88,7 @@ func (k Kinds) Form() string {
 func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same bool, err error) {
 	version, _ := document.Find(e.Body, "apiVersion")
 	from := k.versions.Version(string(bytes.Trim(version, `"`)))
-	unknown := from == nil && k.res.Definition != nil // a version that the definition has no more
+	unknown := from == nil && k.res.Definition != nil // a version that the definition does not have any more
 	if unknown {
 		from = k.res
 	}

@@ -169,8 +169,8 @@ func (w *itemWriter) add(item func([]byte) ([]byte, error)) (err error) {
 	return err
 }
 
-// end returns what has not gone out, with the end of the list. What is written for no items
-// is none, which the empty list of the buffer's end becomes.
+// end returns the unwritten rest, with the end of the list. none replaces the empty list
+// if there are no items.
 func (w *itemWriter) end(none string) []byte {
 	if w.first {
 		return append(append(bytes.TrimSuffix(w.buf, []byte("[")), none...), "}\n"...)
