@@ -56,6 +56,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 				"spec.template.spec.containers[1].name" + required, "spec.template.spec.containers[1].image" + required, "spec.template.spec.containers[1].name FieldValueDuplicate"}},
 		{"template that does not go on", apps + "daemonsets", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","nodeSelector":{"x":"/x"}}}}}`, "",
 			[]string{"spec.template.spec.containers" + required, "spec.template.spec.nodeSelector" + invalid, "spec.template.spec.restartPolicy FieldValueNotSupported"}},
+		{"indexed job without a name", batch + "jobs", `{"spec":{"completionMode":"Indexed","completions":1,"template":{"spec":{"restartPolicy":"Never",` + container + `}}}}`, "",
+			[]string{"metadata.name" + required, "metadata.name" + invalid}},
 		{"volume", "/api/v1/persistentvolumes", `{"metadata":{"name":"a"}}`, "",
 			[]string{"spec.accessModes" + required, "spec.capacity" + required, "spec.capacity FieldValueNotSupported", "spec" + required}},
 		{"members of a container, and of which one may be set", core + "pods",

@@ -43,9 +43,12 @@ func parseFields(text string) (fields.Selector, error) {
 }
 
 // ExactName is the name that a field selector requires, "" for none: a list of one object
-// by its name is authorized like that object.
-func ExactName(text string) string {
+// by its name is authorized like that object, if its label selector can be read, too.
+func ExactName(text, labels string) string {
 	if len(text) > MaxText || !strings.Contains(text, nameField) {
+		return ""
+	}
+	if _, err := parseLabels(labels); err != nil {
 		return ""
 	}
 	parsed, err := fields.ParseSelector(text)

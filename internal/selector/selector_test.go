@@ -348,8 +348,11 @@ func TestMatchesDoesNotAllocate(t *testing.T) {
 
 func TestExactName(t *testing.T) {
 	for text, want := range map[string]string{"": "", "metadata.name=a": "a", "x=y,metadata.name==a": "a", "metadata.name!=a": "", "metadata.name": "", "x=metadata.name": ""} {
-		if got := ExactName(text); got != want {
+		if got := ExactName(text, ""); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	if got := ExactName("metadata.name=a", "b ad"); got != "" {
+		t.Errorf("with a wrong label selector: %q", got)
 	}
 }

@@ -191,7 +191,7 @@ func (r *Request) attributes() authz.Attributes {
 		a.Subresource = t.Sub.Name
 	}
 	if a.Name == "" && (a.Verb == "list" || a.Verb == "watch") {
-		if name := selector.ExactName(r.Query.Get("fieldSelector")); !catalog.BadSegment(name) {
+		if name := selector.ExactName(r.Query.Get("fieldSelector"), r.Query.Get("labelSelector")); !catalog.BadSegment(name) {
 			a.Name = name
 		}
 	}

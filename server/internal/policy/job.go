@@ -115,7 +115,7 @@ func (c *causes) indexedHost(obj document.Value) {
 	name := obj.At("metadata", "name")
 	host := name.Text() + "-" + strconv.FormatInt(completions-1, 10)
 	if len(document.CheckFormat("dns1123-label", host)) > 0 {
-		c.invalid(name, "will not able to create pod with invalid DNS label: "+host)
+		c.invalidAt("metadata.name", name, "will not able to create pod with invalid DNS label: "+host)
 	}
 }
 
