@@ -92,6 +92,8 @@ func TestCustomObjects(t *testing.T) {
 		{"without a version", "PUT", shopWidgets + "/w", "", widget("w", `,"spec":{"name":"abc"}`), 422, "metadata.resourceVersion"},
 		{"a put creates nothing", "PUT", shopWidgets + "/new", "", widget("new", `,"spec":{"name":"abc"}`), 404, "not found"},
 		{"applied without a field for it", "PATCH", shopWidgets + "/w?fieldManager=m&fieldValidation=Ignore", "application/apply-patch+yaml", widget("w", `,"spec":{"more":1}`), 400, ".spec.more: field not declared in schema"},
+		{"another kind", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"kind":"Shoe"}`, 422, `kind: Invalid value: \"Shoe\": must be Widget`},
+		{"patched with an unknown field", "PATCH", shopWidgets + "/w?fieldValidation=Strict", "application/merge-patch+json", `{"spec":{"more":1}}`, 422, `"field":"patch"`},
 		{"no status", "GET", shopWidgets + "/w/status", "", "", 404, `"kind":"widgets"`},
 		{"list", "GET", shopWidgets, "", "", 200, `"metadata":{"resourceVersion":`},
 		{"the kind of items", "GET", "/apis/shop.example.com/v1/widgets", "", "", 200, `"items":[{"kind":"Widget","apiVersion":"shop.example.com/v1"`},
@@ -112,6 +114,7 @@ func TestCustomSubresources(t *testing.T) {
 		{"read scale", "GET", shopWidgets + "/w/scale", "", "", 200, `"spec":{"replicas":4},"status":{"replicas":3}`},
 		{"scale", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":6}}`, 200, `"spec":{"replicas":6}`},
 		{"against the schema", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":7}}`, 422, "multiple of 2"},
+		{"negative", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":-2}}`, 422, `Widget.shop.example.com \"w\" is invalid`},
 		{"scaled", "GET", shopWidgets + "/w", "", "", 200, `"generation":2,`},
 	})
 }

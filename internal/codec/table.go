@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -230,6 +231,10 @@ func appendScalar(dst []byte, cell any) []byte {
 		return appendQuoted(dst, cell)
 	case int64:
 		return strconv.AppendInt(dst, cell, 10)
+	case float64:
+		if text, err := json.Marshal(cell); err == nil {
+			return append(dst, text...)
+		}
 	case bool:
 		return strconv.AppendBool(dst, cell)
 	}

@@ -18,13 +18,36 @@ func (p *parser) lenient(n int32, typ schema.Ref, known Value) error {
 	case t.Kind == schema.List && c == '[':
 		return p.list(n, t.Elem, known)
 	}
+	if t.Kind == schema.Object && t.Values.Types == 0 && p.buf[p.pos] == '[' { // what a schema allows without a word
+		p.d.nodes[n].typ = schema.None
+		return p.list(n, typ, Value{})
+	}
 	if err := p.any(n); err != nil {
 		return err
+	}
+	if t.Kind != schema.Any || t.Values.Types != 0 {
+		p.dropMembers(n)
 	}
 	if nd := &p.d.nodes[n]; !suits(t.Kind, nd.kind) {
 		nd.typ = schema.None
 	}
 	return nil
+}
+
+// dropMembers takes away what is in an object of which the schema knows no members: a
+// value of another type was wanted.
+func (p *parser) dropMembers(n int32) {
+	d := p.d
+	if d.nodes[n].kind != Object || d.childless(n) {
+		return
+	}
+	for m := d.children(n); m != 0; m = d.nodes[m].next {
+		p.unknown(n, []byte(d.name(m)))
+	}
+	nd := &d.nodes[n]
+	nd.first, nd.last = 0, 0
+	nd.flags &^= clean | folded
+	d.dirt++
 }
 
 // suits reports whether values of a lenient type are of a JSON kind.

@@ -67,6 +67,11 @@ func (c *checker) wholeObject(n int32, t *schema.Type) {
 			invalid("metadata.name", name, problem)
 		}
 	}
+	if namespace := meta.Get("namespace"); namespace.Text() != "" {
+		for _, problem := range CheckFormat("dns1123-label", namespace.Text()) {
+			invalid("metadata.namespace", namespace, problem)
+		}
+	}
 	for key, value := range meta.Get("labels").Members() {
 		for _, problem := range CheckFormat("qualified-name", key) {
 			c.add(schema.CauseInvalid, at("metadata.labels"), "Invalid value: "+strconv.Quote(key)+": "+problem)

@@ -30,7 +30,11 @@ func newOwnership(row *Row) *Ownership {
 	o.status = map[string]apply.Set{}
 	for i := range row.Subresources {
 		if sub := stored.Subresource(row.Subresources[i].Name); sub != nil && sub.Endpoint.WritesStatus() {
-			o.status[sub.Name] = o.Kind.StatusReset(slices.Concat(sub.Keeps, sub.Unowned))
+			unowned := slices.Concat(sub.Keeps, sub.Unowned)
+			if row.Definition != nil {
+				unowned = nil // metadata is kept, but recorded, as in 1.25
+			}
+			o.status[sub.Name] = o.Kind.StatusReset(unowned)
 		}
 	}
 	for i := range row.Subresources {

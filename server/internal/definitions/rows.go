@@ -97,7 +97,7 @@ func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 	if isSet(subs.Get("status")) {
 		res.HasStatus = true
 		res.Subresources = append(res.Subresources, api.Subresource{Name: "status", Endpoint: api.EndpointStatus, Verbs: subVerbs, Group: res.GV.Group, Version: res.GV.Version,
-			Kind: res.Kind, Keeps: metadataOfStatus, Unowned: [][]string{{"metadata"}}})
+			Kind: res.Kind, Keeps: metadataOfStatus})
 	}
 	if scale := subs.Get("scale"); isSet(scale) {
 		sub := r.Scale

@@ -16,6 +16,12 @@ func scaleCauses(paths *api.ScalePaths, obj document.Value) []schema.Cause {
 	for _, path := range [...][]string{paths.SpecReplicas, paths.StatusReplicas} {
 		field, v := "."+strings.Join(path, "."), obj.At(path...)
 		if !v.Exists() {
+			for i := range path { // a step leads through what is no object
+				if above := obj.At(path[:i]...); i > 0 && isSet(above) && above.Kind() != document.Object {
+					c.invalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected map[string]interface{}", field, document.Shown(above), above.Kind()))
+					break
+				}
+			}
 			continue
 		}
 		switch n, whole := v.Int(); {

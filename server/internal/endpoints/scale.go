@@ -113,7 +113,7 @@ func setReplicas(e *objects.Evaluation, t front.Target, obj, scale document.Valu
 	if err := objects.CheckUID(t.Row, t.Name, meta, oldMeta, e.Opts.Patched); err != nil {
 		return err
 	}
-	if causes := objects.ValidateScale(scale); len(causes) > 0 {
+	if causes := objects.ValidateScale(scale); len(causes) > 0 && t.Row.Definition == nil { // custom objects are checked themselves
 		return api.Invalid("autoscaling", "Scale", t.Name, causes)
 	}
 	replicas, _ := scale.At("spec", "replicas").Int()

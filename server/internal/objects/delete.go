@@ -140,10 +140,10 @@ func (o *Objects) deletion(res *catalog.Row, obj document.Value, current *store.
 	wait := grace > 0 || meta.Get("finalizers").Len() > 0 || obj.At("spec", "finalizers").Len() > 0 || IsNamespace(res) && !terminating
 	if wait && !terminating {
 		o.markTerminating(meta, grace)
-		if IsNamespace(res) {
+		if IsNamespace(res) || res.Role == api.RoleDefinitions {
 			meta.Remove("deletionGracePeriodSeconds")
 		}
-		if n, ok := meta.Get("generation").Int(); ok && n > 0 {
+		if n, ok := meta.Get("generation").Int(); ok && n > 0 && res.Role != api.RoleDefinitions {
 			meta.SetInt("generation", n+1)
 		}
 		changed = true

@@ -66,6 +66,9 @@ func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value,
 	}
 	if err := p.report(r, problems, want); err != nil {
 		doc.Release()
+		if want.Schema.Table().Custom {
+			err = p.refuse(err, want)
+		}
 		return nil, err
 	}
 	return doc, nil
@@ -85,6 +88,9 @@ func (p *patchBody) report(r *front.Request, problems []document.Problem, want f
 // large numbers in a strategic patch.
 func (p *patchBody) refuse(err error, want front.BodyKind) error {
 	refused := want.Refused(err)
+	if api.IsReason(refused, api.ReasonInvalid) {
+		return refused
+	}
 	var wrong *document.TypeError
 	if errors.As(err, &wrong) && (wrong.Mistake == document.NullElement || wrong.Mistake == document.OutOfRange && p.media == front.StrategicPatch) {
 		return refused
