@@ -102,8 +102,9 @@ func sameResources(obj, now, before document.Value) bool {
 
 // claimSpec checks the requests of a claim or of a template of claims.
 func (c *causes) claimSpec(spec document.Value) {
-	if isEmpty(spec.Get("accessModes")) {
+	if before := len(*c); isEmpty(spec.Get("accessModes")) {
 		c.required(member(spec, "accessModes"), "at least 1 access mode is required")
+		c.tellAt(before, member(spec, "volumeName")) // before the selector, which comes before the modes themselves
 	}
 	field := member(spec, "resources") + "[storage]"
 	if size := spec.At("resources", "requests", "storage"); size.Exists() {
