@@ -273,7 +273,7 @@ func (o *oracle) fill(v any, s *schema.Schema, dir string) {
 				switch {
 				case len(target.Properties) > 0:
 					v[p.Name] = object{}
-				case target.Type == "integer":
+				case target.Type == "integer" || target.Format == "int-or-string":
 					v[p.Name] = 0.0
 				}
 			}
