@@ -39,7 +39,7 @@ func readGuide(t *testing.T) guide {
 	return g
 }
 
-// Whoever follows the guide gets right documents, and the messages that it shows.
+// The steps of the guide make correct documents and lead to the messages that it shows.
 func TestContributingIsTrue(t *testing.T) {
 	g := readGuide(t)
 	const schema, resource, configMap = "schemas/apps/v1/Cobbler.yaml", "openapi/apps/v1.yaml", "schemas/core/v1/ConfigMap.yaml"

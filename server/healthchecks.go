@@ -54,8 +54,8 @@ func (s *Server) Live() error {
 	return nil
 }
 
-// storeReads is nil while the store can be read. A store that cannot be written is no
-// reason for a restart, which would not help the disk.
+// storeReads is nil while the store can be read. A failure to write does not
+// count: a restart would not repair the disk.
 func (s *Server) storeReads() error {
 	ctx, cancel := context.WithTimeout(context.Background(), livenessWait)
 	defer cancel()

@@ -100,7 +100,7 @@ func (c *crashes) open() *Engine {
 	return e
 }
 
-// reopen lets the store crash and opens what is left of it.
+// reopen lets the store crash and opens the files that survive.
 func (c *crashes) reopen(e *Engine) *Engine {
 	c.mu.Lock()
 	c.on = false // the old file system goes on by itself for a moment

@@ -6,7 +6,7 @@
 // everything in Pebble; internal/storetest holds the acceptance suite that every
 // engine passes.
 //
-// # What is in the tree
+// # Contents of the tree
 //
 // After a was created (revision 1), b created (2), a updated (3) and b deleted
 // (4), the engine's tree holds, in its order,

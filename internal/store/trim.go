@@ -254,7 +254,7 @@ func (e *Engine) dropSamples(n int) error {
 
 // Trim removes the history before a revision: Oldest becomes upTo, and views and feeds
 // that began earlier are refused. Trimming to Oldest or before has no effect. Errors:
-// *FutureError, ErrClosed, ctx's (the next trim finishes what was begun), I/O errors.
+// *FutureError, ErrClosed, ctx's (the next trim finishes it), I/O errors.
 func (e *Engine) Trim(ctx context.Context, upTo uint64) error {
 	if !e.gate.enter() {
 		return ErrClosed

@@ -83,7 +83,7 @@ func TestRules(t *testing.T) {
 	}{
 		{"nothing changed", nil, nil, ""},
 
-		// What may change without harm.
+		// Compatible changes.
 		{"a new optional field", nil, []edit{{order, "  Item:\n", "      note:\n        description: Words of the customer.\n        type: string\n        x-cluster-binary: 4\n  Item:\n"}}, ""},
 		{"a new required field with a default", nil, []edit{{order, "required: [state]", "required: [state, note]"}, {order, "  Item:\n", "      note:\n        description: Words of the customer.\n        type: string\n        default: none\n        x-cluster-binary: 4\n  Item:\n"}}, ""},
 		{"wider bounds", nil, []edit{{order, "minimum: 1\n", "minimum: 0\n"}, {order, "maximum: 9\n", "maximum: 10\n"}}, ""},

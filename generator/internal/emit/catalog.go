@@ -100,7 +100,7 @@ type catalogResource struct {
 	Update       bool
 	Validate     bool
 	Warn, Status bool
-	Form         string // of what is stored, see schema.Table.Form
+	Form         string // of the stored objects, see schema.Table.Form
 	HookName     string // the end of the hooks' names
 	Convert      string // Go literal, "" for none
 }

@@ -111,7 +111,7 @@ func TestExplain(t *testing.T) {
 		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 			for _, doc := range []published{v2, v3[path]} {
 				if doc.name == v2.name && gv.Stability == "alpha" {
-					continue // version 2 is one document, of what is on by itself
+					continue // version 2 is one document, of the types that are on by default
 				}
 				root := doc.kind(groupVersionKind{gv.Group, gv.Version, kind})
 				if root == nil {

@@ -75,7 +75,7 @@ func factMember(r row, suffix string) member {
 	}
 	named := strings.Contains(elem, ".")
 	f.shape = prefix + dir(elem, suffix)
-	// What Go's encoding does with a zero value decides the presence.
+	// The presence follows from how Go encodes a zero value.
 	structure := prefix == "" && (named || slices.Contains([]string{"time", "microtime", "quantity", "intorstring", "raw"}, elem))
 	switch {
 	case pointer && prefix == "":

@@ -30,7 +30,7 @@ func compiled(t testing.TB, m *Meta, text string) *schema.Table {
 	return m.Compile("shop.example.com", "v1", doc.Root(), false)
 }
 
-// What a table makes of an object, and what it finds wrong with it.
+// Compiled tables decode objects and report mistakes in them.
 func TestCompile(t *testing.T) {
 	m := meta(t)
 	const head = `"kind":"W","apiVersion":"shop.example.com/v1"`
@@ -97,8 +97,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// No schema makes the compiler panic, and no object its table; what is stored is read back
-// as it is, and read again it stays as it is.
+// No schema makes the compiler panic, and no object makes its table panic; a stored
+// object is read back unchanged, as often as it is read.
 func FuzzCompile(f *testing.F) {
 	m := meta(f)
 	f.Add(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","nullable":true}}}}`, `{"a":[{},null]}`)

@@ -14,23 +14,22 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// Rows makes rows of the catalog of accepted definitions. What a version's schema says is
-// compiled when somebody first asks for it: of a thousand definitions most are never
-// used.
+// Rows makes rows of the catalog of accepted definitions. The schema of a version is
+// compiled at its first use: of a thousand definitions most are never used.
 type Rows struct {
 	Meta  *Meta
-	Scale api.Subresource // as built-in types have it: the body of scale
+	Scale api.Subresource // the body of scale, as built-in types have it
 	Now   func() time.Time
 }
 
 const (
 	everyVerb = api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch
 	subVerbs  = api.VerbGet | api.VerbPatch | api.VerbUpdate
-	// groupPriority is that of all groups of custom resources.
+	// groupPriority is the priority of all groups of custom resources.
 	groupPriority = 1000
 )
 
-// Of makes the rows of a definition, all versions: those that are not served are off.
+// Of makes the rows of all versions of a definition: those that are not served are off.
 // text is the definition as it is stored; names are the accepted ones.
 func (r *Rows) Of(text []byte) []*api.Resource {
 	doc, err := document.ReadStored(nil, schema.None, text)
@@ -89,8 +88,8 @@ func schemaText(text []byte, i int) []byte {
 	return doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema").AppendJSON(nil)
 }
 
-// metadataOfStatus is what a write of the status leaves as it is, besides the rest of
-// the object.
+// metadataOfStatus are the fields of metadata that a write of the status does not change,
+// in addition to the rest of the object.
 var metadataOfStatus = [][]string{{"metadata", "labels"}, {"metadata", "annotations"}, {"metadata", "finalizers"}, {"metadata", "ownerReferences"}}
 
 func (r *Rows) subresources(res *api.Resource, subs document.Value) {
@@ -116,7 +115,8 @@ func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 	}
 }
 
-// link says of versions in which one objects are stored, and what differs.
+// link connects the versions of one type with the version in which its objects are
+// stored.
 func link(all []*api.Resource, versions document.Value) {
 	stored := -1
 	for i, version := range versions.Elements() {
@@ -146,7 +146,7 @@ func link(all []*api.Resource, versions document.Value) {
 	}
 }
 
-// storageHash stands for the version in which objects are stored, for clients.
+// storageHash identifies the storage version to clients.
 func storageHash(to *api.Resource) string {
 	sum := sha256.Sum256([]byte(to.GV.Group + "/" + to.GV.Version + "/" + to.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
@@ -159,8 +159,8 @@ func texts(list document.Value) (all []string) {
 	return all
 }
 
-// deprecationWarning is what users of a deprecated version are told: the definition's
-// words, or which version to use instead.
+// deprecationWarning is the warning for users of a deprecated version: the text of the
+// definition, or which version to use instead.
 func deprecationWarning(spec, version document.Value, kind string) string {
 	if text := version.Get("deprecationWarning"); isSet(text) {
 		return text.Text()

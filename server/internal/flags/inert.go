@@ -27,9 +27,9 @@ type inertFlags struct {
 // around that release, so that a command line that once worked is understood.
 //
 // Whether a flag is refused follows from the effect of its absence. A flag that closes,
-// records or encrypts something is relied upon: without effect it leaves open what is
-// thought closed, and nobody notices. The absence of a flag that opens something (a way
-// to log in, a right) is noticed at once.
+// records or encrypts something is relied upon: without effect the server is less
+// protected than the operator believes, and nobody notices. The absence of a flag that
+// opens something (a way to log in, a right) is noticed at once.
 var inert = []inertFlags{
 	{
 		switches: `audit-log-batch-throttle-enable audit-log-compress audit-log-truncate-enabled audit-webhook-batch-throttle-enable

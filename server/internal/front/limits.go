@@ -40,8 +40,8 @@ func NewLimits(reading, mutating int, largest int64) *Limits {
 }
 
 // Pool is a resource that requests take from while they are handled. No user gets more
-// than a share of it except administrators, who are not bounded and do not count: they
-// must be able to help when no one else can.
+// than a share of it except administrators, whose use is unbounded and not counted: they
+// must be able to repair an overloaded server.
 type Pool struct {
 	most, share int64 // 0 or less for no bound
 	InUse       atomic.Int64

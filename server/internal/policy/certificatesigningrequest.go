@@ -14,17 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// The lengths of a signer's name and of what follows its slash, in bytes.
+// The greatest lengths of a signer's name and of the path after its slash, in bytes.
 const (
 	maxSignerName = 571
 	maxSignerPath = 253
 )
 
-// decisions are the conditions that stay once they are there.
+// decisions are the conditions that cannot be removed.
 var decisions = [...]string{"Approved", "Denied", "Failed"}
 
-// ValidateCertificateSigningRequest checks a request, its conditions, which are
-// not taken back, and its certificate, which is not replaced.
+// ValidateCertificateSigningRequest checks a request. Its decisions cannot be removed,
+// and its certificate cannot be replaced.
 func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schema.Cause {
 	var c causes
 	if spec := obj.Get("spec"); !old.Exists() || !same(spec, old.Get("spec")) {
@@ -46,7 +46,7 @@ func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schem
 	return c
 }
 
-// bytesOf is what a base64 string stands for; nothing when it is none.
+// bytesOf decodes a base64 string; it is empty if the string is malformed.
 func bytesOf(v document.Value) []byte {
 	data, err := base64.StdEncoding.DecodeString(v.Text())
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *causes) signingSpec(spec document.Value) {
 	if _, err := signing.ParseRequest(bytesOf(spec.Get("request"))); err != nil {
 		c.invalidAt(member(spec, "request"), spec.Get("request"), "unable to parse csr: "+err.Error())
 	}
-	if name := spec.Get("signerName"); !isEmpty(name) { // the schema says that it is missing
+	if name := spec.Get("signerName"); !isEmpty(name) { // the schema reports it if it is missing
 		c.signerName(name)
 	}
 }
@@ -95,7 +95,7 @@ func (c *causes) signerName(v document.Value) {
 	}
 }
 
-// keptDecisions checks that no decision of the conditions before is missing.
+// keptDecisions checks that no earlier decision is missing.
 func (c *causes) keptDecisions(conditions, before document.Value) {
 	for _, decision := range decisions {
 		if signing.Has(before, decision) && !signing.Has(conditions, decision) {
@@ -113,7 +113,7 @@ func (c *causes) signingConditions(conditions, before document.Value) {
 	for _, condition := range conditions.Elements() {
 		kind, status := condition.Get("type"), condition.Get("status")
 		switch {
-		case isEmpty(status): // the schema says so
+		case isEmpty(status): // the schema reports it
 		case slices.Contains(decisions[:], kind.Text()):
 			if !status.Equals("True") {
 				c.notSupported(status, "True")
@@ -131,7 +131,7 @@ func (c *causes) signingConditions(conditions, before document.Value) {
 	}
 }
 
-// CellCertificateSigningRequestRequestedDuration shows the lifetime asked for.
+// CellCertificateSigningRequestRequestedDuration shows the requested lifetime.
 func (Policy) CellCertificateSigningRequestRequestedDuration(obj document.Value) any {
 	seconds := obj.At("spec", "expirationSeconds")
 	if !isSet(seconds) {
@@ -140,7 +140,8 @@ func (Policy) CellCertificateSigningRequestRequestedDuration(obj document.Value)
 	return duration.HumanDuration(time.Duration(number(seconds)) * time.Second)
 }
 
-// CellCertificateSigningRequestCondition shows how far a request has come.
+// CellCertificateSigningRequestCondition shows the decision about a request and whether
+// the certificate is issued.
 func (Policy) CellCertificateSigningRequestCondition(obj document.Value) any {
 	conditions := obj.At("status", "conditions")
 	text := "Pending"

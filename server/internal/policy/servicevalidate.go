@@ -13,7 +13,7 @@ const kubeletPort = 10250
 
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'"
 
-// ValidateService checks what spans several fields of a service.
+// ValidateService checks the rules that span several fields of a service.
 func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	var c causes
 	spec := obj.Get("spec")
@@ -45,7 +45,8 @@ func isHeadless(spec document.Value) bool {
 	return spec.Get("clusterIPs").Index(0).Equals(headless) || spec.Get("clusterIP").Equals(headless)
 }
 
-// servicePorts checks that ports can be told apart and lead somewhere.
+// servicePorts checks that the names and node ports of ports are unique, and that the
+// type of the service allows them.
 func (c *causes) servicePorts(spec document.Value, kind string) {
 	ports := spec.Get("ports")
 	several := ports.Index(1).Exists()
@@ -73,10 +74,10 @@ func (c *causes) servicePorts(spec document.Value, kind string) {
 	}
 }
 
-// trafficPolicies are the policies of where traffic may go.
+// trafficPolicies are the values of internalTrafficPolicy.
 var trafficPolicies = []string{"Cluster", "Local"}
 
-// healthCheck checks the port at which a load balancer asks nodes.
+// healthCheck checks the port of load balancers' health checks.
 func (c *causes) healthCheck(spec document.Value) {
 	port := spec.Get("healthCheckNodePort")
 	switch n := number(port); {
@@ -88,11 +89,11 @@ func (c *causes) healthCheck(spec document.Value) {
 	}
 }
 
-// sourceRangesAnnotation says from where a load balancer may be used, beside the
-// field for it.
+// sourceRangesAnnotation names the clients of a load balancer, like the field
+// loadBalancerSourceRanges.
 const sourceRangesAnnotation = "service.beta." + labelDomain + "/load-balancer-source-ranges"
 
-// sourceRanges checks from where a load balancer may be used.
+// sourceRanges checks the address ranges of a load balancer's clients.
 func (c *causes) sourceRanges(obj document.Value, kind string) {
 	list, annotation := obj.At("spec", "loadBalancerSourceRanges"), obj.At("metadata", "annotations", sourceRangesAnnotation)
 	field, v, ranges := "spec.LoadBalancerSourceRanges", list, []string(nil)
@@ -120,7 +121,7 @@ func (c *causes) sourceRanges(obj document.Value, kind string) {
 	}
 }
 
-// serviceUpdate checks that what was chosen once stays.
+// serviceUpdate checks that immutable fields stay.
 func (c *causes) serviceUpdate(spec, before document.Value) {
 	kind, was := spec.Get("type").Text(), before.Get("type").Text()
 	if needsClusterIP(kind) && needsClusterIP(was) && !(isHeadless(spec) && isHeadless(before)) {
