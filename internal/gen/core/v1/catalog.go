@@ -301,7 +301,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "type", Path: []string{"type"}},
 			},
 		},
-		{GV: gv, Plural: "serviceaccounts", Kind: "ServiceAccount", ListKind: "ServiceAccountList", Type: 335,
+		{GV: gv, Plural: "serviceaccounts", Kind: "ServiceAccount", ListKind: "ServiceAccountList", Type: 336,
 			Namespaced: true, Stored: true, Verbs: api.VerbCreate | api.VerbDelete | api.VerbDeleteCollection | api.VerbGet | api.VerbList | api.VerbPatch | api.VerbUpdate | api.VerbWatch,
 			ShortNames: []string{"sa"}, StorageVersion: "v1", Form: "78e7e4a6fff4d546", StorageVersionHash: "pbx9ZvyFpBE=", NameFormat: "dns1123-subdomain",
 			DeleteReturnsObject: true,
@@ -312,7 +312,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Age", Type: "string", Description: "Time since the service account was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{
-				{Name: "token", Endpoint: "request-token", Verbs: api.VerbCreate, Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Table: &Table, Type: 338},
+				{Name: "token", Endpoint: "request-token", Verbs: api.VerbCreate, Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest", Table: &Table, Type: 339},
 			},
 		},
 		{GV: gv, Plural: "services", Kind: "Service", ListKind: "ServiceList", Type: 321,
@@ -333,7 +333,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
 			},
 			Subresources: []api.Subresource{
-				{Name: "proxy", Endpoint: "proxy-service", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ServiceProxyOptions", Table: &Table, Type: 337},
+				{Name: "proxy", Endpoint: "proxy-service", Verbs: api.VerbCreate | api.VerbDelete | api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ServiceProxyOptions", Table: &Table, Type: 338},
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "Service", Table: &Table, Type: 321},
 			},
 		},
