@@ -129,18 +129,3 @@ func (c *Cursor) catchUp(ctx context.Context) ([]*Event, error) {
 	c.rev = read
 	return events, nil
 }
-
-// Next waits for the next events.
-func (c *Cursor) Next(ctx context.Context) ([]*Event, error) {
-	for {
-		events, wake, err := c.Poll(ctx)
-		if err != nil || len(events) > 0 {
-			return events, err
-		}
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
