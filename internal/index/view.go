@@ -12,9 +12,6 @@ type View struct {
 // Revision is the revision of the store that the view shows.
 func (v View) Revision() uint64 { return v.revision }
 
-// Len is the number of headers in the view, of all namespaces.
-func (v View) Len() int { return v.tree.Len() }
-
 // stride is the number of headers excluded by their bits after which Scan looks at a key
 // again.
 const stride = 16
