@@ -36,7 +36,8 @@ func newFiller(seed int64) *randfill.Filler {
 		},
 		func(v *metav1.Duration, c randfill.Continue) { v.Duration = time.Duration(c.Uint64()) },
 		func(v *resource.Quantity, c randfill.Continue) {
-			units := []string{"", "n", "u", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "e3", "e-2"}
+			// Amounts of resources are rounded up to a thousandth when they are decoded.
+			units := []string{"", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "e3", "e-2"}
 			*v = resource.MustParse(fmt.Sprintf("%d%s", c.Intn(4000)-1000, units[c.Intn(len(units))]))
 			_ = v.String()
 		},
