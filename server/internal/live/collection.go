@@ -73,7 +73,10 @@ func Read[T any](row *catalog.Row, read func(obj document.Value) T) func(e *stor
 //	    change.
 //	L5. The memory is the value of each object that Decode kept, its key, some 40
 //	    bytes of the tree, and the indexes; nothing of the entries. A view of an older
-//	    state holds the objects that have changed since.
+//	    state holds the objects that have changed since, and all changes of them.
+//	L6. A state knows the next one, and what changes there, so that a follower sees what
+//	    changed without comparing; none knows the one before, so those that no view has
+//	    are freed.
 //
 // Example: the store is at 7 and has announced 6. Open subscribes, scans at 7, and makes
 // that the first state. The store announces 7, which the scan has seen, and 8: the second
@@ -100,6 +103,9 @@ type state[T any] struct {
 	revision uint64
 	objects  *btree.Map[string, T]
 	indexes  []any // in the order of Derive
+
+	next    atomic.Pointer[state[T]] // nil in the newest
+	changes []Change[T]              // from the state before
 }
 
 // late is a change of an object during the scan.
@@ -217,12 +223,18 @@ func (c *Collection[T]) publish(batch []*store.Change) {
 
 // advance makes the objects the newest state. mu is held.
 func (c *Collection[T]) advance(revision uint64, changes []Change[T]) {
-	next := &state[T]{revision: revision, objects: c.objects.Copy(), indexes: make([]any, len(c.derived))}
+	next := &state[T]{revision: revision, objects: c.objects.Copy(), indexes: make([]any, len(c.derived)), changes: changes}
 	for i, derive := range c.derived {
 		next.indexes[i] = derive(c.latest.Load().indexes[i], changes)
 	}
-	c.latest.Store(next)
+	c.follow(next)
 	c.changed.ring()
+}
+
+// follow makes a state the newest. mu is held.
+func (c *Collection[T]) follow(next *state[T]) {
+	c.latest.Load().next.Store(next)
+	c.latest.Store(next)
 }
 
 // View returns the present objects.

@@ -73,12 +73,25 @@ func TestViewsAreStates(t *testing.T) {
 	watch := func(c *Collection[*number], stop <-chan struct{}) {
 		sum, groups := Derive(c, total), Derive(c, byNumber)
 		var newest uint64
+		var before View[*number]
+		followed := map[string]*number{}
 		for i := 0; ; i++ {
 			v := c.View()
 			if v.Revision() < newest {
 				t.Errorf("%d came after %d", v.Revision(), newest)
 			}
 			newest = v.Revision()
+			for change := range v.Since(before) {
+				if followed[change.Key] != change.Before || change.Before == change.After {
+					t.Errorf("%s changed to %v from %v, not %v", change.Key, change.After, change.Before, followed[change.Key])
+				}
+				if followed[change.Key] = change.After; change.After == nil {
+					delete(followed, change.Key)
+				}
+			}
+			if before = v; !maps.Equal(followed, maps.Collect(v.Under(""))) {
+				t.Errorf("at %d the changes lead to %v, not to %s", newest, followed, text(v))
+			}
 			mu.Lock()
 			looks = append(looks, look{newest, text(v), sum.Of(v), groups.Of(v)})
 			mu.Unlock()

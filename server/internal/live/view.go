@@ -2,6 +2,7 @@ package live
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/btree"
@@ -47,21 +48,48 @@ func (v View[T]) Under(prefix string) iter.Seq2[string, T] {
 }
 
 // Since visits the differences from an earlier view: in the order of keys the new and
-// changed objects, then the removed ones. It compares all objects of both.
+// changed objects, then the removed ones. It costs as much as the changes between them,
+// unless before is the zero View.
 func (v View[T]) Since(before View[T]) iter.Seq[Change[T]] {
-	var none T
 	return func(yield func(Change[T]) bool) {
-		for key, value := range v.Under("") {
-			if was := before.Get(key); !same(was, value) && !yield(Change[T]{key, was, value}) {
-				return
+		if before.state == nil {
+			for key, value := range v.Under("") {
+				if !yield(Change[T]{Key: key, After: value}) {
+					return
+				}
 			}
+			return
 		}
-		for key, was := range before.Under("") {
-			if now := v.Get(key); same(now, none) && !yield(Change[T]{key, was, now}) {
-				return
+		var none T
+		changes := v.between(before.state)
+		for _, removed := range [...]bool{false, true} {
+			for _, c := range changes {
+				if same(c.After, none) == removed && !same(c.Before, c.After) && !yield(c) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// between are the differences from an earlier state, in the order of keys: one for each
+// object that changed, even if it is again as it was.
+func (v View[T]) between(earlier *state[T]) []Change[T] {
+	var all []Change[T]
+	for s := earlier; s != v.state; {
+		s = s.next.Load()
+		all = append(all, s.changes...)
+	}
+	slices.SortStableFunc(all, func(a, b Change[T]) int { return strings.Compare(a.Key, b.Key) })
+	n := 0
+	for i, c := range all {
+		if i > 0 && all[n-1].Key == c.Key {
+			all[n-1].After = c.After
+		} else {
+			all[n], n = c, n+1
+		}
+	}
+	return all[:n]
 }
 
 // Index is a value derived from the objects of a collection.
@@ -86,11 +114,15 @@ func Derive[T, I any](c *Collection[T], fold func(index I, changes []Change[T]) 
 		all = append(all, Change[T]{Key: key, After: value})
 	}
 	c.derived = append(c.derived, derive)
-	next := *now
-	next.indexes = append(next.indexes[:len(next.indexes):len(next.indexes)], derive(new(I), all))
-	c.latest.Store(&next)
+	c.follow(&state[T]{revision: now.revision, objects: now.objects, indexes: append(slices.Clone(now.indexes), derive(new(I), all))})
 	return Index[T, I]{len(c.derived) - 1}
 }
 
-// Of returns the index in a view that was taken after Derive, of the same collection.
-func (x Index[T, I]) Of(v View[T]) I { return *v.state.indexes[x.at].(*I) }
+// Of returns the index in a view that was taken after Derive, of the same collection. The
+// zero View has the zero I.
+func (x Index[T, I]) Of(v View[T]) (none I) {
+	if v.state == nil {
+		return none
+	}
+	return *v.state.indexes[x.at].(*I)
+}

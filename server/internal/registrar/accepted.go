@@ -9,7 +9,6 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
-	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -95,25 +94,6 @@ func readNames(v document.Value) typeNames {
 	text := func(name string) string { return strings.Clone(v.Get(name).Text()) }
 	return typeNames{plural: text("plural"), singular: text("singular"), kind: text("kind"), listKind: text("listKind"),
 		shortNames: list("shortNames"), categories: list("categories")}
-}
-
-// taken are the names in use by the types of a group.
-type taken struct{ resources, kinds map[string]bool }
-
-// takenIn gathers the accepted names of other definitions of a group.
-func takenIn(all live.View[*definition], group, but string) taken {
-	t := taken{map[string]bool{}, map[string]bool{}}
-	for key, d := range all.Under("") {
-		if d.group != group || key == but {
-			continue
-		}
-		t.resources[d.names.plural], t.resources[d.names.singular] = true, true
-		for _, short := range d.names.shortNames {
-			t.resources[short] = true
-		}
-		t.kinds[d.names.kind], t.kinds[d.names.listKind] = true, true
-	}
-	return t
 }
 
 // decided returns a definition with its accepted names and conditions, and whether they

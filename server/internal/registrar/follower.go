@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,9 +36,13 @@ type Config struct {
 // It knows all of them, so that a change costs no read.
 type Follower struct {
 	Config
-	hub     atomic.Pointer[watch.Hub] // nil before requests are answered
-	all     *live.Collection[*definition]
+	hub    atomic.Pointer[watch.Hub] // nil before requests are answered
+	all    *live.Collection[*definition]
+	groups live.Index[*definition, groups]
+
 	serving map[string]*definition // by key, the definitions in the catalog
+	served  live.View[*definition] // serving is up to date with it, but for the early ones
+	early   []string               // keys of those served ahead of it
 }
 
 // Open reads all definitions, and serves the established ones.
@@ -48,6 +53,7 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.groups = live.Derive(f.all, groups.fold)
 	f.serveSince(f.all.View(), func(d *definition) uint64 { return d.revision })
 	return f, nil
 }
@@ -78,11 +84,7 @@ const pause = 250 * time.Millisecond
 // next waits for a view with changes. While definitions wait for their objects it returns
 // after a pause.
 func (f *Follower) next(ctx context.Context, done live.View[*definition]) (now live.View[*definition], err error) {
-	waiting := false
-	for _, d := range done.Under("") {
-		waiting = waiting || d.finalize
-	}
-	if !waiting {
+	if !f.groups.Of(done).wait() {
 		return f.all.Next(ctx, done)
 	}
 	soon, cancel := context.WithTimeout(ctx, pause)
@@ -110,9 +112,14 @@ func (f *Follower) serve(now live.View[*definition]) {
 // serveSince is serve; since is the revision up to which objects of a definition may be
 // stored in an older form.
 func (f *Follower) serveSince(now live.View[*definition], since func(*definition) uint64) {
+	changed := f.early
+	for c := range now.Since(f.served) {
+		changed = append(changed, c.Key)
+	}
+	f.served, f.early = now, nil
 	var all []served
-	for key, d := range now.Under("") {
-		if before := f.serving[key]; d.accepted() && (before == nil || before.rows != d.rows) {
+	for _, key := range changed {
+		if d, before := now.Get(key), f.serving[key]; d != nil && d.accepted() && (before == nil || before.rows != d.rows) {
 			all = append(all, served{versions: f.Rows.Of(d.text), since: since(d), same: before != nil && before.schema == d.schema})
 			f.serving[key] = d
 		}
@@ -120,8 +127,9 @@ func (f *Follower) serveSince(now live.View[*definition], since func(*definition
 	if len(all) > 0 {
 		f.put(all...)
 	}
-	for key, d := range f.serving {
-		if now := now.Get(key); now == nil || now.uid != d.uid && !now.accepted() {
+	for _, key := range changed {
+		d, now := f.serving[key], now.Get(key)
+		if d != nil && (now == nil || now.uid != d.uid && !now.accepted()) {
 			f.withdraw(d.group, d.names.plural)
 			delete(f.serving, key)
 		}
@@ -131,19 +139,22 @@ func (f *Follower) serveSince(now live.View[*definition], since func(*definition
 // look decides about all definitions of the groups with changed ones: another definition
 // may wait for a name that one gives up.
 func (f *Follower) look(ctx context.Context, now, before live.View[*definition]) error {
-	groups := map[string]bool{}
+	index := f.groups.Of(now)
+	keys := index.waiting.Keys()
+	changed := map[string]bool{}
 	for c := range now.Since(before) {
 		for _, one := range [...]*definition{c.Before, c.After} {
-			if one != nil {
-				groups[one.group] = true
+			if one != nil && !changed[one.group] {
+				changed[one.group] = true
+				for key := range index.in(one.group) {
+					keys = append(keys, key)
+				}
 			}
 		}
 	}
 	var all []error
-	for key, one := range now.Under("") {
-		if !groups[one.group] && !one.finalize {
-			continue
-		}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
 		if err := f.settle(ctx, key); err != nil && !api.IsReason(err, api.ReasonNotFound) {
 			all = append(all, err)
 		}
@@ -164,7 +175,7 @@ func (f *Follower) settle(ctx context.Context, key string) error {
 		f.serve(view) // new objects are refused before the others are deleted
 		return f.finalize(ctx, name, one)
 	}
-	used := takenIn(view, one.group, key)
+	used := f.groups.Of(view).takenIn(one.group, key)
 	if _, news := one.decided(used); !news {
 		return nil
 	}
@@ -182,7 +193,7 @@ func (f *Follower) settle(ctx context.Context, key string) error {
 // the condition finds it served. If the write fails, the next view corrects it.
 func (f *Follower) serveEarly(key string, obj document.Value) {
 	if d := readDefinition(obj); d.accepted() && f.serving[key] == nil {
-		f.serving[key] = d
+		f.serving[key], f.early = d, append(f.early, key)
 		f.put(served{versions: f.Rows.Of(d.text), since: f.Store.Current()})
 	}
 }
