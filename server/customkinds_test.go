@@ -130,6 +130,12 @@ func TestCustomSubresources(t *testing.T) {
 		{"negative", "PATCH", shopWidgets + "/w/scale", merge, `{"spec":{"replicas":-2}}`, 422, `Widget.shop.example.com \"w\" is invalid`},
 		{"scaled", "GET", shopWidgets + "/w", "", "", 200, `"generation":2,`},
 	})
+	table := h.send("GET", shopWidgets+"/w/scale", "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	for _, want := range []string{`{"name":"Name","type":"string","format":"name"`, `{"name":"Age","type":"date","format":""`, `"cells":["w",6,3,"`, `s"],"object"`} {
+		if !strings.Contains(string(table.body), want) {
+			t.Errorf("the table of a scale lacks %s: %s", want, table.body)
+		}
+	}
 }
 
 // A changed definition takes effect: stored objects get its defaults, and must keep its
@@ -162,8 +168,10 @@ func TestCustomVersions(t *testing.T) {
 		{"stored", "GET", shopWidgets + "/w", "", "", 200, `"a":"x"}`},
 		{"list", "GET", beta, "", "", 200, `"items":[{"kind":"Widget","apiVersion":"shop.example.com/v1beta1"`},
 	})
-	if got := h.get(beta + "/w").header.Get("Warning"); !strings.Contains(got, "shop.example.com/v1beta1 Widget is deprecated; use shop.example.com/v1 Widget") {
-		t.Errorf("the warning of a deprecated version is %q", got)
+	for _, path := range []string{beta + "/w", beta + "/w/nothing", beta + "/w/status/more"} {
+		if got := h.get(path).header.Get("Warning"); !strings.Contains(got, "shop.example.com/v1beta1 Widget is deprecated; use shop.example.com/v1 Widget") {
+			t.Errorf("%s: the warning of a deprecated version is %q", path, got)
+		}
 	}
 	for _, c := range []struct {
 		method, media, accept string
@@ -187,6 +195,38 @@ func TestCustomVersions(t *testing.T) {
 		{"written", "PATCH", two + "/w", "application/merge-patch+json", `{"z":"1"}`, 200, `"z":"1"`},
 		{"shown", "GET", shopWidgets + "/w", "", "", 200, `"a":"x"}`},
 	})
+}
+
+// A write, and a table, follow the version of the request, even where objects are stored
+// in another one.
+func TestCustomVersionOfTheRequest(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","required":["a"],"properties":{"a":{"type":"string","enum":["x"]},"c":{"type":"string"}}}`, `,"additionalPrinterColumns":[{"name":"A","type":"string","jsonPath":".a"}]},
+		{"name":"v1beta1","served":true,"storage":false,"subresources":{"status":{}},"additionalPrinterColumns":[{"name":"C","type":"string","jsonPath":".c"}],
+		"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string","maxLength":2},"status":{"type":"object","properties":{"n":{"type":"integer","minimum":0}}}}}}`)
+	beta, merge := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1), "application/merge-patch+json"
+	early := func(name, members string) string {
+		return strings.Replace(widget(name, members), "/v1", "/v1beta1", 1)
+	}
+	h.run(t, []step{
+		{"a rule of the stored version", "POST", beta, "", early("w", `,"a":"y","c":"1"`), 201, `"a":"y"`},
+		{"nothing of it", "POST", beta, "", early("none", ``), 201, `"name":"none"`},
+		{"a rule of the other version", "POST", beta, "", early("bad", `,"a":"x","c":"123"`), 422, `c: Too long: may not be longer than 2`},
+		{"the stored version has its rules", "PATCH", shopWidgets + "/w", merge, `{"c":"2"}`, 422, `Unsupported value: \"y\"`},
+		{"and not the others", "PATCH", shopWidgets + "/w", merge, `{"a":"x","c":"123"}`, 200, `"generation":2`},
+		{"on an update", "PATCH", beta + "/w", merge, `{"a":"z"}`, 422, `c: Too long`},
+		{"mended", "PATCH", beta + "/w", merge, `{"a":"z","c":"1"}`, 200, `"generation":3`},
+		{"a change of what is not stored", "PATCH", beta + "/w", merge, `{"b":"new"}`, 200, `"generation":4`},
+		{"applied", "PATCH", beta + "/none?fieldManager=m", "application/apply-patch+yaml", early("none", `,"a":"other"`), 200, `"a":"other"`},
+		{"a subresource of its own", "PATCH", beta + "/w/status", merge, `{"status":{"n":-1}}`, 422, "status.n in body should be greater than or equal to 0"},
+		{"deleted", "DELETE", beta + "/none", "", "", 200, `"status":"Success"`},
+	})
+	for path, want := range map[string]string{shopWidgets: "A", beta: "C"} {
+		got := h.send("GET", path, "", nil, "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+		if !strings.Contains(string(got.body), `"name":"`+want+`","type":"string"`) {
+			t.Errorf("the table of %s has not the column %s: %s", path, want, got.body)
+		}
+	}
 }
 
 // The objects and the kind of a definition are deleted with it; another definition of the

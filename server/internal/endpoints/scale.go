@@ -2,6 +2,8 @@ package endpoints
 
 import (
 	"net/http"
+	"slices"
+	"time"
 
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -11,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -152,10 +155,29 @@ var scaleColumns = []api.Column{
 	{Name: "Age", Type: "string", Path: ".metadata.creationTimestamp", Description: "Time since the object was created."},
 }
 
+// scaleColumnsOf are the columns of the scales of a resource: those of custom resources
+// have more exact types.
+func (x *Endpoints) scaleColumnsOf(row *catalog.Row) []api.Column {
+	if row.Definition == nil {
+		return scaleColumns
+	}
+	columns := slices.Clone(scaleColumns)
+	name, created := &columns[0], &columns[len(columns)-1]
+	name.Format, created.Type = "name", "date"
+	created.Cell = func(v document.Value) any {
+		at, err := time.Parse(time.RFC3339, v.Text())
+		if err != nil {
+			return "<unknown>"
+		}
+		return string(codec.AppendAge(nil, x.cfg.Clock().Sub(at)))
+	}
+	return columns
+}
+
 // scaleTable is a Scale, given as canonical JSON, as a table.
 func (x *Endpoints) scaleTable(r *front.Request, text []byte) ([]byte, error) {
 	sub := r.Target.Sub
-	return x.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: scaleColumns}, text)
+	return x.front.TableOf(r, &api.Resource{GV: &api.GroupVersion{Table: sub.Table}, Type: sub.Type, Columns: x.scaleColumnsOf(r.Target.Row)}, text)
 }
 
 func matchScale(t front.Target, scale document.Value) error {

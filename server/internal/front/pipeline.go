@@ -160,6 +160,9 @@ func (f *Front) verbOf(r *Request) (Verb, error) {
 // resource of an existing group, with plain text elsewhere.
 func (f *Front) unknown(r *Request) error {
 	if row := f.customAt(&r.Target.unserved); row != nil {
+		if text := row.Definition.Warning; text != "" { // as for all paths of the version
+			r.Warn(text)
+		}
 		return api.NotFound(row.GroupResource(), r.Target.unserved.Name)
 	}
 	if f.inGroup(r.HTTP.URL.Path) {

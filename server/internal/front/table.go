@@ -25,19 +25,34 @@ func (f *Front) TableOf(r *Request, res *api.Resource, body []byte) ([]byte, err
 }
 
 func (f *Front) NewTable(res *api.Resource, r *Request, noHeaders bool) (*codec.Table, error) {
-	return codec.NewTable(res.Storage(), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"), NoHeaders: noHeaders, Now: f.cfg.Clock()})
+	return codec.NewTable(inCells(res), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"), NoHeaders: noHeaders, Now: f.cfg.Clock()})
 }
 
-// AppendRow reads an object and appends its row, whose cells show the storage version;
-// the object in the row is in the version of res.
-func AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst, body []byte) ([]byte, error) {
-	row := res.Storage()
+// inCells is the row of the version that the cells of a table show: the storage version,
+// but each version of a custom resource has columns of its own.
+func inCells(res *api.Resource) *api.Resource {
+	if res.Definition != nil {
+		return res
+	}
+	return res.Storage()
+}
+
+// AppendRow reads a stored object and appends its row; the object in the row is in the
+// version of res.
+func AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst, body []byte) (_ []byte, err error) {
+	row := inCells(res)
+	converted := row != res.Storage()
+	if converted {
+		if body, err = stored.Served(ctx, res, body); err != nil {
+			return dst, err
+		}
+	}
 	doc, err := document.ReadStored(row.GV.Types(), row.Type, body)
 	if err != nil {
 		return dst, err
 	}
 	defer doc.Release()
-	if t.HasObjects() {
+	if t.HasObjects() && !converted {
 		if body, err = stored.Served(ctx, res, body); err != nil {
 			return dst, err
 		}

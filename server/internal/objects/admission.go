@@ -17,7 +17,8 @@ type Admitter interface {
 
 // admission is the write as admission plug-ins see it.
 func (e *Evaluation) admission() admission.Request {
-	r := admission.Request{Operation: admission.Create, Resource: e.stored.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: e.old}
+	of, old := e.judged()
+	r := admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: old}
 	if e.Sub != nil {
 		r.Subresource = e.Sub.Name
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
-// The steps of an evaluation. Up to convert they see the object in the version of the
-// write, from there on in the storage version.
+// The steps of an evaluation. Up to convert, or convertLast, they see the object in the
+// version of the write, from there on in the storage version.
 
 // show converts the basis to the version of the write.
 func (e *Evaluation) show() error {
@@ -112,13 +112,40 @@ func (e *Evaluation) ownShown() error {
 	return nil
 }
 
+// judgedAsWritten reports whether the object follows the rules of the version of the
+// write rather than those of another one in which it is stored.
+func (e *Evaluation) judgedAsWritten() bool {
+	return e.Row.Definition != nil && e.Row.Conversion != nil
+}
+
+// judged is the target, and its earlier state, in the version whose rules the object
+// follows.
+func (e *Evaluation) judged() (Ref, document.Value) {
+	if e.judgedAsWritten() {
+		return e.Ref, e.Was
+	}
+	return e.stored, e.old
+}
+
+// convertLast converts an object that is judged in the version of the write.
+func (e *Evaluation) convertLast() error {
+	doc, err := stored.Convert(e.ctx, e.Row, e.obj, e.old)
+	if err != nil {
+		return err
+	}
+	e.obj = e.Keep(doc)
+	return nil
+}
+
 func (e *Evaluation) prepareNew() error {
-	e.s.prepareCreate(e.stored.Row, e.obj, e.Namespace, e.Opts.User)
+	of, _ := e.judged()
+	e.s.prepareCreate(of.Row, e.obj, e.Namespace, e.Opts.User)
 	return nil
 }
 
 func (e *Evaluation) prepare() error {
-	prepareUpdate(e.stored, e.obj, e.old)
+	of, old := e.judged()
+	prepareUpdate(of, e.obj, old)
 	if e.stored.Row.Role == api.RoleSigningRequests && e.stored.writesStatus() {
 		e.causes = append(e.causes, prepareSigning(e.Sub.Endpoint, e.obj, e.old, e.s.Now())...)
 	}
@@ -148,7 +175,8 @@ func (e *Evaluation) claimAddresses() (err error) {
 
 // validate refuses an object that breaks rules.
 func (e *Evaluation) validate() error {
-	causes := append(Validate(e.stored, e.obj, e.old), e.causes...)
+	of, old := e.judged()
+	causes := append(Validate(of, e.obj, old), e.causes...)
 	if len(causes) == 0 {
 		return nil
 	}
@@ -159,7 +187,7 @@ func (e *Evaluation) validate() error {
 	if e.generated {
 		name = ""
 	}
-	return e.stored.Row.Invalid(name, causes)
+	return of.Row.Invalid(name, causes)
 }
 
 // refuseVersion refuses a new object with a resourceVersion: when it is stored, so not in

@@ -50,6 +50,12 @@ var (
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
 	updateSteps = []step{(*Evaluation).compare, (*Evaluation).own, (*Evaluation).convert, (*Evaluation).prepare, (*Evaluation).admit,
 		(*Evaluation).claimAddresses, (*Evaluation).validate, (*Evaluation).collectWarnings, (*Evaluation).check, (*Evaluation).seal}
+	// Each version of a custom resource has rules of its own: those of the version of
+	// the write are followed, and the object is converted last.
+	customCreateSteps = []step{(*Evaluation).dropSystem, (*Evaluation).own, (*Evaluation).prepareNew, (*Evaluation).admit,
+		(*Evaluation).validate, (*Evaluation).refuseVersion, (*Evaluation).check, (*Evaluation).convertLast, (*Evaluation).seal}
+	customUpdateSteps = []step{(*Evaluation).compare, (*Evaluation).own, (*Evaluation).prepare, (*Evaluation).admit,
+		(*Evaluation).validate, (*Evaluation).check, (*Evaluation).convertLast, (*Evaluation).seal}
 	// Changes that only the server may make follow none of the rules for updates.
 	DirectSteps = []step{(*Evaluation).admit, (*Evaluation).check, (*Evaluation).seal}
 )
@@ -73,7 +79,7 @@ type Evaluation struct {
 	Shown     *store.Entry // the basis in the version of the write
 	old       document.Value
 	Was       document.Value // old in the version of the write
-	obj       document.Value // from convert on in the storage version
+	obj       document.Value // from convert, or convertLast, on in the storage version
 	Via       *Via
 	version   string // the resourceVersion of a new object
 	generated bool
@@ -220,9 +226,13 @@ func (e *Evaluation) run() (err error) {
 
 // take runs the steps.
 func (e *Evaluation) take() error {
-	steps := e.Steps
+	steps, custom := e.Steps, e.judgedAsWritten()
 	switch {
 	case steps != nil:
+	case e.current == nil && custom:
+		steps = customCreateSteps
+	case custom:
+		steps = customUpdateSteps
 	case e.current == nil:
 		steps = createSteps
 	default:
