@@ -102,6 +102,9 @@ func TestCustomObjects(t *testing.T) {
 		{"binary", "POST", shopWidgets, "application/vnd.kubernetes.protobuf", "k8s", 415, "application/yaml"},
 		{"strategic", "PATCH", shopWidgets + "/w", "application/strategic-merge-patch+json", `{}`, 415, "merge-patch+json"},
 		{"merge", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"spec":{"note":null,"open":{"b":null},"keyed":null}}`, 200, `"open":{"known":1,"a":[1]}`},
+		{"of another kind, without a version", "PUT", shopWidgets + "/w", "", strings.Replace(widget("w", ""), "Widget", "Gadget", 1), 422, "metadata.resourceVersion"},
+		{"another kind of what is not there", "PUT", shopWidgets + "/v", "", strings.Replace(widget("v", ""), "Widget", "Gadget", 1), 404, "not found"},
+		{"any finalizer", "PATCH", shopWidgets + "/w?dryRun=All", "application/merge-patch+json", `{"metadata":{"finalizers":["bare"]}}`, 200, `"finalizers":["bare"]`},
 		{"without a version", "PUT", shopWidgets + "/w", "", widget("w", `,"spec":{"name":"abc"}`), 422, "metadata.resourceVersion"},
 		{"a put creates nothing", "PUT", shopWidgets + "/new", "", widget("new", `,"spec":{"name":"abc"}`), 404, "not found"},
 		{"applied without a field for it", "PATCH", shopWidgets + "/w?fieldManager=m&fieldValidation=Ignore", "application/apply-patch+yaml", widget("w", `,"spec":{"more":1}`), 400, ".spec.more: field not declared in schema"},
@@ -203,7 +206,7 @@ func TestCustomVersionOfTheRequest(t *testing.T) {
 	h := startServer(t, nil)
 	h.define(`{"type":"object","required":["a"],"properties":{"a":{"type":"string","enum":["x"]},"c":{"type":"string"}}}`, `,"additionalPrinterColumns":[{"name":"A","type":"string","jsonPath":".a"}]},
 		{"name":"v1beta1","served":true,"storage":false,"subresources":{"status":{}},"additionalPrinterColumns":[{"name":"C","type":"string","jsonPath":".c"}],
-		"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string","maxLength":2},"status":{"type":"object","properties":{"n":{"type":"integer","minimum":0}}}}}}`)
+		"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string","maxLength":2},"f":{"type":"integer","default":1},"status":{"type":"object","properties":{"n":{"type":"integer","minimum":0}}}}}}`)
 	beta, merge := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1), "application/merge-patch+json"
 	early := func(name, members string) string {
 		return strings.Replace(widget(name, members), "/v1", "/v1beta1", 1)
@@ -219,6 +222,8 @@ func TestCustomVersionOfTheRequest(t *testing.T) {
 		{"a change of what is not stored", "PATCH", beta + "/w", merge, `{"b":"new"}`, 200, `"generation":4`},
 		{"applied", "PATCH", beta + "/none?fieldManager=m", "application/apply-patch+yaml", early("none", `,"a":"other"`), 200, `"a":"other"`},
 		{"a subresource of its own", "PATCH", beta + "/w/status", merge, `{"status":{"n":-1}}`, 422, "status.n in body should be greater than or equal to 0"},
+		{"nothing is applied", "PATCH", beta + "/none?fieldManager=n", "application/apply-patch+yaml", early("none", ``), 200, `"generation":2,`},
+		{"the same is applied", "PATCH", beta + "/none?fieldManager=o", "application/apply-patch+yaml", early("none", `,"a":"other"`), 200, `"generation":2,`},
 		{"deleted", "DELETE", beta + "/none", "", "", 200, `"status":"Success"`},
 	})
 	for path, want := range map[string]string{shopWidgets: "A", beta: "C"} {

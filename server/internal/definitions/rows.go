@@ -56,7 +56,7 @@ func (r *Rows) row(d document.Value, i int, text []byte) *api.Resource {
 	gv.Compile = sync.OnceValue(func() *schema.Table { return r.compile(gv, text, i, keep) })
 	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
 		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: texts(names.Get("shortNames")), Categories: texts(names.Get("categories")),
-		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true,
+		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
 		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now)}
 	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
 	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp"))}

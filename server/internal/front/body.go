@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -105,8 +104,9 @@ func (want BodyKind) Check(apiVersion, kind string) error {
 	return nil
 }
 
-// checkCustom refuses an object that is not stated to be the custom resource that is
-// wanted: unlike others, that has to be said.
+// checkCustom refuses an object without a kind, or of another version than the custom
+// resource that is wanted: unlike others, that has to be said. Another kind is a mistake
+// that validation reports.
 func (want BodyKind) checkCustom(text []byte, root document.Value) error {
 	apiVersion, kind := root.Get("apiVersion").Text(), root.Get("kind").Text()
 	switch {
@@ -114,10 +114,6 @@ func (want BodyKind) checkCustom(text []byte, root document.Value) error {
 		return api.BadRequest("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing", want.Kind)
 	case apiVersion != want.APIVersion:
 		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
-	case kind != want.Kind:
-		group, _, _ := strings.Cut(want.APIVersion, "/")
-		return api.Invalid(group, kind, root.At("metadata", "name").Text(), []api.Cause{
-			{Reason: schema.CauseInvalid, Field: "kind", Message: "Invalid value: " + strconv.Quote(kind) + ": must be " + want.Kind}})
 	}
 	return nil
 }
@@ -233,6 +229,7 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 			doc.Release()
 			return nil, nil, err
 		}
+		return doc, found, nil
 	default:
 		if err := want.Check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
 			doc.Release()

@@ -1,11 +1,13 @@
 package verbs
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -114,16 +116,52 @@ func (v *Verbs) ApplyTo(r *front.Request, t objects.Ref, config document.Value, 
 		if err := front.Report(r, a.problems, front.KindOf(res), opts.Validation); err != nil {
 			return document.Value{}, err
 		}
-		doc, _, err := v.front.Parse(text, front.KindOf(res), e.Was)
+		obj, err := v.decodeMerged(e, text)
 		if err != nil {
 			return document.Value{}, err
 		}
-		obj := e.Keep(doc)
 		if err := objects.MatchPatched(obj, t); err != nil {
 			return document.Value{}, err
 		}
 		return obj, missing
 	}})
+}
+
+// decodeMerged decodes an object merged with a configuration, with its defaults. A custom
+// object may lack those of a version in which it is not stored: it gets them with a
+// change, so not if only the ownership of fields is new.
+func (v *Verbs) decodeMerged(e *objects.Evaluation, text []byte) (document.Value, error) {
+	res := e.Row
+	if res.Definition != nil && res.Conversion != nil && e.Shown != nil {
+		now, err := document.ReadTyped(res.GV.Types(), res.Type, text)
+		if err != nil {
+			return document.Value{}, err
+		}
+		merged := e.Keep(now)
+		if unchanged, err := sameButOwnership(res, merged, e.Was); unchanged || err != nil {
+			return merged, err
+		}
+	}
+	doc, _, err := v.front.Parse(text, front.KindOf(res), e.Was)
+	if err != nil {
+		return document.Value{}, err
+	}
+	return e.Keep(doc), nil
+}
+
+// sameButOwnership reports whether two objects differ in managedFields at most.
+func sameButOwnership(res *catalog.Row, a, b document.Value) (bool, error) {
+	var texts [2][]byte
+	for i, v := range [...]document.Value{a, b} {
+		doc, err := document.ReadTyped(res.GV.Types(), res.Type, v.AppendJSON(nil))
+		if err != nil {
+			return false, err
+		}
+		doc.Root().SetObject("metadata").Remove("managedFields")
+		texts[i] = doc.Root().AppendJSON(nil)
+		doc.Release()
+	}
+	return bytes.Equal(texts[0], texts[1]), nil
 }
 
 // mayApply decides whether an apply may create the object.
