@@ -2,8 +2,11 @@ package objects
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
@@ -47,4 +50,15 @@ func (o *Objects) AwaitCreates(row *catalog.Row) {
 	gate := o.customTypes.lock(row.Versions.Prefix)
 	gate.Lock()
 	defer gate.Unlock()
+}
+
+// checkKind refuses a custom object of another kind, whatever else is wrong in it. Objects
+// of other kinds have been refused before.
+func checkKind(t Ref, obj document.Value) error {
+	kind := obj.Get("kind").Text()
+	if t.Row.Definition == nil || kind == t.Row.Kind {
+		return nil
+	}
+	return api.Invalid(t.Row.GV.Group, kind, obj.At("metadata", "name").Text(), []api.Cause{
+		{Reason: schema.CauseInvalid, Field: "kind", Message: "Invalid value: " + strconv.Quote(kind) + ": must be " + t.Row.Kind}})
 }

@@ -59,17 +59,6 @@ func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
 	return wrong.ordered(checks)
 }
 
-// checkKind refuses a custom object of another kind, whatever else is wrong in it. Objects
-// of other kinds have been refused before.
-func checkKind(t Ref, obj document.Value) error {
-	kind := obj.Get("kind").Text()
-	if t.Row.Definition == nil || kind == t.Row.Kind {
-		return nil
-	}
-	return api.Invalid(t.Row.GV.Group, kind, obj.At("metadata", "name").Text(), []api.Cause{
-		{Reason: schema.CauseInvalid, Field: "kind", Message: "Invalid value: " + strconv.Quote(kind) + ": must be " + t.Row.Kind}})
-}
-
 // metadataLast drops causes in metadata when there are others.
 func metadataLast(causes []schema.Cause) []schema.Cause {
 	i := slices.IndexFunc(causes, func(c schema.Cause) bool { return strings.HasPrefix(c.Field, "metadata.") })
