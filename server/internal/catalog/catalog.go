@@ -6,8 +6,8 @@ package catalog
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -40,10 +40,13 @@ func New(groups []*api.GroupVersion, meta *schema.Table) *Catalog {
 			all = append(all, &gv.Resources[i])
 		}
 	}
-	s := &Snapshot{byPrefix: map[string]*Type{}, resources: map[Resource]*Row{}, kinds: map[Kind]*Row{}}
+	s := &Snapshot{}
 	for _, t := range typesOf(all) {
 		s.add(t)
 	}
+	s.byPrefix.fix()
+	s.resources.fix()
+	s.kinds.fix()
 	c.current.Store(s)
 	return c
 }
@@ -62,7 +65,7 @@ func TypesOf(versions []*api.Resource) []*Type { return typesOf(versions) }
 func (c *Catalog) PutTypes(types ...*Type) {
 	c.change(func(s *Snapshot) {
 		for _, t := range types {
-			if from := s.byPrefix[t.Prefix]; from != nil {
+			if from := s.Type(t.Prefix); from != nil {
 				s.remove(from)
 			}
 			s.add(t)
@@ -74,7 +77,7 @@ func (c *Catalog) PutTypes(types ...*Type) {
 // that is not there is removed already.
 func (c *Catalog) Remove(group, plural string) {
 	c.change(func(s *Snapshot) {
-		if from := s.byPrefix[prefix(group, plural)]; from != nil {
+		if from := s.byPrefix.get(prefix(group, plural)); from != nil {
 			s.remove(from)
 		}
 	})
@@ -84,16 +87,19 @@ func (c *Catalog) Remove(group, plural string) {
 func (c *Catalog) change(edit func(s *Snapshot)) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	s := c.Snapshot().clone()
-	edit(s)
-	c.current.Store(s)
+	s := *c.Snapshot()
+	s.served = slices.Clone(s.served)
+	edit(&s)
+	c.current.Store(&s)
 }
 
 // Snapshot is the rows at one moment. It never changes and is safe for concurrent use.
 type Snapshot struct {
-	byPrefix  map[string]*Type
-	resources map[Resource]*Row
-	kinds     map[Kind]*Row
+	byPrefix  table[string, *Type]
+	resources table[Resource, *Row]
+	kinds     table[Kind, *Row]
+	versions  table[string, int]        // by apiVersion, the number of rows
+	groups    table[string, []*Version] // the parts of served
 	served    []*Version
 }
 
@@ -110,16 +116,12 @@ type Version struct {
 	Rows []*Row // by plural name
 }
 
-// clone is a snapshot that may be changed until it is published.
-func (s *Snapshot) clone() *Snapshot {
-	return &Snapshot{byPrefix: maps.Clone(s.byPrefix), resources: maps.Clone(s.resources), kinds: maps.Clone(s.kinds), served: slices.Clone(s.served)}
-}
-
 func (s *Snapshot) add(t *Type) {
-	s.byPrefix[t.Prefix] = t
+	s.byPrefix.set(t.Prefix, t)
 	for _, row := range t.Rows {
-		s.resources[Resource{row.GV.Group, row.GV.Version, row.Plural}] = row
-		s.kinds[Kind{row.GV.APIVersion(), row.Kind}] = row
+		s.resources.set(Resource{row.GV.Group, row.GV.Version, row.Plural}, row)
+		s.kinds.set(Kind{row.GV.APIVersion(), row.Kind}, row)
+		s.count(row.GV.APIVersion(), 1)
 		if row.Off {
 			continue
 		}
@@ -131,23 +133,53 @@ func (s *Snapshot) add(t *Type) {
 		below, _ := slices.BinarySearchFunc(v.Rows, row.Plural, byPlural)
 		v.Rows = slices.Insert(slices.Clone(v.Rows), below, row)
 		s.served[at] = &v
+		s.regroup(row.GV, &v)
 	}
 }
 
 func (s *Snapshot) remove(t *Type) {
-	delete(s.byPrefix, t.Prefix)
+	s.byPrefix.remove(t.Prefix)
 	for _, row := range t.Rows {
-		delete(s.resources, Resource{row.GV.Group, row.GV.Version, row.Plural})
-		delete(s.kinds, Kind{row.GV.APIVersion(), row.Kind})
+		s.resources.remove(Resource{row.GV.Group, row.GV.Version, row.Plural})
+		s.kinds.remove(Kind{row.GV.APIVersion(), row.Kind})
+		s.count(row.GV.APIVersion(), -1)
 		at, found := slices.BinarySearchFunc(s.served, row.GV, (*Version).compare)
 		if row.Off || !found {
 			continue
 		}
 		v := *s.served[at]
 		v.Rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r *Row) bool { return r == row })
-		if s.served[at] = &v; len(v.Rows) == 0 {
+		if len(v.Rows) == 0 {
 			s.served = slices.Delete(s.served, at, at+1)
+			s.regroup(row.GV, nil)
+			continue
 		}
+		s.served[at] = &v
+		s.regroup(row.GV, &v)
+	}
+}
+
+// count adds to the number of rows of an apiVersion.
+func (s *Snapshot) count(apiVersion string, more int) {
+	if n := s.versions.get(apiVersion) + more; n > 0 {
+		s.versions.set(apiVersion, n)
+	} else {
+		s.versions.remove(apiVersion)
+	}
+}
+
+// regroup replaces a version in those of its group; now is nil for one that is not served
+// any more.
+func (s *Snapshot) regroup(gv *api.GroupVersion, now *Version) {
+	versions := slices.DeleteFunc(slices.Clone(s.groups.get(gv.Group)), func(v *Version) bool { return v.compare(gv) == 0 })
+	if now != nil {
+		at, _ := slices.BinarySearchFunc(versions, gv, (*Version).compare)
+		versions = slices.Insert(versions, at, now)
+	}
+	if len(versions) == 0 {
+		s.groups.remove(gv.Group)
+	} else {
+		s.groups.set(gv.Group, versions)
 	}
 }
 
@@ -165,43 +197,51 @@ func byPlural(row *Row, plural string) int { return cmp.Compare(row.Plural, plur
 func (s *Snapshot) Served() []*Version { return s.served }
 
 // ServesGroup reports whether a version of the group is served.
-func (s *Snapshot) ServesGroup(group string) bool {
-	return slices.ContainsFunc(s.served, func(v *Version) bool { return v.Group == group })
+func (s *Snapshot) ServesGroup(group string) bool { return len(s.ServedIn(group)) > 0 }
+
+// ServedIn lists the served versions of a group, the preferred one first.
+func (s *Snapshot) ServedIn(group string) []*Version { return s.groups.get(group) }
+
+// ServedVersion finds a served group version; nil when there is none.
+func (s *Snapshot) ServedVersion(apiVersion string) *Version {
+	group, _, named := strings.Cut(apiVersion, "/")
+	if !named {
+		group = ""
+	}
+	for _, v := range s.ServedIn(group) {
+		if v.APIVersion() == apiVersion {
+			return v
+		}
+	}
+	return nil
 }
 
 // Types are the resource types, including those that are off, in no order.
-func (s *Snapshot) Types() iter.Seq[*Type] { return maps.Values(s.byPrefix) }
+func (s *Snapshot) Types() iter.Seq[*Type] { return s.byPrefix.values() }
 
 // Len is the number of resource types.
-func (s *Snapshot) Len() int { return len(s.byPrefix) }
+func (s *Snapshot) Len() int { return s.byPrefix.len() }
 
 // Type is the resource type of a key in the store, or of the common beginning of a type's
 // keys; nil for other keys.
-func (s *Snapshot) Type(key string) *Type { return s.byPrefix[KeyPrefix(key)] }
+func (s *Snapshot) Type(key string) *Type { return s.byPrefix.get(KeyPrefix(key)) }
 
 // Resource finds a row, also one that is off; nil when there is none.
 func (s *Snapshot) Resource(group, version, plural string) *Row {
-	return s.resources[Resource{group, version, plural}]
+	return s.resources.get(Resource{group, version, plural})
 }
 
 // Stored finds the row of a type in its storage version; nil when there is no such type,
 // or it stores no objects.
 func (s *Snapshot) Stored(group, plural string) *Row {
-	if t := s.byPrefix[prefix(group, plural)]; t != nil {
+	if t := s.byPrefix.get(prefix(group, plural)); t != nil {
 		return t.Stored
 	}
 	return nil
 }
 
 // Kind finds the row of a kind, also one that is off; nil when there is none.
-func (s *Snapshot) Kind(apiVersion, kind string) *Row { return s.kinds[Kind{apiVersion, kind}] }
+func (s *Snapshot) Kind(apiVersion, kind string) *Row { return s.kinds.get(Kind{apiVersion, kind}) }
 
 // Has reports whether an apiVersion has rows, including those that are off.
-func (s *Snapshot) Has(apiVersion string) bool {
-	for name := range s.kinds {
-		if name.APIVersion == apiVersion {
-			return true
-		}
-	}
-	return false
-}
+func (s *Snapshot) Has(apiVersion string) bool { return s.versions.get(apiVersion) > 0 }

@@ -91,7 +91,7 @@ type Target struct {
 
 // Resolve finds the target of an address; false when nothing is served there.
 func (s *Snapshot) Resolve(a *Address) (t Target, ok bool) {
-	row := s.resources[Resource{a.Group, a.Version, a.Resource}]
+	row := s.resources.get(Resource{a.Group, a.Version, a.Resource})
 	if row == nil || row.Off {
 		return t, false
 	}

@@ -114,7 +114,8 @@ func (c *CustomOpenAPI) Has(snapshot *catalog.Snapshot, path string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return "apis/"+v.APIVersion() == path && len(customRows(v)) > 0 })
+	v := versionAt(snapshot, path)
+	return v != nil && len(customRows(v)) > 0
 }
 
 // At is the OpenAPI v3 document at a path, with its text.
@@ -124,12 +125,19 @@ func (c *CustomOpenAPI) At(snapshot *catalog.Snapshot, path string) openapi.Docu
 			return doc
 		}
 	}
-	for _, v := range snapshot.Served() {
-		if "apis/"+v.APIVersion() == path {
-			return c.version(v, true)
-		}
+	if v := versionAt(snapshot, path); v != nil {
+		return c.version(v, true)
 	}
 	return openapi.Document{}
+}
+
+// versionAt is the named group version with its document at a path; nil for none.
+func versionAt(snapshot *catalog.Snapshot, path string) *catalog.Version {
+	rest, named := strings.CutPrefix(path, "apis/")
+	if !named {
+		return nil
+	}
+	return snapshot.ServedVersion(rest)
 }
 
 // Index has the path of each document of a snapshot, with its hash, so that clients fetch

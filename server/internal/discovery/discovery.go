@@ -60,7 +60,7 @@ func Serves(snapshot *catalog.Snapshot, path string) bool {
 	case 0:
 		return rest != "" && snapshot.ServesGroup(rest)
 	case 1:
-		return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return v.Group != "" && v.APIVersion() == rest })
+		return snapshot.ServedVersion(rest) != nil
 	}
 	return false
 }

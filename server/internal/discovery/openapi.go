@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
@@ -27,5 +26,5 @@ func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
 	if !named {
 		return path != "api/v1" || snapshot.ServesGroup("")
 	}
-	return slices.ContainsFunc(snapshot.Served(), func(v *catalog.Version) bool { return rest == v.Group || rest == v.APIVersion() })
+	return snapshot.ServesGroup(rest) || snapshot.ServedVersion(rest) != nil
 }

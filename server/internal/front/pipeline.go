@@ -178,8 +178,8 @@ func (f *Front) inGroup(path string) bool {
 		return strings.HasPrefix(path, "/api/")
 	}
 	group, _, _ := strings.Cut(rest, "/")
-	return slices.ContainsFunc(f.catalog.Snapshot().Served(), func(v *catalog.Version) bool {
-		return v.Group == group && slices.ContainsFunc(v.Rows, func(row *catalog.Row) bool { return row.Definition == nil })
+	return slices.ContainsFunc(f.catalog.Snapshot().ServedIn(group), func(v *catalog.Version) bool {
+		return slices.ContainsFunc(v.Rows, func(row *catalog.Row) bool { return row.Definition == nil })
 	})
 }
 

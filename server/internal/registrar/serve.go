@@ -63,13 +63,7 @@ func fitIn(snapshot *catalog.Snapshot, versions []*api.Resource) bool {
 		if builtIn(snapshot.Stored(res.GV.Group, res.Plural)) || builtIn(snapshot.Kind(res.GV.APIVersion(), res.Kind)) {
 			return false
 		}
-		if !snapshot.ServesGroup(res.GV.Group) {
-			continue
-		}
-		for _, v := range snapshot.Served() {
-			if v.Group != res.GV.Group {
-				continue
-			}
+		for _, v := range snapshot.ServedIn(res.GV.Group) {
 			res.GV.GroupPriority = v.GroupPriority
 			if v.GroupVersion.Version == res.GV.Version {
 				res.GV.VersionPriority = v.VersionPriority
