@@ -76,6 +76,7 @@ func TestCustomObjects(t *testing.T) {
 		{"of no kind", "POST", shopWidgets, "", `{"apiVersion":"shop.example.com/v1","kind":null,"metadata":{"name":"v"}}`, 400, "Object 'Kind' is missing"},
 		{"of no version", "POST", shopWidgets, "", `{"kind":"Widget","metadata":{"name":"v"}}`, 400, "the API version in the data () does not match"},
 		{"of another kind", "POST", shopWidgets, "", strings.Replace(widget("v", ""), "Widget", "Gadget", 1), 422, `"field":"kind"`},
+		{"with unknown fields", "POST", shopWidgets + "?fieldValidation=Strict", "", strings.Replace(widget("v", `,"more":1`), "Widget", "Gadget", 1), 422, `"field":"kind"`},
 		{"a list", "POST", shopWidgets, "", " []", 400, "must be of type Widget"},
 		{"strict", "POST", shopWidgets + "?fieldValidation=Strict", "", widget("v", `,"spec":{"name":"abc","other":{"x":1}}`), 400, `unknown field \"spec.other\"`},
 		{"twice", "POST", shopWidgets + "?fieldValidation=Strict", "", widget("v", `,"spec":{"name":"abc","name":"abd"}`), 400, `duplicate field \"spec.name\"`},

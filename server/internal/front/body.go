@@ -229,6 +229,9 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 			doc.Release()
 			return nil, nil, err
 		}
+		if root.Get("kind").Text() != want.Kind { // whose fields are not known
+			found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate })
+		}
 		return doc, found, nil
 	default:
 		if err := want.Check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
