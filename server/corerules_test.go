@@ -49,6 +49,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"a lease that is gone already", "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l", "", `{"metadata":{"name":"l","deletionTimestamp":"2020-01-01T00:00:00Z"}}`, 201, `"deletionTimestamp":"2020-01-01T00:00:00Z"`},
 		{"a revision of anything", "POST", "/apis/apps/v1/namespaces/default/controllerrevisions", "", `{"metadata":{"name":"r"},"data":[]}`, 201, `"data":[]`},
 		{"a revision of nothing", "POST", "/apis/apps/v1/namespaces/default/controllerrevisions", "", `{"metadata":{"name":"s"},"data":null}`, 422, `"field":"data"`},
+		{"a driver that no volume can name", "POST", "/apis/storage.k8s.io/v1/csidrivers?dryRun=All", "", `{"metadata":{"name":"0123456789012345678901234567890123456789012345678901234567890123"},"spec":{}}`, 201, ""},
 		{"any finalizer of a group version", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","finalizers":["foo"]},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 201, "foo"},
 		{"it has one name", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","generateName":"foo"},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 422, `"field":"metadata.generateName"`},
 		{"scale of none", "GET", "/apis/apps/v1/namespaces/default/deployments/q/scale", "", "", 404, `deployments/scale.apps \"q\"`},

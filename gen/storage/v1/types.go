@@ -13,7 +13,7 @@ import (
 type CSIDriver struct {
 	Kind       string `json:"kind,omitempty"`
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Name and labels of the driver; the name has at most 63 characters.
+	// Name and labels of the driver; volumes can name drivers of at most 63 characters.
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	// How the driver wants to be used.
 	Spec CSIDriverSpec `json:"spec"`

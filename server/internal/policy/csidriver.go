@@ -53,13 +53,10 @@ func (c *causes) driverName(field, name string) {
 // leastExpiration is the shortest lifetime of a token, in seconds.
 const leastExpiration = 600
 
-// ValidateCSIDriver checks the name, and the token requests of the driver: once more with
-// the immutable members.
+// ValidateCSIDriver checks the token requests of the driver: once more with the immutable
+// members.
 func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	var c causes
-	if name := obj.At("metadata", "name"); len(name.Text()) > maxDriverName {
-		c.tooLong(name.Path(), maxDriverName)
-	}
 	c.tokenRequests(obj.At("spec", "tokenRequests"))
 	if first := len(c); first > 0 && old.Exists() && !same(obj, old) {
 		c.tokenRequests(obj.At("spec", "tokenRequests"))
