@@ -201,6 +201,21 @@ func TestCustomVersions(t *testing.T) {
 	})
 }
 
+// A version may have a scale that the stored version lacks.
+func TestCustomScaleOfAnotherVersion(t *testing.T) {
+	h := startServer(t, nil)
+	const schema = `{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}}}}`
+	h.define(schema, `},{"name":"v1beta1","served":true,"storage":false,"schema":{"openAPIV3Schema":`+schema+`},"subresources":{"scale":{"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}}`)
+	beta := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1)
+	h.run(t, []step{
+		{"create", "POST", shopWidgets, "", widget("w", `,"spec":{"size":3}`), 201, `"size":3`},
+		{"none in the stored version", "GET", shopWidgets + "/w/scale", "", "", 404, ""},
+		{"read", "GET", beta + "/w/scale", "", "", 200, `"spec":{"replicas":3}`},
+		{"written", "PATCH", beta + "/w/scale", "application/merge-patch+json", `{"spec":{"replicas":5}}`, 200, `"spec":{"replicas":5}`},
+		{"of the object", "GET", shopWidgets + "/w", "", "", 200, `"size":5`},
+	})
+}
+
 // A write, and a table, follow the version of the request, even where objects are stored
 // in another one.
 func TestCustomVersionOfTheRequest(t *testing.T) {

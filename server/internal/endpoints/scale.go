@@ -16,13 +16,14 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // The scale subresource shows the few fields of an object that concern scaling as a
 // Scale, and writes one of them back.
 
 func (x *Endpoints) getScale(r *front.Request) error {
-	r.Target.Ref = r.Target.Stored()
+	r.Target.Ref = scaled(r.Target.Ref)
 	entry, err := x.verbs.Current(r)
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func (x *Endpoints) getScale(r *front.Request) error {
 }
 
 func (x *Endpoints) updateScale(r *front.Request) error {
-	r.Target.Ref = r.Target.Stored()
+	r.Target.Ref = scaled(r.Target.Ref)
 	opts, err := r.WriteOptions("UpdateOptions")
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (x *Endpoints) updateScale(r *front.Request) error {
 }
 
 func (x *Endpoints) patchScale(r *front.Request) error {
-	r.Target.Ref = r.Target.Stored()
+	r.Target.Ref = scaled(r.Target.Ref)
 	if r.Applies() {
 		return x.applyScale(r)
 	}
@@ -128,8 +129,21 @@ func setReplicas(e *objects.Evaluation, t front.Target, obj, scale document.Valu
 	return nil
 }
 
+// scaled is the target of a scale: the object in its storage version, unless only the
+// version of the request has a scale, as that of a custom resource may.
+func scaled(of objects.Ref) objects.Ref {
+	if to := of.Stored(); to.Sub != nil {
+		return to
+	}
+	return of
+}
+
 func (x *Endpoints) respondScale(r *front.Request, entry store.Entry) error {
-	doc, err := document.ReadStored(r.Target.Row.GV.Types(), r.Target.Row.Type, entry.Body)
+	body, err := stored.Served(r.Context, r.Target.Row.Resource, entry.Body)
+	if err != nil {
+		return err
+	}
+	doc, err := document.ReadStored(r.Target.Row.GV.Types(), r.Target.Row.Type, body)
 	if err != nil {
 		return err
 	}
