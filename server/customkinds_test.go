@@ -201,6 +201,25 @@ func TestCustomVersions(t *testing.T) {
 	})
 }
 
+// Objects are not shown, or stored, in a version to which a webhook would have to convert
+// them.
+func TestCustomConversionByWebhook(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object"}`, `},{"name":"v1beta1","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}`)
+	h.mergePatch(definedAs, `{"spec":{"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":"https://127.0.0.1:1/"}}}}}`)
+	beta := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1)
+	h.post(shopWidgets, widget("w", "")).expect(t, http.StatusCreated, "")
+	h.awaitCode(beta+"/w", http.StatusInternalServerError)
+	h.run(t, []step{
+		{"read", "GET", beta + "/w", "", "", 500, "does not call conversion webhooks"},
+		{"listed", "GET", beta, "", "", 500, "use the storage version, shop.example.com/v1"},
+		{"created", "POST", beta, "", strings.Replace(widget("b", ""), "/v1", "/v1beta1", 1), 500, "conversion webhook"},
+		{"not stored", "GET", shopWidgets + "/b", "", "", 404, ""},
+		{"in the storage version", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, 200, `"a":"b"`},
+		{"deleted", "DELETE", shopWidgets + "/w", "", "", 200, ""},
+	})
+}
+
 // A version may have a scale that the stored version lacks.
 func TestCustomScaleOfAnotherVersion(t *testing.T) {
 	h := startServer(t, nil)

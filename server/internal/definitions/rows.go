@@ -42,7 +42,7 @@ func (r *Rows) Of(text []byte) []*api.Resource {
 	for i := range d.At("spec", "versions").Len() {
 		all = append(all, r.row(d, i, text))
 	}
-	link(all, d.At("spec", "versions"))
+	link(all, d.Get("spec"))
 	return all
 }
 
@@ -117,7 +117,8 @@ func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 
 // link connects the versions of one type with the version in which its objects are
 // stored.
-func link(all []*api.Resource, versions document.Value) {
+func link(all []*api.Resource, spec document.Value) {
+	versions := spec.Get("versions")
 	stored := -1
 	for i, version := range versions.Elements() {
 		if version.Get("storage").Bool() {
@@ -138,7 +139,9 @@ func link(all []*api.Resource, versions document.Value) {
 			continue
 		}
 		res.Conversion = &api.Conversion{Group: to.GV.Group, Version: to.GV.Version, Plural: to.Plural, Storage: to}
-		if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
+		if spec.At("conversion", "strategy").Equals("Webhook") {
+			res.Conversion.Remote, res.Conversion.Fills = refusal{}, true
+		} else if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
 			res.Conversion.Same, res.GV.Compile = true, to.GV.Compile
 		} else {
 			res.Conversion.Reread, res.Conversion.Fills = true, true
