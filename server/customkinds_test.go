@@ -109,6 +109,7 @@ func TestCustomObjects(t *testing.T) {
 		{"without a version", "PUT", shopWidgets + "/w", "", widget("w", `,"spec":{"name":"abc"}`), 422, "metadata.resourceVersion"},
 		{"a put creates nothing", "PUT", shopWidgets + "/new", "", widget("new", `,"spec":{"name":"abc"}`), 404, "not found"},
 		{"applied without a field for it", "PATCH", shopWidgets + "/w?fieldManager=m&fieldValidation=Ignore", "application/apply-patch+yaml", widget("w", `,"spec":{"more":1}`), 400, ".spec.more: field not declared in schema"},
+		{"applied with a field twice", "PATCH", shopWidgets + "/w?fieldManager=m&force=true&dryRun=All&fieldValidation=Warn", "application/apply-patch+yaml", "apiVersion: shop.example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {name: abc, name: abc}\n", 200, ""},
 		{"another kind", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"kind":"Shoe"}`, 422, `kind: Invalid value: \"Shoe\": must be Widget`},
 		{"patched with an unknown field", "PATCH", shopWidgets + "/w?fieldValidation=Strict", "application/merge-patch+json", `{"spec":{"more":1}}`, 422, `"field":"patch"`},
 		{"no status", "GET", shopWidgets + "/w/status", "", "", 404, `"kind":"widgets"`},

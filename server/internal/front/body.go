@@ -274,7 +274,7 @@ func Describe(problems []document.Problem) []string {
 func (r *Request) Describe(problems []document.Problem) []string {
 	switch media := r.Media(); {
 	case media != "application/yaml" && media != applyPatch:
-		return Describe(slices.DeleteFunc(problems, func(p document.Problem) bool { return p.Untyped }))
+		return Describe(slices.DeleteFunc(slices.Clone(problems), func(p document.Problem) bool { return p.Untyped }))
 	case !slices.ContainsFunc(problems, isDuplicate):
 		return Describe(problems)
 	}
@@ -282,7 +282,7 @@ func (r *Request) Describe(problems []document.Problem) []string {
 	for _, k := range yaml.Repeated(r.Body) {
 		texts = append(texts, fmt.Sprintf("line %d: key %s already set in map", k.Line, k.Key))
 	}
-	return append(texts, Describe(slices.DeleteFunc(problems, isDuplicate))...)
+	return append(texts, Describe(slices.DeleteFunc(slices.Clone(problems), isDuplicate))...)
 }
 
 // Report reports unknown and duplicate fields, each once, in the requested way
