@@ -65,7 +65,7 @@ func (c *Controllers) keepBootstrapped(ctx context.Context) {
 			return
 		}
 		c.log.Error("objects that every cluster has could not be written; trying again", "error", err, "in", c.cfg.Pauses.Retry)
-		Wait(ctx, c.cfg.Pauses.Retry)
+		wait(ctx, c.cfg.Pauses.Retry)
 	}
 }
 

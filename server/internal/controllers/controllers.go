@@ -230,8 +230,8 @@ func (a *actor) Delete(ctx context.Context, res *api.Resource, namespace, name s
 	return err
 }
 
-// Wait returns after d, or when ctx ends.
-func Wait(ctx context.Context, d time.Duration) {
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -244,7 +244,7 @@ func Wait(ctx context.Context, d time.Duration) {
 // time.
 func (c *Controllers) every(ctx context.Context, pause time.Duration, what string, do func(context.Context) error) {
 	c.background.Go(func() {
-		for Wait(ctx, pause); ctx.Err() == nil; Wait(ctx, pause) {
+		for wait(ctx, pause); ctx.Err() == nil; wait(ctx, pause) {
 			if err := do(ctx); err != nil && ctx.Err() == nil {
 				c.log.Error("cannot look after "+what, "error", err)
 			}

@@ -29,6 +29,7 @@ type BodyKind struct {
 	AnyKind bool
 }
 
+// KindOf is the kind of the objects of a row.
 func KindOf(res *catalog.Row) BodyKind {
 	return BodyKind{GV: res.GV, Schema: res.Schema, Type: res.Type, APIVersion: res.GV.APIVersion(), Kind: res.Kind}
 }
@@ -69,6 +70,7 @@ func (f *Front) ToJSON(contentType string, body []byte, want BodyKind) ([]byte, 
 	return body, nil
 }
 
+// FromYAML turns a YAML body into JSON text. Errors: 400.
 func FromYAML(body []byte) ([]byte, error) {
 	text, err := yaml.ToJSON(body)
 	if err != nil {

@@ -14,6 +14,7 @@ type GatherRoom struct {
 	buffers sync.Pool    // of *[]byte, see listBuffer
 }
 
+// NewGatherRoom makes room for so many bytes.
 func NewGatherRoom(bytes int64) *GatherRoom {
 	r := &GatherRoom{buffers: sync.Pool{New: newListBuffer}}
 	r.left.Store(bytes)
@@ -27,6 +28,7 @@ type Gathered struct {
 	Taken int64
 }
 
+// Open begins an answer, of which nothing is gathered yet.
 func (r *GatherRoom) Open() *Gathered { return &Gathered{room: r} }
 
 // Buffer returns an empty buffer of listBuffer bytes and some more.

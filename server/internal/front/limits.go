@@ -54,6 +54,7 @@ type Pool struct {
 // usersOfPool is the number of users that can use up a pool.
 const usersOfPool = 4
 
+// Set sets the size of an unused pool; 0 or less is no bound.
 func (p *Pool) Set(most int64) {
 	p.most, p.share = most, max(most/usersOfPool, 1)
 	p.users = make(map[string]int64)

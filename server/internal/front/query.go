@@ -32,6 +32,7 @@ func (q *Query) check() error {
 	return nil
 }
 
+// Get returns the first value of a parameter, "" without one.
 func (q *Query) Get(name string) string {
 	if q.raw == "" {
 		return ""
@@ -42,6 +43,7 @@ func (q *Query) Get(name string) string {
 	return q.Values.Get(name)
 }
 
+// Has reports whether a parameter is there, with or without a value.
 func (q *Query) Has(name string) bool {
 	q.Get(name)
 	return q.Values.Has(name)
@@ -128,6 +130,7 @@ func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 	return o, nil
 }
 
+// DryRun reads the dryRun parameter, and appends the causes of its wrong values.
 func (q *Query) DryRun(causes []schema.Cause) (bool, []schema.Cause) {
 	if !q.Has("dryRun") {
 		return false, causes
@@ -143,6 +146,7 @@ func (q *Query) DryRun(causes []schema.Cause) (bool, []schema.Cause) {
 	return on, causes
 }
 
+// InvalidOptions is the 422 of options, of a kind such as "DeleteOptions".
 func InvalidOptions(kind string, causes []schema.Cause) error {
 	return api.Invalid(metaGroup, kind, "", causes)
 }

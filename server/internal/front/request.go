@@ -104,6 +104,7 @@ type Request struct {
 	Detached bool        // it continues after its handler has returned, see stream
 }
 
+// NewRequest makes the request that a router found a target for.
 func NewRequest(w http.ResponseWriter, q *http.Request, t Target, on features.Gates, l *Limits) *Request {
 	return &Request{Features: on, limits: l, Context: q.Context(), HTTP: q, Writer: w, Target: t, start: time.Now(), owed: q.ContentLength != 0, Query: Query{raw: q.URL.RawQuery}}
 }

@@ -352,6 +352,7 @@ func (r *Request) Write(p []byte) error {
 	return err
 }
 
+// WriteBytes is Write with the number of bytes written, as io.Writer wants it.
 func (r *Request) WriteBytes(p []byte) (int, error) {
 	n, err := r.Writer.Write(p)
 	r.Bytes += int64(n)
@@ -363,6 +364,7 @@ func (r *Request) WriteBytes(p []byte) (int, error) {
 
 type WriterFunc func([]byte) (int, error)
 
+// Write implements io.Writer.
 func (f WriterFunc) Write(p []byte) (int, error) { return f(p) }
 
 // respondBinary answers with the binary form of an object given as canonical JSON.

@@ -24,6 +24,7 @@ func (f *Front) TableOf(r *Request, res *api.Resource, body []byte) ([]byte, err
 	return append(text, "]}"...), nil
 }
 
+// NewTable makes the table of a resource in the form that the request asks for. Errors: 400.
 func (f *Front) NewTable(res *api.Resource, r *Request, noHeaders bool) (*codec.Table, error) {
 	return codec.NewTable(inCells(res), codec.TableOptions{APIVersion: r.Accept.APIVersion, IncludeObject: r.Query.Get("includeObject"), NoHeaders: noHeaders, Now: f.cfg.Clock()})
 }

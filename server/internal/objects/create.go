@@ -70,6 +70,8 @@ func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace 
 // systemFields are the members of metadata that are dropped from a new object.
 var systemFields = [...]string{"uid", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
+// DropSystemFields removes the members of metadata that the author of a new object cannot
+// set.
 func DropSystemFields(meta document.Value) {
 	for _, field := range systemFields {
 		meta.Remove(field)

@@ -285,6 +285,7 @@ func TextAt(obj document.Value, path ...string) *string {
 	return &text
 }
 
+// UIDOf is the uid of a stored object.
 func UIDOf(body []byte) string {
 	uid, _ := document.Find(body, "metadata", "uid")
 	return strings.Trim(string(uid), `"`)

@@ -37,6 +37,7 @@ func (o *Objects) mayCreate(ctx context.Context, t Ref, meta document.Value) err
 	return o.NamespaceAccepts(ctx, t.Row, t.Namespace, t.Name)
 }
 
+// MatchName checks that metadata has the name in the URL. Errors: 400.
 func MatchName(meta document.Value, name string) error {
 	switch got := meta.Get("name").Text(); got {
 	case name:

@@ -268,6 +268,7 @@ func maskDash(prefix string) string {
 
 type Causes []schema.Cause
 
+// Add appends a cause.
 func (c *Causes) Add(reason, field, message string) {
 	if len(*c) <= api.MaxCauses { // one more than is reported, to notice the rest
 		*c = append(*c, schema.Cause{Reason: reason, Field: field, Message: message})
