@@ -81,6 +81,9 @@ type Config struct {
 	AdvertiseAddress string
 	// Addresses are the ranges of services' addresses and ports.
 	Addresses
+	// EnableAggregatorRouting connects to services, those of extension servers and
+	// webhooks, by their ready endpoints rather than by their cluster addresses.
+	EnableAggregatorRouting bool
 
 	// ServiceAccountIssuer is the issuer in tokens, and their default audience. Default
 	// https://kubernetes.default.svc.

@@ -28,6 +28,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
@@ -59,6 +60,7 @@ type Server struct {
 	catalog      *catalog.Catalog
 	classes      *classes
 	services     *addresses.Services
+	backends     *backends.Backends
 	store        store.Store
 	shown        *stored.CurrentStore // is in store
 	definitions  *registrar.Follower
@@ -136,6 +138,9 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.reader = objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
 	if s.services, err = addresses.Open(ctx, &cfg.Addresses, s.catalog.Snapshot().Core("services"), s.store, s.log); err != nil {
+		return err
+	}
+	if s.backends, err = backends.Open(ctx, backends.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host}); err != nil {
 		return err
 	}
 	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
@@ -347,15 +352,18 @@ func (s *Server) Bootstrapped() <-chan struct{} { return s.controllers.Bootstrap
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // URL is the address of the server: "https://127.0.0.1:6443".
-func (s *Server) URL() string {
+func (s *Server) URL() string { return "https://" + s.host() }
+
+// host is the host and port in URL.
+func (s *Server) host() string {
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())
 	if err != nil {
-		return "https://" + s.listener.Addr().String()
+		return s.listener.Addr().String()
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "https://" + net.JoinHostPort(host, port)
+	return net.JoinHostPort(host, port)
 }
 
 // catalogOf is the catalog of the documents, with the rules that they name.

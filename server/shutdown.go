@@ -84,6 +84,9 @@ func (s *Server) closeParts() error {
 	if s.services != nil {
 		s.services.Close()
 	}
+	if s.backends != nil {
+		s.backends.Close()
+	}
 	if s.classes != nil {
 		s.classes.Close()
 	}

@@ -39,7 +39,6 @@ var longFunctions = map[string]struct {
 	"internal/patch/item.go: merge":                    {72, "one walk over two lists, with what it remembers"},
 	"internal/storetest/concurrent.go: testConcurrent": {67, "a test"},
 	"internal/yaml/scanner.go: fetch":                  {61, "a case for each character that begins a token"},
-	"server/flags.go: AddFlags":                        {61, "a list of flags"},
 }
 
 // handwritten reports whether a file is maintained by hand.

@@ -67,7 +67,7 @@ var inert = []inertFlags{
 		without: "nobody gets a right by these flags yet",
 	}, {
 		switches: `aggregator-reject-forwarding-redirect contention-profiling
-			enable-aggregator-routing enable-garbage-collector enable-logs-handler experimental-logging-sanitization
+			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
 			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
 			service-account-extend-token-expiration service-account-lookup shutdown-send-retry-after watch-cache
 			add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
