@@ -1,0 +1,144 @@
+// Package webhook calls webhooks over HTTPS: a body of bytes goes out, the body of the
+// answer comes back. The content of both, and the decision about a failure, are the
+// caller's.
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Resolver finds the servers behind services.
+type Resolver interface {
+	// Resolve returns the address, host and port, of a server behind the port of a
+	// service.
+	Resolve(ctx context.Context, namespace, name string, port int32) (address string, err error)
+}
+
+// Target is the place of a webhook: a URL or a service.
+type Target struct {
+	URL      string   // with the scheme https
+	Service  *Service // nil with a URL
+	CABundle []byte   // certificates in PEM; with none the system's authorities count
+}
+
+// Service is a port of a service of the cluster.
+type Service struct {
+	Namespace, Name string
+	Port            int32  // 0 for 443
+	Path            string // of the URL, may be empty
+}
+
+// Bounds of the connections of one client.
+const (
+	mostConnections = 32 // at once; over HTTP/2 one carries many calls
+	mostIdle        = 4
+	idleFor         = 90 * time.Second
+	dialFor         = 10 * time.Second
+	silentFor       = 15 * time.Second // after which a connection with calls in flight is tested
+)
+
+// Client calls one webhook, over connections that it keeps. It is safe for concurrent
+// use.
+//
+// Invariant: no redirect is followed, and nothing of a body is logged.
+type Client struct {
+	address   string // without a query
+	transport *http.Transport
+	http      *http.Client
+	calls     atomic.Int64
+	closed    atomic.Bool
+}
+
+// New makes a client; it does not connect. resolver is for services.
+func New(target Target, resolver Resolver) (*Client, error) {
+	at, err := target.address()
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(target.CABundle) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(target.CABundle) {
+			return nil, errors.New("unable to load root certificates: unable to parse bytes as PEM block")
+		}
+	}
+	c := &Client{address: at.String()}
+	c.transport = &http.Transport{
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: dialFor,
+		ForceAttemptHTTP2:   true,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: silentFor, PingTimeout: dialFor},
+		MaxConnsPerHost:     mostConnections,
+		MaxIdleConnsPerHost: mostIdle,
+		IdleConnTimeout:     idleFor,
+		DisableCompression:  true, // the bound of an answer is that of its text
+	}
+	dialer := net.Dialer{Timeout: dialFor}
+	if s := target.Service; s != nil {
+		config.ServerName = at.Hostname()
+		c.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			address, err := resolver.Resolve(ctx, s.Namespace, s.Name, s.port())
+			if err != nil {
+				return nil, err
+			}
+			return dialer.DialContext(ctx, network, address)
+		}
+	} else {
+		c.transport.Proxy = http.ProxyFromEnvironment
+		c.transport.DialContext = dialer.DialContext
+	}
+	c.http = &http.Client{Transport: c.transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c, nil
+}
+
+// Close closes the connections: idle ones now, the others at the end of their calls.
+// Further calls are possible; each closes its connection.
+func (c *Client) Close() {
+	c.closed.Store(true)
+	c.transport.CloseIdleConnections()
+}
+
+// done ends a call.
+func (c *Client) done() {
+	if c.calls.Add(-1) == 0 && c.closed.Load() {
+		c.transport.CloseIdleConnections()
+	}
+}
+
+// address is the URL of the webhook. That of a service has the name by which its
+// certificate is verified.
+func (t *Target) address() (*url.URL, error) {
+	if s := t.Service; s != nil {
+		host := net.JoinHostPort(s.Name+"."+s.Namespace+".svc", strconv.Itoa(int(s.port())))
+		return &url.URL{Scheme: "https", Host: host, Path: path.Join("/", s.Path)}, nil
+	}
+	if t.URL == "" {
+		return nil, errors.New("webhook configuration must have either service or URL")
+	}
+	at, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, fmt.Errorf("Unparsable URL: %w", err)
+	}
+	if at.Scheme != "https" || at.Host == "" {
+		return nil, fmt.Errorf("a webhook is called over https, which %q is not", t.URL)
+	}
+	return &url.URL{Scheme: at.Scheme, Host: at.Host, Path: path.Join("/", at.Path)}, nil
+}
+
+func (s *Service) port() int32 {
+	if s.Port == 0 {
+		return 443
+	}
+	return s.Port
+}
