@@ -40,7 +40,8 @@ func startServer(t *testing.T, change func(*server.Config)) *harness {
 	}
 	// Tests of single requests count objects and revisions; controllers have tests of
 	// their own.
-	cfg := server.Config{InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Controllers: []string{"-*"}, DisableAdmissionPlugins: []string{"ServiceAccount"}, DisablePriorityAndFairness: true}
+	cfg := server.Config{InMemory: true, PKI: server.PKI{TokenAuthFile: tokens}, Background: server.Background{Controllers: []string{"-*"}, DisablePriorityAndFairness: true},
+		Admission: server.Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}}
 	// Evaluations of writes may run again, without effects of their own.
 	cfg.WrapStore(func(s store.Store) store.Store { return storetest.Again{Store: s} })
 	if change != nil {

@@ -15,7 +15,7 @@ func TestConfigDefaultsAreValid(t *testing.T) {
 	for name, c := range map[string]Config{
 		"in memory": {InMemory: true},
 		"on disk":   {DataDir: "/data"},
-		"unbounded": {InMemory: true, MaxRequestsInflight: -1, MaxMutatingRequestsInflight: -1},
+		"unbounded": {InMemory: true, Requests: Requests{MaxRequestsInflight: -1, MaxMutatingRequestsInflight: -1}},
 		"ipv6":      {InMemory: true, BindAddress: "::", Addresses: Addresses{ServiceClusterIPRange: "10.0.0.0/16,fd00::/108"}},
 	} {
 		if err := c.Validate(); err != nil {
@@ -36,7 +36,7 @@ func TestSetDefaults(t *testing.T) {
 	if c.Logger == nil || c.Clock().IsZero() || !c.anonymous() {
 		t.Errorf("%+v", c)
 	}
-	memory := Config{InMemory: true, PKI: PKI{CertDir: "/data/pki"}, AuthorizationModes: []string{"AlwaysAllow"}}
+	memory := Config{InMemory: true, PKI: PKI{CertDir: "/data/pki"}, Authorization: Authorization{AuthorizationModes: []string{"AlwaysAllow"}}}
 	memory.setDefaults()
 	if memory.CertDir != "" || memory.KubeconfigFile != "" || memory.anonymous() || memory.keepsFiles() {
 		t.Errorf("%+v", memory)
@@ -144,7 +144,7 @@ func TestSite(t *testing.T) {
 
 func TestHiddenMetrics(t *testing.T) {
 	for version, right := range map[string]bool{"": true, "1.24": true, "1.25": false, "1.23": false, "24": false, "v1.24": false} {
-		if err := (&Config{InMemory: true, ShowHiddenMetricsForVersion: version}).Validate(); (err == nil) != right {
+		if err := (&Config{InMemory: true, Features: Features{ShowHiddenMetricsForVersion: version}}).Validate(); (err == nil) != right {
 			t.Errorf("%q: %v", version, err)
 		}
 	}

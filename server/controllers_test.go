@@ -140,7 +140,7 @@ func ownedConfigMap(name string, owners ...string) string {
 func foreground() string { return `{"propagationPolicy":"Foreground"}` }
 
 func TestControllerNamesAreChecked(t *testing.T) {
-	err := (&server.Config{InMemory: true, Controllers: []string{"*", "-gc"}}).Validate()
+	err := (&server.Config{InMemory: true, Background: server.Background{Controllers: []string{"*", "-gc"}}}).Validate()
 	if err == nil || !strings.Contains(err.Error(), "garbagecollector, namespace, pv-protection, pvc-protection, root-ca-cert-publisher, serviceaccount") {
 		t.Errorf("an unknown controller: %v", err)
 	}

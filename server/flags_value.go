@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/authn"
 )
 
 // number is a type of limited fields.
@@ -125,7 +127,7 @@ func (v *expiration) Type() string   { return "duration" }
 func (v *expiration) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err == nil {
-		err = checkTokenLife(d)
+		err = authn.CheckTokenLife(d)
 	}
 	if err != nil {
 		return err

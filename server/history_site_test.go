@@ -69,7 +69,7 @@ func openSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	s := &site{t: t, clock: &clock{start: time.Now()}}
-	s.cfg = server.Config{DataDir: "data", FS: vfs.NewMem(), PKI: server.PKI{TokenAuthFile: tokens}, History: time.Second, Clock: s.clock.now, Controllers: []string{"-*"}}
+	s.cfg = server.Config{DataDir: "data", FS: vfs.NewMem(), PKI: server.PKI{TokenAuthFile: tokens}, History: time.Second, Clock: s.clock.now, Background: server.Background{Controllers: []string{"-*"}}}
 	s.start()
 	t.Cleanup(func() { s.stop(10 * time.Second) })
 	return s

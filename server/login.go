@@ -21,7 +21,7 @@ func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.
 // newAuthorizer asks the configured modes in order, and warns of those that grant less
 // than their policies.
 func newAuthorizer(c *Config) (authz.Authorizer, error) {
-	a, partial, err := authz.New(authz.Config{Modes: c.AuthorizationModes})
+	a, partial, err := authz.New(c.Authorization)
 	if err != nil {
 		return nil, err
 	}

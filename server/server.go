@@ -146,8 +146,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
 		return err
 	}
-	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz}, admission.Config{Disabled: cfg.DisableAdmissionPlugins,
-		NotReadySeconds: int64(max(cfg.NotReadyTolerationSeconds, 0)), UnreachableSeconds: int64(max(cfg.UnreachableTolerationSeconds, 0))})
+	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz}, cfg.Admission)
 	if cfg.wrapAdmission != nil {
 		s.admission = cfg.wrapAdmission(s.admission)
 	}
@@ -198,10 +197,8 @@ func (s *Server) newControllers() *controllers.Controllers {
 	if cfg.Listener != nil {
 		address = ""
 	}
-	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Controllers: cfg.Controllers, EventTTL: cfg.EventTTL,
-		DisablePriorityAndFairness: cfg.DisablePriorityAndFairness, ServiceClusterIPRange: cfg.ServiceClusterIPRange, AdvertiseAddress: cfg.AdvertiseAddress, BindAddress: address, Port: s.port,
-		RequestHeaderAllowedNames: cfg.RequestHeaderAllowedNames, RequestHeaderUsernameHeaders: cfg.RequestHeaderUsernameHeaders,
-		RequestHeaderGroupHeaders: cfg.RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix: cfg.RequestHeaderExtraHeadersPrefix,
+	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
+		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port, Authentication: cfg.Authentication,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys})
 }
 
@@ -252,7 +249,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	}
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
 	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
-		MaxRequestBytes: cfg.MaxRequestBytes, RequestTimeout: cfg.RequestTimeout, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
+		Requests: cfg.Requests, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
 		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf})
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,

@@ -33,7 +33,7 @@ func benchPod(name string) []byte {
 // BenchmarkCreatePod measures a create from the decoded body to the answer, with and
 // without field ownership.
 func BenchmarkCreatePod(b *testing.B) {
-	s, err := Start(context.Background(), Config{InMemory: true, Controllers: []string{"-*"}, DisableAdmissionPlugins: []string{"ServiceAccount"}})
+	s, err := Start(context.Background(), Config{InMemory: true, Background: Background{Controllers: []string{"-*"}}, Admission: Admission{DisableAdmissionPlugins: []string{"ServiceAccount"}}})
 	if err != nil {
 		b.Fatal(err)
 	}

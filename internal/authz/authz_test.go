@@ -65,7 +65,7 @@ func TestModes(t *testing.T) {
 		{"AlwaysAllow", pods(bob, "delete"), true},
 		{"RBAC,AlwaysAllow", pods(anon, "delete"), true},
 	} {
-		a, _, err := New(Config{Modes: strings.Split(c.modes, ",")})
+		a, _, err := New(Config{AuthorizationModes: strings.Split(c.modes, ",")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestPartialModes(t *testing.T) {
-	_, partial, err := New(Config{Modes: []string{"Node", "AlwaysDeny", "RBAC"}})
+	_, partial, err := New(Config{AuthorizationModes: []string{"Node", "AlwaysDeny", "RBAC"}})
 	if err != nil || !slices.Equal(partial, []string{"Node", "RBAC"}) {
 		t.Errorf("partial %v, error %v", partial, err)
 	}
@@ -87,7 +87,7 @@ func TestPartialModes(t *testing.T) {
 		"asks no webhook":     {"Webhook", "AlwaysAllow"},
 		"RBAC is given twice": {"RBAC", "Node", "RBAC"},
 	} {
-		if _, _, err := New(Config{Modes: modes}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := New(Config{AuthorizationModes: modes}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", modes, err, want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestUnion(t *testing.T) {
 }
 
 func BenchmarkAuthorize(b *testing.B) {
-	a, _, err := New(Config{Modes: []string{"Node", "RBAC"}})
+	a, _, err := New(Config{AuthorizationModes: []string{"Node", "RBAC"}})
 	if err != nil {
 		b.Fatal(err)
 	}

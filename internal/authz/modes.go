@@ -18,7 +18,21 @@ const (
 
 // Config lists the authorization modes.
 type Config struct {
-	Modes []string // asked in this order
+	// AuthorizationModes are asked in order. Default RBAC.
+	AuthorizationModes []string
+}
+
+// SetDefaults fills in every field that is not set.
+func (c *Config) SetDefaults() {
+	if len(c.AuthorizationModes) == 0 {
+		c.AuthorizationModes = []string{ModeRBAC}
+	}
+}
+
+// Validate reports the mistake that New would, or nil.
+func (c *Config) Validate() error {
+	_, _, err := New(*c)
+	return err
 }
 
 // New returns the authorizer of a configuration: its modes, asked in their order, after
@@ -28,7 +42,7 @@ type Config struct {
 // repeated or missing mode is an error; so is Webhook, which might deny requests that a
 // later mode allows.
 func New(cfg Config) (a Authorizer, partial []string, err error) {
-	modes := cfg.Modes
+	modes := cfg.AuthorizationModes
 	if len(modes) == 0 {
 		return nil, nil, fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
 	}

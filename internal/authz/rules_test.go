@@ -12,7 +12,7 @@ import (
 // The listed rights are the allowed ones: each listed path and resource is authorized.
 func TestRulesAreWhatIsAllowed(t *testing.T) {
 	for _, modes := range []string{"RBAC", "AlwaysDeny", "AlwaysAllow", "Node,RBAC"} {
-		a, _, err := New(Config{Modes: strings.Split(modes, ",")})
+		a, _, err := New(Config{AuthorizationModes: strings.Split(modes, ",")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ package admission
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -92,15 +91,6 @@ func Names() []string {
 	return names
 }
 
-// Config selects the plug-ins, with the settings of some.
-type Config struct {
-	// Disabled names the plug-ins that are off.
-	Disabled []string
-	// NotReadySeconds and UnreachableSeconds are the time that a pod without own
-	// tolerations stays on a node that is not ready or not reachable.
-	NotReadySeconds, UnreachableSeconds int64
-}
-
 // Chain runs the enabled plug-ins in their order.
 type Chain struct {
 	objects          Objects
@@ -113,7 +103,7 @@ type Chain struct {
 func New(objects Objects, config Config) *Chain {
 	c := &Chain{objects: objects, config: config}
 	for _, p := range plugins {
-		if slices.Contains(config.Disabled, p.name) {
+		if slices.Contains(config.DisableAdmissionPlugins, p.name) {
 			continue
 		}
 		if p.admit != nil {
@@ -177,31 +167,3 @@ var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass D
 	NamespaceAutoProvision NodeRestriction OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
 	SecurityContextDeny ValidatingAdmissionWebhook`)
-
-// CheckEnabled refuses names of plug-ins that this server does not have: an operator who
-// turns one on relies on it.
-func CheckEnabled(names []string) error {
-	if err := CheckDisabled(names); err != nil {
-		return err
-	}
-	var missing []string
-	for _, n := range names {
-		if slices.Contains(upstream, n) {
-			missing = append(missing, n)
-		}
-	}
-	if missing != nil {
-		return fmt.Errorf("this server does not have %s, and would let pass what they refuse; leave them out if that is not relied upon", strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-// CheckDisabled refuses names that are not plug-ins, here or in kube-apiserver 1.25.
-func CheckDisabled(names []string) error {
-	for _, n := range names {
-		if !slices.Contains(Names(), n) && !slices.Contains(upstream, n) && !slices.Contains(builtIn, n) {
-			return fmt.Errorf("there is no admission plug-in %q; this server has %s", n, strings.Join(Names(), ", "))
-		}
-	}
-	return nil
-}

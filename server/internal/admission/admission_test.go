@@ -88,7 +88,7 @@ func admit(t *testing.T, w world, plural, yaml string, disabled ...string) (docu
 	t.Helper()
 	res := resource(t, plural)
 	obj := decode(t, res, yaml)
-	chain := admission.New(w, admission.Config{Disabled: disabled, UnreachableSeconds: 300})
+	chain := admission.New(w, admission.Config{DisableAdmissionPlugins: disabled, UnreachableTolerationSeconds: 300})
 	r := &admission.Request{Operation: admission.Create, Resource: res, Namespace: "shop", Object: obj}
 	if err := chain.Admit(context.Background(), r); err != nil {
 		return obj, err
@@ -224,19 +224,19 @@ func TestPriorityIsKeptOnUpdate(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, c := range []struct {
-		check func([]string) error
-		name  string
-		want  string // "": no error
+		config admission.Config
+		want   string // "": no error
 	}{
-		{admission.CheckEnabled, "ServiceAccount", ""}, {admission.CheckEnabled, "NamespaceLifecycle", ""},
-		{admission.CheckEnabled, "ServiceAcount", "this server has ServiceAccount"},
-		{admission.CheckEnabled, "PodSecurity", "does not have PodSecurity"}, {admission.CheckEnabled, "ValidatingAdmissionWebhook", "would let pass"},
-		{admission.CheckDisabled, "ServiceAccount", ""}, {admission.CheckDisabled, "PodSecurity", ""}, {admission.CheckDisabled, "NamespaceLifecycle", ""},
-		{admission.CheckDisabled, "ServiceAcount", "this server has ServiceAccount"},
+		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAccount", "NamespaceLifecycle"}}, ""},
+		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAcount"}}, "--enable-admission-plugins: there is no admission plug-in \"ServiceAcount\"; this server has ServiceAccount"},
+		{admission.Config{EnableAdmissionPlugins: []string{"Priority", "PodSecurity"}}, "does not have PodSecurity"},
+		{admission.Config{EnableAdmissionPlugins: []string{"ValidatingAdmissionWebhook"}}, "would let pass"},
+		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAccount", "PodSecurity", "NamespaceLifecycle"}}, ""},
+		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAcount"}}, "--disable-admission-plugins: there is no admission plug-in"},
 	} {
-		err := c.check(append(admission.Names(), c.name))
+		err := c.config.Validate()
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+			t.Errorf("%+v: %v, want %q", c.config, err, c.want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestSigners(t *testing.T) {
 		{name: "the request itself", next: issued, user: bob},
 	} {
 		res := resource(t, "certificatesigningrequests")
-		chain := admission.New(world{"signers/bob/" + c.allowed: ""}, admission.Config{Disabled: []string{c.disabled}})
+		chain := admission.New(world{"signers/bob/" + c.allowed: ""}, admission.Config{DisableAdmissionPlugins: []string{c.disabled}})
 		err := chain.Check(context.Background(), &admission.Request{Operation: admission.Update, Resource: res, Subresource: c.endpoint,
 			User: c.user, Object: decode(t, res, c.next), Old: decode(t, res, pending)})
 		if got := text(err); got != c.want {

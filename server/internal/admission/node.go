@@ -38,8 +38,8 @@ func (c *Chain) tolerations(_ context.Context, r *Request) error {
 	spec := r.Object.SetObject("spec")
 	for _, failure := range [...]struct {
 		taint   string
-		seconds int64
-	}{{taintNotReady, c.config.NotReadySeconds}, {taintUnreachable, c.config.UnreachableSeconds}} {
+		seconds int
+	}{{taintNotReady, c.config.NotReadyTolerationSeconds}, {taintUnreachable, c.config.UnreachableTolerationSeconds}} {
 		if toleratesEviction(spec.Get("tolerations"), failure.taint) {
 			continue
 		}
@@ -47,7 +47,7 @@ func (c *Chain) tolerations(_ context.Context, r *Request) error {
 		t.SetString("key", failure.taint)
 		t.SetString("operator", "Exists")
 		t.SetString("effect", "NoExecute")
-		t.SetInt("tolerationSeconds", failure.seconds)
+		t.SetInt("tolerationSeconds", int64(max(failure.seconds, 0)))
 	}
 	return nil
 }

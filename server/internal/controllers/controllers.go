@@ -28,17 +28,12 @@ type Config struct {
 	Clock  func() time.Time
 	Pauses Pauses
 
-	Controllers                []string // as in controller.Config
-	EventTTL                   time.Duration
-	DisablePriorityAndFairness bool
-
+	Settings
 	ServiceClusterIPRange string
-	AdvertiseAddress      string     // "" for the address listened on
 	BindAddress           string     // the address listened on; "" when the listener was given
 	Port                  func() int // of the listener, once it is open
 
-	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
-	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
+	Authentication authn.Settings // published for extension servers
 
 	Objects  *objects.Objects
 	Store    store.Store

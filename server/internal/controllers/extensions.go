@@ -43,10 +43,10 @@ func (c *Controllers) extensionData() (map[string]string, error) {
 	}
 	data["requestheader-client-ca-file"] = string(c.keys.Credentials().ProxyCAs)
 	for key, list := range map[string][]string{
-		"requestheader-allowed-names":        c.cfg.RequestHeaderAllowedNames,
-		"requestheader-username-headers":     c.cfg.RequestHeaderUsernameHeaders,
-		"requestheader-group-headers":        c.cfg.RequestHeaderGroupHeaders,
-		"requestheader-extra-headers-prefix": c.cfg.RequestHeaderExtraHeadersPrefix,
+		"requestheader-allowed-names":        c.cfg.Authentication.RequestHeaderAllowedNames,
+		"requestheader-username-headers":     c.cfg.Authentication.RequestHeaderUsernameHeaders,
+		"requestheader-group-headers":        c.cfg.Authentication.RequestHeaderGroupHeaders,
+		"requestheader-extra-headers-prefix": c.cfg.Authentication.RequestHeaderExtraHeadersPrefix,
 	} {
 		if list == nil {
 			list = []string{}

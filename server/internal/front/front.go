@@ -24,11 +24,10 @@ type Config struct {
 	Clock     func() time.Time
 	Features  features.Gates
 
-	MaxRequestBytes int64         // of a body
-	RequestTimeout  time.Duration // of a request that is not a watch
-	Body            time.Duration // from the first byte of a body, besides the time for its length
-	Owed            time.Duration // for the body of a refused request of an unauthenticated client
-	DecodeLimits    document.Limits
+	Requests
+	Body         time.Duration // from the first byte of a body, besides the time for its length
+	Owed         time.Duration // for the body of a refused request of an unauthenticated client
+	DecodeLimits document.Limits
 
 	Catalog *catalog.Catalog
 	Authn   authn.Authenticator

@@ -1,0 +1,44 @@
+package controllers
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/controller"
+)
+
+// Settings holds what an operator sets of the server's own activities.
+type Settings struct {
+	// Controllers selects the controllers: "*" is all of them, "name" this one, "-name"
+	// not this one, "-*" none. Default "*". See controller.Names.
+	Controllers []string
+	// EventTTL is the time after its last write when an event is deleted, give or take a
+	// minute. A start gives existing events their whole time again. Default 1h; negative
+	// for never.
+	EventTTL time.Duration
+	// DisablePriorityAndFairness turns off the handling of flow schemas and priority
+	// levels: none are created, and their status is not written.
+	DisablePriorityAndFairness bool
+	// AdvertiseAddress is the IP address by which clients inside the cluster reach the
+	// server. Default: the address that it listens on, or one of the machine's if that is
+	// unspecified or loopback.
+	AdvertiseAddress string
+}
+
+// SetDefaults fills in every field that is not set.
+func (c *Settings) SetDefaults() {
+	if c.Controllers == nil {
+		c.Controllers = []string{"*"}
+	}
+	c.EventTTL = cmp.Or(c.EventTTL, time.Hour)
+}
+
+// Validate reports the first mistake, or nil.
+func (c *Settings) Validate() error {
+	if a, err := netip.ParseAddr(c.AdvertiseAddress); c.AdvertiseAddress != "" && (err != nil || a.IsUnspecified() || a.IsLoopback()) {
+		return fmt.Errorf("advertised address: %q is no IP address that others reach the server at", c.AdvertiseAddress)
+	}
+	return controller.Check(c.Controllers)
+}
