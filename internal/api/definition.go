@@ -8,4 +8,5 @@ type Definition struct {
 	Warning     string // to users of a deprecated version
 	Deprecated  bool
 	Schema      func() []byte // of this version, as JSON; nil for none
+	Hash        [32]byte      // of everything that the rows of the definition are made of
 }

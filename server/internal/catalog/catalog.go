@@ -109,13 +109,6 @@ type Resource struct{ Group, Version, Plural string }
 // Kind names a row as objects do.
 type Kind struct{ APIVersion, Kind string }
 
-// Version is a served group version, without the rows that are off. All rows of one agree
-// on its priorities.
-type Version struct {
-	*api.GroupVersion
-	Rows []*Row // by plural name
-}
-
 func (s *Snapshot) add(t *Type) {
 	s.byPrefix.set(t.Prefix, t)
 	for _, row := range t.Rows {
@@ -129,11 +122,10 @@ func (s *Snapshot) add(t *Type) {
 		if !found {
 			s.served = slices.Insert(s.served, at, &Version{GroupVersion: row.GV})
 		}
-		v := *s.served[at]
-		below, _ := slices.BinarySearchFunc(v.Rows, row.Plural, byPlural)
-		v.Rows = slices.Insert(slices.Clone(v.Rows), below, row)
-		s.served[at] = &v
-		s.regroup(row.GV, &v)
+		rows := s.served[at].Rows
+		below, _ := slices.BinarySearchFunc(rows, row.Plural, byPlural)
+		s.served[at] = s.served[at].with(slices.Insert(slices.Clone(rows), below, row))
+		s.regroup(row.GV, s.served[at])
 	}
 }
 
@@ -147,15 +139,14 @@ func (s *Snapshot) remove(t *Type) {
 		if row.Off || !found {
 			continue
 		}
-		v := *s.served[at]
-		v.Rows = slices.DeleteFunc(slices.Clone(v.Rows), func(r *Row) bool { return r == row })
-		if len(v.Rows) == 0 {
+		rows := slices.DeleteFunc(slices.Clone(s.served[at].Rows), func(r *Row) bool { return r == row })
+		if len(rows) == 0 {
 			s.served = slices.Delete(s.served, at, at+1)
 			s.regroup(row.GV, nil)
 			continue
 		}
-		s.served[at] = &v
-		s.regroup(row.GV, &v)
+		s.served[at] = s.served[at].with(rows)
+		s.regroup(row.GV, s.served[at])
 	}
 }
 
@@ -181,13 +172,6 @@ func (s *Snapshot) regroup(gv *api.GroupVersion, now *Version) {
 	} else {
 		s.groups.set(gv.Group, versions)
 	}
-}
-
-// compare orders group versions as discovery does: by the priority of the group, its
-// name, and the priority of the version in it.
-func (v *Version) compare(gv *api.GroupVersion) int {
-	return cmp.Or(cmp.Compare(gv.GroupPriority, v.GroupPriority), cmp.Compare(v.Group, gv.Group),
-		cmp.Compare(gv.VersionPriority, v.VersionPriority), cmp.Compare(v.GroupVersion.Version, gv.Version))
 }
 
 func byPlural(row *Row, plural string) int { return cmp.Compare(row.Plural, plural) }

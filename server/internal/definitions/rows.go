@@ -30,8 +30,9 @@ const (
 )
 
 // Of makes the rows of all versions of a definition: those that are not served are off.
-// text is the definition as it is stored; names are the accepted ones.
-func (r *Rows) Of(text []byte) []*api.Resource {
+// text is the definition as it is stored; names are the accepted ones. hash is one of
+// everything that the rows are made of.
+func (r *Rows) Of(text []byte, hash [32]byte) []*api.Resource {
 	doc, err := document.ReadStored(nil, schema.None, text)
 	if err != nil {
 		return nil
@@ -41,6 +42,7 @@ func (r *Rows) Of(text []byte) []*api.Resource {
 	var all []*api.Resource
 	for i := range d.At("spec", "versions").Len() {
 		all = append(all, r.row(d, i, text))
+		all[i].Definition.Hash = hash
 	}
 	link(all, d.Get("spec"))
 	return all

@@ -1,9 +1,11 @@
 package discovery
 
 import (
+	"bytes"
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,17 +20,6 @@ import (
 
 // AggregatedGroup is the group of the aggregated document.
 const AggregatedGroup = "apidiscovery." + profile.GroupSuffix
-
-type groupDiscoveryList struct {
-	v1.TypeMeta `json:",inline"`
-	Metadata    struct{}         `json:"metadata"`
-	Items       []groupDiscovery `json:"items"`
-}
-
-type groupDiscovery struct {
-	Metadata groupName          `json:"metadata"`
-	Versions []versionDiscovery `json:"versions"`
-}
 
 type groupName struct {
 	Name              string `json:"name,omitempty"`
@@ -58,23 +49,6 @@ type subresourceDiscovery struct {
 	Verbs        []string            `json:"verbs"`
 }
 
-// aggregate lists everything served, of the core group or of all others, in discovery
-// order.
-func aggregate(served []*catalog.Version, core bool) []groupDiscovery {
-	list := []groupDiscovery{}
-	for _, v := range served {
-		if (v.Group == "") != core {
-			continue
-		}
-		if n := len(list); n == 0 || list[n-1].Metadata.Name != v.Group {
-			list = append(list, groupDiscovery{Metadata: groupName{Name: v.Group}})
-		}
-		last := &list[len(list)-1]
-		last.Versions = append(last.Versions, aggregateVersion(v))
-	}
-	return list
-}
-
 func aggregateVersion(v *catalog.Version) versionDiscovery {
 	out := versionDiscovery{Version: v.Version, Resources: []resourceDiscovery{}, Freshness: "Current"}
 	for _, res := range v.Rows {
@@ -96,11 +70,50 @@ func aggregateVersion(v *catalog.Version) versionDiscovery {
 	return out
 }
 
-// Aggregated is everything that a snapshot serves, of the core group or of all
-// others, in a version of the kind APIGroupDiscoveryList; tag is its entity tag.
-func Aggregated(snapshot *catalog.Snapshot, core bool, apiVersion string) (text []byte, tag string, err error) {
-	list := groupDiscoveryList{TypeMeta: v1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apiVersion}, Items: aggregate(snapshot.Served(), core)}
-	text, err = json.Marshal(list)
+// aggregatedKey is the key of the part of the aggregated document that is kept with a
+// group version.
+type aggregatedKey struct{}
+
+// Aggregated is everything that a snapshot serves, of the core group or of all others, in
+// a version of the kind APIGroupDiscoveryList.
+func (d *Documents) Aggregated(snapshot *catalog.Snapshot, core bool, apiVersion string) (Document, error) {
+	path := "/apis " + apiVersion
+	if core {
+		path = "/api " + apiVersion
+	}
+	return d.whole(snapshot, path, func() (Document, error) { return aggregate(snapshot, core, apiVersion) })
+}
+
+// aggregate joins the parts of the group versions.
+func aggregate(snapshot *catalog.Snapshot, core bool, apiVersion string) (Document, error) {
+	var groups [][]byte
+	for versions := range byGroup(snapshot) {
+		if (versions[0].Group == "") == core {
+			group, err := aggregateGroup(versions)
+			if err != nil {
+				return Document{}, err
+			}
+			groups = append(groups, group)
+		}
+	}
+	text := append([]byte(`{"kind":"APIGroupDiscoveryList","apiVersion":`), strconv.Quote(apiVersion)...)
+	text = append(append(text, `,"metadata":{},"items":[`...), bytes.Join(groups, []byte{','})...)
+	text = append(text, "]}"...)
 	sum := sha512.Sum512(text)
-	return text, `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`, err
+	return Document{JSON: text, Tag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`}, nil
+}
+
+func aggregateGroup(versions []*catalog.Version) ([]byte, error) {
+	name, err := json.Marshal(groupName{Name: versions[0].Group})
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]byte, len(versions))
+	for i, v := range versions {
+		if parts[i], err = kept(v, aggregatedKey{}, func(v *catalog.Version) any { return aggregateVersion(v) }); err != nil {
+			return nil, err
+		}
+	}
+	text := append(append([]byte(`{"metadata":`), name...), `,"versions":[`...)
+	return append(append(text, bytes.Join(parts, []byte{','})...), "]}"...), nil
 }

@@ -1,17 +1,10 @@
 package discovery
 
 import (
-	"crypto/sha512"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
-
-	openapi_v2 "github.com/google/gnostic-models/openapiv2"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -19,14 +12,22 @@ import (
 
 // CustomOpenAPI makes the OpenAPI documents of custom resources on demand. Their paths
 // are those of deployments under other names, since all kinds have the same operations.
-// Documents are kept while the rows that they describe are served.
+// Each group version is a part that is made once while it is requested, so that a change
+// of one costs nothing for the others.
 type CustomOpenAPI struct {
 	second, third func() *model
+	made          shelf
+}
 
-	mu   sync.Mutex
-	of   *catalog.Snapshot
-	made map[string]openapi.Document // of group versions, by hash
-	all  openapi.Document            // OpenAPI v2, with the built-in kinds
+// Text is a published document.
+type Text struct {
+	Hash  string
+	Parts func() ([][]byte, error) // which follow each other
+}
+
+// textOf is a text in one part.
+func textOf(hash, text string) Text {
+	return Text{hash, func() ([][]byte, error) { return [][]byte{[]byte(text)}, nil }}
 }
 
 // modelPrefix is the beginning of the paths of the model's group version.
@@ -45,7 +46,7 @@ type model struct {
 
 // NewCustomOpenAPI returns a CustomOpenAPI without documents.
 func NewCustomOpenAPI() *CustomOpenAPI {
-	return &CustomOpenAPI{made: map[string]openapi.Document{},
+	return &CustomOpenAPI{
 		second: sync.OnceValue(func() *model {
 			d := decodeNode([]byte(openapi.V2().JSON))
 			schemas, _ := d["definitions"].(node)
@@ -87,199 +88,6 @@ func newModel(document, schemas node, refs string) *model {
 		}
 	}
 	return m
-}
-
-// Documents are the OpenAPI v3 documents that describe a snapshot. Those of custom
-// resources come without their text, see Version.
-func (c *CustomOpenAPI) Documents(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
-	return func(yield func(openapi.Document) bool) {
-		seen := map[string]bool{}
-		for doc := range OpenAPI(snapshot) {
-			if seen[doc.Path] = true; !yield(doc) {
-				return
-			}
-		}
-		for _, v := range snapshot.Served() {
-			if len(customRows(v)) > 0 && !seen["apis/"+v.APIVersion()] && !yield(c.version(v, false)) {
-				return
-			}
-		}
-	}
-}
-
-// Has reports whether there is an OpenAPI v3 document at a path.
-func (c *CustomOpenAPI) Has(snapshot *catalog.Snapshot, path string) bool {
-	for doc := range OpenAPI(snapshot) {
-		if doc.Path == path {
-			return true
-		}
-	}
-	v := versionAt(snapshot, path)
-	return v != nil && len(customRows(v)) > 0
-}
-
-// At is the OpenAPI v3 document at a path, with its text.
-func (c *CustomOpenAPI) At(snapshot *catalog.Snapshot, path string) openapi.Document {
-	for doc := range OpenAPI(snapshot) {
-		if doc.Path == path {
-			return doc
-		}
-	}
-	if v := versionAt(snapshot, path); v != nil {
-		return c.version(v, true)
-	}
-	return openapi.Document{}
-}
-
-// versionAt is the named group version with its document at a path; nil for none.
-func versionAt(snapshot *catalog.Snapshot, path string) *catalog.Version {
-	rest, named := strings.CutPrefix(path, "apis/")
-	if !named {
-		return nil
-	}
-	return snapshot.ServedVersion(rest)
-}
-
-// Index has the path of each document of a snapshot, with its hash, so that clients fetch
-// it once.
-func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
-	type address struct {
-		URL string `json:"serverRelativeURL"`
-	}
-	paths := map[string]address{}
-	for doc := range c.Documents(snapshot) {
-		paths[doc.Path] = address{"/openapi/v3/" + doc.Path + "?hash=" + doc.Hash}
-	}
-	return json.Marshal(map[string]any{"paths": paths})
-}
-
-// hashOf is a hash of everything that the documents of rows depend on.
-func hashOf(rows []*catalog.Row) string {
-	h := sha512.New()
-	for _, row := range rows {
-		fmt.Fprintf(h, "%s %s %s %s %v %d\n", row.GV.APIVersion(), row.Plural, row.Kind, row.ListKind, row.Namespaced, len(row.Subresources))
-		h.Write(row.Definition.Schema())
-	}
-	return strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
-}
-
-func customRows(v *catalog.Version) (rows []*catalog.Row) {
-	for _, row := range v.Rows {
-		if row.Definition != nil {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// version is the document of a group version of a snapshot, with its text on request.
-func (c *CustomOpenAPI) version(v *catalog.Version, text bool) openapi.Document {
-	rows := customRows(v)
-	doc := openapi.Document{Path: "apis/" + v.APIVersion(), Hash: hashOf(rows)}
-	if !text {
-		return doc
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if made, known := c.made[doc.Hash]; known {
-		return made
-	}
-	if len(c.made) >= mostKept {
-		clear(c.made)
-	}
-	m := c.third()
-	out := node{"paths": node{}}
-	for name, member := range m.document {
-		if name != "components" {
-			out[name] = member
-		}
-	}
-	schemas := node{}
-	for _, row := range rows {
-		m.add(row, out["paths"].(node), schemas, false)
-	}
-	m.close(schemas, out["paths"])
-	m.close(schemas, schemas)
-	components := node{"schemas": schemas}
-	if all, ok := m.document["components"].(node); ok {
-		components["securitySchemes"] = all["securitySchemes"]
-	}
-	out["components"] = components
-	made, err := json.Marshal(out)
-	if err == nil {
-		doc.JSON = string(made)
-		c.made[doc.Hash] = doc
-	}
-	return doc
-}
-
-// mostKept bounds the documents that are kept.
-const mostKept = 64
-
-// Second is the OpenAPI v2 document of a snapshot: that of the built-in kinds with the
-// parts of custom resources added.
-func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot) openapi.Document {
-	var rows []*catalog.Row
-	for _, v := range snapshot.Served() {
-		rows = append(rows, customRows(v)...)
-	}
-	doc := openapi.V2()
-	if len(rows) == 0 {
-		return doc
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == snapshot {
-		return c.all
-	}
-	m := c.second()
-	paths, schemas := node{}, node{}
-	for _, row := range rows {
-		m.add(row, paths, schemas, true)
-	}
-	text, err := spliced(doc.JSON, paths, schemas)
-	if err != nil {
-		return doc
-	}
-	hash := sha512.Sum512([]byte(doc.Hash + hashOf(rows)))
-	made := openapi.Document{JSON: text, Binary: doc.Binary + binaryOf(paths, schemas), Hash: strings.ToUpper(hex.EncodeToString(hash[:]))}
-	c.of, c.all = snapshot, made
-	return made
-}
-
-// spliced adds paths and definitions to the text of a document.
-func spliced(text string, paths, definitions node) (string, error) {
-	for name, more := range map[string]node{"paths": paths, "definitions": definitions} {
-		added, err := json.Marshal(more)
-		if err != nil {
-			return "", err
-		}
-		at := strings.Index(text, "\n"+`"`+name+`": {`)
-		if at < 0 {
-			return "", fmt.Errorf("the document has no %s", name)
-		}
-		at += len("\n" + `"` + name + `": {`)
-		text = text[:at] + string(added[1:len(added)-1]) + "," + text[at:]
-	}
-	return text, nil
-}
-
-// binaryOf is the binary form of paths and definitions. Appended to that of a document it
-// adds them: messages of the same field are merged.
-func binaryOf(paths, definitions node) string {
-	text, err := json.Marshal(node{"swagger": "2.0", "info": node{"title": "", "version": ""}, "paths": paths, "definitions": definitions})
-	if err != nil {
-		return ""
-	}
-	doc, err := openapi_v2.ParseDocument(text)
-	if err != nil {
-		return ""
-	}
-	binary, err := proto.MarshalOptions{Deterministic: true}.Marshal(&openapi_v2.Document{Paths: doc.Paths, Definitions: doc.Definitions})
-	if err != nil {
-		return ""
-	}
-	return string(binary)
 }
 
 // schemaName is the name of a kind's schema: the group backwards, the version, the kind.

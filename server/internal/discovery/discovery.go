@@ -4,9 +4,12 @@
 package discovery
 
 import (
+	"bytes"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,36 +17,76 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// Documents caches the discovery documents of the last requested snapshot of the catalog.
-// They are made on demand.
+// Documents makes the discovery documents of snapshots of the catalog, on demand. What
+// describes a group version is kept with it, so that a change costs no more than the
+// change is large; the documents of everything are kept for the last requested snapshot.
 type Documents struct {
-	last atomic.Pointer[snapshotDocuments]
+	last atomic.Pointer[wholeDocuments]
 }
 
-// snapshotDocuments are the documents of a snapshot, by path.
-type snapshotDocuments struct {
+// wholeDocuments are the documents of everything that a snapshot serves, by path; an
+// aggregated one is at the path and its apiVersion.
+type wholeDocuments struct {
 	of     *catalog.Snapshot
-	byPath map[string]Document
+	byPath sync.Map
 }
 
 // Document is a document of a kind of meta/v1.
 type Document struct {
 	Kind string
 	JSON []byte
+	Tag  string // its entity tag, of aggregated documents only
+}
+
+// whole is a document of everything, made when it is first requested.
+func (d *Documents) whole(snapshot *catalog.Snapshot, path string, make func() (Document, error)) (Document, error) {
+	have := d.last.Load()
+	if have == nil || have.of != snapshot {
+		have = &wholeDocuments{of: snapshot}
+		d.last.Store(have)
+	}
+	if made, ok := have.byPath.Load(path); ok {
+		return made.(Document), nil
+	}
+	made, err := make()
+	if err == nil {
+		have.byPath.Store(path, made)
+	}
+	return made, err
 }
 
 // At returns the document of a snapshot at a path that it serves, see Serves.
 func (d *Documents) At(snapshot *catalog.Snapshot, path string) (Document, error) {
-	have := d.last.Load()
-	if have == nil || have.of != snapshot {
-		documents, err := newDocuments(snapshot.Served())
-		if err != nil {
-			return Document{}, err
-		}
-		have = &snapshotDocuments{snapshot, documents}
-		d.last.Store(have)
+	rest, named := strings.CutPrefix(path, "/apis/")
+	switch {
+	case path == "/apis":
+		return d.whole(snapshot, path, func() (Document, error) { return groupList(snapshot) })
+	case named && !strings.Contains(rest, "/"):
+		group := apiGroup(snapshot.ServedIn(rest))
+		group.TypeMeta = v1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
+		text, err := json.Marshal(group)
+		return Document{Kind: "APIGroup", JSON: text}, err
+	case !named:
+		rest = "v1"
 	}
-	return have.byPath[path], nil
+	text, err := kept(snapshot.ServedVersion(rest), resourceListKey{}, func(v *catalog.Version) any { return resourceList(v) })
+	return Document{Kind: "APIResourceList", JSON: text}, err
+}
+
+// resourceListKey is the key of the list of resources that is kept with a group version.
+type resourceListKey struct{}
+
+// kept is the JSON of a description of a group version, kept with it.
+func kept(v *catalog.Version, key any, describe func(v *catalog.Version) any) ([]byte, error) {
+	type result struct {
+		text []byte
+		err  error
+	}
+	made := catalog.Derived(v, key, func() result {
+		text, err := json.Marshal(describe(v))
+		return result{text, err}
+	})
+	return made.text, made.err
 }
 
 // Serves reports whether a path is that of all groups, of a group, or of a group
@@ -78,50 +121,55 @@ func Paths(snapshot *catalog.Snapshot) []string {
 	return slices.Compact(paths)
 }
 
-func newDocuments(served []*catalog.Version) (map[string]Document, error) {
-	d := map[string]Document{}
-	add := func(path, kind string, v any) error {
-		b, err := json.Marshal(v)
-		d[path] = Document{kind, b}
-		return err
-	}
-	list := v1.APIGroupList{TypeMeta: v1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []v1.APIGroup{}}
-	for _, group := range apiGroups(served) {
-		list.Groups = append(list.Groups, group)
-		group.TypeMeta = v1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-		if err := add("/apis/"+group.Name, "APIGroup", group); err != nil {
-			return nil, err
+// byGroup visits the served versions of each group, in the order of discovery.
+func byGroup(snapshot *catalog.Snapshot) iter.Seq[[]*catalog.Version] {
+	return func(yield func([]*catalog.Version) bool) {
+		last := ""
+		for i, v := range snapshot.Served() {
+			if (i == 0 || v.Group != last) && !yield(snapshot.ServedIn(v.Group)) {
+				return
+			}
+			last = v.Group
 		}
 	}
-	if err := add("/apis", "APIGroupList", list); err != nil {
-		return nil, err
-	}
-	for _, v := range served {
-		if err := add(v.Prefix(), "APIResourceList", resourceList(v)); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
 }
 
-// apiGroups lists the named groups in discovery order, each with its versions.
-func apiGroups(served []*catalog.Version) []v1.APIGroup {
-	var out []v1.APIGroup
-	for _, v := range served {
-		if v.Group == "" {
+// groupKey is the key of the entry of a group, which is kept with its first version:
+// the versions of the group.
+type groupKey struct{ versions string }
+
+// groupList is the list of the named groups in the order of discovery.
+func groupList(snapshot *catalog.Snapshot) (Document, error) {
+	var entries [][]byte
+	for versions := range byGroup(snapshot) {
+		if versions[0].Group == "" {
 			continue
 		}
-		version := v1.GroupVersionForDiscovery{GroupVersion: v.APIVersion(), Version: v.Version}
-		if n := len(out); n == 0 || out[n-1].Name != v.Group {
-			out = append(out, v1.APIGroup{Name: v.Group, PreferredVersion: version})
+		names := ""
+		for _, v := range versions {
+			names += v.Version + " "
 		}
-		last := &out[len(out)-1]
-		last.Versions = append(last.Versions, version)
-		if v.Preferred {
-			last.PreferredVersion = version
+		entry, err := kept(versions[0], groupKey{names}, func(*catalog.Version) any { return apiGroup(versions) })
+		if err != nil {
+			return Document{}, err
+		}
+		entries = append(entries, entry)
+	}
+	text := append([]byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`), bytes.Join(entries, []byte{','})...)
+	return Document{Kind: "APIGroupList", JSON: append(text, "]}"...)}, nil
+}
+
+// apiGroup describes a group by its served versions.
+func apiGroup(versions []*catalog.Version) (group v1.APIGroup) {
+	for i, v := range versions {
+		version := v1.GroupVersionForDiscovery{GroupVersion: v.APIVersion(), Version: v.Version}
+		group.Name = v.Group
+		group.Versions = append(group.Versions, version)
+		if i == 0 || v.Preferred {
+			group.PreferredVersion = version
 		}
 	}
-	return out
+	return group
 }
 
 func resourceList(v *catalog.Version) v1.APIResourceList {

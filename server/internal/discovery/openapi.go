@@ -1,15 +1,23 @@
 package discovery
 
 import (
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
+
+	openapi_v2 "github.com/google/gnostic-models/openapiv2"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/capstan-dev/capstan/internal/gen/openapi"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// OpenAPI are the OpenAPI v3 documents of the resources that a snapshot serves.
-func OpenAPI(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
+// builtIn are the OpenAPI v3 documents of the built-in resources that a snapshot serves.
+func builtIn(snapshot *catalog.Snapshot) iter.Seq[openapi.Document] {
 	return func(yield func(openapi.Document) bool) {
 		for _, doc := range openapi.V3() {
 			if servesOpenAPI(snapshot, doc.Path) && !yield(doc) {
@@ -27,4 +35,213 @@ func servesOpenAPI(snapshot *catalog.Snapshot, path string) bool {
 		return path != "api/v1" || snapshot.ServesGroup("")
 	}
 	return snapshot.ServesGroup(rest) || snapshot.ServedVersion(rest) != nil
+}
+
+// Third visits the paths of the OpenAPI v3 documents that describe a snapshot, with their
+// hashes.
+func (c *CustomOpenAPI) Third(snapshot *catalog.Snapshot) iter.Seq2[string, string] {
+	return func(yield func(path, hash string) bool) {
+		seen := map[string]bool{}
+		for doc := range builtIn(snapshot) {
+			if seen[doc.Path] = true; !yield(doc.Path, doc.Hash) {
+				return
+			}
+		}
+		for _, v := range snapshot.Served() {
+			if path := "apis/" + v.APIVersion(); hashOf(v) != "" && !seen[path] && !yield(path, hashOf(v)) {
+				return
+			}
+		}
+	}
+}
+
+// ThirdAt is the OpenAPI v3 document at a path; false when there is none.
+func (c *CustomOpenAPI) ThirdAt(snapshot *catalog.Snapshot, path string) (Text, bool) {
+	for doc := range builtIn(snapshot) {
+		if doc.Path == path {
+			return textOf(doc.Hash, doc.JSON), true
+		}
+	}
+	rest, named := strings.CutPrefix(path, "apis/")
+	if !named {
+		return Text{}, false
+	}
+	v := snapshot.ServedVersion(rest)
+	if v == nil || hashOf(v) == "" {
+		return Text{}, false
+	}
+	return Text{hashOf(v), func() ([][]byte, error) {
+		return c.made.get("v3 "+hashOf(v), func() ([][]byte, error) { return c.third().whole(customRows(v)) })
+	}}, true
+}
+
+// Index has the path of each document of a snapshot, with its hash, so that clients fetch
+// it once.
+func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
+	type address struct {
+		URL string `json:"serverRelativeURL"`
+	}
+	paths := map[string]address{}
+	for path, hash := range c.Third(snapshot) {
+		paths[path] = address{"/openapi/v3/" + path + "?hash=" + hash}
+	}
+	return json.Marshal(map[string]any{"paths": paths})
+}
+
+// Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
+// the built-in kinds with the parts of custom resources added.
+func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
+	doc := openapi.V2()
+	hash := sha512.New()
+	hash.Write([]byte(doc.Hash))
+	var custom []*catalog.Version
+	for _, v := range snapshot.Served() {
+		if h := hashOf(v); h != "" {
+			custom = append(custom, v)
+			hash.Write([]byte(h))
+		}
+	}
+	text, form, join := doc.JSON, "v2 ", splice
+	if binary {
+		text, form, join = doc.Binary, "v2 binary ", appendParts
+	}
+	if len(custom) == 0 {
+		return textOf(doc.Hash, text)
+	}
+	return Text{strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), func() ([][]byte, error) {
+		parts := make([][][]byte, len(custom))
+		for i, v := range custom {
+			var err error
+			if parts[i], err = c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.second().part(customRows(v), binary) }); err != nil {
+				return nil, err
+			}
+		}
+		return join(text, parts)
+	}}
+}
+
+// additions are the members of the OpenAPI v2 document that have parts of custom
+// resources.
+var additions = [...]string{"definitions", "paths"}
+
+// splice adds the parts of custom resources, their definitions and their paths, to the
+// text of a document.
+func splice(text string, parts [][][]byte) (all [][]byte, err error) {
+	type place struct{ at, part int }
+	var places []place
+	for i, name := range additions {
+		head := "\n" + `"` + name + `": {`
+		at := strings.Index(text, head)
+		if at < 0 {
+			return nil, fmt.Errorf("the document has no %s", name)
+		}
+		places = append(places, place{at + len(head), i})
+	}
+	slices.SortFunc(places, func(a, b place) int { return a.at - b.at })
+	from := 0
+	for _, p := range places {
+		all = append(all, []byte(text[from:p.at]))
+		for _, part := range parts {
+			all = append(all, part[p.part])
+		}
+		from = p.at
+	}
+	return append(all, []byte(text[from:])), nil
+}
+
+// appendParts appends the parts of custom resources to the binary form of a document:
+// messages of the same field are merged.
+func appendParts(text string, parts [][][]byte) ([][]byte, error) {
+	all := [][]byte{[]byte(text)}
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	return all, nil
+}
+
+// part is the addition of some rows to the OpenAPI v2 document: in the binary form, or
+// the members to be added to definitions and to paths, each followed by a comma. A row
+// that cannot be described is left out.
+func (m *model) part(rows []*catalog.Row, binary bool) ([][]byte, error) {
+	all := make([][]byte, len(additions))
+	for _, row := range rows {
+		added := [len(additions)]node{{}, {}}
+		m.add(row, added[1], added[0], true)
+		if binary {
+			if text, err := binaryOf(added[1], added[0]); err == nil {
+				all[0] = append(all[0], text...)
+			}
+			continue
+		}
+		for i, members := range added {
+			text, err := json.Marshal(members)
+			if err != nil {
+				return nil, err
+			}
+			text[len(text)-1] = ','
+			all[i] = append(all[i], text[1:]...)
+		}
+	}
+	return all, nil
+}
+
+// binaryOf is the binary form of paths and definitions.
+func binaryOf(paths, definitions node) ([]byte, error) {
+	text, err := json.Marshal(node{"swagger": "2.0", "info": node{"title": "", "version": ""}, "paths": paths, "definitions": definitions})
+	if err != nil {
+		return nil, err
+	}
+	doc, err := openapi_v2.ParseDocument(text)
+	if err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(&openapi_v2.Document{Paths: doc.Paths, Definitions: doc.Definitions})
+}
+
+// whole is the OpenAPI v3 document of some rows.
+func (m *model) whole(rows []*catalog.Row) ([][]byte, error) {
+	out, paths, schemas := node{}, node{}, node{}
+	for name, member := range m.document {
+		out[name] = member
+	}
+	for _, row := range rows {
+		m.add(row, paths, schemas, false)
+	}
+	m.close(schemas, paths)
+	m.close(schemas, schemas)
+	components := node{"schemas": schemas}
+	if all, ok := m.document["components"].(node); ok {
+		components["securitySchemes"] = all["securitySchemes"]
+	}
+	out["paths"], out["components"] = paths, components
+	text, err := json.Marshal(out)
+	return [][]byte{text}, err
+}
+
+// hashKey is the key of the hash of the custom resources of a group version.
+type hashKey struct{}
+
+// hashOf is a hash of the custom resources of a group version; "" when it has none.
+func hashOf(v *catalog.Version) string {
+	return catalog.Derived(v, hashKey{}, func() string {
+		rows := customRows(v)
+		if len(rows) == 0 {
+			return ""
+		}
+		h := sha512.New()
+		for _, row := range rows {
+			h.Write(row.Definition.Hash[:])
+			fmt.Fprintf(h, "%s %s %d\n", v.APIVersion(), row.Plural, len(row.Subresources))
+		}
+		return strings.ToUpper(hex.EncodeToString(h.Sum(nil)))
+	})
+}
+
+func customRows(v *catalog.Version) (rows []*catalog.Row) {
+	for _, row := range v.Rows {
+		if row.Definition != nil {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }

@@ -77,28 +77,30 @@ func (x *Endpoints) respondDocument(r *front.Request, kind string, text []byte) 
 // 304 to a client that has it already (RFC 9110 section 13.1.2).
 func (x *Endpoints) respondAggregated(r *front.Request, snapshot *catalog.Snapshot) error {
 	core := !strings.HasPrefix(r.HTTP.URL.Path, "/apis")
-	text, tag, err := discovery.Aggregated(snapshot, core, r.Accept.APIVersion)
+	doc, err := x.discovery.Aggregated(snapshot, core, r.Accept.APIVersion)
 	if err != nil {
 		return err
 	}
 	h := r.Writer.Header()
-	h.Set("ETag", tag)
+	h.Set("ETag", doc.Tag)
 	h.Set("Cache-Control", "public")
 	h.Add("Vary", "Accept")
-	if r.HTTP.Header.Get("If-None-Match") == tag {
+	if r.HTTP.Header.Get("If-None-Match") == doc.Tag {
 		r.Head(http.StatusNotModified, r.Accept.ContentType())
 		return nil
 	}
-	return r.Send(http.StatusOK, r.Accept.ContentType(), text)
+	return r.Send(http.StatusOK, r.Accept.ContentType(), doc.JSON)
 }
 
 // OpenAPI2 answers /openapi/v2: JSON, or the binary form for clients that accept it.
 func (x *Endpoints) OpenAPI2(r *front.Request) error {
-	doc := x.custom.Second(x.catalog.Snapshot())
+	snapshot := x.catalog.Snapshot()
 	if strings.Contains(r.HTTP.Header.Get("Accept"), openapi.BinaryAccept) {
-		return x.cached(r, openapi.BinaryType, doc.Hash+"-binary", doc.Binary)
+		doc := x.custom.Second(snapshot, true)
+		doc.Hash += "-binary"
+		return x.cached(r, openapi.BinaryType, doc)
 	}
-	return x.cached(r, "application/json", doc.Hash, doc.JSON)
+	return x.cached(r, "application/json", x.custom.Second(snapshot, false))
 }
 
 // OpenAPI3At finds an OpenAPI v3 document, by its path below /openapi/.
@@ -107,18 +109,18 @@ func (x *Endpoints) OpenAPI3At(rest string) front.Target {
 	if !ok {
 		return front.Target{}
 	}
-	snapshot := x.catalog.Snapshot()
-	if !x.custom.Has(snapshot, path) {
+	doc, ok := x.custom.ThirdAt(x.catalog.Snapshot(), path)
+	if !ok {
 		return front.Target{}
 	}
-	return front.Target{Endpoint: func(r *front.Request) error { return x.openAPI3(x.custom.At(snapshot, path))(r) }, EndpointPath: "/openapi", OwnRepresentation: true}
+	return front.Target{Endpoint: func(r *front.Request) error { return x.openAPI3(r, path, doc) }, EndpointPath: "/openapi", OwnRepresentation: true}
 }
 
 // OpenAPI3Paths are the paths of the documents.
 func (x *Endpoints) OpenAPI3Paths() (paths []string) {
 	if x.features[features.OpenAPIV3] {
-		for doc := range x.custom.Documents(x.catalog.Snapshot()) {
-			paths = append(paths, "/openapi/v3/"+doc.Path)
+		for path := range x.custom.Third(x.catalog.Snapshot()) {
+			paths = append(paths, "/openapi/v3/"+path)
 		}
 	}
 	return paths
@@ -135,23 +137,21 @@ func (x *Endpoints) OpenAPI3Index(r *front.Request) error {
 
 // openAPI3 answers one document. A request with its hash gets an answer that may be
 // cached for ever.
-func (x *Endpoints) openAPI3(doc openapi.Document) func(*front.Request) error {
-	return func(r *front.Request) error {
-		if hash := r.Query.Get("hash"); hash != "" {
-			if hash != doc.Hash {
-				r.Writer.Header().Set("Location", "/openapi/v3/"+doc.Path+"?hash="+doc.Hash)
-				return r.Send(http.StatusMovedPermanently, "application/json")
-			}
-			r.Writer.Header().Set("Cache-Control", "public, immutable")
-			r.Writer.Header().Set("Expires", x.cfg.Clock().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
+func (x *Endpoints) openAPI3(r *front.Request, path string, doc discovery.Text) error {
+	if hash := r.Query.Get("hash"); hash != "" {
+		if hash != doc.Hash {
+			r.Writer.Header().Set("Location", "/openapi/v3/"+path+"?hash="+doc.Hash)
+			return r.Send(http.StatusMovedPermanently, "application/json")
 		}
-		return x.cached(r, "application/json", doc.Hash, doc.JSON)
+		r.Writer.Header().Set("Cache-Control", "public, immutable")
+		r.Writer.Header().Set("Expires", x.cfg.Clock().AddDate(1, 0, 0).UTC().Format(http.TimeFormat))
 	}
+	return x.cached(r, "application/json", doc)
 }
 
 // cached answers with a document, or with 304 when the client has it.
-func (x *Endpoints) cached(r *front.Request, contentType, hash, text string) error {
-	etag := `"` + hash + `"`
+func (x *Endpoints) cached(r *front.Request, contentType string, doc discovery.Text) error {
+	etag := `"` + doc.Hash + `"`
 	r.Writer.Header().Set("Etag", etag)
 	r.Writer.Header().Add("Vary", "Accept")
 	if r.HTTP.Header.Get("If-None-Match") == etag {
@@ -159,7 +159,11 @@ func (x *Endpoints) cached(r *front.Request, contentType, hash, text string) err
 		r.Writer.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return r.Send(http.StatusOK, contentType, []byte(text))
+	text, err := doc.Parts()
+	if err != nil {
+		return err
+	}
+	return r.Send(http.StatusOK, contentType, text...)
 }
 
 // Version answers /version.

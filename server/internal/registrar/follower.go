@@ -120,7 +120,7 @@ func (f *Follower) serveSince(now live.View[*definition], since func(*definition
 	var all []served
 	for _, key := range changed {
 		if d, before := now.Get(key), f.serving[key]; d != nil && d.accepted() && (before == nil || before.rows != d.rows) {
-			all = append(all, served{versions: f.Rows.Of(d.text), since: since(d), same: before != nil && before.schema == d.schema})
+			all = append(all, served{versions: f.Rows.Of(d.text, d.rows), since: since(d), same: before != nil && before.schema == d.schema})
 			f.serving[key] = d
 		}
 	}
@@ -194,7 +194,7 @@ func (f *Follower) settle(ctx context.Context, key string) error {
 func (f *Follower) serveEarly(key string, obj document.Value) {
 	if d := readDefinition(obj); d.accepted() && f.serving[key] == nil {
 		f.serving[key], f.early = d, append(f.early, key)
-		f.put(served{versions: f.Rows.Of(d.text), since: f.Store.Current()})
+		f.put(served{versions: f.Rows.Of(d.text, d.rows), since: f.Store.Current()})
 	}
 }
 
