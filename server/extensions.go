@@ -5,10 +5,12 @@ import "github.com/spf13/pflag"
 // addExtensionFlags defines the flags of extension servers, and of the proxies that
 // authenticate users in front of this server, as it does in front of extension servers.
 func (c *Config) addExtensionFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.RequestHeaderClientCAFile, "requestheader-client-ca-file", c.RequestHeaderClientCAFile, "authorities of proxies that authenticate users, PEM; extension servers are told of them")
+	fs.StringVar(&c.RequestHeaderClientCAFile, "requestheader-client-ca-file", c.RequestHeaderClientCAFile, "authorities of proxies that authenticate users, PEM; published for extension servers too")
 	fs.StringSliceVar(&c.RequestHeaderAllowedNames, "requestheader-allowed-names", c.RequestHeaderAllowedNames, "common names that such a proxy may have (default: any)")
-	fs.StringSliceVar(&c.RequestHeaderUsernameHeaders, "requestheader-username-headers", c.RequestHeaderUsernameHeaders, "headers in which it says who the user is")
-	fs.StringSliceVar(&c.RequestHeaderGroupHeaders, "requestheader-group-headers", c.RequestHeaderGroupHeaders, "headers in which it says the user's groups")
-	fs.StringSliceVar(&c.RequestHeaderExtraHeadersPrefix, "requestheader-extra-headers-prefix", c.RequestHeaderExtraHeadersPrefix, "beginnings of headers in which it says more of the user")
+	fs.StringSliceVar(&c.RequestHeaderUsernameHeaders, "requestheader-username-headers", c.RequestHeaderUsernameHeaders, "headers in which it names the user")
+	fs.StringSliceVar(&c.RequestHeaderGroupHeaders, "requestheader-group-headers", c.RequestHeaderGroupHeaders, "headers in which it names the user's groups")
+	fs.StringSliceVar(&c.RequestHeaderExtraHeadersPrefix, "requestheader-extra-headers-prefix", c.RequestHeaderExtraHeadersPrefix, "beginnings of headers in which it gives further attributes of the user")
+	fs.StringVar(&c.ProxyClientCertFile, "proxy-client-cert-file", c.ProxyClientCertFile, "client certificate by which extension servers know this server, PEM; made by the server when neither it nor --requestheader-client-ca-file is given")
+	fs.StringVar(&c.ProxyClientKeyFile, "proxy-client-key-file", c.ProxyClientKeyFile, "private key of --proxy-client-cert-file, PEM")
 	fs.BoolVar(&c.EnableAggregatorRouting, "enable-aggregator-routing", c.EnableAggregatorRouting, "connect to services by their ready endpoints rather than by their cluster addresses")
 }

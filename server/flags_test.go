@@ -131,7 +131,7 @@ func TestInertFlags(t *testing.T) {
 			t.Errorf("%v: %q", f.Flags, f.What)
 		}
 	}
-	want := []string{"--requestheader-client-ca-file", "--enable-bootstrap-token-auth --oidc-required-claim --service-account-key-file",
+	want := []string{"--enable-bootstrap-token-auth --oidc-required-claim --service-account-key-file",
 		"--authorization-policy-file", "--etcd-servers --watch-cache"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
@@ -184,7 +184,7 @@ func TestConformanceFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := flags.Check(fs); err != nil || len(found) != 3 {
+	if found, err := flags.Check(fs); err != nil || len(found) != 2 {
 		t.Errorf("%v: flags without effect: %v", err, found)
 	}
 }

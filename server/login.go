@@ -12,10 +12,10 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/pki"
 )
 
-// newAuthenticator is the chain of the configured authenticators: certificate, then
-// token.
-func newAuthenticator(c *Config, certificates authn.Authenticator, tokens authn.TokenAuthenticator) authn.Authenticator {
-	return authn.New(authn.Config{Log: c.Logger, Certificates: certificates, Tokens: []authn.TokenAuthenticator{tokens}, Anonymous: c.anonymous()})
+// newAuthenticator is the chain of the configured authenticators: proxy, certificate,
+// then token.
+func newAuthenticator(c *Config, keys *pki.Keyring) authn.Authenticator {
+	return authn.New(authn.Config{Log: c.Logger, Proxies: keys.Proxies(), Certificates: keys, Tokens: []authn.TokenAuthenticator{keys}, Anonymous: c.anonymous()})
 }
 
 // newAuthorizer asks the configured modes in order, and warns of those that grant less

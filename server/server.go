@@ -132,7 +132,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.tokens, err = newTokenIssuer(cfg, s.keys); err != nil {
 		return err
 	}
-	s.authn = newAuthenticator(cfg, s.keys, s.keys)
+	s.authn = newAuthenticator(cfg, s.keys)
 	if s.authz, err = newAuthorizer(cfg); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (s *Server) newControllers() *controllers.Controllers {
 		address = ""
 	}
 	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
-		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port, Authentication: cfg.Authentication,
+		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port,
 		Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys})
 }
 

@@ -18,6 +18,8 @@ type Authenticator interface {
 // Config lists the authenticators.
 type Config struct {
 	Log *slog.Logger // the reason of a refusal is logged at info
+	// Proxies authenticates requests that a proxy forwards; nil for no proxies.
+	Proxies Authenticator
 	// Certificates authenticates client certificates.
 	Certificates Authenticator
 	// Tokens authenticate bearer tokens: in the Authorization header, and among the
@@ -43,7 +45,11 @@ type Chain struct {
 
 // New returns the chain of the configured authenticators.
 func New(cfg Config) *Chain {
-	c := &Chain{log: cfg.Log, list: []Authenticator{cfg.Certificates, bearer(cfg.Tokens), webSocketBearer(cfg.Tokens)}}
+	c := &Chain{log: cfg.Log}
+	if cfg.Proxies != nil {
+		c.list = append(c.list, cfg.Proxies)
+	}
+	c.list = append(c.list, cfg.Certificates, bearer(cfg.Tokens), webSocketBearer(cfg.Tokens))
 	if cfg.Anonymous {
 		c.list = append(c.list, &anonymous{Identity{User: Anonymous()}})
 	}

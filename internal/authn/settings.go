@@ -7,12 +7,6 @@ import (
 
 // Settings holds what an operator sets of authentication, except for files.
 type Settings struct {
-	// RequestHeaderAllowedNames are the names that certificates of the authorities in
-	// RequestHeaderClientCAFile may have, and the others are the headers in which proxies
-	// with such a certificate name the user. They are published for extension servers;
-	// this server does not authenticate by them yet.
-	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
-	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
 	// DisableAnonymousAuth refuses requests without credentials with 401. They
 	// are refused with the authorization mode AlwaysAllow too.
 	DisableAnonymousAuth bool

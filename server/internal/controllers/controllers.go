@@ -33,8 +33,6 @@ type Config struct {
 	BindAddress           string     // the address listened on; "" when the listener was given
 	Port                  func() int // of the listener, once it is open
 
-	Authentication authn.Settings // published for extension servers
-
 	Objects  *objects.Objects
 	Store    store.Store
 	Catalog  *catalog.Catalog

@@ -38,15 +38,16 @@ func (c *Controllers) KeepExtensionConfig(ctx context.Context) error {
 // there are any, those of proxies with the headers that these may set.
 func (c *Controllers) extensionData() (map[string]string, error) {
 	data := map[string]string{"client-ca-file": string(c.keys.Credentials().ClientCAs)}
-	if len(c.keys.Credentials().ProxyCAs) == 0 {
+	authorities, headers := c.keys.ExtensionTrust()
+	if len(authorities) == 0 {
 		return data, nil
 	}
-	data["requestheader-client-ca-file"] = string(c.keys.Credentials().ProxyCAs)
+	data["requestheader-client-ca-file"] = string(authorities)
 	for key, list := range map[string][]string{
-		"requestheader-allowed-names":        c.cfg.Authentication.RequestHeaderAllowedNames,
-		"requestheader-username-headers":     c.cfg.Authentication.RequestHeaderUsernameHeaders,
-		"requestheader-group-headers":        c.cfg.Authentication.RequestHeaderGroupHeaders,
-		"requestheader-extra-headers-prefix": c.cfg.Authentication.RequestHeaderExtraHeadersPrefix,
+		"requestheader-allowed-names":        headers.AllowedNames,
+		"requestheader-username-headers":     headers.User,
+		"requestheader-group-headers":        headers.Group,
+		"requestheader-extra-headers-prefix": headers.Extra,
 	} {
 		if list == nil {
 			list = []string{}

@@ -5,7 +5,6 @@ package flags
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -82,18 +81,12 @@ var inert = []inertFlags{
 			kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
 			lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
 			log-json-info-buffer-size master-service-namespace max-connection-bytes-per-sec
-			proxy-client-cert-file proxy-client-key-file service-account-jwks-uri
+			service-account-jwks-uri
 			stderrthreshold storage-backend storage-media-type
 			target-ram-mb tracing-config-file vmodule watch-cache-sizes`,
 		without: "these flags have no effect on this server",
 	},
 }
-
-// without texts of requestheader flags, which concern extension servers only.
-const (
-	toldFlags   = "requestheader-"
-	withoutTold = "nobody logs in by these flags yet; extension servers are told of them"
-)
 
 // AddInert defines the flags that have no effect, hidden from the help.
 func AddInert(fs *pflag.FlagSet) {
@@ -139,15 +132,6 @@ func Check(fs *pflag.FlagSet) ([]Ineffective, error) {
 		default:
 			found = append(found, Ineffective{names, inert[i].without})
 		}
-	}
-	var told []string
-	fs.Visit(func(f *pflag.Flag) {
-		if strings.HasPrefix(f.Name, toldFlags) {
-			told = append(told, "--"+f.Name)
-		}
-	})
-	if told != nil {
-		found = slices.Insert(found, 0, Ineffective{told, withoutTold})
 	}
 	return found, errors.Join(refusals...)
 }

@@ -40,6 +40,14 @@ type Config struct {
 	// RequestHeaderClientCAFile is a PEM bundle of the authorities of proxies that
 	// authenticate users for this server.
 	RequestHeaderClientCAFile string
+	// RequestHeaderAllowedNames are the names that certificates of these authorities may
+	// have, none for any; the others are the headers in which proxies name the user.
+	RequestHeaderAllowedNames, RequestHeaderUsernameHeaders    []string
+	RequestHeaderGroupHeaders, RequestHeaderExtraHeadersPrefix []string
+	// ProxyClientCertFile and ProxyClientKeyFile are the certificate and key, PEM, by
+	// which extension servers know this server as their proxy. Without them, and without
+	// RequestHeaderClientCAFile, the server makes its own.
+	ProxyClientCertFile, ProxyClientKeyFile string
 	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
 	TokenAuthFile string
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
@@ -70,7 +78,7 @@ func (c *Config) Validate() error {
 	if _, err := cipherSuites(c.TLSCipherSuites); err != nil {
 		all = append(all, err)
 	}
-	return errors.Join(all...)
+	return errors.Join(append(all, c.validateProxies())...)
 }
 
 // Site is the server that uses the certificates.

@@ -46,8 +46,14 @@ type Credentials struct {
 	// those of proxies that authenticate users, nil for none.
 	ClientCAs, ProxyCAs []byte
 
-	tls    *tls.Config        // for new connections
-	logins *authn.ClientCerts // by client certificates
+	// FrontCert and FrontKey are the certificate by which extension servers know this
+	// server, nil for none, FrontCA the authority of one that the server made.
+	FrontCert, FrontKey, FrontCA []byte
+
+	tls     *tls.Config        // for new connections
+	logins  *authn.ClientCerts // by client certificates
+	proxies *authn.FrontProxy  // by the headers of proxies; nil for none
+	front   *tls.Certificate   // of FrontCert
 }
 
 // adminName is the user name in the administrator's certificate.
@@ -69,6 +75,9 @@ func loadCredentials(c *source) (*Credentials, error) {
 		return nil, err
 	}
 	if cr.ProxyCAs, err = authorities("proxy authorities", c.RequestHeaderClientCAFile); err != nil {
+		return nil, err
+	}
+	if err := cr.loadFront(c); err != nil {
 		return nil, err
 	}
 	return cr, cr.prepare(c)
@@ -98,16 +107,18 @@ func (cr *Credentials) prepare(c *source) error {
 	}
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(cr.ClientCAs)
+	accepted := clients.Clone()
+	accepted.AppendCertsFromPEM(cr.ProxyCAs)
 	cr.tls = &tls.Config{
 		GetCertificate: named.choose,
 		ClientAuth:     tls.RequestClientCert,
-		ClientCAs:      clients,
+		ClientCAs:      accepted,
 		MinVersion:     least,
 		CipherSuites:   suites,
 		NextProtos:     []string{"h2", "http/1.1"},
 	}
 	cr.logins = authn.ClientCert(clients, c.Now)
-	return nil
+	return cr.prepareFront(c)
 }
 
 // loadOwn sets the certificates that the server presents and issues.
@@ -128,7 +139,7 @@ func (cr *Credentials) loadOwn(c *source) (err error) {
 // missing or expiring ones.
 func (cr *Credentials) makeOwn(c *source) error {
 	dir := certDir{path: c.CertDir, now: c.Now()}
-	ca, err := dir.authority()
+	ca, err := dir.authority("ca", "capstan-ca")
 	if err != nil {
 		return err
 	}

@@ -44,19 +44,18 @@ type keyPair struct {
 	pem, keyPEM []byte
 }
 
-// authority returns the authority "ca" of the directory. A missing or expiring one is
-// made anew; an unreadable one is an error, because clients may trust it.
-func (d certDir) authority() (*keyPair, error) {
-	const name = "ca"
+// authority returns an authority of the directory, with that common name. A missing or
+// expiring one is made anew; an unreadable one is an error, because clients may trust it.
+func (d certDir) authority(name, subject string) (*keyPair, error) {
 	p, err := d.read(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("own certificate authority: %w; restore the files from a backup, or remove both and a new authority is made (clients then need the new kubeconfig)", err)
+		return nil, fmt.Errorf("own certificate authority %s: %w; restore the files from a backup, or remove both and a new authority is made (clients then need the new kubeconfig)", name, err)
 	}
 	if err == nil && d.lasts(p.cert) {
 		return p, nil
 	}
 	return d.make(name, nil, &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "capstan-ca"},
+		Subject:               pkix.Name{CommonName: subject},
 		NotAfter:              d.now.Add(authorityLife),
 		IsCA:                  true,
 		BasicConstraintsValid: true,

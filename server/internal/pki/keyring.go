@@ -55,6 +55,14 @@ func (k *Keyring) Authenticate(r *http.Request) (*authn.Identity, error) {
 	return k.credentials.Load().logins.Authenticate(r)
 }
 
+// proxyLogins is the newest authenticator of proxies.
+type proxyLogins struct{ of *Keyring }
+
+// Authenticate implements authn.Authenticator.
+func (p proxyLogins) Authenticate(r *http.Request) (*authn.Identity, error) {
+	return p.of.credentials.Load().proxies.Authenticate(r)
+}
+
 // AuthenticateToken implements authn.TokenAuthenticator.
 func (k *Keyring) AuthenticateToken(ctx context.Context, token string) (*authn.Identity, error) {
 	return k.tokens.Load().AuthenticateToken(ctx, token)
@@ -75,6 +83,7 @@ func Open(c Config, site Site) (*Keyring, error) {
 	}
 	k.watch("client authorities", k.takeClientCAs, c.ClientCAFile)
 	k.watch("proxy authorities", k.takeProxyCAs, c.RequestHeaderClientCAFile)
+	k.watch("certificate for extension servers", k.takeFront, c.ProxyClientCertFile, c.ProxyClientKeyFile)
 	k.watch("token file", k.takeTokens, c.TokenAuthFile)
 	cr, err := loadCredentials(&k.source)
 	if err != nil {
@@ -206,6 +215,15 @@ func (k *Keyring) takeProxyCAs(texts [][]byte) ([]any, error) {
 	return about(all...), k.changeCredentials(func(cr *Credentials) { cr.ProxyCAs = texts[0] })
 }
 
+// takeFront takes the certificate for extension servers and its key.
+func (k *Keyring) takeFront(texts [][]byte) ([]any, error) {
+	leaf, err := k.lasting(k.source.ProxyClientCertFile, k.source.ProxyClientKeyFile, texts)
+	if err != nil {
+		return nil, err
+	}
+	return about(leaf), k.changeCredentials(func(cr *Credentials) { cr.FrontCert, cr.FrontKey = texts[0], texts[1] })
+}
+
 // takeTokens takes a file of bearer tokens.
 func (k *Keyring) takeTokens(texts [][]byte) ([]any, error) {
 	tokens, err := authn.ParseTokens(bytes.NewReader(texts[0]))
@@ -236,14 +254,21 @@ func (k *Keyring) RenewOwn() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	have := k.credentials.Load()
-	if have.OwnCA == nil || k.source.CertDir == "" {
+	if have.OwnCA == nil && have.FrontCA == nil || k.source.CertDir == "" {
 		return nil
 	}
 	next := *have
-	if err := next.makeOwn(&k.source); err != nil {
-		return err
+	if have.OwnCA != nil {
+		if err := next.makeOwn(&k.source); err != nil {
+			return err
+		}
 	}
-	if bytes.Equal(next.Cert, have.Cert) && bytes.Equal(next.AdminCert, have.AdminCert) {
+	if have.FrontCA != nil {
+		if err := next.loadFront(&k.source); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(next.Cert, have.Cert) && bytes.Equal(next.AdminCert, have.AdminCert) && bytes.Equal(next.FrontCert, have.FrontCert) {
 		return nil
 	}
 	k.source.Log.Info("the server's own certificates were ending and have been made anew")
@@ -251,6 +276,7 @@ func (k *Keyring) RenewOwn() error {
 		cr.ClientCAs = append(bytes.Clone(next.OwnCA), bytes.TrimPrefix(have.ClientCAs, have.OwnCA)...)
 		cr.CA, cr.Cert, cr.Key = next.CA, next.Cert, next.Key
 		cr.OwnCA, cr.AdminCert, cr.AdminKey = next.OwnCA, next.AdminCert, next.AdminKey
+		cr.FrontCA, cr.FrontCert, cr.FrontKey = next.FrontCA, next.FrontCert, next.FrontKey
 	})
 }
 
