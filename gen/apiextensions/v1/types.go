@@ -310,6 +310,17 @@ type ValidationRule struct {
 	Rule string `json:"rule"`
 	// What to tell the user when the expression is false; one line. The expression itself unless given.
 	Message string `json:"message,omitempty"`
+	// A CEL expression that gives the message, with the same variables as rule. If it fails, message is
+	// used.
+	MessageExpression string `json:"messageExpression,omitempty"`
+	// The reason of the cause, FieldValueInvalid (default), FieldValueForbidden, FieldValueRequired or
+	// FieldValueDuplicate.
+	Reason *string `json:"reason,omitempty"`
+	// The member of the value that the cause names, as in ".spec.replicas" or ".labels['app']". The value
+	// itself unless given.
+	FieldPath string `json:"fieldPath,omitempty"`
+	// The rule also applies where there is no old value; oldSelf is then an optional value without one.
+	OptionalOldSelf *bool `json:"optionalOldSelf,omitempty"`
 }
 
 // WebhookClientConfig: How to reach a webhook: either a URL or a service.

@@ -251,7 +251,11 @@ var Table = schema.Table{Group: "apiextensions.k8s.io", Version: "v1",
 		48: {Name: "apiextensions/v1.ValidationRule", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "rule", Type: 1, Number: 1, Presence: schema.Always},
 			{Name: "message", Type: 1, Number: 2},
-		}, Index: schema.Index{Names: []uint16{0, 1, 2, 0}, Fills: []uint16{0}}},
+			{Name: "messageExpression", Type: 1, Number: 3},
+			{Name: "reason", Type: 1, Number: 4, Presence: schema.Explicit},
+			{Name: "fieldPath", Type: 1, Number: 5},
+			{Name: "optionalOldSelf", Type: 26, Number: 6, Presence: schema.Explicit},
+		}, Index: schema.Index{Names: []uint16{0, 0, 0, 0, 0, 0, 0, 0, 5, 1, 6, 0, 0, 2, 3, 4}, Fills: []uint16{0}}},
 		49: {Name: "apiextensions/v1.CustomResourceSubresources", Kind: schema.Object, Elem: -1, Fields: []schema.Field{
 			{Name: "status", Type: 50, Number: 1, Presence: schema.Explicit},
 			{Name: "scale", Type: 51, Number: 2, Presence: schema.Explicit},

@@ -1,0 +1,65 @@
+package expression
+
+import (
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/interpreter"
+)
+
+// base has the language and its functions, without variables. All scopes share it; it
+// never changes.
+type base struct {
+	env       *cel.Env
+	functions interpreter.Dispatcher
+}
+
+// theBase makes the base at the first use: it costs some milliseconds, and most servers
+// have no expressions.
+var theBase = sync.OnceValues(newBase)
+
+func newBase() (*base, error) {
+	env, err := cel.NewEnv(
+		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
+		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(),
+		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals()),
+		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.TwoVarComprehensions(), ext.Lists(ext.ListsVersion(3)),
+		cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
+		cel.Lib(library{}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	b := &base{env: env, functions: interpreter.NewDispatcher()}
+	for _, f := range env.Functions() {
+		bound, err := f.Bindings()
+		if err != nil {
+			return nil, err
+		}
+		if err := b.functions.Add(bound...); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// library declares the functions that CEL and its own extensions do not have.
+type library struct{}
+
+// CompileOptions implements cel.Library.
+func (library) CompileOptions() []cel.EnvOption {
+	options := []cel.EnvOption{cel.Types(addresses.is, networks.is)}
+	for _, functions := range []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(), addressFunctions(), formatFunctions(), versionFunctions()} {
+		for name, overloads := range functions {
+			options = append(options, cel.Function(name, overloads...))
+		}
+	}
+	return options
+}
+
+// ProgramOptions implements cel.Library.
+func (library) ProgramOptions() []cel.ProgramOption {
+	return []cel.ProgramOption{cel.OptimizeRegex(findOnce, findAllOnce), cel.CostTrackerOptions(interpreter.PresenceTestHasCost(false))}
+}

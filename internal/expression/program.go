@@ -1,0 +1,203 @@
+package expression
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// Limits of evaluations, in units of cost.
+const (
+	CallLimit = 1_000_000 // of one evaluation: about a tenth of a second
+	// checkFrequency is the number of steps of loops between two looks at the clock.
+	checkFrequency = 100
+	// maxTime bounds one evaluation whatever it costs: operations of one unit of cost may
+	// take long on huge values.
+	maxTime = 5 * time.Second
+)
+
+// Errors of evaluations that were ended.
+var (
+	ErrCost        = errors.New("operation cancelled: actual cost limit exceeded")
+	ErrInterrupted = errors.New("operation interrupted")
+)
+
+// Program is a compiled expression. It may be used by many at a time.
+type Program struct {
+	Cost    uint64 // of the worst evaluation; math.MaxUint64 where there is no bound
+	scope   *Scope
+	checked *cel.Ast
+	uses    uint64 // the variables, as bits
+	plain   interpreter.Interpretable
+	// counting counts costs: several times slower, and large, so it is made when it is
+	// needed.
+	once     sync.Once
+	counting cel.Program
+	failed   error
+}
+
+// Uses reports whether the expression uses a variable of its scope.
+func (p *Program) Uses(variable string) bool {
+	for i := range p.scope.variables {
+		if p.scope.variables[i].Name == variable {
+			return p.uses&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// Bindings are the values of the variables of a scope, for evaluations one after the
+// other. The documents of the values must not change meanwhile.
+type Bindings struct {
+	scope  *Scope
+	values []ref.Val // nil: not bound
+	space  [3]ref.Val
+	steps  uint
+	most   uint // steps of loops; 0: any number
+	ctx    context.Context
+	start  time.Time
+}
+
+// Bind makes bindings without values.
+func (s *Scope) Bind() *Bindings {
+	b := &Bindings{scope: s}
+	if b.values = b.space[:min(len(s.variables), len(b.space))]; len(s.variables) > len(b.space) {
+		b.values = make([]ref.Val, len(s.variables))
+	}
+	return b
+}
+
+// Set gives the variable at an index of the scope its value. An absent value is one that
+// is missing, which only an optional variable may be.
+func (b *Bindings) Set(variable int, v document.Value) {
+	of := &b.scope.variables[variable]
+	switch {
+	case of.Optional && !v.Exists():
+		b.values[variable] = types.OptionalNone
+	case of.Optional:
+		b.values[variable] = types.OptionalOf(valueOf(v, of.Type))
+	default:
+		b.values[variable] = valueOf(v, of.Type)
+	}
+}
+
+// ResolveName implements interpreter.Activation. Loops ask for "#interrupted" at each
+// step.
+func (b *Bindings) ResolveName(name string) (any, bool) {
+	for i := range b.values {
+		if b.scope.variables[i].Name == name {
+			return b.values[i], b.values[i] != nil
+		}
+	}
+	if name == "#interrupted" {
+		if b.steps++; b.most != 0 && b.steps > b.most {
+			panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded})
+		}
+		if b.steps%checkFrequency == 0 && (b.ctx.Err() != nil || b.late()) {
+			return true, true
+		}
+	}
+	return nil, false
+}
+
+// late reports whether the evaluation has taken too long. The clock runs from the first
+// look at it.
+func (b *Bindings) late() bool {
+	if b.start.IsZero() {
+		b.start = time.Now()
+	}
+	return time.Since(b.start) > maxTime
+}
+
+// Parent implements interpreter.Activation.
+func (b *Bindings) Parent() interpreter.Activation { return nil }
+
+// Bounded reports whether an evaluation costs at most so much, as long as the values are
+// within the bounds of their types. It then needs no count.
+func (p *Program) Bounded(limit uint64) bool { return p.Cost <= limit }
+
+// Eval evaluates the expression without counting costs, which has to be Bounded. The
+// error is one of the expression ("no such key: a"), ErrInterrupted, or ErrCost for loops
+// that go on in spite of the bound.
+func (p *Program) Eval(ctx context.Context, b *Bindings) (v ref.Val, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = nil, recovered(r)
+		}
+	}()
+	b.ctx, b.steps, b.most, b.start = ctx, 0, CallLimit, time.Time{}
+	return result(p.plain.Eval(b))
+}
+
+// EvalCounting evaluates the expression and counts its cost, at most CallLimit: above it
+// the error is ErrCost.
+func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v ref.Val, cost uint64, err error) {
+	p.once.Do(func() {
+		p.counting, p.failed = p.scope.env.Program(p.checked, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(CallLimit),
+			cel.CostTracking(p.scope.costs), cel.InterruptCheckFrequency(checkFrequency))
+	})
+	if p.failed != nil {
+		return nil, 0, p.failed
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = nil, recovered(r)
+		}
+	}()
+	b.ctx, b.steps, b.most, b.start = ctx, 0, 0, time.Time{}
+	v, details, err := p.counting.Eval(b)
+	if actual := details.ActualCost(); actual != nil {
+		cost = *actual
+	}
+	var cancelled interpreter.EvalCancelledError
+	switch {
+	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
+		return nil, max(cost, CallLimit), ErrCost
+	case err != nil:
+		return nil, cost, err
+	}
+	v, err = result(v)
+	return v, cost, err
+}
+
+// result separates errors from values.
+func result(v ref.Val) (ref.Val, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, ErrInterrupted
+	case *types.Err:
+		return nil, v
+	case *types.Unknown:
+		return nil, fmt.Errorf("the value is not known")
+	}
+	return v, nil
+}
+
+// recovered is the error of a panic in an evaluation.
+func recovered(r any) error {
+	if e, ok := r.(interpreter.EvalCancelledError); ok {
+		if e.Cause == interpreter.CostLimitExceeded {
+			return ErrCost
+		}
+		return ErrInterrupted
+	}
+	return fmt.Errorf("internal error: %v", r)
+}
+
+// True reports whether the value of a condition is true.
+func True(v ref.Val) bool { return v == types.True }
+
+// TextOf is the value of an expression whose result is text.
+func TextOf(v ref.Val) string {
+	s, _ := v.(types.String)
+	return string(s)
+}

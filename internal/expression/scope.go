@@ -1,0 +1,127 @@
+package expression
+
+import (
+	"fmt"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/interpreter"
+)
+
+// Variable is a name that the expressions of a scope may use.
+type Variable struct {
+	Name     string
+	Type     *Type // nil: a dynamic value
+	Optional bool  // the value may be missing: it is an optional value in expressions
+}
+
+// Scope holds variables, and compiles the expressions that use them.
+type Scope struct {
+	base      *base
+	env       *cel.Env
+	provider  *provider
+	variables []Variable
+	costs     *costs
+}
+
+// NewScope makes a scope. types has the types of the variables and all below them; nil
+// when all variables are dynamic.
+func NewScope(ts *Types, variables ...Variable) (*Scope, error) {
+	b, err := theBase()
+	if err != nil {
+		return nil, err
+	}
+	if ts == nil {
+		ts = new(Types)
+	}
+	s := &Scope{base: b, variables: variables, costs: &costs{variables: map[string]*Type{}}}
+	s.provider = &provider{Provider: b.env.CELTypeProvider(), adapter: b.env.CELTypeAdapter(), declared: ts}
+	options := []cel.EnvOption{cel.CustomTypeProvider(s.provider), cel.CustomTypeAdapter(s.provider)}
+	for i := range variables {
+		v := &s.variables[i]
+		if v.Type == nil {
+			v.Type = dynamic
+		}
+		s.costs.variables[v.Name] = v.Type
+		native := v.Type.native
+		if v.Optional {
+			native = types.NewOptionalType(native)
+		}
+		options = append(options, cel.Variable(v.Name, native))
+	}
+	s.env, err = b.env.Extend(options...)
+	return s, err
+}
+
+// Result is the type of the values of an expression.
+type Result uint8
+
+// The results that expressions may have.
+const (
+	Condition Result = iota // true or false
+	Text
+	Anything
+)
+
+// ProblemKind says at which step a compilation failed.
+type ProblemKind uint8
+
+// The steps of a compilation.
+const (
+	SyntaxProblem ProblemKind = iota // the text, its names or its types
+	ResultProblem                    // the type of its value
+	PlanProblem                      // everything else
+)
+
+// Problem is the reason why a text is not an expression of a scope.
+type Problem struct {
+	Kind   ProblemKind
+	Detail string // of a SyntaxProblem the lines that cel-go writes, with positions
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Detail }
+
+// Compile compiles an expression whose value is a result. The error is a *Problem.
+func (s *Scope) Compile(text string, want Result) (p *Program, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, err = nil, &Problem{PlanProblem, fmt.Sprintf("the expression cannot be compiled: %v", r)}
+		}
+	}()
+	checked, issues := s.env.Compile(text)
+	if issues != nil && issues.Err() != nil {
+		return nil, &Problem{SyntaxProblem, issues.String()}
+	}
+	if is := checked.OutputType(); want == Condition && is != cel.BoolType || want == Text && is != cel.StringType {
+		return nil, &Problem{ResultProblem, "the value is of type " + is.String()}
+	}
+	p = &Program{scope: s, checked: checked}
+	if err := p.plan(); err != nil {
+		return nil, &Problem{PlanProblem, err.Error()}
+	}
+	worst, err := s.env.EstimateCost(checked, s.costs)
+	if err != nil {
+		return nil, &Problem{PlanProblem, err.Error()}
+	}
+	p.Cost = worst.Max
+	for _, r := range checked.NativeRep().ReferenceMap() {
+		for i := range s.variables {
+			if r.Name == s.variables[i].Name {
+				p.uses |= 1 << i
+			}
+		}
+	}
+	return p, nil
+}
+
+// plan prepares the evaluation without a count of costs.
+func (p *Program) plan() error {
+	s := p.scope
+	attributes := interpreter.NewAttributeFactory(s.env.Container, s.provider, s.provider)
+	plain := interpreter.NewInterpreter(s.base.functions, s.env.Container, s.provider, s.provider, attributes)
+	var err error
+	p.plain, err = plain.NewInterpretable(p.checked.NativeRep(), interpreter.CustomDecorator(planOptional), interpreter.InterruptableEval(), interpreter.Optimize(),
+		interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization, findOnce, findAllOnce))
+	return err
+}

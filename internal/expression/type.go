@@ -1,0 +1,180 @@
+package expression
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
+// Kind is the shape of values in expressions.
+type Kind uint8
+
+// The kinds of values. Opaque values can only be compared, as parts of others.
+const (
+	Dynamic Kind = iota // any JSON, whose shape shows at run time
+	Object
+	Map
+	List
+	String
+	Bytes // base64
+	Duration
+	Date
+	DateTime
+	Boolean
+	Integer
+	Number
+	IntOrString
+	Opaque
+)
+
+// Type declares the values of a variable or of a part of it. It does not change once a
+// Scope uses it.
+type Type struct {
+	Kind     Kind
+	Nullable bool
+	ListType schema.ListType // List: the meaning of equality and of +
+	Keys     []string        // List of type ListMap
+	Elem     *Type           // Map and List
+	Fields   []Field         // Object
+	// MaxElements bounds the elements of lists and maps, and the bytes of texts.
+	// MinSize is the length of the shortest JSON text of a value. Both are for the
+	// estimate of costs.
+	MaxElements, MinSize int64
+
+	native    *types.Type
+	byName    map[string]*Field
+	byEscaped map[string]*Field // those that expressions can name
+}
+
+// Field is a member of an Object.
+type Field struct {
+	Name string
+	Type *Type
+
+	escaped string // "" for one that expressions cannot name
+	access  *types.FieldType
+}
+
+// dynamic is the type of values without a declared one.
+var dynamic = &Type{Kind: Dynamic, native: types.DynType}
+
+// simple are the types of CEL for kinds without parts.
+var simple = map[Kind]*types.Type{
+	Dynamic: types.DynType, String: types.StringType, Bytes: types.BytesType, Duration: types.DurationType, Date: types.TimestampType,
+	DateTime: types.TimestampType, Boolean: types.BoolType, Integer: types.IntType, Number: types.DoubleType, IntOrString: types.DynType, Opaque: types.DynType,
+}
+
+// Types are declared types, by name: those of all objects below the roots.
+type Types struct {
+	objects map[string]*Type
+}
+
+// Declare gives types and all below them their names in messages of the compiler, which
+// begin with that of the root.
+func (ts *Types) Declare(name string, t *Type) {
+	if ts.objects == nil {
+		ts.objects = map[string]*Type{}
+	}
+	if t.native != nil {
+		return
+	}
+	switch t.Kind {
+	case Object:
+		t.native = types.NewObjectType(name)
+		ts.objects[name] = t
+		t.byName, t.byEscaped = make(map[string]*Field, len(t.Fields)), make(map[string]*Field, len(t.Fields))
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			t.byName[f.Name] = f
+			ts.Declare(name+"."+f.Name, f.Type)
+		}
+		for i := range t.Fields {
+			if f := &t.Fields[i]; f.declare() {
+				t.byEscaped[f.escaped] = f
+			}
+		}
+	case Map:
+		ts.Declare(name+"[]", t.Elem)
+		t.native = types.NewMapType(types.StringType, t.Elem.native)
+	case List:
+		ts.Declare(name+"[]", t.Elem)
+		t.native = types.NewListType(t.Elem.native)
+	default:
+		t.native = simple[t.Kind]
+	}
+}
+
+// declare makes the access to a field of an object, and reports whether expressions can
+// name it.
+func (f *Field) declare() bool {
+	escaped, ok := Escape(f.Name)
+	if !ok || f.Type.Kind == Opaque {
+		return false
+	}
+	f.escaped = escaped
+	f.access = &types.FieldType{Type: f.Type.native,
+		IsSet: func(target any) bool {
+			o, ok := target.(*object)
+			return ok && o.v.Get(f.Name).Kind() > document.Null
+		},
+		GetFrom: func(target any) (any, error) {
+			o, ok := target.(*object)
+			if !ok {
+				return nil, noSuchKey(f.escaped)
+			}
+			switch v, ok := o.field(f); err := v.(type) {
+			case *types.Err:
+				return nil, err
+			default:
+				if !ok {
+					return nil, noSuchKey(f.escaped)
+				}
+				return v, nil
+			}
+		}}
+	return true
+}
+
+func noSuchKey(name string) error { return types.NewErr("no such key: %s", name).(*types.Err) }
+
+// provider finds declared types, and those of the base environment.
+type provider struct {
+	types.Provider
+	adapter  types.Adapter
+	declared *Types
+}
+
+// FindStructType implements types.Provider.
+func (p *provider) FindStructType(name string) (*types.Type, bool) {
+	if t := p.declared.objects[name]; t != nil {
+		return types.NewTypeTypeWithParam(t.native), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldNames implements types.Provider.
+func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
+	if t := p.declared.objects[name]; t != nil {
+		return slices.Sorted(maps.Keys(t.byEscaped)), true
+	}
+	return p.Provider.FindStructFieldNames(name)
+}
+
+// FindStructFieldType implements types.Provider.
+func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+	if t := p.declared.objects[name]; t != nil {
+		if f := t.byEscaped[field]; f != nil {
+			return f.access, true
+		}
+		return nil, false
+	}
+	return p.Provider.FindStructFieldType(name, field)
+}
+
+// NativeToValue implements types.Adapter.
+func (p *provider) NativeToValue(v any) ref.Val { return p.adapter.NativeToValue(v) }
