@@ -66,7 +66,7 @@ func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, erro
 	names := fieldNames(res)
 	for _, r := range parsed.Requirements() {
 		if _, ok := resolveField(r.Field, selectable, stored); !ok || !slices.Contains(names, r.Field) {
-			return nil, unknownField(r.Field, names)
+			return nil, unknownField(r.Field, names, res.Definition != nil)
 		}
 	}
 	var rules []fieldRule
@@ -119,10 +119,10 @@ func resolveField(name string, selectable, stored []api.Selectable) (fieldRule, 
 }
 
 // fieldNames lists the fields that a selector may name. A cluster-scoped kind with fields
-// of its own has no namespace, as in 1.25.
+// of its own has no namespace, as in 1.25, nor has a cluster-scoped custom kind.
 func fieldNames(res *api.Resource) []string {
 	names := []string{nameField}
-	if res.Namespaced || len(res.Selectable) == 0 {
+	if res.Namespaced || len(res.Selectable) == 0 && res.Definition == nil {
 		names = append(names, namespaceField)
 	}
 	for i := range res.Selectable {
@@ -133,7 +133,10 @@ func fieldNames(res *api.Resource) []string {
 }
 
 // unknownField refuses a field that is none of a resource's, in the words of 1.25.
-func unknownField(name string, known []string) error {
+func unknownField(name string, known []string, custom bool) error {
+	if custom {
+		return api.BadRequest("field label not supported: %s", name)
+	}
 	if slices.Equal(known, []string{nameField, namespaceField}) {
 		return api.BadRequest("%q is not a known field selector: only %q, %q", name, nameField, namespaceField)
 	}

@@ -247,6 +247,10 @@ func TestErrors(t *testing.T) {
 	if _, err := parsed("", "metadata.namespace=", cluster); err != nil {
 		t.Errorf("a kind of the cluster without one: %v", err)
 	}
+	cluster.Definition = &api.Definition{}
+	if _, err := parsed("", "metadata.name=a,metadata.namespace=", cluster); err == nil || err.Error() != "field label not supported: metadata.namespace" {
+		t.Errorf("a custom kind of the cluster: %v", err)
+	}
 }
 
 func TestName(t *testing.T) {

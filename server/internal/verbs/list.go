@@ -198,7 +198,7 @@ func (v *Verbs) listRevision(r *front.Request, l *list) (uint64, error) {
 	if !set || rev == 0 {
 		return 0, nil
 	}
-	if match == "Exact" || match == "" && l.limit > 0 {
+	if match == "Exact" || match == "" && l.limit > 0 && !l.oneKey() {
 		return rev, v.waitForRevision(r, rev)
 	}
 	return 0, v.waitForRevision(r, rev)
