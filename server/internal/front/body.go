@@ -27,6 +27,9 @@ type BodyKind struct {
 	Also func(apiVersion string) bool
 	// AnyKind is set if the kind in the body does not matter.
 	AnyKind bool
+	// AnyVersion is set if another version of a custom object, once patched, is a mistake
+	// that validation reports.
+	AnyVersion bool
 }
 
 // KindOf is the kind of the objects of a row.
@@ -114,7 +117,7 @@ func (want BodyKind) checkCustom(text []byte, root document.Value) error {
 	switch {
 	case !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) || kind == "":
 		return api.BadRequest("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing", want.Kind)
-	case apiVersion != want.APIVersion:
+	case apiVersion != want.APIVersion && !want.AnyVersion:
 		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
 	}
 	return nil
@@ -231,7 +234,7 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 			doc.Release()
 			return nil, nil, err
 		}
-		if root.Get("kind").Text() != want.Kind { // whose fields are not known
+		if root.Get("kind").Text() != want.Kind || root.Get("apiVersion").Text() != want.APIVersion { // whose fields are not known
 			found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate })
 		}
 		return doc, found, nil

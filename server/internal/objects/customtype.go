@@ -2,7 +2,9 @@ package objects
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -52,13 +54,35 @@ func (o *Objects) AwaitCreates(row *catalog.Row) {
 	defer gate.Unlock()
 }
 
-// checkKind refuses a custom object of another kind, whatever else is wrong in it. Objects
-// of other kinds have been refused before.
-func checkKind(t Ref, obj document.Value) error {
-	kind := obj.Get("kind").Text()
-	if t.Row.Definition == nil || kind == t.Row.Kind {
+// wrongType is the answer to a custom object of another kind or version than its path: only
+// mistakes in its metadata, of an update, come before. Others have been refused before.
+func wrongType(t Ref, obj, old document.Value) error {
+	if t.Row.Definition == nil {
 		return nil
 	}
-	return api.Invalid(t.Row.GV.Group, kind, obj.At("metadata", "name").Text(), []api.Cause{
-		{Reason: schema.CauseInvalid, Field: "kind", Message: "Invalid value: " + strconv.Quote(kind) + ": must be " + t.Row.Kind}})
+	var causes Causes
+	for _, said := range [...]struct{ name, want string }{{"kind", t.Row.Kind}, {"apiVersion", t.Row.GV.APIVersion()}} {
+		if got := obj.Get(said.name).Text(); got != said.want {
+			causes.Add(schema.CauseInvalid, said.name, "Invalid value: "+strconv.Quote(got)+": must be "+said.want)
+		}
+	}
+	if len(causes) == 0 {
+		return nil
+	}
+	group, _, found := strings.Cut(obj.Get("apiVersion").Text(), "/")
+	if !found {
+		group = ""
+	}
+	return api.Invalid(group, obj.Get("kind").Text(), obj.At("metadata", "name").Text(), append(commonCauses(t, obj, old), causes...))
+}
+
+// commonCauses are the mistakes in metadata that every update reports first.
+func commonCauses(t Ref, obj, old document.Value) []schema.Cause {
+	if !old.Exists() {
+		return nil
+	}
+	v := validation{res: t.Row, anyFinalizer: t.anyFinalizer(), obj: obj, before: old}
+	v.metadata = validateMetadata(t.Row.NameFormat, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
+	v.forgiveMetadata()
+	return slices.Concat(v.metadata.path, v.metadata.state, v.metadata.change)
 }

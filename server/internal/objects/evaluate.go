@@ -176,7 +176,7 @@ func (e *Evaluation) claimAddresses() (err error) {
 // validate refuses an object that breaks rules.
 func (e *Evaluation) validate() error {
 	of, old := e.judged()
-	if err := checkKind(of, e.obj); err != nil {
+	if err := wrongType(of, e.obj, old); err != nil {
 		return err
 	}
 	causes := append(Validate(of, e.obj, old), e.causes...)

@@ -29,6 +29,7 @@ func (v *Verbs) Patch(r *front.Request) error {
 	t := r.Target
 	want := front.KindOf(t.Row)
 	want.AnyKind = p.media == front.StrategicPatch // the object keeps its kind, as in 1.25
+	want.AnyVersion = true
 	p.Check(want)
 	out, err := v.objects.Write(r.Context, &objects.Write{Ref: t.Ref, Opts: p.Opts, Change: func(e *objects.Evaluation) (document.Value, error) {
 		if e.Shown == nil {
@@ -107,7 +108,11 @@ func lacksVersion(text []byte) bool {
 // refuseUnversioned is the answer to a patch that removes the object's apiVersion, and so
 // its name and other fields, which a version defines.
 func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.BodyKind) error {
-	if kind, said := document.Find(text, "kind"); said && string(kind) != "null" {
+	kind, said := document.Find(text, "kind")
+	if said = said && string(kind) != "null"; !said && want.Schema.Table().Custom {
+		return p.refuse(want.Refuse("the patch leaves no kind"), want)
+	}
+	if said {
 		if name := document.Unquote(kind); kind[0] != '"' || name != "" && name != want.Kind {
 			return p.refuse(want.Refuse("the patch makes another kind of it: "+string(kind)), want)
 		}
