@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
 // remote converts like a converter over a network.
@@ -23,7 +24,7 @@ func (r *remote) do(f func(ctx context.Context, objects [][]byte) ([][]byte, err
 	r.does.Store(&f)
 }
 
-func (r *remote) Convert(ctx context.Context, from, to *api.Resource, objects [][]byte) (all [][]byte, err error) {
+func (r *remote) Convert(ctx context.Context, to *api.Resource, objects [][]byte) (all [][]byte, err error) {
 	r.calls.Add(1)
 	if do := r.does.Load(); do != nil {
 		if all, err = (*do)(ctx, objects); err != nil || all != nil {
@@ -31,7 +32,8 @@ func (r *remote) Convert(ctx context.Context, from, to *api.Resource, objects []
 		}
 	}
 	for _, o := range objects {
-		all = append(all, bytes.Replace(o, []byte(`"apiVersion":"`+from.GV.APIVersion()+`"`), []byte(`"apiVersion":"`+to.GV.APIVersion()+`"`), 1))
+		from, _ := document.Find(o, "apiVersion")
+		all = append(all, bytes.Replace(o, from, []byte(`"`+to.GV.APIVersion()+`"`), 1))
 	}
 	return all, nil
 }

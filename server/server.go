@@ -33,6 +33,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
+	"github.com/capstan-dev/capstan/server/internal/conversionreview"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
@@ -178,7 +179,7 @@ func (s *Server) openDefinitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := &definitions.Rows{Meta: meta, Now: s.cfg.Clock}
+	rows := &definitions.Rows{Meta: meta, Now: s.cfg.Clock, Converter: func(spec document.Value) api.Converter { return conversionreview.New(spec, s.backends) }}
 	if deployments := s.catalog.Snapshot().Resource("apps", "v1", "deployments"); deployments != nil {
 		rows.Scale = *deployments.Subresource("scale")
 	}

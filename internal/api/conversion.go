@@ -16,16 +16,17 @@ type Conversion struct {
 	Fills                  bool      // the storage version has defaults that this one may lack; set by LinkConversions
 	Reread                 bool      // only apiVersion changes, and fields that the other version does not have are left out
 	Same                   bool      // the types are the same: only apiVersion changes, without a plan
-	Remote                 Converter // nil for a conversion by the plans
+	Remote                 Converter // nil for a conversion by the plans; with it stored objects may be in any version
 	ToStorage, FromStorage Plan
 }
 
 // Converter turns objects of one version of a kind into another with a remote service, so
-// it may block.
+// it may block, for a bounded time.
 type Converter interface {
-	// Convert returns the objects, canonical JSON in the version of from, in the version
-	// of to: as many, in their order. The result may not be of the kind's type.
-	Convert(ctx context.Context, from, to *Resource, objects [][]byte) ([][]byte, error)
+	// Convert returns the objects, canonical JSON in any version of the kind but that of
+	// to, in the version of to: as many, in their order. The result may not be of the
+	// kind's type.
+	Convert(ctx context.Context, to *Resource, objects [][]byte) ([][]byte, error)
 }
 
 // ConvertsRemotely reports whether turning the row's objects from and to their storage version

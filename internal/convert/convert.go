@@ -29,7 +29,7 @@ func Head(res *api.Resource) []byte {
 func ToStorage(ctx context.Context, res *api.Resource, obj document.Value) (*document.Document, error) {
 	to := res.Storage()
 	if res.ConvertsRemotely() {
-		return ask(ctx, res, res, to, obj)
+		return ask(ctx, res.Conversion.Remote, to, obj)
 	}
 	if res.Conversion.Reread {
 		return reread(res, to, obj.AppendJSON(nil))
@@ -44,11 +44,11 @@ func ToStorage(ctx context.Context, res *api.Resource, obj document.Value) (*doc
 	return follow(&res.Conversion.ToStorage, obj, to), nil
 }
 
-// FromStorage converts an object from the storage version to the version of res. The
-// caller releases the document; obj must not change before.
+// FromStorage converts a stored object to the version of res. The caller releases the
+// document; obj must not change before.
 func FromStorage(ctx context.Context, res *api.Resource, obj document.Value) (*document.Document, error) {
 	if res.ConvertsRemotely() {
-		return ask(ctx, res, res.Storage(), res, obj)
+		return ask(ctx, res.Conversion.Remote, res, obj)
 	}
 	if res.Conversion.Reread {
 		return reread(res.Storage(), res, obj.AppendJSON(nil))
@@ -63,42 +63,91 @@ func FromStorage(ctx context.Context, res *api.Resource, obj document.Value) (*d
 	return follow(&res.Conversion.FromStorage, obj, res), nil
 }
 
-// ask calls the converter for an object of the row from, to get one of the row to.
-func ask(ctx context.Context, res, from, to *api.Resource, obj document.Value) (*document.Document, error) {
-	texts, err := askAll(ctx, res, from, to, [][]byte{obj.AppendJSON(nil)})
+// HasHead reports whether the text of an object is in the version of a row.
+func HasHead(res *api.Resource, text []byte) bool {
+	gv := res.GV
+	for _, part := range [...]string{`{"kind":"`, res.Kind, `","apiVersion":"`, gv.Group, "/", gv.Version, `"`} {
+		if gv.Group == "" && (part == "" || part == "/") {
+			continue
+		}
+		if len(text) < len(part) || string(text[:len(part)]) != part {
+			return false
+		}
+		text = text[len(part):]
+	}
+	return true
+}
+
+// Remotely converts an object from one version of a kind that a converter converts to
+// another. The caller releases the document.
+func Remotely(ctx context.Context, from, to *api.Resource, obj document.Value) (*document.Document, error) {
+	by := to.Conversion
+	if !to.ConvertsRemotely() {
+		by = from.Conversion
+	}
+	return ask(ctx, by.Remote, to, obj)
+}
+
+// ask gets an object in the version of the row to from a converter.
+func ask(ctx context.Context, by api.Converter, to *api.Resource, obj document.Value) (*document.Document, error) {
+	texts, err := askAll(ctx, by, to, [][]byte{obj.AppendJSON(nil)})
 	if err != nil {
 		return nil, err
 	}
 	return document.ReadTyped(to.GV.Types(), to.Type, texts[0])
 }
 
-func askAll(ctx context.Context, res, from, to *api.Resource, objects [][]byte) ([][]byte, error) {
-	texts, err := res.Conversion.Remote.Convert(ctx, from, to, objects)
-	if err == nil && len(texts) != len(objects) {
-		err = fmt.Errorf("the converter of %s returned %d objects for %d", res.Plural, len(texts), len(objects))
+// askAll gets objects in the version of the row to from a converter, which is not asked
+// for those that are in this version.
+func askAll(ctx context.Context, by api.Converter, to *api.Resource, objects [][]byte) ([][]byte, error) {
+	texts := make([][]byte, len(objects))
+	var others [][]byte
+	for i, text := range objects {
+		if HasHead(to, text) {
+			texts[i] = text
+		} else {
+			others = append(others, text)
+		}
 	}
-	return texts, err
+	if len(others) == 0 {
+		return texts, nil
+	}
+	made, err := by.Convert(ctx, to, others)
+	if err != nil {
+		return nil, err
+	}
+	if len(made) != len(others) {
+		return nil, fmt.Errorf("the converter of %s returned %d objects for %d", to.Plural, len(made), len(others))
+	}
+	for i := range texts {
+		if texts[i] == nil {
+			texts[i], made = made[0], made[1:]
+		}
+	}
+	return texts, nil
 }
 
-// MaxBatch is the number of objects for one call of Served with a converter.
-const MaxBatch = 500
+// Bounds of one call of a converter.
+const (
+	MaxBatch      = 500
+	MaxBatchBytes = 2 << 20 // about
+)
 
 // Served visits the texts of stored objects in the version of res, in their order; a text
-// is valid during the visit only. A converter is called once. Errors: those of the visits
-// and of a converter, and one for a text that is not that of such an object.
+// is valid during the visit only. A converter is called once at most. Errors: those of the
+// visits and of a converter, and one for a text that is not that of such an object.
 func Served(ctx context.Context, res *api.Resource, stored [][]byte, visit func(text []byte) error) error {
 	if res.ConvertsRemotely() {
-		texts, err := askAll(ctx, res, res.Storage(), res, stored)
+		texts, err := askAll(ctx, res.Conversion.Remote, res, stored)
 		if err != nil {
 			return err
 		}
-		for _, text := range texts {
-			doc, err := document.ReadTyped(res.GV.Types(), res.Type, text)
-			if err != nil {
-				return fmt.Errorf("the converter of %s returned what is none: %w", res.Plural, err)
+		for i, text := range texts {
+			if HasHead(res, stored[i]) {
+				err = visit(text)
+			} else {
+				err = visitTyped(res, text, visit)
 			}
-			err = visit(doc.Root().AppendJSON(nil))
-			doc.Release()
 			if err != nil {
 				return err
 			}
@@ -118,6 +167,16 @@ func Served(ctx context.Context, res *api.Resource, stored [][]byte, visit func(
 	return nil
 }
 
+// visitTyped visits the text of a converted object as its type has it.
+func visitTyped(res *api.Resource, text []byte, visit func(text []byte) error) error {
+	doc, err := document.ReadTyped(res.GV.Types(), res.Type, text)
+	if err != nil {
+		return fmt.Errorf("the converter of %s returned an object of another type: %w", res.Plural, err)
+	}
+	defer doc.Release()
+	return visit(doc.Root().AppendJSON(nil))
+}
+
 // AppendServed appends the text of a stored object in the version of res. Errors are those
 // of Served.
 func AppendServed(ctx context.Context, dst []byte, res *api.Resource, stored []byte) ([]byte, error) {
@@ -133,10 +192,13 @@ func AppendServed(ctx context.Context, dst []byte, res *api.Resource, stored []b
 
 func appendServed(dst []byte, res *api.Resource, stored []byte) ([]byte, error) {
 	from := res.Storage()
-	if res.Conversion.Same {
+	if res.Definition != nil && HasHead(res, stored) {
+		return append(dst, stored...), nil
+	}
+	if res.Conversion != nil && res.Conversion.Same {
 		return rename(dst, from, res, stored)
 	}
-	if res.Conversion.Reread {
+	if res.Conversion == nil || res.Conversion.Reread {
 		doc, err := reread(from, res, stored)
 		if err != nil {
 			return dst, err
@@ -163,13 +225,25 @@ func reread(from, to *api.Resource, text []byte) (*document.Document, error) {
 	return document.ReadTyped(to.GV.Types(), to.Type, text)
 }
 
-// rename appends the text of an object with the version of another row.
+// rename appends the text of an object with the version of another row. A custom object
+// may be in a version other than from: one that was stored while its definition changed.
 func rename(dst []byte, from, to *api.Resource, text []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(text, Head(from))
+	if !ok && to.Definition != nil {
+		rest, ok = cutHead(to, text)
+	}
 	if !ok {
 		return dst, errHead
 	}
 	return append(append(dst, Head(to)...), rest...), nil
+}
+
+// cutHead cuts the kind and the version, any one of the group, from the text of an object.
+func cutHead(res *api.Resource, text []byte) (rest []byte, ok bool) {
+	if rest, ok = bytes.CutPrefix(text, []byte(`{"kind":"`+res.Kind+`","apiVersion":"`+res.GV.Group+"/")); ok {
+		_, rest, ok = bytes.Cut(rest, []byte(`"`))
+	}
+	return rest, ok
 }
 
 // follow makes an object of the row to from an object by a plan.

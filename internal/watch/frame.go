@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -18,7 +19,15 @@ type FrameKey struct {
 // needs no lock.
 type frames struct {
 	made atomic.Pointer[frame]
-	mu   sync.Mutex // held while a frame is made
+	mu   sync.Mutex // held while a frame is made, unless that may wait
+	slow map[FrameKey]*slowFrame
+}
+
+// slowFrame is a frame in the making, for FrameApart.
+type slowFrame struct {
+	done  chan struct{} // closed when the others are set
+	bytes []byte
+	err   error
 }
 
 type frame struct {
@@ -53,3 +62,50 @@ func (e *Event) Frame(key FrameKey, make func() ([]byte, error)) ([]byte, error)
 	}
 	return m.bytes, m.err
 }
+
+// FrameApart is Frame for a make that may wait, for a bounded time: watchers with other
+// keys go on meanwhile. An error is shared by those that wait for it; the next watcher
+// tries again.
+func (e *Event) FrameApart(key FrameKey, make func() ([]byte, error)) ([]byte, error) {
+	f := &e.frames
+	if m := f.find(key); m != nil {
+		return m.bytes, m.err
+	}
+	f.mu.Lock()
+	if m := f.find(key); m != nil {
+		f.mu.Unlock()
+		return m.bytes, m.err
+	}
+	if s := f.slow[key]; s != nil {
+		f.mu.Unlock()
+		<-s.done
+		return s.bytes, s.err
+	}
+	s := f.begin(key)
+	f.mu.Unlock()
+	defer f.end(key, s)
+	s.bytes, s.err = make()
+	return s.bytes, s.err
+}
+
+// begin notes a frame in the making; its error stays if making it panics.
+func (f *frames) begin(key FrameKey) *slowFrame {
+	s := &slowFrame{done: make(chan struct{}), err: errNotMade}
+	if f.slow == nil {
+		f.slow = map[FrameKey]*slowFrame{}
+	}
+	f.slow[key] = s
+	return s
+}
+
+func (f *frames) end(key FrameKey, s *slowFrame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.err == nil {
+		f.made.Store(&frame{key: key, bytes: s.bytes, next: f.made.Load()})
+	}
+	delete(f.slow, key)
+	close(s.done)
+}
+
+var errNotMade = errors.New("the frame of an event was not made")

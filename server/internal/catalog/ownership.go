@@ -84,6 +84,13 @@ func (v versions) Convert(obj document.Value, from, to string) (*document.Docume
 	if err != nil {
 		return nil, false, err
 	}
+	if v.t.ConvertsRemotely() {
+		defer doc.Release()
+		doc.Root().SetString("kind", in.Kind)
+		doc.Root().SetString("apiVersion", in.GV.APIVersion())
+		made, err := convert.Remotely(v.ctx, in.Resource, out.Resource, doc.Root())
+		return made, err == nil, err
+	}
 	for _, step := range []struct {
 		row  *Row
 		turn func(context.Context, *api.Resource, document.Value) (*document.Document, error)

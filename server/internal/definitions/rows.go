@@ -20,6 +20,8 @@ type Rows struct {
 	Meta  *Meta
 	Scale api.Subresource // the body of scale, as built-in types have it
 	Now   func() time.Time
+	// Converter makes the converter of a definition that has a webhook, from its spec.
+	Converter func(spec document.Value) api.Converter
 }
 
 const (
@@ -44,7 +46,7 @@ func (r *Rows) Of(text []byte, hash [32]byte) []*api.Resource {
 		all = append(all, r.row(d, i, text))
 		all[i].Definition.Hash = hash
 	}
-	link(all, d.Get("spec"))
+	r.link(all, d.Get("spec"))
 	return all
 }
 
@@ -119,7 +121,7 @@ func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 
 // link connects the versions of one type with the version in which its objects are
 // stored.
-func link(all []*api.Resource, spec document.Value) {
+func (r *Rows) link(all []*api.Resource, spec document.Value) {
 	versions := spec.Get("versions")
 	stored := -1
 	for i, version := range versions.Elements() {
@@ -134,6 +136,10 @@ func link(all []*api.Resource, spec document.Value) {
 	if to.StorageVersionHash = storageHash(to); len(all) == 1 {
 		return
 	}
+	if spec.At("conversion", "strategy").Equals("Webhook") {
+		r.linkRemotely(all, to, spec)
+		return
+	}
 	form := versions.Index(stored).Get("schema").AppendJSON(nil)
 	for i, res := range all {
 		res.StorageVersion, res.StorageVersionHash = to.GV.Version, storageHash(to)
@@ -141,13 +147,21 @@ func link(all []*api.Resource, spec document.Value) {
 			continue
 		}
 		res.Conversion = &api.Conversion{Group: to.GV.Group, Version: to.GV.Version, Plural: to.Plural, Storage: to}
-		if spec.At("conversion", "strategy").Equals("Webhook") {
-			res.Conversion.Remote, res.Conversion.Fills = refusal{}, true
-		} else if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
+		if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
 			res.Conversion.Same, res.GV.Compile = true, to.GV.Compile
 		} else {
 			res.Conversion.Reread, res.Conversion.Fills = true, true
 		}
+	}
+}
+
+// linkRemotely connects versions that a webhook converts. Stored objects stay in the
+// version in which they were written, so the storage version has a conversion too.
+func (r *Rows) linkRemotely(all []*api.Resource, to *api.Resource, spec document.Value) {
+	by := r.Converter(spec)
+	for _, res := range all {
+		res.StorageVersion, res.StorageVersionHash = to.GV.Version, storageHash(to)
+		res.Conversion = &api.Conversion{Group: to.GV.Group, Version: to.GV.Version, Plural: to.Plural, Storage: to, Remote: by, Fills: true}
 	}
 }
 

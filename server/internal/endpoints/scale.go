@@ -129,13 +129,13 @@ func setReplicas(e *objects.Evaluation, t front.Target, obj, scale document.Valu
 	return nil
 }
 
-// scaled is the target of a scale: the object in its storage version, unless only the
-// version of the request has a scale, as that of a custom resource may.
+// scaled is the target of a scale: the object in its storage version, but each version of
+// a custom resource has a scale of its own.
 func scaled(of objects.Ref) objects.Ref {
-	if to := of.Stored(); to.Sub != nil {
-		return to
+	if of.Row.Definition != nil {
+		return of
 	}
-	return of
+	return of.Stored()
 }
 
 func (x *Endpoints) respondScale(r *front.Request, entry store.Entry) error {

@@ -66,3 +66,13 @@ func New(cfg Config) *Front {
 		limits: cfg.Limits, gather: cfg.Gather, metrics: cfg.Metrics, sweeper: cfg.Sweeper, decodeLimits: cfg.DecodeLimits, verbsOf: cfg.VerbsOf,
 		Intake: Intake{idle: make(chan struct{}, 1)}}
 }
+
+// Row is the present row of the type and version that another one was of; nil if it is not
+// served any more.
+func (f *Front) Row(of *catalog.Row) *catalog.Row {
+	now := f.catalog.Snapshot().Resource(of.GV.Group, of.GV.Version, of.Plural)
+	if now == nil || now.Off || now.Definition != nil && of.Definition != nil && now.Definition.UID != of.Definition.UID {
+		return nil
+	}
+	return now
+}

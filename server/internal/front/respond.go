@@ -98,7 +98,7 @@ func (f *Front) RespondEntry(r *Request, code int, e store.Entry) error {
 		}
 		return f.RespondText(r, code, body)
 	case codec.AsPartial:
-		body, err := MetadataOf(res.Resource, e.Body)
+		body, err := MetadataOf(r.Context, res.Resource, e.Body)
 		if err != nil {
 			return err
 		}

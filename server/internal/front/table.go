@@ -62,8 +62,12 @@ func AppendRow(ctx context.Context, res *api.Resource, t *codec.Table, dst, body
 	return t.AppendRow(dst, doc.Root(), body)
 }
 
-// MetadataOf returns a stored object whose metadata is to be shown alone.
-func MetadataOf(res *api.Resource, body []byte) ([]byte, error) {
+// MetadataOf returns a stored object whose metadata is to be shown alone. A converter may
+// change labels and annotations, so that they depend on the version.
+func MetadataOf(ctx context.Context, res *api.Resource, body []byte) ([]byte, error) {
+	if res.ConvertsRemotely() {
+		return stored.Served(ctx, res, body)
+	}
 	row := res.Storage()
 	if len(row.HiddenAnnotations) == 0 {
 		return body, nil

@@ -14,9 +14,26 @@ import (
 // The steps of an evaluation. Up to convert, or convertLast, they see the object in the
 // version of the write, from there on in the storage version.
 
+// readBasis reads the basis, in its version and that of the write.
+func (e *Evaluation) readBasis() (err error) {
+	if e.basisRow, err = rowOf(e.stored.Row, e.current.Body); err != nil {
+		return err
+	}
+	doc, err := document.ReadStored(e.basisRow.GV.Types(), e.basisRow.Type, e.current.Body)
+	if err != nil {
+		return err
+	}
+	e.old = e.Keep(doc)
+	return e.show()
+}
+
 // show converts the basis to the version of the write.
 func (e *Evaluation) show() error {
-	if e.Was = e.old; e.Row.Conversion == nil || e.deletes != nil {
+	if e.Was = e.old; e.deletes != nil {
+		e.stored.Row = e.basisRow // a deletion needs no other version
+		return nil
+	}
+	if e.Row.Conversion == nil || e.basisRow == e.Row {
 		return nil
 	}
 	doc, err := convert.FromStorage(e.ctx, e.Row.Resource, e.old)
@@ -129,7 +146,14 @@ func (e *Evaluation) judged() (Ref, document.Value) {
 
 // convertLast converts an object that is judged in the version of the write.
 func (e *Evaluation) convertLast() error {
-	doc, err := stored.Convert(e.ctx, e.Row, e.obj, e.old)
+	if e.Row == e.stored.Row {
+		return nil
+	}
+	var old document.Value
+	if e.basisRow == e.stored.Row {
+		old = e.old
+	}
+	doc, err := stored.Convert(e.ctx, e.Row, e.obj, old)
 	if err != nil {
 		return err
 	}
@@ -222,7 +246,7 @@ func (e *Evaluation) seal() error {
 	if e.current != nil {
 		apply.KeepTimes(e.obj, e.old)
 		if finished(e.obj) {
-			e.made.Op, of = store.OpDelete, e.old
+			e.made.Op, row, of = store.OpDelete, e.basisRow, e.old
 		}
 	}
 	value, err := e.s.seal(row, of)

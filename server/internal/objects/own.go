@@ -30,7 +30,13 @@ func (o *Objects) Own(ctx context.Context, t Ref, old, obj document.Value, opts 
 	if opts.Applied {
 		return nil
 	}
-	return t.Row.Ownership().For(ctx).Update(old, obj, o.FieldWrite(t, opts))
+	err := t.Row.Ownership().For(ctx).Update(old, obj, o.FieldWrite(t, opts))
+	if err != nil && t.Row.Versions.ConvertsRemotely() {
+		// A write does not need the versions of its earlier managers: the record stays.
+		keepMember(obj.SetObject("metadata"), old.Get("metadata"), "managedFields")
+		return ctx.Err()
+	}
+	return err
 }
 
 // DecodeOwn decodes an object that the server itself makes. Its kind may be missing.

@@ -12,6 +12,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
 // Write is one change of one object, by a request or by the server itself. It is
@@ -75,6 +76,7 @@ type Evaluation struct {
 	ctx       context.Context
 	Opts      Options      // of this attempt
 	stored    Ref          // the written object, in the storage version
+	basisRow  *catalog.Row // of the version in which the basis is stored
 	current   *store.Entry // the basis; nil for nothing
 	Shown     *store.Entry // the basis in the version of the write
 	old       document.Value
@@ -151,7 +153,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	if w.deletes != nil {
 		operation = admission.Delete
 	}
-	return w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
+	return w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
 }
 
 // writeApart makes one change whose evaluation may block, or whose key is not known
@@ -208,13 +210,7 @@ func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Ent
 // run evaluates the write: the result is e.made.
 func (e *Evaluation) run() (err error) {
 	if e.current != nil {
-		row := e.stored.Row
-		doc, err := document.ReadStored(row.GV.Types(), row.Type, e.current.Body)
-		if err != nil {
-			return err
-		}
-		e.old = e.Keep(doc)
-		if err := e.show(); err != nil {
+		if err := e.readBasis(); err != nil {
 			return err
 		}
 	}

@@ -70,12 +70,14 @@ func (d *definition) mark(obj document.Value) {
 		text = append(text, " deleted"...)
 	}
 	d.rows = sha256.Sum256(text)
+	text = text[:0]
+	remote := spec.At("conversion", "strategy").Equals("Webhook") // objects may be stored in any version
 	for _, version := range spec.Get("versions").Elements() {
-		if version.Get("storage").Bool() {
-			text = version.Get("schema").AppendJSON(version.Get("name").AppendJSON(text[:0]))
-			d.schema = sha256.Sum256(text)
+		if remote || version.Get("storage").Bool() {
+			text = version.Get("schema").AppendJSON(version.Get("name").AppendJSON(text))
 		}
 	}
+	d.schema = sha256.Sum256(text)
 }
 
 // accepted reports whether the definition is served: it was established, or has all the

@@ -60,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 
 // Run follows the definitions until ctx ends.
 func (f *Follower) Run(ctx context.Context) {
-	defer f.all.Close()
+	defer f.close()
 	var done live.View[*definition] // its definitions are decided
 	for {
 		now, err := f.next(ctx, done)
@@ -74,6 +74,13 @@ func (f *Follower) Run(ctx context.Context) {
 			f.Logger.Error("cannot decide about custom resource definitions; trying again", "error", err, "in", f.Retry)
 			wait(ctx, f.Retry)
 		}
+	}
+}
+
+func (f *Follower) close() {
+	f.all.Close()
+	for t := range f.Catalog.Snapshot().Types() {
+		closeConverter(t)
 	}
 }
 

@@ -3,6 +3,8 @@ package registrar
 import (
 	"context"
 	"errors"
+	"io"
+	"slices"
 	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -30,22 +32,46 @@ func (f *Follower) Announce(hub *watch.Hub) { f.hub.Store(hub) }
 func (f *Follower) put(all ...served) {
 	snapshot := f.Catalog.Snapshot()
 	var types []*catalog.Type
-	var ended []string
+	var replaced []*catalog.Type
 	for _, one := range all {
 		if !fitIn(snapshot, one.versions) {
 			continue
 		}
 		for _, t := range catalog.TypesOf(one.versions) {
-			if before := snapshot.Type(t.Prefix); before != nil && before.Stored != nil && before.Stored.GV.Version != t.Stored.GV.Version {
-				ended = append(ended, t.Prefix)
+			if before := snapshot.Type(t.Prefix); before != nil {
+				replaced = append(replaced, before)
 			}
 			f.Store.Put(t, one.since, one.same)
 			types = append(types, t)
 		}
 	}
 	f.Catalog.PutTypes(types...)
-	for _, prefix := range ended { // a watch shows one version in the form that it had at its beginning
-		f.endWatches(prefix)
+	for _, before := range replaced {
+		closeConverter(before)
+		if now := f.Catalog.Snapshot().Type(before.Prefix); lacksVersion(now, before) {
+			f.endWatches(before.Prefix)
+		}
+	}
+}
+
+// lacksVersion reports whether a type does not serve a version that it served before.
+func lacksVersion(now, before *catalog.Type) bool {
+	return now == nil || slices.ContainsFunc(before.Rows, func(was *catalog.Row) bool {
+		is := now.Version(was.GV.APIVersion())
+		return !was.Off && (is == nil || is.Off)
+	})
+}
+
+// closeConverter closes the connections of a type's converter. Requests that still have
+// the type may use it on.
+func closeConverter(t *catalog.Type) {
+	for _, row := range t.Rows {
+		if row.ConvertsRemotely() {
+			if c, ok := row.Conversion.Remote.(io.Closer); ok { // one for all rows
+				_ = c.Close() // it has nothing to report
+			}
+			return
+		}
 	}
 }
 
@@ -81,6 +107,7 @@ func (f *Follower) withdraw(group, plural string) {
 	}
 	f.Catalog.Remove(group, plural)
 	f.Store.Forget(row.Versions.Prefix)
+	closeConverter(row.Versions)
 	f.endWatches(row.Versions.Prefix)
 }
 

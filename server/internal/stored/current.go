@@ -13,7 +13,8 @@ import (
 
 // CurrentStore shows objects that were stored under other documents, or in another
 // version, as they would be stored today: with the defaults added since, in the present
-// storage version. Writes through it have that form, so the number of old objects falls;
+// storage version; but in their own version if only a remote converter could turn it,
+// since nothing may wait here. Writes through it have that form, so the number of old objects falls;
 // migrate ends it.
 //
 // Built-in kinds are in it only while it is needed, see storedVersions, custom ones when
@@ -65,7 +66,7 @@ func (k Kinds) current(e *store.Entry, at uint64) (store.Entry, error) {
 	if kind == nil || !kind.old(e, at) {
 		return *e, nil
 	}
-	v, same, err := kind.Rewrite(context.Background(), e) // a converter bounds its time itself
+	v, same, err := kind.shown(e)
 	if err != nil {
 		return *e, fmt.Errorf("%s: %w", e.Key, err)
 	}

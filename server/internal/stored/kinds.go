@@ -84,16 +84,42 @@ func (k Kinds) Form() string {
 // Rewrite returns an object as it would be stored today, whatever version and documents
 // it was stored under: with the defaults that it lacks, and without members that its type
 // does not have any more. same reports that the store has exactly that, revision
-// included; then there is no value.
+// included; then there is no value. A converter may be asked, see Waits.
 func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same bool, err error) {
-	version, _ := document.Find(e.Body, "apiVersion")
-	from := k.versions.Version(string(bytes.Trim(version, `"`)))
-	unknown := from == nil && k.res.Definition != nil // a version that the definition does not have any more
+	return k.rewrite(ctx, e, k.res)
+}
+
+// Waits reports whether Rewrite may ask a converter, so that no lock may be held
+// meanwhile.
+func (k *Kind) Waits() bool { return k.versions.ConvertsRemotely() }
+
+// shown is Rewrite for reads. An object that only a converter could turn into the storage
+// version keeps its own.
+func (k *Kind) shown(e *store.Entry) (v store.Value, same bool, err error) {
+	to := k.res
+	if k.Waits() {
+		if to = k.versions.Version(VersionOf(e.Body)); to == nil {
+			return v, true, nil // nobody can read it, and its converter says so
+		}
+	}
+	return k.rewrite(context.Background(), e, to)
+}
+
+// VersionOf is the apiVersion of a stored object.
+func VersionOf(body []byte) string {
+	version, _ := document.Find(body, "apiVersion")
+	return string(bytes.Trim(version, `"`))
+}
+
+func (k *Kind) rewrite(ctx context.Context, e *store.Entry, to *catalog.Row) (v store.Value, same bool, err error) {
+	version := VersionOf(e.Body)
+	from := k.versions.Version(version)
+	unknown := from == nil && to.Definition != nil && !k.Waits() // a version that the definition does not have any more
 	if unknown {
-		from = k.res
+		from = to
 	}
 	if from == nil {
-		return v, false, fmt.Errorf("the object is stored in version %s, which this server does not know: have a release that knows it migrate the store", version)
+		return v, false, fmt.Errorf("the object is stored in version %q, which this server does not know: have a release that knows it migrate the store", version)
 	}
 	doc, err := Read(from, e.Body, document.Value{})
 	if err != nil {
@@ -101,7 +127,7 @@ func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	if from != k.res {
+	if from != to {
 		made, err := Convert(ctx, from, obj, document.Value{})
 		if err != nil {
 			return v, false, err
@@ -110,12 +136,12 @@ func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same
 		obj = made.Root()
 	}
 	if unknown {
-		obj.SetString("apiVersion", k.res.GV.APIVersion())
+		obj.SetString("apiVersion", to.GV.APIVersion())
 	}
-	if from == k.res && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, k.res.Selectable), e.Meta) {
+	if from == to && obj.AsRead() && bytes.Equal(selector.AppendMeta(nil, obj, to.Selectable), e.Meta) {
 		return v, true, nil
 	}
-	if v, err = Seal(k.res, obj); err != nil {
+	if v, err = Seal(to, obj); err != nil {
 		return v, false, err
 	}
 	return v, Unchanged(v, e) && bytes.Equal(v.Meta, e.Meta), nil

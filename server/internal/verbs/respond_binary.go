@@ -34,7 +34,7 @@ func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 		enc, typ = meta.Schema.Binary(), meta.Type
 		b.apiVersion, b.kind = r.Accept.APIVersion, "PartialObjectMetadataList"
 		b.item = func(dst, body []byte) ([]byte, error) {
-			body, err := front.MetadataOf(res.Resource, body)
+			body, err := front.MetadataOf(r.Context, res.Resource, body)
 			if err != nil {
 				return dst, err
 			}
@@ -52,7 +52,7 @@ func (v *Verbs) binaryList(r *front.Request, l *list) *binaryList {
 // next buffer. It returns the last one.
 func (b *binaryList) each(r *front.Request, l *list, buf *[]byte, full func(*[]byte) (*[]byte, error)) (*[]byte, error) {
 	*buf = append(*buf, b.head...)
-	err := l.each(r.Context, func(e *store.Entry) error {
+	err := l.shown(r, func(e *store.Entry) error {
 		var err error
 		if *buf, err = codec.AppendBinaryItem(*buf, func(dst []byte) ([]byte, error) { return b.item(dst, e.Body) }); err != nil {
 			return err

@@ -91,47 +91,47 @@ func (v *Verbs) writeServedItems(r *front.Request, l *list, out io.Writer, buf [
 		item = func(dst, body []byte) ([]byte, error) { return append(append(dst, '{'), body[strip:]...), nil }
 	}
 	w := newItemWriter(out, buf)
-	serve := func(bodies [][]byte) error {
-		return convert.Served(r.Context, res.Resource, bodies, func(body []byte) error {
-			return w.add(func(dst []byte) ([]byte, error) { return item(dst, body) })
-		})
-	}
-	if !res.ConvertsRemotely() {
-		var body []byte
-		err := l.each(r.Context, func(e *store.Entry) (err error) {
-			if body, err = convert.AppendServed(r.Context, body[:0], res.Resource, e.Body); err != nil {
-				return err
-			}
-			return w.add(func(dst []byte) ([]byte, error) { return item(dst, body) })
-		})
-		return w.end("[]"), err
-	}
-	var batch [][]byte
-	size := 0
-	err := l.each(r.Context, func(e *store.Entry) error {
-		batch = append(batch, bytes.Clone(e.Body)) // the entry is valid during the visit only
-		if size += len(e.Body); len(batch) < convert.MaxBatch && size < maxBatchBytes {
-			return nil
+	var body []byte
+	err := l.shown(r, func(e *store.Entry) (err error) {
+		if body, err = convert.AppendServed(r.Context, body[:0], res.Resource, e.Body); err != nil {
+			return err
 		}
-		err := serve(batch)
-		batch, size = batch[:0], 0
-		return err
+		return w.add(func(dst []byte) ([]byte, error) { return item(dst, body) })
 	})
-	if err == nil && len(batch) > 0 {
-		err = serve(batch)
-	}
 	return w.end("[]"), err
 }
 
-// maxBatchBytes is about how much a converter is given at once.
-const maxBatchBytes = 2 << 20
+// shown is each for an answer: entries that only a converter can turn into the version of
+// the request are in that version, many of them by one call.
+func (l *list) shown(r *front.Request, visit func(*store.Entry) error) error {
+	res := r.Target.Row
+	if !res.ConvertsRemotely() {
+		return l.each(r.Context, visit)
+	}
+	b := &batch{res: res.Resource}
+	serve := func() error {
+		return b.serve(r.Context, func(key string, body []byte) error {
+			return visit(&store.Entry{Key: key, Value: store.Value{Body: body, RevisionAt: -1}})
+		})
+	}
+	err := l.each(r.Context, func(e *store.Entry) error {
+		if b.add(e); !b.full() {
+			return nil
+		}
+		return serve()
+	})
+	if err != nil {
+		return err
+	}
+	return serve()
+}
 
 // writeItems appends the items with commas between them, and the end, to buf, which
 // begins with the list's head. A full buf goes to out; the rest is returned. none replaces
 // the empty list at the end of buf if there are no items.
 func writeItems(r *front.Request, l *list, out io.Writer, buf []byte, none string, item func([]byte, *store.Entry) ([]byte, error)) ([]byte, error) {
 	w := newItemWriter(out, buf)
-	err := l.each(r.Context, func(e *store.Entry) error {
+	err := l.shown(r, func(e *store.Entry) error {
 		return w.add(func(dst []byte) ([]byte, error) { return item(dst, e) })
 	})
 	return w.end(none), err
@@ -181,7 +181,7 @@ func (w *itemWriter) end(none string) []byte {
 func (v *Verbs) writePartialList(r *front.Request, l *list, out io.Writer, buf []byte) ([]byte, error) {
 	buf = codec.AppendListHead(buf, r.Accept.APIVersion, "PartialObjectMetadataList", l.meta())
 	return writeItems(r, l, out, buf, "null", func(dst []byte, e *store.Entry) ([]byte, error) {
-		body, err := front.MetadataOf(r.Target.Row.Resource, e.Body)
+		body, err := front.MetadataOf(r.Context, r.Target.Row.Resource, e.Body)
 		if err != nil {
 			return dst, err
 		}

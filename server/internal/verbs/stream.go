@@ -44,16 +44,17 @@ func (v *Verbs) streamForm(r *front.Request) (*streamForm, error) {
 }
 
 func (f *streamForm) describe() string {
+	of := ""
+	if f.res.Conversion != nil || f.res.Definition != nil { // watchers of all versions share the events
+		of = " " + f.res.GV.APIVersion()
+	}
 	switch f.accept.As {
 	case codec.AsTable:
 		return "table " + f.accept.APIVersion + f.include
 	case codec.AsPartial:
-		return "partial " + f.accept.ContentType() + f.accept.APIVersion
+		return "partial " + f.accept.ContentType() + f.accept.APIVersion + of
 	}
-	if f.res.Conversion != nil { // watchers of all versions share the events
-		return f.accept.ContentType() + " " + f.res.GV.APIVersion()
-	}
-	return f.accept.ContentType()
+	return f.accept.ContentType() + of
 }
 
 // shared reports whether watchers may share a frame. Rows of tables hold ages, which
@@ -62,12 +63,15 @@ func (f *streamForm) shared() bool { return f.accept.As != codec.AsTable }
 
 // frame is an event with an object, given as it is stored.
 func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]byte, error) {
+	if err := f.follow(); err != nil {
+		return nil, err
+	}
 	kind := front.KindOf(f.res)
 	var err error
 	switch {
 	case f.accept.As == codec.AsPartial:
 		kind = f.s.front.MetaKind("PartialObjectMetadata").Of(f.accept.APIVersion)
-		if body, err = front.MetadataOf(f.res.Resource, body); err != nil {
+		if body, err = front.MetadataOf(ctx, f.res.Resource, body); err != nil {
 			return nil, err
 		}
 		if body, err = codec.AppendPartial(nil, body, f.accept.APIVersion); err != nil {
@@ -90,6 +94,20 @@ func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]by
 		}
 	}
 	return f.encode(event, kind, body)
+}
+
+// follow brings the row up to date. A watch of custom objects goes on in its version when
+// their definition changes, and ends with that version.
+func (f *streamForm) follow() error {
+	if f.res.Definition == nil {
+		return nil
+	}
+	now := f.s.front.Row(f.res)
+	if now == nil {
+		return errOver
+	}
+	f.res = now
+	return nil
 }
 
 func (f *streamForm) encode(event string, kind front.BodyKind, body []byte) ([]byte, error) {

@@ -63,10 +63,13 @@ func (w *watcher) frame(e *watch.Event, key watch.FrameKey) ([]byte, error) {
 		}
 		return w.form.frame(context.WithoutCancel(w.ctx), key.Type, body)
 	}
-	if w.form.shared() {
-		return e.Frame(key, make)
+	switch {
+	case !w.form.shared():
+		return make()
+	case w.form.res.ConvertsRemotely():
+		return e.FrameApart(key, make)
 	}
-	return make()
+	return e.Frame(key, make)
 }
 
 // atRevision gives a stored object another resourceVersion.

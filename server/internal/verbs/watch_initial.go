@@ -56,21 +56,27 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 	defer reader.Close()
 	size := 0
 	var failed error
+	add := func(body []byte) error {
+		frame, err := w.form.frame(w.ctx, added, body)
+		frames = append(frames, frame)
+		size += len(frame)
+		return err
+	}
+	waiting := &batch{res: w.res.Resource} // for a converter
 	visit := func(e *store.Entry) bool {
 		if !w.opts.selector.Matches(e.Key, e.Meta) {
 			return true
 		}
-		if size >= pageSize {
+		if size >= pageSize || waiting.full() {
 			next = strings.Clone(e.Key) // the entry is valid during the visit only
 			return false
 		}
-		var frame []byte
-		if frame, failed = w.form.frame(w.ctx, added, e.Body); failed != nil {
-			return false
+		if w.res.ConvertsRemotely() {
+			waiting.add(e)
+			return true
 		}
-		frames = append(frames, frame)
-		size += len(frame)
-		return true
+		failed = add(e.Body)
+		return failed == nil
 	}
 	if name, ok := w.opts.selector.Name(); ok && w.single() {
 		entry, err := reader.Get(w.prefix + name)
@@ -81,6 +87,9 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 		}
 	} else if err := reader.Scan(w.ctx, w.prefix, from, visit); err != nil {
 		return nil, "", err
+	}
+	if failed == nil {
+		failed = waiting.serve(w.ctx, func(_ string, body []byte) error { return add(body) })
 	}
 	return frames, next, failed
 }
