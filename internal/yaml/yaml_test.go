@@ -39,7 +39,7 @@ func check(t testing.TB, in []byte) {
 	case errors.As(err, &limit):
 	case err != nil && wantErr == nil && !stricter(in):
 		t.Errorf("%q: %v, want %s", in, err, want)
-	case err == nil && wantErr != nil && !laxer(wantErr):
+	case err == nil && wantErr != nil && !laxer(t, in, got, wantErr):
 		t.Errorf("%q: %s, want an error: %v", in, got, wantErr)
 	case err == nil && wantErr == nil:
 		// Of keys like 1 and "1" the library keeps either.
@@ -65,8 +65,17 @@ func stricter(in []byte) bool {
 	return !ok || bytes.Contains(in, bom)
 }
 
-// laxer reports whether a text may be accepted that the library refuses.
-func laxer(err error) bool {
+// laxer reports whether a text may be accepted that the library refuses: it looks for a
+// key from a bracket after the document to the end of the line.
+func laxer(t testing.TB, in, got []byte, err error) bool {
+	for i, c := range in {
+		if c != '[' && c != '{' {
+			continue
+		}
+		if before, err := library(in[:i]); err == nil && normal(t, before) == normal(t, got) {
+			return true
+		}
+	}
 	return strings.Contains(err.Error(), "excessive aliasing")
 }
 
