@@ -72,6 +72,8 @@ func (e *TypeError) Error() string { return "json: " + e.Message }
 type Problem struct {
 	Duplicate bool   // else unknown
 	Untyped   bool   // inside a value whose type allows anything
+	Meta      bool   // in the metadata of a custom object, or of an object in it
+	Alien     bool   // in an object that is sent for an integer or a string
 	Path      string // "spec.containers[0].foo"
 }
 

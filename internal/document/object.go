@@ -93,7 +93,12 @@ func (p *parser) finish(n int32, start int, dirt uint32) {
 func (p *parser) unknown(n int32, name []byte) {
 	if len(p.problems) < maxProblems {
 		path := appendStep(p.d.appendPath(nil, n, false), string(name))
-		p.problems = addProblem(p.problems, Problem{Path: string(path)})
+		found := Problem{Path: string(path)}
+		if p.table.Custom {
+			t := &p.table.Types[p.d.nodes[n].typ]
+			found.Meta, found.Alien = t.Name != "", t.Kind == schema.Any
+		}
+		p.problems = addProblem(p.problems, found)
 	}
 }
 
@@ -132,7 +137,7 @@ func (p *parser) member(n int32, t *schema.Type, i int) error {
 		for prev, c := int32(0), d.nodes[n].first; c != 0; prev, c = c, d.nodes[c].next {
 			if int(d.nodes[c].field) == i {
 				p.duplicate(c)
-				if !keepsValue(f, p.table.Types[f.Type].Kind) {
+				if p.table.Custom || !keepsValue(f, p.table.Types[f.Type].Kind) { // of a custom object the last counts
 					d.unlink(prev, c)
 				}
 				break

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -109,18 +110,23 @@ func (want BodyKind) Check(apiVersion, kind string) error {
 	return nil
 }
 
-// checkCustom refuses an object without a kind, or of another version than the custom
-// resource that is wanted: unlike others, that has to be said. Another kind is a mistake
-// that validation reports.
-func (want BodyKind) checkCustom(text []byte, root document.Value) error {
-	apiVersion, kind := root.Get("apiVersion").Text(), root.Get("kind").Text()
-	switch {
-	case !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) || kind == "":
-		return api.BadRequest("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing", want.Kind)
-	case apiVersion != want.APIVersion && !want.AnyVersion:
-		return api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
+// custom checks the kind and version of a decoded custom object: unlike those of others,
+// they have to be said. Another kind is a mistake that validation reports; an object of
+// another version is refused, and has problems too.
+func (want BodyKind) custom(text []byte, doc *document.Document, found []document.Problem) (*document.Document, []document.Problem, error) {
+	apiVersion, kind := doc.Root().Get("apiVersion").Text(), doc.Root().Get("kind").Text()
+	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) || kind == "" {
+		doc.Release()
+		return nil, nil, api.BadRequest("the object provided is unrecognized (must be of type %s): Object 'Kind' is missing", want.Kind)
 	}
-	return nil
+	if kind != want.Kind || apiVersion != want.APIVersion { // whose fields are not known
+		found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate && !ownMeta(p) })
+	}
+	if apiVersion != want.APIVersion && !want.AnyVersion {
+		doc.Release()
+		return nil, found, api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
+	}
+	return doc, found, nil
 }
 
 // Refuse is the error of a body that is not of the kind. Clients show the version in it
@@ -142,16 +148,14 @@ func (want BodyKind) Refused(err error) error {
 // reports unknown and duplicate fields.
 func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Value, validation string) (*document.Document, error) {
 	doc, found, err := f.Parse(text, want, old)
+	want.Arrange(found, r.Media() == "application/yaml")
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(Report(r, r.Describe(found), want, validation), err)
 	}
 	if len(found) > 0 {
 		if doc, err = f.decodeOdd(r, text, want, old, doc, found); err != nil {
 			return nil, err
 		}
-	}
-	if len(found) > 1 && r.Media() == "application/yaml" { // members of YAML have no order: by name, as in 1.25
-		slices.SortStableFunc(found, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
 	}
 	if err := Report(r, r.Describe(found), want, validation); err != nil {
 		doc.Release()
@@ -177,6 +181,35 @@ func (f *Front) decodeOdd(r *Request, text []byte, want BodyKind, old document.V
 }
 
 func isDuplicate(p document.Problem) bool { return p.Duplicate }
+
+// ownMeta reports a problem in the metadata of a custom object itself.
+func ownMeta(p document.Problem) bool { return p.Meta && strings.HasPrefix(p.Path, "metadata.") }
+
+// Arrange orders problems as 1.25 reports them: as they were found, unless the members of
+// the body have no order, as in YAML; then by name. In a custom object repeated members
+// come first, then its metadata, its other fields, and the metadata of objects in it.
+func (want BodyKind) Arrange(found []document.Problem, unordered bool) {
+	if len(found) < 2 || !unordered && !want.Schema.Table().Custom {
+		return
+	}
+	place := func(p document.Problem) int {
+		switch {
+		case !want.Schema.Table().Custom || p.Duplicate:
+			return 0
+		case ownMeta(p):
+			return 1
+		case p.Meta:
+			return 3
+		}
+		return 2
+	}
+	slices.SortStableFunc(found, func(a, b document.Problem) int {
+		if c := cmp.Compare(place(a), place(b)); c != 0 || a.Duplicate && !unordered {
+			return c
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+}
 
 // CheckTypeMeta refuses a body with a member that differs from apiVersion or kind only in
 // the case of letters and has another value.
@@ -213,7 +246,8 @@ func (f *Front) Parse(text []byte, want BodyKind, old document.Value) (*document
 	return doc, found, want.Refused(err)
 }
 
-// Read is Parse, with the decoder's own errors.
+// Read is Parse, with the decoder's own errors. A custom object of another version has
+// problems too.
 func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.Document, []document.Problem, error) {
 	if string(text) == "null" {
 		text = []byte("{}")
@@ -230,14 +264,7 @@ func (f *Front) Read(text []byte, want BodyKind, old document.Value) (*document.
 	switch {
 	case want.AnyKind:
 	case want.Schema.Table().Custom:
-		if err := want.checkCustom(text, root); err != nil {
-			doc.Release()
-			return nil, nil, err
-		}
-		if root.Get("kind").Text() != want.Kind || root.Get("apiVersion").Text() != want.APIVersion { // whose fields are not known
-			found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate })
-		}
-		return doc, found, nil
+		return want.custom(text, doc, found)
 	default:
 		if err := want.Check(root.Get("apiVersion").Text(), root.Get("kind").Text()); err != nil {
 			doc.Release()

@@ -69,7 +69,7 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 func undeclared(config document.Value, found []document.Problem, want front.BodyKind) error {
 	var all []string
 	for _, p := range found {
-		if !p.Duplicate {
+		if !p.Duplicate && !p.Alien { // which is another mistake
 			all = append(all, "."+p.Path+": field not declared in schema")
 		}
 	}

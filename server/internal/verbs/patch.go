@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -78,9 +77,7 @@ func (v *Verbs) DecodePatched(r *front.Request, text []byte, old document.Value,
 // report reports mistakes in the fields of the patch, and of the patched object: by name,
 // as in 1.25, where merged members have no order.
 func (p *patchBody) report(r *front.Request, problems []document.Problem, want front.BodyKind) error {
-	if p.media != front.JSONPatch {
-		slices.SortStableFunc(problems, func(a, b document.Problem) int { return strings.Compare(a.Path, b.Path) })
-	}
+	want.Arrange(problems, p.media != front.JSONPatch)
 	return front.Report(r, append(p.problems, front.Describe(problems)...), want, p.Opts.Validation)
 }
 
@@ -106,7 +103,8 @@ func lacksVersion(text []byte) bool {
 }
 
 // refuseUnversioned is the answer to a patch that removes the object's apiVersion, and so
-// its name and other fields, which a version defines.
+// its name and other fields, which a version defines: without one, members of metadata
+// are those of the object.
 func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.BodyKind) error {
 	kind, said := document.Find(text, "kind")
 	if said = said && string(kind) != "null"; !said && want.Schema.Table().Custom {
@@ -118,8 +116,11 @@ func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.
 		}
 	}
 	var problems []document.Problem
+	types := want.Schema.Table().Types
+	root := &types[want.Type]
+	meta := &types[root.Fields[root.Field("metadata")].Type]
 	document.EachMember(text, func(name, _ []byte) bool {
-		if string(name) != "apiVersion" && string(name) != "kind" {
+		if string(name) != "apiVersion" && string(name) != "kind" && meta.Field(string(name)) < 0 {
 			problems = append(problems, document.Problem{Path: string(name)})
 		}
 		return len(problems) < maxPatchProblems

@@ -1,0 +1,46 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Warnings of custom objects come in the order of 1.25: repeated members, metadata, other
+// fields by name, metadata of objects in it. Of objects of another kind or version only
+// the metadata is known.
+func TestCustomWarnings(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(widgetSchema, "")
+	h.create(shopWidgets, widget("w", ""))
+	odd := `{"apiVersion":"shop.example.com/v1","kind":"Widget","z":1,"metadata":{"name":"w","z":1,"b":1},"spec":{"name":"abc","name":"abd","z":1,"b":1,"whole":{"apiVersion":"v1","kind":"A","metadata":{"z":1,"b":1}}}}`
+	merge := "application/merge-patch+json"
+	const fields = `unknown field "metadata.b", unknown field "metadata.z", unknown field "spec.b", unknown field "spec.z", unknown field "z", unknown field "spec.whole.metadata.b", unknown field "spec.whole.metadata.z"`
+	for _, c := range []struct {
+		name, method, path, media, body string
+		code                            int
+		want                            string
+	}{
+		{"create", "POST", shopWidgets + "?dryRun=All", "", strings.Replace(odd, `"w"`, `"x"`, 1), 201, `duplicate field "spec.name", ` + fields},
+		{"YAML", "POST", shopWidgets + "?dryRun=All", "application/yaml", strings.Replace(odd, `"w"`, `"x"`, 1), 201, `line 1: key "name" already set in map, ` + fields},
+		{"merge", "PATCH", shopWidgets + "/w?dryRun=All", merge, odd, 200, `duplicate field "spec.name", ` + fields},
+		{"JSON patch", "PATCH", shopWidgets + "/w?dryRun=All", jsonPatch, `[{"op":"add","path":"/z","value":1},{"op":"add","path":"/a","value":1},{"op":"add","path":"/metadata/z","value":1}]`, 200,
+			`unknown field "metadata.z", unknown field "a", unknown field "z"`},
+		{"another kind", "POST", shopWidgets, "", strings.Replace(odd, `"Widget"`, `"Gadget"`, 1), 422, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
+		{"another version", "POST", shopWidgets, "", strings.Replace(odd, `/v1"`, `/v2"`, 1), 400, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
+		{"another version in a patch", "PATCH", shopWidgets + "/w", merge, `{"apiVersion":"v1","z":1,"metadata":{"z":1}}`, 422, `unknown field "metadata.z"`},
+		{"no kind", "POST", shopWidgets, "", strings.Replace(odd, `"Widget"`, `""`, 1), 400, ""},
+		{"no version in a patch", "PATCH", configMaps + "/none", jsonPatch, `[{"op":"replace","path":"","value":{"name":"a","labels":{},"metadata":{}}}]`, 400, `unknown field "metadata"`},
+	} {
+		if strings.HasPrefix(c.path, configMaps) {
+			h.create(configMaps, configMap("none", "{}"))
+		}
+		got := h.send(c.method, c.path, c.media, []byte(c.body))
+		var warnings []string
+		for _, w := range got.header.Values("Warning") {
+			warnings = append(warnings, strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(w, `299 - "`), `"`), `\"`, `"`))
+		}
+		if all := strings.Join(warnings, ", "); got.code != c.code || all != c.want {
+			t.Errorf("%s: %d %s\nwant %d %s\n%s", c.name, got.code, all, c.code, c.want, got.body)
+		}
+	}
+}
