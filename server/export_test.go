@@ -47,10 +47,15 @@ func (c *Config) Serve(groups func(policy.Policy) []*api.GroupVersion) { c.group
 
 // Migrate runs a migration while requests are served; nil when nothing is old.
 func (s *Server) Migrate(ctx context.Context, report func(operate.Step)) error {
-	if len(s.shown.Kinds()) == 0 {
+	kinds := stored.Kinds{}
+	s.shown.Kinds().Scan(func(prefix string, kind *stored.Kind) bool {
+		kinds[prefix] = kind
+		return true
+	})
+	if len(kinds) == 0 {
 		return errors.New("no object is old")
 	}
-	return operate.Migrate(ctx, s.shown.Store, s.shown.Kinds(), report)
+	return operate.Migrate(ctx, s.shown.Store, kinds, report)
 }
 
 // StoredBody is the stored form of an object.

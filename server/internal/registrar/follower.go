@@ -40,21 +40,30 @@ type Follower struct {
 	all    *live.Collection[*definition]
 	groups live.Index[*definition, groups]
 
-	serving map[string]*definition // by key, the definitions in the catalog
-	served  live.View[*definition] // serving is up to date with it, but for the early ones
-	early   []string               // keys of those served ahead of it
+	serving map[string]*definition       // by key, the definitions in the catalog
+	served  live.View[*definition]       // serving is up to date with it, but for the early ones
+	early   []string                     // keys of those served ahead of it
+	forms   map[string]stored.CustomForm // the records of the store, by the names of definitions
 }
 
 // Open reads all definitions, and serves the established ones.
 func Open(ctx context.Context, cfg Config) (*Follower, error) {
 	f := &Follower{Config: cfg, serving: map[string]*definition{}}
 	var err error
+	if f.forms, err = cfg.Store.Forms(ctx); err != nil {
+		return nil, err
+	}
 	f.all, err = live.Open(ctx, live.Config[*definition]{Store: cfg.Store, Prefixes: []string{cfg.Row.Prefix("")}, Decode: live.Read(cfg.Row, readDefinition), Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}
 	f.groups = live.Derive(f.all, groups.fold)
-	f.serveSince(f.all.View(), func(d *definition) uint64 { return d.revision })
+	f.serveSince(ctx, f.all.View(), func(name string, d *definition) uint64 {
+		if known, ok := f.forms[name]; ok {
+			return known.Since
+		}
+		return d.revision
+	})
 	return f, nil
 }
 
@@ -67,7 +76,7 @@ func (f *Follower) Run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		f.serve(now)
+		f.serve(ctx, now)
 		if err = f.look(ctx, now, done); err == nil {
 			done = now
 		} else if ctx.Err() == nil {
@@ -112,22 +121,28 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // serve updates the catalog to the definitions.
-func (f *Follower) serve(now live.View[*definition]) {
-	f.serveSince(now, func(*definition) uint64 { return f.Store.Current() })
+func (f *Follower) serve(ctx context.Context, now live.View[*definition]) {
+	f.serveSince(ctx, now, func(string, *definition) uint64 { return f.Store.Current() })
 }
 
 // serveSince is serve; since is the revision up to which objects of a definition may be
 // stored in an older form.
-func (f *Follower) serveSince(now live.View[*definition], since func(*definition) uint64) {
+func (f *Follower) serveSince(ctx context.Context, now live.View[*definition], since func(name string, d *definition) uint64) {
 	changed := f.early
+	var older []string // the keys of those that were served before
 	for c := range now.Since(f.served) {
 		changed = append(changed, c.Key)
+		if f.serving[c.Key] != nil && !slices.Contains(f.early, c.Key) {
+			older = append(older, c.Key)
+		}
 	}
 	f.served, f.early = now, nil
 	var all []served
 	for _, key := range changed {
 		if d, before := now.Get(key), f.serving[key]; d != nil && d.accepted() && (before == nil || before.rows != d.rows) {
-			all = append(all, served{versions: f.Rows.Of(d.text, d.rows), since: since(d), same: before != nil && before.schema == d.schema})
+			_, name := f.Row.SplitKey(key)
+			f.outdate(ctx, name, d)
+			all = append(all, served{versions: f.Rows.Of(d.text, d.rows), since: since(name, d), same: before != nil && before.schema == d.schema})
 			f.serving[key] = d
 		}
 	}
@@ -140,6 +155,9 @@ func (f *Follower) serveSince(now live.View[*definition], since func(*definition
 			f.withdraw(d.group, d.names.plural)
 			delete(f.serving, key)
 		}
+	}
+	for _, key := range older {
+		f.noteForm(ctx, key)
 	}
 }
 
@@ -179,7 +197,7 @@ func (f *Follower) settle(ctx context.Context, key string) error {
 	}
 	_, name := f.Row.SplitKey(key)
 	if one.finalize {
-		f.serve(view) // new objects are refused before the others are deleted
+		f.serve(ctx, view) // new objects are refused before the others are deleted
 		return f.finalize(ctx, name, one)
 	}
 	used := f.groups.Of(view).takenIn(one.group, key)

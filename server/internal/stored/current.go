@@ -2,10 +2,10 @@ package stored
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tidwall/btree"
 
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -21,69 +21,77 @@ import (
 // their definition changes.
 type CurrentStore struct {
 	store.Store
-	kinds atomic.Pointer[Kinds] // of which there may be old objects; a map that never changes
-	mu    sync.Mutex            // held while it is replaced
+	kinds atomic.Pointer[MixedKinds]
+
+	mu  sync.Mutex // held while kinds is replaced
+	now MixedKinds // that kinds is a copy of
 }
+
+// MixedKinds are kinds of which there may be old objects, by the beginning of their keys.
+// One that is in use never changes.
+type MixedKinds struct{ btree.Map[string, *Kind] }
 
 // NewCurrent makes a store that knows of kinds of which there may be old objects.
 func NewCurrent(s store.Store, kinds Kinds) *CurrentStore {
 	c := &CurrentStore{Store: s}
-	c.kinds.Store(&kinds)
+	c.change(func(now *MixedKinds) {
+		for prefix, kind := range kinds {
+			now.Set(prefix, kind)
+		}
+	})
 	return c
 }
 
 // Kinds are those of which there may be old objects.
-func (c *CurrentStore) Kinds() Kinds { return *c.kinds.Load() }
+func (c *CurrentStore) Kinds() *MixedKinds { return c.kinds.Load() }
 
 // Put records that objects of a type up to a revision may be stored in another version
 // than the type's. If same is set, a known type keeps its revision and an unknown type is
 // ignored.
 func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
-	c.change(func(kinds Kinds) {
-		if before := kinds[t.Prefix]; same && before != nil {
-			since = before.since
-		} else if same {
+	c.change(func(now *MixedKinds) {
+		before, known := now.Get(t.Prefix)
+		switch {
+		case same && !known:
 			return
+		case same:
+			since = before.since
 		}
-		kinds[t.Prefix] = &Kind{versions: t, res: t.Stored, since: since}
+		now.Set(t.Prefix, &Kind{versions: t, res: t.Stored, since: since})
 	})
 }
 
 // Forget takes a type out of those of which there may be old objects.
-func (c *CurrentStore) Forget(prefix string) { c.change(func(kinds Kinds) { delete(kinds, prefix) }) }
+func (c *CurrentStore) Forget(prefix string) {
+	c.change(func(now *MixedKinds) { now.Delete(prefix) })
+}
 
-func (c *CurrentStore) change(edit func(Kinds)) {
+func (c *CurrentStore) change(edit func(now *MixedKinds)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kinds := maps.Clone(c.Kinds())
-	edit(kinds)
-	c.kinds.Store(&kinds)
+	edit(&c.now)
+	c.kinds.Store(&MixedKinds{*c.now.Copy()})
+}
+
+// of is the kind of the objects at a key, or at the common beginning of a kind's keys;
+// nil when none of them can be old.
+func (k *MixedKinds) of(key string) *Kind {
+	kind, _ := k.Get(catalog.KeyPrefix(key))
+	return kind
 }
 
 // current is an entry of a view at a revision as it would be stored today.
-func (k Kinds) current(e *store.Entry, at uint64) (store.Entry, error) {
-	kind := k.of(e.Key)
-	if kind == nil || !kind.old(e, at) {
-		return *e, nil
-	}
-	v, same, err := kind.shown(e)
-	if err != nil {
-		return *e, fmt.Errorf("%s: %w", e.Key, err)
-	}
-	if same {
-		return *e, nil
-	}
-	return entryOf(v, e), nil
+func (k *MixedKinds) current(e *store.Entry, at uint64) (store.Entry, error) {
+	return k.of(e.Key).current(e, at)
 }
 
 // Old reports whether a view at a revision may show old objects.
-func (k Kinds) Old(at uint64) bool {
-	for _, kind := range k {
-		if kind.old(&store.Entry{}, at) {
-			return true
-		}
-	}
-	return false
+func (k *MixedKinds) Old(at uint64) (old bool) {
+	k.Scan(func(_ string, kind *Kind) bool {
+		old = kind.old(&store.Entry{}, at)
+		return !old
+	})
+	return old
 }
 
 // At implements store.Snapshots.
@@ -162,7 +170,7 @@ func (c *CurrentStore) Subscribe(fn func([]*store.Change)) (uint64, func()) {
 
 // change is a change with objects as they would be stored today. The state before it is
 // that of a view just before it.
-func (k Kinds) change(c *store.Change) (turned store.Change, err error) {
+func (k *MixedKinds) change(c *store.Change) (turned store.Change, err error) {
 	turned = *c
 	if turned.Entry, err = k.current(&c.Entry, c.Entry.Revision); err != nil || c.Prev.Body == nil {
 		return turned, err
@@ -174,7 +182,7 @@ func (k Kinds) change(c *store.Change) (turned store.Change, err error) {
 // currentReader is the view of a CurrentStore.
 type currentReader struct {
 	store.Reader
-	kinds Kinds
+	kinds *MixedKinds
 }
 
 // Get implements store.Reader.
@@ -188,10 +196,14 @@ func (r *currentReader) Get(key string) (store.Entry, error) {
 
 // turning wraps a visit so that it gets converted entries; an error that stopped it is
 // left in failure.
-func (r *currentReader) turning(visit func(*store.Entry) bool, failure *error) func(*store.Entry) bool {
+func (r *currentReader) turning(of func(key string) *Kind, visit func(*store.Entry) bool, failure *error) func(*store.Entry) bool {
 	at := r.Revision()
 	return func(e *store.Entry) bool {
-		turned, err := r.kinds.current(e, at)
+		kind := of(e.Key)
+		if kind == nil || !kind.old(e, at) {
+			return visit(e)
+		}
+		turned, err := kind.current(e, at)
 		if err != nil {
 			*failure = err
 			return false
@@ -203,7 +215,7 @@ func (r *currentReader) turning(visit func(*store.Entry) bool, failure *error) f
 // GetEach implements store.Reader.
 func (r *currentReader) GetEach(ctx context.Context, keys []string, visit func(*store.Entry) bool) error {
 	var failure error
-	if err := r.Reader.GetEach(ctx, keys, r.turning(visit, &failure)); err != nil {
+	if err := r.Reader.GetEach(ctx, keys, r.turning(r.kinds.of, visit, &failure)); err != nil {
 		return err
 	}
 	return failure
@@ -211,31 +223,39 @@ func (r *currentReader) GetEach(ctx context.Context, keys []string, visit func(*
 
 // Scan implements store.Reader.
 func (r *currentReader) Scan(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
-	if !r.old(prefix) {
+	kind := r.kinds.of(prefix)
+	if kind == nil {
 		return r.Reader.Scan(ctx, prefix, from, visit)
 	}
 	var failure error
-	if err := r.Reader.Scan(ctx, prefix, from, r.turning(visit, &failure)); err != nil {
+	if err := r.Reader.Scan(ctx, prefix, from, r.turning(func(string) *Kind { return kind }, visit, &failure)); err != nil {
 		return err
 	}
 	return failure
 }
 
-// old reports whether the view may show old objects under a prefix.
-func (r *currentReader) old(prefix string) bool {
-	kind := r.kinds.of(prefix)
-	return kind != nil && kind.old(&store.Entry{}, r.Revision())
-}
-
-// ScanMeta implements store.Reader. The headers of an old object are outdated, so the
-// bodies have to be read too.
+// ScanMeta implements store.Reader. The header of an old object is outdated, so its body
+// is read too.
 func (r *currentReader) ScanMeta(ctx context.Context, prefix, from string, visit func(*store.Entry) bool) error {
-	if !r.old(prefix) {
+	kind := r.kinds.of(prefix)
+	if kind == nil {
 		return r.Reader.ScanMeta(ctx, prefix, from, visit)
 	}
-	return r.Scan(ctx, prefix, from, func(e *store.Entry) bool {
-		header := *e
+	var failure error
+	err := r.Reader.ScanMeta(ctx, prefix, from, func(e *store.Entry) bool {
+		if !kind.old(e, r.Revision()) {
+			return visit(e)
+		}
+		header, err := r.Get(e.Key)
+		if err != nil {
+			failure = err
+			return false
+		}
 		header.Body = nil
 		return visit(&header)
 	})
+	if err != nil {
+		return err
+	}
+	return failure
 }

@@ -41,7 +41,7 @@ func BenchmarkOldObject(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if e, err := kinds.current(&c.entry, Newest); err != nil || e.Revision != c.entry.Revision {
+				if e, err := kind.current(&c.entry, Newest); err != nil || e.Revision != c.entry.Revision {
 					b.Fatal(e, err)
 				}
 			}

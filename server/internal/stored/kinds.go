@@ -43,6 +43,22 @@ func (k *Kind) old(e *store.Entry, at uint64) bool {
 	return migrated == 0 || at < migrated
 }
 
+// current is an entry of a view at a revision as it would be stored today. None of a nil
+// kind is old.
+func (k *Kind) current(e *store.Entry, at uint64) (store.Entry, error) {
+	if k == nil || !k.old(e, at) {
+		return *e, nil
+	}
+	v, same, err := k.shown(e)
+	if err != nil {
+		return *e, fmt.Errorf("%s: %w", e.Key, err)
+	}
+	if same {
+		return *e, nil
+	}
+	return entryOf(v, e), nil
+}
+
 // form is a fingerprint of how objects of the kind are stored, header included.
 func (k *Kind) form() string {
 	if len(k.res.Selectable) == 0 {
@@ -66,10 +82,6 @@ func NewKinds(snapshot *catalog.Snapshot) Kinds {
 	}
 	return all
 }
-
-// of is the kind of the objects at a key, or at the common beginning of a kind's keys;
-// nil when it is not in k.
-func (k Kinds) of(key string) *Kind { return k[catalog.KeyPrefix(key)] }
 
 // Form is a fingerprint of how all kinds are stored: it changes when a version or a form
 // does.
