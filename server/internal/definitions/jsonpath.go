@@ -10,7 +10,10 @@ import (
 
 // jsonPath is a path of a column: ".spec.replicas",
 // ".status.conditions[?(@.type=="Ready")].status".
-type jsonPath []pathStep
+type jsonPath struct {
+	names []string // of the members that it begins with
+	steps []pathStep
+}
 
 // pathStep leads from one value to others: give visits them until it returns false.
 type pathStep func(v document.Value, give func(document.Value) bool) bool
@@ -19,18 +22,25 @@ var errPath = errors.New("the path cannot be read")
 
 // first is the first value at the path, absent when there is none.
 func (p jsonPath) first(v document.Value) (found document.Value) {
-	p.walk(v, func(at document.Value) bool {
+	for _, name := range p.names {
+		v = v.Get(name)
+	}
+	if len(p.steps) == 0 || !v.Exists() {
+		return v
+	}
+	walk(v, p.steps, func(at document.Value) bool {
 		found = at
 		return false
 	})
 	return found
 }
 
-func (p jsonPath) walk(v document.Value, give func(document.Value) bool) bool {
-	if len(p) == 0 {
+// walk visits the values at some steps until give returns false.
+func walk(v document.Value, steps []pathStep, give func(document.Value) bool) bool {
+	if len(steps) == 0 {
 		return give(v)
 	}
-	return p[0](v, func(next document.Value) bool { return p[1:].walk(next, give) })
+	return steps[0](v, func(next document.Value) bool { return walk(next, steps[1:], give) })
 }
 
 // pathParser reads a path.
@@ -55,8 +65,16 @@ func (p *pathParser) path() (path jsonPath, err error) {
 		var step pathStep
 		switch p.text[p.pos] {
 		case '.':
-			if step, err = p.dot(); step == nil && err == nil {
+			var name string
+			if step, name = p.dot(); step == nil && name == "" {
 				continue // a single dot is the value itself
+			}
+			if step == nil && len(path.steps) == 0 {
+				path.names = append(path.names, name)
+				continue
+			}
+			if step == nil {
+				step = member(name)
 			}
 		case '[':
 			step, err = p.bracket()
@@ -64,30 +82,26 @@ func (p *pathParser) path() (path jsonPath, err error) {
 			return path, nil
 		}
 		if err != nil {
-			return nil, err
+			return path, err
 		}
-		path = append(path, step)
+		path.steps = append(path.steps, step)
 	}
 	return path, nil
 }
 
-// dot reads ".name", ".*", or "..", which a name follows.
-func (p *pathParser) dot() (pathStep, error) {
+// dot reads ".name", ".*", or "..", which a name follows. A name has no step.
+func (p *pathParser) dot() (step pathStep, name string) {
 	if p.pos++; strings.HasPrefix(p.text[p.pos:], ".") {
 		p.pos++
 		if name := p.name(); name != "" {
-			return below(member(name)), nil
+			return below(member(name)), ""
 		}
-		return below(func(v document.Value, give func(document.Value) bool) bool { return give(v) }), nil
+		return below(func(v document.Value, give func(document.Value) bool) bool { return give(v) }), ""
 	}
-	switch name := p.name(); name {
-	case "":
-		return nil, nil
-	case "*":
-		return every, nil
-	default:
-		return member(name), nil
+	if name = p.name(); name == "*" {
+		return every, ""
 	}
+	return nil, name
 }
 
 // name reads a name; a backslash escapes the next character.

@@ -119,6 +119,7 @@ func TestDiscoveryOfOneGroup(t *testing.T) {
 func BenchmarkSecond(b *testing.B) {
 	c, o := newCustoms(1000), NewCustomOpenAPI()
 	c.all(b, o)
+	b.ResetTimer()
 	for i := range b.N {
 		c.put(i%1000, fmt.Sprint("now ", i))
 		if _, err := o.Second(c.Snapshot(), false).Parts(); err != nil {
