@@ -65,6 +65,9 @@ type Config struct {
 	// EnableAggregatorRouting connects to services, those of extension servers and
 	// webhooks, by their ready endpoints rather than by their cluster addresses.
 	EnableAggregatorRouting bool
+	// ForwardExtensionRedirects sends redirects of extension servers to the client, which
+	// are refused otherwise.
+	ForwardExtensionRedirects bool
 	// MaxObjectBytes bounds the stored form of an object. Default 1.5 MiB.
 	MaxObjectBytes int64
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/server/internal/controllers"
+	"github.com/capstan-dev/capstan/server/internal/extensions"
 )
 
 // durations are the times without a flag: the server's time-outs and periods. Tests
@@ -36,6 +37,9 @@ type durations struct {
 	// Counts bounds the age of the numbers of objects in metrics.
 	Counts time.Duration
 
+	// ExtensionServers are the times of extension servers.
+	ExtensionServers extensions.Times
+
 	controllers.Pauses
 }
 
@@ -52,6 +56,8 @@ var productionDurations = durations{
 	Future:   3 * time.Second,
 	Soon:     time.Second,
 	Counts:   time.Minute,
+
+	ExtensionServers: extensions.Times{Check: 30 * time.Second, Retry: 100 * time.Millisecond, Attempt: 5 * time.Second, Stagger: 250 * time.Millisecond, Discovery: 5 * time.Second},
 
 	Pauses: controllers.Pauses{
 		FlowControl:   time.Minute,

@@ -36,6 +36,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conversionreview"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
+	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
@@ -62,6 +63,7 @@ type Server struct {
 	classes      *classes
 	services     *addresses.Services
 	backends     *backends.Backends
+	extensions   *extensions.Extensions
 	store        store.Store
 	shown        *stored.CurrentStore // is in store
 	definitions  *registrar.Follower
@@ -109,6 +111,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.controllers.Start()
 	s.controllers.Run(s.definitions.Run)
+	s.controllers.Run(s.extensions.Run)
 	go s.sweeper.Run(s.done)
 	go s.serve(ctx)
 	return s, nil
@@ -156,13 +159,16 @@ func (s *Server) open(ctx context.Context) error {
 	if err := s.openDefinitions(ctx); err != nil {
 		return err
 	}
+	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
+	if err := s.openExtensions(ctx); err != nil {
+		return err
+	}
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.definitions.Announce(s.hub)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
 	if err := s.controllers.CreateNamespaces(ctx); err != nil {
 		return err
 	}
-	s.sweeper = conns.NewSweeper(cfg.durations.Stall, min(cfg.durations.Header, cfg.RequestTimeout))
 	if err := s.openFront(ctx, groups); err != nil {
 		return err
 	}
@@ -251,7 +257,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
 	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
 		Requests: cfg.Requests, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
-		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf})
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
@@ -351,18 +357,6 @@ func (s *Server) Done() <-chan struct{} { return s.done }
 
 // URL is the address of the server: "https://127.0.0.1:6443".
 func (s *Server) URL() string { return "https://" + s.host() }
-
-// host is the host and port in URL.
-func (s *Server) host() string {
-	host, port, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		return s.listener.Addr().String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
-}
 
 // catalogOf is the catalog of the documents, with the rules that they name.
 func catalogOf(rules policy.Policy) []*api.GroupVersion {

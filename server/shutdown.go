@@ -84,6 +84,7 @@ func (s *Server) closeParts() error {
 	if s.services != nil {
 		s.services.Close()
 	}
+	s.extensions.Close()
 	if s.backends != nil {
 		s.backends.Close()
 	}

@@ -68,3 +68,17 @@ func protocols(r *http.Request) func(yield func(string) bool) {
 		}
 	}
 }
+
+// RemoveProtocolToken deletes the tokens among the WebSocket protocols in the headers of a
+// request.
+func RemoveProtocolToken(h http.Header) {
+	var others []string
+	for p := range protocols(&http.Request{Header: h}) {
+		if !strings.HasPrefix(p, protocolPrefix) {
+			others = append(others, p)
+		}
+	}
+	if h.Del("Sec-Websocket-Protocol"); others != nil {
+		h.Set("Sec-Websocket-Protocol", strings.Join(others, ", "))
+	}
+}

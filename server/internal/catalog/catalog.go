@@ -90,6 +90,9 @@ func (c *Catalog) change(edit func(s *Snapshot)) {
 	s := *c.Snapshot()
 	s.served = slices.Clone(s.served)
 	edit(&s)
+	if s.remotes != nil {
+		s.outline = sync.OnceValue(func() *outline { return newOutline(s.served, s.remotes) })
+	}
 	c.current.Store(&s)
 }
 
@@ -101,6 +104,9 @@ type Snapshot struct {
 	versions  table[string, int]        // by apiVersion, the number of rows
 	groups    table[string, []*Version] // the parts of served
 	served    []*Version
+
+	remotes []*Version      // nil for none
+	outline func() *outline // with remotes
 }
 
 // Resource names a row as paths do.

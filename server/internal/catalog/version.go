@@ -12,7 +12,8 @@ import (
 // values that are made of it can be kept with it, see Derived.
 type Version struct {
 	*api.GroupVersion
-	Rows []*Row // by plural name
+	Rows   []*Row  // by plural name
+	Remote *Remote // where an extension server serves it; then it has no rows
 
 	derived *sync.Map
 }

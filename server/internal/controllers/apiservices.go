@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -18,6 +17,9 @@ import (
 
 // registrationGroup is the group of API services, of which itself has none.
 const registrationGroup = "apiregistration." + profile.GroupSuffix
+
+// automanaged is the label of API services that the server keeps by itself.
+const automanaged = "kube-aggregator." + profile.LabelDomain + "/automanaged"
 
 // KeepAPIServices keeps an API service for every group version that the server serves: it
 // has their order in discovery, and the condition that they are available.
@@ -50,7 +52,7 @@ func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) err
 	var gone []string
 	err = view.Scan(ctx, res.Prefix(""), "", func(e *store.Entry) bool {
 		_, name := res.SplitKey(e.Key)
-		label, _ := document.Find(e.Body, "metadata", "labels", "kube-aggregator."+profile.LabelDomain+"/automanaged")
+		label, _ := document.Find(e.Body, "metadata", "labels", automanaged)
 		if string(label) == `"true"` && !served[name] {
 			gone = append(gone, strings.Clone(name))
 		}
@@ -72,18 +74,21 @@ func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *
 	name := gv.Version + "." + gv.Group
 	managed := "onstart"
 	spec := map[string]any{"version": gv.Version, "groupPriorityMinimum": gv.GroupPriority, "versionPriority": gv.VersionPriority}
-	if custom(gv) {
-		managed, spec["versionPriority"] = "true", customPriority
+	if gv.Custom() {
+		managed, spec["versionPriority"] = "true", catalog.CustomPriority
 	}
 	if gv.Group != "" {
 		spec["group"] = gv.Group
 	}
 	text, err := json.Marshal(map[string]any{"spec": spec,
-		"metadata": map[string]any{"name": name, "labels": map[string]any{"kube-aggregator." + profile.LabelDomain + "/automanaged": managed}}})
+		"metadata": map[string]any{"name": name, "labels": map[string]any{automanaged: managed}}})
 	if err != nil {
 		return err
 	}
 	err = c.keep(ctx, res, "", name, string(text), func(have, want document.Value) {
+		if gv.Custom() && !have.At("metadata", "labels", automanaged).Exists() {
+			return // somebody else's, who may have another server for the group version
+		}
 		for key, v := range want.At("metadata", "labels").Members() {
 			have.Get("metadata").SetObject("labels").Put(key, v)
 		}
@@ -95,18 +100,13 @@ func (c *Controllers) keepAPIService(ctx context.Context, res *catalog.Row, gv *
 	return c.writeAvailable(ctx, res, name)
 }
 
-// customPriority is that of all versions of custom resources, which are ordered by name.
-const customPriority = 100
-
-// custom reports whether a group version has custom resources only.
-func custom(gv *catalog.Version) bool {
-	return !slices.ContainsFunc(gv.Rows, func(row *catalog.Row) bool { return row.Definition == nil })
-}
-
 // writeAvailable writes the condition of an API service into its status.
 func (c *Controllers) writeAvailable(ctx context.Context, res *catalog.Row, name string) error {
 	of := objects.Ref{Row: res, Name: name, Sub: res.Subresource("status")}
 	_, err := c.objects.Write(ctx, &objects.Write{Ref: of, Change: objects.Editing(func(obj document.Value) error {
+		if service := obj.At("spec", "service"); service.Exists() && !service.IsNull() {
+			return objects.ErrNothing // an extension server's
+		}
 		conditions := obj.SetObject("status").SetArray("conditions")
 		if conditions.ElementBy("type", policy.LocalService.Type).Get("status").Equals("True") {
 			return objects.ErrNothing

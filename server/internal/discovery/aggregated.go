@@ -50,6 +50,9 @@ type subresourceDiscovery struct {
 }
 
 func aggregateVersion(v *catalog.Version) versionDiscovery {
+	if v.Remote != nil {
+		return aggregateRemote(v)
+	}
 	out := versionDiscovery{Version: v.Version, Resources: []resourceDiscovery{}, Freshness: "Current"}
 	for _, res := range v.Rows {
 		r := resourceDiscovery{Resource: res.Plural, ResponseKind: v1.GroupVersionKind{Group: v.Group, Version: v.Version, Kind: res.Kind}, Scope: "Cluster",

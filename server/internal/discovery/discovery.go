@@ -62,7 +62,7 @@ func (d *Documents) At(snapshot *catalog.Snapshot, path string) (Document, error
 	case path == "/apis":
 		return d.whole(snapshot, path, func() (Document, error) { return groupList(snapshot) })
 	case named && !strings.Contains(rest, "/"):
-		group := apiGroup(snapshot.ServedIn(rest))
+		group := apiGroup(snapshot.DiscoveredIn(rest))
 		group.TypeMeta = v1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
 		text, err := json.Marshal(group)
 		return Document{Kind: "APIGroup", JSON: text}, err
@@ -101,7 +101,7 @@ func Serves(snapshot *catalog.Snapshot, path string) bool {
 	}
 	switch rest = rest[1:]; strings.Count(rest, "/") {
 	case 0:
-		return rest != "" && snapshot.ServesGroup(rest)
+		return rest != "" && len(snapshot.DiscoveredIn(rest)) > 0
 	case 1:
 		return snapshot.ServedVersion(rest) != nil
 	}
@@ -111,7 +111,7 @@ func Serves(snapshot *catalog.Snapshot, path string) bool {
 // Paths are the paths of a snapshot's documents.
 func Paths(snapshot *catalog.Snapshot) []string {
 	paths := []string{"/api", "/apis"}
-	for _, v := range snapshot.Served() {
+	for _, v := range snapshot.Discovered() {
 		paths = append(paths, v.Prefix())
 		if v.Group != "" {
 			paths = append(paths, "/apis/"+v.Group)
@@ -125,8 +125,8 @@ func Paths(snapshot *catalog.Snapshot) []string {
 func byGroup(snapshot *catalog.Snapshot) iter.Seq[[]*catalog.Version] {
 	return func(yield func([]*catalog.Version) bool) {
 		last := ""
-		for i, v := range snapshot.Served() {
-			if (i == 0 || v.Group != last) && !yield(snapshot.ServedIn(v.Group)) {
+		for i, v := range snapshot.Discovered() {
+			if (i == 0 || v.Group != last) && !yield(snapshot.DiscoveredIn(v.Group)) {
 				return
 			}
 			last = v.Group

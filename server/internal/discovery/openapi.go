@@ -47,8 +47,12 @@ func (c *CustomOpenAPI) Third(snapshot *catalog.Snapshot) iter.Seq2[string, stri
 				return
 			}
 		}
-		for _, v := range snapshot.Served() {
-			if path := "apis/" + v.APIVersion(); hashOf(v) != "" && !seen[path] && !yield(path, hashOf(v)) {
+		for _, v := range snapshot.Discovered() {
+			hash := hashOf(v)
+			if v.Remote != nil && v.Remote.Documents != nil {
+				hash = v.Remote.Documents.OpenAPI3
+			}
+			if path := "apis/" + v.APIVersion(); hash != "" && !seen[path] && !yield(path, hash) {
 				return
 			}
 		}
@@ -89,23 +93,27 @@ func (c *CustomOpenAPI) Index(snapshot *catalog.Snapshot) ([]byte, error) {
 }
 
 // Second is the OpenAPI v2 document of a snapshot, as JSON or in the binary form: that of
-// the built-in kinds with the parts of custom resources added.
+// the built-in kinds with the parts of custom resources and of extension servers added.
 func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 	doc := openapi.V2()
 	hash := sha512.New()
 	hash.Write([]byte(doc.Hash))
 	var custom []*catalog.Version
-	for _, v := range snapshot.Served() {
+	for _, v := range snapshot.Discovered() {
 		if h := hashOf(v); h != "" {
 			custom = append(custom, v)
 			hash.Write([]byte(h))
 		}
 	}
+	remotes, remoteHash := describedRemotes(snapshot)
+	if len(remotes) > 0 {
+		hash.Write([]byte(remoteHash))
+	}
 	text, form, join := doc.JSON, "v2 ", splice
 	if binary {
 		text, form, join = doc.Binary, "v2 binary ", appendParts
 	}
-	if len(custom) == 0 {
+	if len(custom) == 0 && len(remotes) == 0 {
 		return textOf(doc.Hash, text)
 	}
 	return Text{strings.ToUpper(hex.EncodeToString(hash.Sum(nil))), func() ([][]byte, error) {
@@ -115,6 +123,13 @@ func (c *CustomOpenAPI) Second(snapshot *catalog.Snapshot, binary bool) Text {
 			if parts[i], err = c.made.get(form+hashOf(v), func() ([][]byte, error) { return c.second().part(customRows(v), binary) }); err != nil {
 				return nil, err
 			}
+		}
+		if len(remotes) > 0 {
+			part, err := c.made.get(form+"remote "+remoteHash, func() ([][]byte, error) { return c.second().remotePart(remotes, binary) })
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part)
 		}
 		return join(text, parts)
 	}}

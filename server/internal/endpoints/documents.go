@@ -109,6 +109,9 @@ func (x *Endpoints) OpenAPI3At(rest string) front.Target {
 	if !ok {
 		return front.Target{}
 	}
+	if v := x.catalog.Snapshot().RemoteAt("/" + path); v != nil && path == "apis/"+v.APIVersion() {
+		return x.front.RemoteDocument(v)
+	}
 	doc, ok := x.custom.ThirdAt(x.catalog.Snapshot(), path)
 	if !ok {
 		return front.Target{}

@@ -65,7 +65,7 @@ var inert = []inertFlags{
 		options: "authorization-policy-file",
 		without: "nobody gets a right by these flags yet",
 	}, {
-		switches: `aggregator-reject-forwarding-redirect contention-profiling
+		switches: `contention-profiling
 			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
 			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
 			service-account-extend-token-expiration service-account-lookup shutdown-send-retry-after watch-cache

@@ -10,7 +10,7 @@ import (
 // count notes the labels of an authorized request, and the begin of a long-running one.
 func (f *Front) count(r *Request) {
 	r.figures = keyOfRequest(r)
-	if r.lasts = r.longRunning(); r.lasts {
+	if r.lasts = r.LongRunning(); r.lasts {
 		f.metrics.BeginLongRunning(&r.figures)
 	}
 }
@@ -28,6 +28,9 @@ func (f *Front) counted(r *Request) {
 // keyOfRequest has the labels of a request without the code of its answer.
 func keyOfRequest(r *Request) metrics.Key {
 	t := &r.Target
+	if t.Remote != nil {
+		return remoteFigures(r)
+	}
 	k := metrics.Key{Verb: metricVerb(r)}
 	if t.Row != nil {
 		k.Resource = catalog.Resource{Group: t.Row.GV.Group, Version: t.Row.GV.Version, Plural: t.Row.Plural}
@@ -35,15 +38,10 @@ func keyOfRequest(r *Request) metrics.Key {
 	if t.Sub != nil {
 		k.Sub = t.Sub.Name
 	}
-	switch {
-	case t.Row == nil:
+	if t.Row == nil {
 		k.Sub = t.EndpointPath
-	case t.Name != "":
-		k.Scope = "resource"
-	case t.Namespace != "":
-		k.Scope = "namespace"
-	default:
-		k.Scope = "cluster"
+	} else {
+		k.Scope = scopeOf(t)
 	}
 	if r.mutating() && r.Query.Get("dryRun") != "" {
 		k.DryRun = true
@@ -51,9 +49,20 @@ func keyOfRequest(r *Request) metrics.Key {
 	return k
 }
 
+// scopeOf is the part of the objects that a target has.
+func scopeOf(t *Target) string {
+	switch {
+	case t.Name != "":
+		return "resource"
+	case t.Namespace != "":
+		return "namespace"
+	}
+	return "cluster"
+}
+
 // metricVerb is the verb of a request in upstream's metrics.
 func metricVerb(r *Request) string {
-	if r.Target.Row == nil {
+	if t := &r.Target; t.Row == nil && (t.Remote == nil || t.unserved.Resource == "") {
 		return r.knownMethod()
 	}
 	switch v := r.verb(); v {

@@ -38,6 +38,8 @@ type Config struct {
 	Sweeper *conns.Sweeper
 	// VerbsOf returns the operations of a target by method.
 	VerbsOf func(*Target) Verbs
+	// Extensions answers requests for the group versions of extension servers.
+	Extensions Verb
 }
 
 // Front is the pipeline of all requests.

@@ -116,7 +116,7 @@ func (h *Slot) Leave() {
 // enter takes the slot of a request, or answers 429 when there is none.
 func (l *Limits) enter(r *Request, at *Slot) error {
 	switch {
-	case r.Target.AlwaysServed || r.longRunning():
+	case r.Target.AlwaysServed || r.Target.Remote != nil || r.LongRunning(): // extension servers have limits of their own
 		return nil
 	case r.mutating():
 		return l.Mutating.Take(at, r.User, 1)

@@ -33,6 +33,7 @@ type Target struct {
 	OwnRepresentation bool            // an endpoint with representations other than those of objects
 	Aggregated        bool            // a discovery path with an aggregated document
 	Unbounded         bool            // an endpoint without a time limit of the server
+	Remote            *catalog.Remote // of a path that an extension server answers
 }
 
 // collection reports whether the target is a collection.
@@ -142,9 +143,12 @@ func (r *Request) verb() string {
 	return "get"
 }
 
-// longRunning requests do not count against the limit of requests in flight.
-func (r *Request) longRunning() bool {
+// LongRunning requests do not count against the limit of requests in flight.
+func (r *Request) LongRunning() bool {
 	t := r.Target
+	if t.Remote != nil {
+		return r.lastsRemotely()
+	}
 	return t.Unbounded || t.Row != nil && r.Method() == http.MethodGet && (t.WatchPath || t.collection() && r.Query.IsWatch())
 }
 
@@ -154,7 +158,7 @@ func (r *Request) longRunning() bool {
 func (r *Request) mayWait() bool {
 	t := &r.Target
 	get := t.Row != nil && t.Name != "" && !t.WatchPath && r.Method() == http.MethodGet
-	return !r.longRunning() && !(get && r.Query.raw == "")
+	return !r.LongRunning() && !(get && r.Query.raw == "")
 }
 
 // timeLimit is the time that the request may take: the requested one, up to the server's
@@ -179,6 +183,9 @@ func (r *Request) attributes() authz.Attributes {
 			a.ResourceRequest, a.Verb = true, r.verb()
 			a.Group, a.Version, a.Resource, a.Namespace, a.Name, a.Subresource = u.Group, u.Version, u.Resource, u.Namespace, u.Name, u.Subresource
 		}
+		if t.Remote != nil {
+			r.nameSelected(&a)
+		}
 		return a
 	}
 	a.ResourceRequest = true
@@ -191,12 +198,17 @@ func (r *Request) attributes() authz.Attributes {
 	if t.Sub != nil {
 		a.Subresource = t.Sub.Name
 	}
+	r.nameSelected(&a)
+	return a
+}
+
+// nameSelected authorizes a list of objects of one name as that of this object.
+func (r *Request) nameSelected(a *authz.Attributes) {
 	if a.Name == "" && (a.Verb == "list" || a.Verb == "watch") {
 		if name := selector.ExactName(r.Query.Get("fieldSelector"), r.Query.Get("labelSelector")); !catalog.BadSegment(name) {
 			a.Name = name
 		}
 	}
-	return a
 }
 
 // Warn adds a Warning header to the answer (RFC 7234 section 5.5, code 299). Repeated

@@ -43,7 +43,7 @@ func (r *Request) offer() codec.Offer {
 		}
 		return o
 	}
-	if t.Row != nil && r.longRunning() {
+	if t.Row != nil && r.LongRunning() {
 		o.Watch, o.Table, o.Partial = true, true, true
 		return o
 	}

@@ -57,6 +57,9 @@ func (rt *router) find(u *url.URL) Target {
 // resource's has no target, but is authorized as the resource that it names.
 func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
 	snapshot := rt.s.catalog.Snapshot()
+	if remote := snapshot.RemoteAt(path); remote != nil {
+		return rt.remote(remote, u.Path), true
+	}
 	if t, ok := rt.documents(snapshot, path); ok {
 		return t, true
 	}
@@ -79,6 +82,23 @@ func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
 		return Target{unserved: address, Endpoint: badName}, true
 	}
 	return t, true
+}
+
+// remote is the target of a path below a group version of an extension server. The server
+// itself knows what is there; the form of the path is authorized, the same decoded text
+// that the server receives.
+func (rt *router) remote(v *catalog.Remote, path string) Target {
+	t := Target{Remote: v, Endpoint: rt.s.remote, OwnRepresentation: true}
+	if address, ok := catalog.ParsePath(path); ok {
+		t.unserved, t.WatchPath = address, address.Old == "watch"
+		t.Namespace, t.Name = address.Namespace, address.Name
+	}
+	for step := range strings.SplitSeq(path, "/") {
+		if step == "." || step == ".." { // the server might read another path
+			t.Endpoint = badName
+		}
+	}
+	return t
 }
 
 func badName(*Request) error {

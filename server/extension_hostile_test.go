@@ -1,0 +1,241 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+// TestHostileExtensionServers: a server that misbehaves costs its own requests only, and
+// gets the client nowhere else.
+func TestHostileExtensionServers(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { soon(c); c.RequestTimeout = time.Second })
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	t.Cleanup(elsewhere.Close)
+	ended := make(chan struct{})
+	t.Cleanup(func() { close(ended) })
+	x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {})
+	h.register(x)
+	const path = wardle + "/namespaces/default/flunders"
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		code   int // 0 for an answer that is broken off
+		text   string
+	}{
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/latest/meta-data", 302)
+		}, 502, "the backend attempted to redirect this request, which is not permitted"},
+		{"permanent redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 308) }, 502, "not permitted"},
+		{"not modified", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, 304, ""},
+		{"slow", func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-r.Context().Done():
+			case <-ended:
+			}
+		}, 504, "did not finish in time"},
+		{"cut in the middle", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "half")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, 0, ""},
+		{"cut before the answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 503, ""},
+		{"huge headers", func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Huge", strings.Repeat("x", 2<<20)) }, 503, ""},
+		{"endless", func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<10)); err != nil {
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}, 0, ""},
+		{"a status that HTTP does not have", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(999) }, 999, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x.answers(c.answer)
+			req, _ := http.NewRequest("GET", h.server.URL()+path, nil)
+			req.Header.Set("Authorization", "Bearer "+adminToken)
+			resp, err := h.client.Transport.RoundTrip(req)
+			if err == nil {
+				defer resp.Body.Close()
+				var text []byte
+				if text, err = io.ReadAll(resp.Body); err == nil && (resp.StatusCode != c.code || !bytes.Contains(text, []byte(c.text))) {
+					t.Errorf("%d %s", resp.StatusCode, text)
+				}
+			}
+			if (err != nil) != (c.code == 0) {
+				t.Error(err)
+			}
+			h.get("/api/v1/namespaces").expect(t, 200, "")
+		})
+	}
+	x.answers(func(w http.ResponseWriter, r *http.Request) {})
+	for name, c := range map[string]struct {
+		spec string
+		code int
+		text string
+	}{
+		"another authority": {`"caBundle":"` + base64.StdEncoding.EncodeToString(certificates(t).CA) + `"`, 503, "certificate signed by unknown authority"},
+		"no authority":      {`"caBundle":""`, 503, "certificate signed by unknown authority"},
+		"not verified":      {`"insecureSkipTLSVerify":true`, 200, ""},
+		"garbage":           {`"caBundle":"` + base64.StdEncoding.EncodeToString([]byte("garbage")) + `"`, 500, "unable to load root certificates"},
+	} {
+		h.delete(registrations + "/v1alpha1.wardle.example.com")
+		h.create(registrations, x.registration(c.spec))
+		h.awaitAvailable("True", "Passed")
+		if got := h.get(path); got.code != c.code || !strings.Contains(string(got.body), c.text) {
+			t.Errorf("%s: %d %s", name, got.code, got.body)
+		}
+	}
+}
+
+// TestStalledExtensionServer: requests for a server that does not answer are bounded, and
+// others are served.
+func TestStalledExtensionServer(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		soon(c)
+		c.MaxRequestsInflight = 4
+		c.AuthorizationModes = []string{"AlwaysAllow"}
+	})
+	ended := make(chan struct{})
+	arrived := make(chan struct{}, 100)
+	x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		select {
+		case <-ended:
+		case <-r.Context().Done():
+		}
+	})
+	h.register(x)
+	ctx, cancel := context.WithCancel(t.Context())
+	var replies []<-chan reply
+	for range 50 { // bob's share of the places
+		req, _ := http.NewRequestWithContext(ctx, "GET", h.server.URL()+wardle+"/flunders", nil)
+		req.Header.Set("Authorization", "Bearer bob-token")
+		done := make(chan reply, 1)
+		replies = append(replies, done)
+		go func() {
+			resp, err := h.client.Do(req)
+			if err != nil {
+				done <- reply{}
+				return
+			}
+			defer resp.Body.Close()
+			done <- reply{code: resp.StatusCode}
+		}()
+		<-arrived
+	}
+	if got := h.send("GET", wardle+"/flunders", "", nil, "Authorization", "Bearer bob-token"); got.code != 429 || got.header.Get("Retry-After") == "" {
+		t.Errorf("one too many: %d %s", got.code, got.body)
+	}
+	if got := h.send("GET", "/api/v1/namespaces", "", nil, "Authorization", "Bearer bob-token"); got.code != 200 {
+		t.Errorf("another request: %d %s", got.code, got.body)
+	}
+	close(ended)
+	for _, done := range replies {
+		if got := <-done; got.code != 200 {
+			t.Errorf("%d", got.code)
+		}
+	}
+	cancel()
+}
+
+// TestExtensionWatch: a watch of an extension server is sent on as it comes, outlives the
+// time limit of requests, and ends properly when the server stops.
+func TestExtensionWatch(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+		t.Run(protocol, func(t *testing.T) {
+			h := startServer(t, func(c *server.Config) { soon(c); c.RequestTimeout = 200 * time.Millisecond })
+			next := make(chan string)
+			x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.(http.Flusher).Flush()
+				for {
+					select {
+					case text := <-next:
+						_, _ = io.WriteString(w, text)
+						w.(http.Flusher).Flush()
+					case <-r.Context().Done():
+						return
+					}
+				}
+			})
+			h.register(x)
+			by := h
+			if protocol == "HTTP/2" {
+				by = h.http2()
+			}
+			s := by.watch(wardle + "/flunders?watch=true")
+			for _, name := range []string{"a", "b", "c"} {
+				next <- `{"type":"ADDED","object":{"metadata":{"name":"` + name + `"}}}`
+				s.expect("ADDED " + name)
+				time.Sleep(150 * time.Millisecond) // past the time limit of other requests
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			go func() { _ = h.server.Shutdown(ctx) }()
+			if rest, err := io.ReadAll(s.resp.Body); err != nil || len(rest) > 0 {
+				t.Errorf("the end: %q, %v", rest, err)
+			}
+		})
+	}
+}
+
+// TestExtensionUpgrade: a connection to an extension server may change to another
+// protocol.
+func TestExtensionUpgrade(t *testing.T) {
+	h := startServer(t, soon)
+	x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "SPDY/3.1" || r.URL.Query().Get("refuse") != "" {
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		conn, stream, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = fmt.Fprintf(stream, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello %s\n", r.Header.Get("X-Remote-User"))
+		_ = stream.Flush()
+		line, _ := stream.ReadString('\n')
+		_, _ = stream.WriteString("you said " + line)
+		_ = stream.Flush()
+	})
+	h.register(x)
+	for query, want := range map[string]string{"": "HTTP/1.1 101", "?refuse=1": "HTTP/1.1 503"} {
+		conn := h.line("http/1.1", "POST "+wardle+"/namespaces/default/flunders/a/exec"+query+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+adminToken+
+			"\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n")
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		buffer := make([]byte, 4096)
+		text := ""
+		for !strings.Contains(text, "hello admin\n") && !strings.Contains(text, "invalid upgrade response: status code 200") {
+			n, err := conn.Read(buffer)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			text += string(buffer[:n])
+		}
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%s: %s", query, text)
+		}
+		if query == "" {
+			_, _ = io.WriteString(conn, "bye\n")
+			rest, _ := io.ReadAll(conn)
+			if string(rest) != "you said bye\n" {
+				t.Errorf("%q", rest)
+			}
+		}
+		_ = conn.Close()
+	}
+}

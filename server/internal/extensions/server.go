@@ -1,0 +1,137 @@
+package extensions
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/capstan-dev/capstan/server/internal/front"
+)
+
+// server is an extension server of a group version. It never changes; the way to it
+// outlives changes that do not concern its destination.
+type server struct {
+	*service
+	way *way
+}
+
+// with is the server after its API service has changed; s is nil for a new one.
+func (s *server) with(now *service) *server {
+	if s != nil && s.at.equal(now.at) {
+		return &server{now, s.way}
+	}
+	unverified := *now.at
+	unverified.insecure = true
+	w := &way{lane: lane{destination: now.at}, checks: lane{destination: &unverified}}
+	w.places.Set(requestsAtOnce)
+	return &server{now, w}
+}
+
+// requestsAtOnce bounds the requests that wait for one server, long-running ones and those
+// of administrators not counted: a server that stalls keeps no others from being served.
+const requestsAtOnce = 200
+
+// way is the connections to an extension server, and what is known of it.
+type way struct {
+	lane           // of requests
+	checks    lane // of the checks, which do not verify the server's certificate
+	places    front.Pool
+	documents atomic.Pointer[documents]
+	stale     atomic.Bool
+	notes
+}
+
+// close ends connections that are not in use.
+func (w *way) close() {
+	w.lane.close()
+	w.checks.close()
+}
+
+// lane is connections to a server.
+type lane struct {
+	*destination
+	mu   sync.Mutex
+	made *transports
+}
+
+// transports are connections with one client certificate.
+type transports struct {
+	certificate *tls.Certificate
+	requests    *http.Transport // HTTP/2 where the server has it
+	upgrades    *http.Transport // HTTP/1.1, which can change to another protocol
+	err         error           // the reason why there are none
+}
+
+// The bounds of connections to extension servers.
+const (
+	dialTime         = 10 * time.Second
+	handshakeTime    = 10 * time.Second
+	idleTime         = 90 * time.Second
+	pingTime         = 30 * time.Second // of silence, until the server is asked whether it lives
+	pingAnswer       = 15 * time.Second
+	idleConnections  = 25
+	responseHeadSize = 1 << 20
+)
+
+// transports are those with the present client certificate.
+func (l *lane) transports(certificate *tls.Certificate) *transports {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made == nil || l.made.certificate != certificate {
+		if l.made != nil {
+			l.made.closeIdle()
+		}
+		l.made = newTransports(l.destination, certificate)
+	}
+	return l.made
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil {
+		l.made.closeIdle()
+	}
+}
+
+func (t *transports) closeIdle() {
+	for _, transport := range []*http.Transport{t.requests, t.upgrades} {
+		if transport != nil {
+			transport.CloseIdleConnections()
+		}
+	}
+}
+
+func newTransports(to *destination, certificate *tls.Certificate) *transports {
+	t := &transports{certificate: certificate}
+	config := &tls.Config{ServerName: to.name + "." + to.namespace + ".svc", InsecureSkipVerify: to.insecure, MinVersion: tls.VersionTLS12} //nolint:gosec // as the API service says
+	if len(to.authorities) > 0 && !to.insecure {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(to.authorities) {
+			t.err = errors.New("unable to load root certificates: unable to parse bytes as PEM block")
+			return t
+		}
+	}
+	t.requests, t.upgrades = newTransport(config, certificate), newTransport(config, certificate)
+	t.upgrades.ForceAttemptHTTP2, t.upgrades.DisableKeepAlives = false, true
+	t.upgrades.Protocols = new(http.Protocols)
+	t.upgrades.Protocols.SetHTTP1(true)
+	return t
+}
+
+// newTransport makes connections with the client certificate. Answers are neither
+// decompressed nor followed.
+func newTransport(config *tls.Config, certificate *tls.Certificate) *http.Transport {
+	config = config.Clone()
+	if certificate != nil {
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
+	}
+	return &http.Transport{DialContext: (&net.Dialer{Timeout: dialTime, KeepAlive: pingTime}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTime,
+		ForceAttemptHTTP2: true, DisableCompression: true, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: idleConnections, MaxResponseHeaderBytes: responseHeadSize,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingAnswer}}
+}
