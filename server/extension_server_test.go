@@ -152,7 +152,7 @@ func TestExtensionServer(t *testing.T) {
 		t.Fatalf("before it is registered: %d %s", got.code, got.body)
 	}
 	h.register(x)
-	h.awaitText("/openapi/v3", "wardle") // its documents have been read
+	h.awaitAnswer("/openapi/v3", "wardle") // its documents have been read
 	got := h.send("POST", wardle+"/namespaces/default/flunders?fieldManager=me&a=b%26c", "application/json", []byte(`{"a":1}`), "X-Remote-User", "eve", "X-Remote-Group", "system:masters",
 		"X-Remote-Uid", "7", "X-Remote-Extra-Scope", "all", "X-Custom", "stays", "X-Forwarded-For", "10.9.8.7", "Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.YWRtaW4, v4.channel.k8s.io")
 	if got.code != 201 || string(got.body) != "made by admin" || got.header.Get("X-Flavour") != "sweet" || got.header.Get("Keep-Alive") != "" || got.header.Get("Cache-Control") != "no-cache, private" {
@@ -175,7 +175,7 @@ func TestExtensionServer(t *testing.T) {
 	if got := h.get(wardle + "/namespaces/default/flunders/%2e%2e/x"); got.code != 400 {
 		t.Errorf("a way up: %d %s", got.code, got.body)
 	}
-	h.awaitText("/metrics", `apiserver_request_total{code="201",component="apiserver",dry_run="",group="wardle.example.com",resource="flunders",scope="namespace",subresource="",verb="POST",version="v1alpha1"} `)
+	h.awaitAnswer("/metrics", `apiserver_request_total{code="201",component="apiserver",dry_run="",group="wardle.example.com",resource="flunders",scope="namespace",subresource="",verb="POST",version="v1alpha1"} `)
 	h.delete(registrations + "/v1alpha1.wardle.example.com")
 	h.get(wardle+"/flunders").expect(t, 404, "")
 }
@@ -206,7 +206,7 @@ func TestExtensionDiscovery(t *testing.T) {
 	want := `{"metadata":{"name":"wardle.example.com","creationTimestamp":null},"versions":[{"version":"v1alpha1","resources":[{"resource":"flunders",` +
 		`"responseKind":{"group":"wardle.example.com","version":"v1alpha1","kind":"Flunder"},"scope":"Namespaced","singularResource":"flunder","verbs":["create","get","list","watch"],"shortNames":["fl"],` +
 		`"subresources":[{"subresource":"status","responseKind":{"group":"wardle.example.com","version":"v1alpha1","kind":"Flunder"},"verbs":["get"]}]}],"freshness":"Current"}]}`
-	h.awaitText("/apis", want, "Accept", aggregated)
+	h.awaitAnswer("/apis", want, "Accept", aggregated)
 	second := h.get("/openapi/v2")
 	for field, want := range map[string]any{"paths./apis/wardle~example~com/v1alpha1/flunders.get.operationId": "listFlunders",
 		"definitions.com~example~wardle~v1alpha1~Flunder.properties.status.$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Status_v2",
@@ -236,15 +236,15 @@ func TestExtensionDiscovery(t *testing.T) {
 	}
 	garbage := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "garbage") })
 	x.answer.Store(&garbage)
-	h.awaitText("/apis", strings.Replace(want, "Current", "Stale", 1), "Accept", aggregated)
+	h.awaitAnswer("/apis", strings.Replace(want, "Current", "Stale", 1), "Accept", aggregated)
 	if body := string(h.get("/").body); !strings.Contains(body, `"`+wardle+`"`) || !strings.Contains(body, `"/apis/wardle.example.com"`) {
 		t.Errorf("paths: %s", body)
 	}
 }
 
-// awaitText waits until an answer holds a text: what is read of extension servers has no
+// awaitAnswer waits until an answer holds a text: what is read of extension servers has no
 // watch.
-func (h *harness) awaitText(path, text string, header ...string) {
+func (h *harness) awaitAnswer(path, text string, header ...string) {
 	h.t.Helper()
 	var got reply
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
