@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
 // classes are the priority classes, which every new pod needs.
@@ -49,6 +50,7 @@ type cluster struct {
 	*objects.Reader
 	classes *classes
 	authz   authz.Authorizer
+	rbac    *rbac.Policy
 }
 
 var _ admission.Objects = &cluster{}
@@ -71,4 +73,9 @@ func (c *cluster) MaySign(ctx context.Context, user *authn.User, verb, signer st
 	decision, _, err := c.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: verb, Group: certificateGroup,
 		Version: "*", Resource: "signers", Name: signer, ResourceRequest: true})
 	return decision == authz.Allow, err
+}
+
+// MayGrant implements admission.Objects.
+func (c *cluster) MayGrant(ctx context.Context, r *admission.Request) error {
+	return c.rbac.MayGrant(ctx, c.authz, r)
 }

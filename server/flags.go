@@ -49,6 +49,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node")
+	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
 	fs.Var(&first{value: &c.ServiceAccountIssuer}, "service-account-issuer", "what the tokens of service accounts call their issuer; of several the first")
 	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")

@@ -119,7 +119,7 @@ func TestFlagRanges(t *testing.T) {
 func TestInertFlags(t *testing.T) {
 	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
 		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true --requestheader-client-ca-file=x " +
-		"--authorization-policy-file=x --encryption-provider-config= --audit-log-compress=false")
+		"--encryption-provider-config= --audit-log-compress=false")
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
@@ -131,8 +131,7 @@ func TestInertFlags(t *testing.T) {
 			t.Errorf("%v: %q", f.Flags, f.What)
 		}
 	}
-	want := []string{"--enable-bootstrap-token-auth --oidc-required-claim --service-account-key-file",
-		"--authorization-policy-file", "--etcd-servers --watch-cache"}
+	want := []string{"--enable-bootstrap-token-auth --oidc-required-claim --service-account-key-file", "--etcd-servers --watch-cache"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}
@@ -184,7 +183,7 @@ func TestConformanceFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := flags.Check(fs); err != nil || len(found) != 2 {
+	if found, err := flags.Check(fs); err != nil || len(found) != 1 {
 		t.Errorf("%v: flags without effect: %v", err, found)
 	}
 }

@@ -2,14 +2,17 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
 // newAuthenticator is the chain of the configured authenticators: proxy, certificate,
@@ -18,17 +21,16 @@ func newAuthenticator(c *Config, keys *pki.Keyring) authn.Authenticator {
 	return authn.New(authn.Config{Log: c.Logger, Proxies: keys.Proxies(), Certificates: keys, Tokens: []authn.TokenAuthenticator{keys}, Anonymous: c.anonymous()})
 }
 
-// newAuthorizer asks the configured modes in order, and warns of those that grant less
-// than their policies.
-func newAuthorizer(c *Config) (authz.Authorizer, error) {
-	a, partial, err := authz.New(c.Authorization)
-	if err != nil {
-		return nil, err
+// openAuthorization makes the authorizer of the configured modes.
+func (s *Server) openAuthorization(ctx context.Context) (err error) {
+	if s.rbac, err = rbac.Open(ctx, rbac.Config{Store: s.store, Catalog: s.catalog, Logger: s.log}); err != nil {
+		return err
 	}
-	if len(partial) > 0 {
-		c.Logger.Warn("authorization policies are not evaluated: only system:masters may do more than read health, version and discovery, and ask what they may do", "modes", partial)
+	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
+		s.log.Warn("the authorization mode Node grants no rights: this server does not evaluate its policies")
 	}
-	return a, nil
+	s.authz, err = authz.New(s.cfg.Authorization, authz.Policies{RBAC: s.rbac})
+	return err
 }
 
 // newTokenIssuer prepares signing with the key of the configuration, or with the server's

@@ -29,6 +29,7 @@ func TestPanicIsAnswered(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	<-s.Bootstrapped() // the roles by which everybody may read the version exist
 	send := func(do func(*front.Request) error) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		s.front.Serve(w, httptest.NewRequest(http.MethodGet, "/version", nil), front.Target{Endpoint: do, AlwaysServed: true})

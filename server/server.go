@@ -45,6 +45,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/rbac"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 	"github.com/capstan-dev/capstan/server/internal/stream"
@@ -78,6 +79,7 @@ type Server struct {
 	limits       *front.Limits
 	authn        authn.Authenticator
 	authz        authz.Authorizer
+	rbac         *rbac.Policy
 	admission    objects.Admitter
 	reader       *objects.Reader
 	decodeLimits document.Limits
@@ -137,7 +139,7 @@ func (s *Server) open(ctx context.Context) error {
 		return err
 	}
 	s.authn = newAuthenticator(cfg, s.keys)
-	if s.authz, err = newAuthorizer(cfg); err != nil {
+	if err := s.openAuthorization(ctx); err != nil {
 		return err
 	}
 	s.reader = objects.NewReader(s.store, s.catalog, cfg.durations.Soon)
@@ -150,7 +152,7 @@ func (s *Server) open(ctx context.Context) error {
 	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
 		return err
 	}
-	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz}, cfg.Admission)
+	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz, s.rbac}, cfg.Admission)
 	if cfg.wrapAdmission != nil {
 		s.admission = cfg.wrapAdmission(s.admission)
 	}
@@ -378,7 +380,8 @@ const (
 
 // needed are the resource types that the server itself uses.
 var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"policy", "poddisruptionbudgets"},
-	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"}}
+	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"},
+	{rbac.Group, "roles"}, {rbac.Group, "clusterroles"}, {rbac.Group, "rolebindings"}, {rbac.Group, "clusterrolebindings"}}
 
 func checkNeeded(snapshot *catalog.Snapshot) error {
 	for _, r := range needed {

@@ -85,6 +85,9 @@ func (s *Server) closeParts() error {
 		s.services.Close()
 	}
 	s.extensions.Close()
+	if s.rbac != nil {
+		s.rbac.Close()
+	}
 	if s.backends != nil {
 		s.backends.Close()
 	}

@@ -51,8 +51,7 @@ func (d Decision) String() string {
 // Authorizer decides. It is safe for concurrent use and does not keep or change
 // the attributes.
 type Authorizer interface {
-	// Authorize returns the decision and, unless it is Allow, a reason for the user
-	// (which may be empty). An error means that the authorizer could not decide; the
+	// Authorize returns the decision and a reason for the user, which may be empty. An error means that the authorizer could not decide; the
 	// decision is then NoOpinion, or Deny when a request must not pass without this
 	// authorizer.
 	Authorize(ctx context.Context, a *Attributes) (Decision, string, error)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The authorization modes of a server's configuration.
@@ -20,6 +21,9 @@ const (
 type Config struct {
 	// AuthorizationModes are asked in order. Default RBAC.
 	AuthorizationModes []string
+	// AuthorizationPolicyFile holds the policies of the mode ABAC: a JSON object in each
+	// line. It is read once, at the start.
+	AuthorizationPolicyFile string
 }
 
 // SetDefaults fills in every field that is not set.
@@ -29,45 +33,63 @@ func (c *Config) SetDefaults() {
 	}
 }
 
-// Validate reports the mistake that New would, or nil.
+// Validate reports the first mistake, or nil: an unknown, repeated or missing mode, or one
+// without its policies. It opens no file.
 func (c *Config) Validate() error {
-	_, _, err := New(*c)
-	return err
+	modes := c.AuthorizationModes
+	if len(modes) == 0 {
+		return fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
+	}
+	for i, mode := range modes {
+		switch {
+		case slices.Contains(modes[:i], mode):
+			return fmt.Errorf("authorization mode: %s is given twice; name it once", mode)
+		case mode == ModeWebhook:
+			return errors.New("authorization mode: this server asks no webhook; leave Webhook out")
+		case !slices.Contains(strings.Split(modeNames, ", "), mode):
+			return fmt.Errorf("authorization mode: %q is unknown; use some of %s", mode, modeNames)
+		}
+	}
+	if abac := slices.Contains(modes, ModeABAC); abac != (c.AuthorizationPolicyFile != "") {
+		if abac {
+			return errors.New("authorization mode: ABAC needs a file of policies; name it with --authorization-policy-file")
+		}
+		return errors.New("--authorization-policy-file is used by the authorization mode ABAC only; add it to --authorization-mode, or leave the file out")
+	}
+	return nil
+}
+
+const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeRBAC + ", " + ModeNode
+
+// Policies are the authorizers that decide by objects of the cluster.
+type Policies struct {
+	RBAC Authorizer
 }
 
 // New returns the authorizer of a configuration: its modes, asked in their order, after
-// system:masters, which may do everything in every mode. Partial lists the modes that
-// grant only the rights of Public: this server does not evaluate the policies of RBAC,
-// Node and ABAC, which is safe (it grants no right) but worth a warning. An unknown,
-// repeated or missing mode is an error; so is Webhook, which might deny requests that a
-// later mode allows.
-func New(cfg Config) (a Authorizer, partial []string, err error) {
-	modes := cfg.AuthorizationModes
-	if len(modes) == 0 {
-		return nil, nil, fmt.Errorf("authorization mode: none is set; use some of %s", modeNames)
+// system:masters, which may do everything in every mode. The mode Node has no opinion:
+// this server does not evaluate its policies, which is safe, since it grants no right.
+// Errors: those of Validate, and of the policy file with the file and the line.
+func New(cfg Config, policies Policies) (Authorizer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
 	}
 	list := []Authorizer{Masters()}
-	for i, mode := range modes {
-		if slices.Contains(modes[:i], mode) {
-			return nil, nil, fmt.Errorf("authorization mode: %s is given twice; name it once", mode)
-		}
+	for _, mode := range cfg.AuthorizationModes {
 		switch mode {
 		case ModeAlwaysAllow:
 			list = append(list, AlwaysAllow())
 		case ModeAlwaysDeny:
 			list = append(list, AlwaysDeny())
-		case ModeWebhook:
-			return nil, nil, errors.New("authorization mode: this server asks no webhook; leave Webhook out")
-		case ModeRBAC, ModeNode, ModeABAC:
-			if len(partial) == 0 {
-				list = append(list, Public())
+		case ModeRBAC:
+			list = append(list, policies.RBAC)
+		case ModeABAC:
+			policies, err := readPolicies(cfg.AuthorizationPolicyFile)
+			if err != nil {
+				return nil, fmt.Errorf("authorization policies: %w", err)
 			}
-			partial = append(partial, mode)
-		default:
-			return nil, nil, fmt.Errorf("authorization mode: %q is unknown; use some of %s", mode, modeNames)
+			list = append(list, policies)
 		}
 	}
-	return Union(list...), partial, nil
+	return Union(list...), nil
 }
-
-const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeRBAC + ", " + ModeNode

@@ -55,6 +55,9 @@ type Objects interface {
 	Class(name string) *Class
 	// MaySign reports whether the user has a verb on a signer of certificates.
 	MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error)
+	// MayGrant refuses a role or binding that gives rights which its author does not
+	// have. Other requests pass.
+	MayGrant(ctx context.Context, r *Request) error
 }
 
 // plugin is one rule. An error refuses the request; it is an *api.Error, or an
@@ -143,7 +146,8 @@ func (c *Chain) Check(ctx context.Context, r *Request) error {
 	return nil
 }
 
-// Admit runs the mutating plug-ins, before validation. The first refusal decides.
+// Admit runs the mutating plug-ins, before validation, and then checks the rights that
+// the object would give. The first refusal decides.
 func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	for _, p := range c.admitters {
 		if r.Operation == Delete && !p.deletes {
@@ -153,7 +157,7 @@ func (c *Chain) Admit(ctx context.Context, r *Request) error {
 			return err
 		}
 	}
-	return nil
+	return c.objects.MayGrant(ctx, r)
 }
 
 // builtIn are plug-ins of kube-apiserver 1.25 whose rules hold here without a plug-in of

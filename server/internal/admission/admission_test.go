@@ -54,6 +54,8 @@ func (w world) Class(name string) (found *admission.Class) {
 	return found
 }
 
+func (w world) MayGrant(context.Context, *admission.Request) error { return nil }
+
 var groups = catalog.New(policy.New(time.Now), conversion.Hooks{})
 
 func resource(t *testing.T, plural string) *api.Resource {
@@ -260,6 +262,8 @@ func (f failing) Get(context.Context, string, string, string, string) (document.
 func (f failing) GetSoon(context.Context, string, string, string, string) (document.Value, func(), error) {
 	return document.Value{}, func() {}, f.err
 }
+
+func (f failing) MayGrant(context.Context, *admission.Request) error { return f.err }
 
 func (f failing) Class(string) *admission.Class { return nil }
 

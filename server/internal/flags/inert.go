@@ -62,9 +62,6 @@ var inert = []inertFlags{
 			service-account-key-file`,
 		without: "nobody logs in by these flags yet; client certificates and --token-auth-file work",
 	}, {
-		options: "authorization-policy-file",
-		without: "nobody gets a right by these flags yet",
-	}, {
 		switches: `contention-profiling
 			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
 			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing

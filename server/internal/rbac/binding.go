@@ -1,0 +1,80 @@
+package rbac
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// object is a role or a binding in memory: one of them is set.
+type object struct {
+	rules   *[]rule // of a role
+	binding *binding
+}
+
+// binding gives the rights of a role to subjects, in its namespace or everywhere. It
+// never changes but for role, which is set once, before requests see it.
+type binding struct {
+	namespace string // "" for everywhere
+	ref       roleRef
+	role      *role
+	subjects  []boundSubject
+}
+
+// roleRef names a role.
+type roleRef struct{ namespace, kind, name string }
+
+// subject is a user, service accounts included, or a group, with the namespace in which
+// it has rights.
+type subject struct {
+	group     bool
+	name      string
+	namespace string // "" for everywhere
+}
+
+// boundSubject is a subject of a binding.
+type boundSubject struct {
+	subject
+	reason string // for which a request of the subject is allowed
+}
+
+// accountPrefix begins the user names of service accounts: system:serviceaccount:NAMESPACE:NAME.
+const accountPrefix = "system:serviceaccount:"
+
+// readBinding reads a stored binding; namespace is "" for a ClusterRoleBinding.
+func readBinding(obj document.Value, namespace string) *binding {
+	text := func(v document.Value) string { return strings.Clone(v.Text()) }
+	ref := obj.Get("roleRef")
+	b := &binding{namespace: namespace, ref: roleRef{kind: text(ref.Get("kind")), name: text(ref.Get("name"))}}
+	if b.ref.kind == "Role" {
+		b.ref.namespace = namespace
+	}
+	source := "ClusterRoleBinding " + strconv.Quote(obj.At("metadata", "name").Text())
+	if namespace != "" {
+		source = "RoleBinding " + strconv.Quote(obj.At("metadata", "name").Text()+"/"+namespace)
+	}
+	source = "RBAC: allowed by " + source + " of " + b.ref.kind + " " + strconv.Quote(b.ref.name) + " to "
+	for _, v := range obj.Get("subjects").Elements() {
+		kind, name := v.Get("kind").Text(), text(v.Get("name"))
+		s := boundSubject{subject: subject{group: kind == "Group", name: name, namespace: namespace}}
+		described := name
+		switch kind {
+		case "User", "Group":
+		case "ServiceAccount":
+			home := v.Get("namespace").Text()
+			if home == "" {
+				home = namespace
+			}
+			if home == "" {
+				continue
+			}
+			described, s.name = name+"/"+home, accountPrefix+home+":"+name
+		default:
+			continue
+		}
+		s.reason = source + kind + " " + strconv.Quote(described)
+		b.subjects = append(b.subjects, s)
+	}
+	return b
+}
