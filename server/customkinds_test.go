@@ -177,7 +177,8 @@ func TestDefinitionChanges(t *testing.T) {
 	h.awaitText(shopWidgets+"/w", `"a":5,"c":"new"}`)
 	h.run(t, []step{
 		{"read", "GET", shopWidgets + "/w", "", "", 200, `"a":5,"c":"new"}`},
-		{"wrong now", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, 422, "less than or equal to 3"},
+		{"wrong now, and untouched", "PATCH", shopWidgets + "/w?dryRun=All", "application/merge-patch+json", `{"metadata":{"labels":{"a":"b"}}}`, 200, ""},
+		{"wrong now", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"a":4}`, 422, "less than or equal to 3"},
 		{"mended", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"a":2}`, 200, `"a":2,"c":"new"}`},
 	})
 	watch.expect("MODIFIED w")
@@ -272,9 +273,9 @@ func TestCustomVersionOfTheRequest(t *testing.T) {
 		{"a rule of the stored version", "POST", beta, "", early("w", `,"a":"y","c":"1"`), 201, `"a":"y"`},
 		{"nothing of it", "POST", beta, "", early("none", ``), 201, `"name":"none"`},
 		{"a rule of the other version", "POST", beta, "", early("bad", `,"a":"x","c":"123"`), 422, `c: Too long: may not be longer than 2`},
-		{"the stored version has its rules", "PATCH", shopWidgets + "/w", merge, `{"c":"2"}`, 422, `Unsupported value: \"y\"`},
+		{"the stored version has its rules", "PATCH", shopWidgets + "/w", merge, `{"a":"z"}`, 422, `Unsupported value: \"z\"`},
 		{"and not the others", "PATCH", shopWidgets + "/w", merge, `{"a":"x","c":"123"}`, 200, `"generation":2`},
-		{"on an update", "PATCH", beta + "/w", merge, `{"a":"z"}`, 422, `c: Too long`},
+		{"on an update", "PATCH", beta + "/w", merge, `{"c":"1234"}`, 422, `c: Too long`},
 		{"mended", "PATCH", beta + "/w", merge, `{"a":"z","c":"1"}`, 200, `"generation":3`},
 		{"a change of what is not stored", "PATCH", beta + "/w", merge, `{"b":"new"}`, 200, `"generation":4`},
 		{"applied", "PATCH", beta + "/none?fieldManager=m", "application/apply-patch+yaml", early("none", `,"a":"other"`), 200, `"a":"other"`},

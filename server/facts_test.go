@@ -152,7 +152,7 @@ func refusals(res *api.Resource, text, old []byte) []string {
 		res.Hooks.Create(obj)
 	}
 	var fields []string
-	for _, c := range objects.Validate(objects.Ref{Row: &catalog.Row{Resource: res}}, obj, before) {
+	for _, c := range objects.ValidateChange(objects.Ref{Row: &catalog.Row{Resource: res}}, obj, before, before) {
 		fields = append(fields, plainPath(c.Field))
 	}
 	slices.Sort(fields)

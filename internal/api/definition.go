@@ -1,5 +1,12 @@
 package api
 
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+)
+
 // Definition is the part of a row that comes from the definition of a custom resource.
 type Definition struct {
 	Name        string // of the definition: "widgets.example.com"
@@ -8,5 +15,21 @@ type Definition struct {
 	Warning     string // to users of a deprecated version
 	Deprecated  bool
 	Schema      func() []byte // of this version, as JSON; nil for none
+	Rules       func() Rules  // of this version, compiled at the first call; nil for none
 	Hash        [32]byte      // of everything that the rows of the definition are made of
+}
+
+// Rules are expressions that the objects of a custom resource have to satisfy.
+type Rules interface {
+	// Check evaluates the rules for an object that replaces old, absent for a new one.
+	// Both have the types of the version. unbounded says that some values are not
+	// within the bounds of the schema, so that estimates of costs do not hold.
+	Check(ctx context.Context, obj, old document.Value, unbounded bool) Broken
+}
+
+// Broken are the rules that an object breaks. Those that were broken before, in values
+// that an update does not touch, are forgiven: their mistakes are texts for warnings.
+type Broken struct {
+	Causes   []schema.Cause
+	Forgiven []string
 }

@@ -14,7 +14,8 @@ import (
 //
 //   - members of objects and maps are matched by name, elements of lists of type map by
 //     their keys; elements of other lists are matched with an equal one, in any position,
-//     and otherwise with the one in the same position, if that is unmatched;
+//     and otherwise with the one in the same position, if that is unmatched; in custom
+//     resources they are not matched, as clients expect of Kubernetes;
 //   - a number of items counts as touched when it differs, and an element that
 //     repeats another one when old has fewer of it;
 //   - a required member that old lacks too may stay away;

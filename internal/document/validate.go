@@ -70,7 +70,7 @@ const MaxCauses = 256
 func (c *checker) value(n int32, old Value) {
 	nd := &c.d.nodes[n]
 	if nd.typ >= 0 && c.table.Types[nd.typ].Values != nil {
-		c.custom(n, &c.table.Types[nd.typ])
+		c.custom(n, &c.table.Types[nd.typ], old)
 		return
 	}
 	if nd.typ < 0 || len(c.causes) >= MaxCauses || nd.flags&(stored|clean) == stored|clean {

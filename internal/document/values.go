@@ -14,6 +14,10 @@ type values struct {
 	d     *Document
 	table *schema.Table
 	quiet bool // only whether there is a mistake counts: no causes are made
+	// update accepts mistakes in values that are the same as before an update. A value
+	// has an earlier one (old, else absent) if it is a member, or the element of a keyed
+	// list with the same keys.
+	update bool
 }
 
 // verdict is the result of checking a value.
@@ -70,14 +74,22 @@ func (w *values) alternatives(r *verdict, n int32, rule string) {
 }
 
 // typed checks a value of a type.
-func (w *values) typed(n int32, typ schema.Ref) verdict {
+func (w *values) typed(n int32, typ schema.Ref, old Value) verdict {
 	t := &w.table.Types[typ]
-	return w.check(n, t, t.Values)
+	return w.accept(n, old, w.check(n, t, t.Values, old))
+}
+
+// accept drops the mistakes of a value that an update does not touch.
+func (w *values) accept(n int32, old Value, r verdict) verdict {
+	if r.wrong && w.update && old.Exists() && Equal(Value{w.d, n}, old) {
+		return verdict{matched: r.matched}
+	}
+	return r
 }
 
 // check checks a value by a schema: that of a type, or one that restricts it further,
 // which has no type.
-func (w *values) check(n int32, t *schema.Type, v *schema.Values) (r verdict) {
+func (w *values) check(n int32, t *schema.Type, v *schema.Values, old Value) (r verdict) {
 	if v == nil {
 		return r
 	}
@@ -104,12 +116,12 @@ func (w *values) check(n int32, t *schema.Type, v *schema.Values) (r verdict) {
 	case Number:
 		w.number(&r, n, v)
 	case Array:
-		w.list(&r, n, t, v)
+		w.list(&r, n, t, v, old)
 	}
 	w.enum(&r, n, v)
 	r.matched++
 	if kind == Object {
-		w.object(&r, n, t, v)
+		w.object(&r, n, t, v, old)
 		r.matched++
 	}
 	r.matched++
@@ -170,7 +182,7 @@ func (w *values) types(r *verdict, n int32, v *schema.Values) {
 // quietly checks a value by a schema, without causes.
 func (w *values) quietly(n int32, v *schema.Values) verdict {
 	q := values{d: w.d, table: w.table, quiet: true}
-	return q.check(n, nil, v)
+	return q.check(n, nil, v, Value{})
 }
 
 // combined checks the schemas that are combined with others.
@@ -183,7 +195,7 @@ func (w *values) combined(r *verdict, n int32, v *schema.Values) {
 	}
 	fine := 0
 	for _, one := range v.AllOf {
-		found := w.check(n, nil, one)
+		found := w.check(n, nil, one, Value{})
 		if !found.wrong {
 			fine++
 		}
@@ -255,19 +267,26 @@ func (w *values) addClosest(r *verdict, n int32, closest alternative) {
 	if w.quiet {
 		r.merge(closest.verdict)
 	} else {
-		r.merge(w.check(n, nil, closest.Values))
+		r.merge(w.check(n, nil, closest.Values, Value{}))
 	}
 }
 
-func (w *values) list(r *verdict, n int32, t *schema.Type, v *schema.Values) {
+func (w *values) list(r *verdict, n int32, t *schema.Type, v *schema.Values, old Value) {
 	size := int64(0)
+	var was []Value // of keyed lists
+	if w.update && t != nil && t.Kind == schema.List && t.ListType == schema.ListMap && old.Kind() == Array {
+		was, _ = before(Value{w.d, n}, old, t)
+	}
 	for m := w.d.children(n); m != 0; m = w.d.nodes[m].next {
-		size++
-		if t != nil && t.Kind == schema.List && t.Elem >= 0 {
-			r.merge(w.typed(m, t.Elem))
+		if size++; t != nil && t.Kind == schema.List && t.Elem >= 0 {
+			var e Value
+			if was != nil {
+				e = was[size-1]
+			}
+			r.merge(w.typed(m, t.Elem, e))
 		}
 		if v.Items != nil {
-			r.merge(w.check(m, nil, v.Items))
+			r.merge(w.check(m, nil, v.Items, Value{}))
 		}
 	}
 	if v.MinItems != nil && size < *v.MinItems {
@@ -305,7 +324,7 @@ func (w *values) enum(r *verdict, n int32, v *schema.Values) {
 	})
 }
 
-func (w *values) object(r *verdict, n int32, t *schema.Type, v *schema.Values) {
+func (w *values) object(r *verdict, n int32, t *schema.Type, v *schema.Values, old Value) {
 	if v.MinProperties != nil || v.MaxProperties != nil {
 		size := int64(Value{w.d, n}.Len())
 		if v.MinProperties != nil && size < *v.MinProperties {
@@ -318,11 +337,15 @@ func (w *values) object(r *verdict, n int32, t *schema.Type, v *schema.Values) {
 		}
 	}
 	if t != nil {
-		w.members(r, n, t)
+		w.members(r, n, t, old)
 	}
 	for _, p := range v.Properties {
 		if m := w.d.find(n, p.Name); m != 0 {
-			r.merge(w.check(m, nil, p.Values))
+			var was Value
+			if p.Name == "metadata" {
+				was = old.Get(p.Name)
+			}
+			r.merge(w.accept(m, was, w.check(m, nil, p.Values, Value{})))
 		}
 	}
 	for _, name := range v.Required {
@@ -336,17 +359,21 @@ func (w *values) object(r *verdict, n int32, t *schema.Type, v *schema.Values) {
 }
 
 // members checks the members of an object or map by their types.
-func (w *values) members(r *verdict, n int32, t *schema.Type) {
+func (w *values) members(r *verdict, n int32, t *schema.Type, old Value) {
 	own := w.d.nodes[n].typ
 	for m := w.d.children(n); m != 0; m = w.d.nodes[m].next {
+		var was Value
+		if w.update {
+			was = old.Get(w.d.name(m))
+		}
 		switch field := w.d.nodes[m].field; {
 		case field != noField && own >= 0 && &w.table.Types[own] == t:
-			r.merge(w.typed(m, t.Fields[field].Type))
+			r.merge(w.typed(m, t.Fields[field].Type, was))
 		case t.Kind == schema.Map:
-			r.merge(w.typed(m, t.Elem))
+			r.merge(w.typed(m, t.Elem, was))
 		case t.Kind == schema.Object: // its node has no type: the value is of another one
 			if i := t.Field(w.d.name(m)); i >= 0 {
-				r.merge(w.typed(m, t.Fields[i].Type))
+				r.merge(w.typed(m, t.Fields[i].Type, was))
 			}
 		}
 	}

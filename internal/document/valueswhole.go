@@ -9,16 +9,29 @@ import (
 
 // custom checks an object of a custom resource: by its schema, then the whole objects
 // in it, then its sets and keyed lists.
-func (c *checker) custom(n int32, t *schema.Type) {
-	w := values{d: c.d, table: c.table}
-	found := w.check(n, t, t.Values)
+func (c *checker) custom(n int32, t *schema.Type, old Value) {
+	w := values{d: c.d, table: c.table, update: c.update}
+	found := w.accept(n, old, w.check(n, t, t.Values, old))
 	c.causes = append(c.causes, found.causes...)
 	if c.table.Wholes {
 		w.inside(n, t, c.wholeObject)
 	}
-	if c.table.Keyed {
+	if c.table.Keyed && !c.repeatedBefore(old) {
 		w.inside(n, t, c.distinct)
 	}
+}
+
+// repeatedBefore reports whether there were repeated elements before an update: then they
+// may stay.
+func (c *checker) repeatedBefore(old Value) bool {
+	table, typ := old.Type()
+	if !c.update || table == nil {
+		return false
+	}
+	was := checker{d: old.d, table: table}
+	w := values{d: old.d, table: table}
+	w.inside(old.n, &table.Types[typ], was.distinct)
+	return len(was.causes) > 0
 }
 
 // inside visits all values below n of the types in the schema.

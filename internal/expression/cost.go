@@ -14,6 +14,9 @@ import (
 // is evaluated. Clients rely on the numbers, which decide which rules are accepted.
 type costs struct {
 	variables map[string]*Type
+	// first is the type of the first variable. Other names count as it: those of types,
+	// and of elements of lists that the expression makes.
+	first *Type
 }
 
 // EstimateSize implements checker.CostEstimator: the bound that a declared type gives.
@@ -22,7 +25,10 @@ func (c *costs) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 	if len(path) == 0 {
 		return nil
 	}
-	t := c.variables[path[0]]
+	t, known := c.variables[path[0]]
+	if !known {
+		t = c.first
+	}
 	for _, step := range path[1:] {
 		switch {
 		case t == nil:

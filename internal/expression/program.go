@@ -31,6 +31,9 @@ var (
 	ErrInterrupted = errors.New("operation interrupted")
 )
 
+// Value is the value of an expression.
+type Value = ref.Val
+
 // Program is a compiled expression. It may be used by many at a time.
 type Program struct {
 	Cost    uint64 // of the worst evaluation; math.MaxUint64 where there is no bound
@@ -128,7 +131,7 @@ func (p *Program) Bounded(limit uint64) bool { return p.Cost <= limit }
 // Eval evaluates the expression without counting costs, which has to be Bounded. The
 // error is one of the expression ("no such key: a"), ErrInterrupted, or ErrCost for loops
 // that go on in spite of the bound.
-func (p *Program) Eval(ctx context.Context, b *Bindings) (v ref.Val, err error) {
+func (p *Program) Eval(ctx context.Context, b *Bindings) (v Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = nil, recovered(r)
@@ -140,7 +143,7 @@ func (p *Program) Eval(ctx context.Context, b *Bindings) (v ref.Val, err error) 
 
 // EvalCounting evaluates the expression and counts its cost, at most CallLimit: above it
 // the error is ErrCost.
-func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v ref.Val, cost uint64, err error) {
+func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v Value, cost uint64, err error) {
 	p.once.Do(func() {
 		p.counting, p.failed = p.scope.env.Program(p.checked, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(CallLimit),
 			cel.CostTracking(p.scope.costs), cel.InterruptCheckFrequency(checkFrequency))
@@ -170,7 +173,7 @@ func (p *Program) EvalCounting(ctx context.Context, b *Bindings) (v ref.Val, cos
 }
 
 // result separates errors from values.
-func result(v ref.Val) (ref.Val, error) {
+func result(v Value) (Value, error) {
 	switch v := v.(type) {
 	case nil:
 		return nil, ErrInterrupted
@@ -194,10 +197,10 @@ func recovered(r any) error {
 }
 
 // True reports whether the value of a condition is true.
-func True(v ref.Val) bool { return v == types.True }
+func True(v Value) bool { return v == types.True }
 
 // TextOf is the value of an expression whose result is text.
-func TextOf(v ref.Val) string {
+func TextOf(v Value) string {
 	s, _ := v.(types.String)
 	return string(s)
 }

@@ -42,7 +42,9 @@ func NewScope(ts *Types, variables ...Variable) (*Scope, error) {
 		if v.Type == nil {
 			v.Type = dynamic
 		}
-		s.costs.variables[v.Name] = v.Type
+		if s.costs.variables[v.Name] = v.Type; i == 0 {
+			s.costs.first = v.Type
+		}
 		native := v.Type.native
 		if v.Optional {
 			native = types.NewOptionalType(native)
@@ -89,7 +91,14 @@ func (s *Scope) Compile(text string, want Result) (p *Program, err error) {
 			p, err = nil, &Problem{PlanProblem, fmt.Sprintf("the expression cannot be compiled: %v", r)}
 		}
 	}()
-	checked, issues := s.env.Compile(text)
+	parsed, issues := s.env.Parse(text)
+	if issues != nil && issues.Err() != nil {
+		return nil, &Problem{SyntaxProblem, issues.String()}
+	}
+	if nesting(parsed.NativeRep().Expr()) > maxNesting {
+		return nil, &Problem{SyntaxProblem, fmt.Sprintf("lists and maps may be nested in %d others", maxNesting)}
+	}
+	checked, issues := s.env.Check(parsed)
 	if issues != nil && issues.Err() != nil {
 		return nil, &Problem{SyntaxProblem, issues.String()}
 	}

@@ -50,7 +50,7 @@ func Validate(obj, old document.Value, webhook WebhookRules) []schema.Cause {
 		c.definitionGroup(spec)
 		c.definitionScope(spec)
 		versions := spec.Get("versions")
-		parts := c.versionParts(versions)
+		parts := c.versionParts(versions, before.Get("versions"))
 		c.definitionVersions(versions, parts)
 		c.definitionNames(spec.Get("names"))
 		c.sharedParts(versions, parts)

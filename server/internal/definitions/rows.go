@@ -68,6 +68,9 @@ func (r *Rows) row(d document.Value, i int, text []byte) *api.Resource {
 		res.Definition.Deprecated, res.Definition.Warning = true, deprecationWarning(spec, version, res.Kind)
 	}
 	res.Definition.Schema = func() []byte { return schemaText(text, i) }
+	if hasRules(text) {
+		res.Definition.Rules = sync.OnceValue(func() api.Rules { return rulesOf(text, i) })
+	}
 	r.subresources(res, version.Get("subresources"))
 	return res
 }
@@ -80,6 +83,19 @@ func (r *Rows) compile(gv *api.GroupVersion, text []byte, i int, keep bool) *sch
 	}
 	defer doc.Release()
 	return r.Meta.Compile(gv.Group, gv.Version, doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema"), keep)
+}
+
+// rulesOf compiles the rules of a version.
+func rulesOf(text []byte, i int) api.Rules {
+	doc, err := document.ReadStored(nil, schema.None, text)
+	if err != nil {
+		return nil
+	}
+	defer doc.Release()
+	if rules := newRuleset(doc.Root().At("spec", "versions").Index(i).At("schema", "openAPIV3Schema")); rules != nil {
+		return rules
+	}
+	return nil
 }
 
 // schemaText is the schema of a version as JSON.
@@ -149,6 +165,7 @@ func (r *Rows) link(all []*api.Resource, spec document.Value) {
 		res.Conversion = &api.Conversion{Group: to.GV.Group, Version: to.GV.Version, Plural: to.Plural, Storage: to}
 		if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
 			res.Conversion.Same, res.GV.Compile = true, to.GV.Compile
+			res.Definition.Rules = to.Definition.Rules
 		} else {
 			res.Conversion.Reread, res.Conversion.Fills = true, true
 		}

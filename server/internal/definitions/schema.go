@@ -52,8 +52,9 @@ var rootMembers = []string{"description", "type", "format", "title", "maximum", 
 // combinations are the members that hold lists of schemas.
 var combinations = [...]string{"allOf", "oneOf", "anyOf"}
 
-// definitionSchema checks the schema of a version.
-func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus bool) {
+// definitionSchema checks the schema of a version. accepted reports whether the stored
+// definition has it.
+func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus bool, accepted func() bool) {
 	s := part.Get("openAPIV3Schema")
 	if !isSet(s) {
 		return
@@ -74,7 +75,13 @@ func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus 
 		structure.complete(s, s, at, at)
 		slices.SortStableFunc(structure, func(a, b schema.Cause) int { return strings.Compare(a.Field+": "+a.Message, b.Field+": "+b.Message) })
 		if len(structure) == 0 {
-			(&valueChecker{causes: &structure, parts: map[document.Value]*schemaPart{}}).defaults(s, at, true)
+			rules := newRuleset(s)
+			(&valueChecker{causes: &structure, parts: map[document.Value]*schemaPart{}, budget: maxObjectCost}).defaults(s, rules, at, true)
+			if len(structure) == 0 && rules != nil {
+				j := ruleJudge{schemaCauses: *w.causes, accepted: accepted()}
+				j.judge(rules, s, at)
+				*w.causes = append(*w.causes, j.causes...)
+			}
 		}
 		*c = append(*c, structure...)
 	}
@@ -233,6 +240,33 @@ func (w *schemaWalk) validations(s document.Value, at *fieldPath) {
 		case strings.ContainsAny(text, "\n\r") && message == "":
 			w.required(path.member("message").text(), "message must be specified if rule contains line breaks")
 		}
+		w.ruleOptions(rule, s, path)
+	}
+}
+
+// ruleReasons are the reasons that rules may give.
+var ruleReasons = []string{schema.CauseDuplicate, schema.CauseForbidden, schema.CauseInvalid, schema.CauseRequired}
+
+// ruleOptions checks the members of a rule that 1.25 does not have.
+func (w *schemaWalk) ruleOptions(rule, s document.Value, at *fieldPath) {
+	if text := rule.Get("messageExpression").Text(); text != "" && strings.TrimSpace(text) == "" {
+		w.required(at.member("messageExpression").text(), "messageExpression must be non-empty if specified")
+	}
+	if reason := rule.Get("reason"); isSet(reason) && !slices.Contains(ruleReasons, reason.Text()) {
+		w.notSupportedAt(at.member("reason").text(), reason, ruleReasons...)
+	}
+	path, text := at.member("fieldPath").text, rule.Get("fieldPath").Text()
+	if text == "" {
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		w.invalidText(path(), text, "must be non-empty if specified")
+	}
+	if strings.ContainsAny(text, "\n\r") {
+		w.invalidText(path(), text, "must not contain line breaks")
+	}
+	if _, err := memberPath(text, s); err != nil {
+		w.invalidText(path(), text, "must be a valid path")
 	}
 }
 

@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"context"
 	"math"
 	"regexp"
 	"strconv"
@@ -20,7 +21,8 @@ const mostMatching = 1 << 26
 type valueChecker struct {
 	*causes
 	parts   map[document.Value]*schemaPart
-	matched int // of mostMatching
+	matched int    // of mostMatching
+	budget  uint64 // for the evaluation of rules
 }
 
 // schemaPart is the part of a schema that checks of values use.
@@ -56,9 +58,9 @@ func (c *valueChecker) part(s document.Value) *schemaPart {
 }
 
 // defaults checks that every default below a schema is a value that the schema allows.
-// Formats, expressions and schemas below allOf, anyOf, oneOf and not are not applied. The
+// Formats and schemas below allOf, anyOf, oneOf and not are not applied. The
 // structure is valid.
-func (c *valueChecker) defaults(s document.Value, at *fieldPath, root bool) {
+func (c *valueChecker) defaults(s document.Value, rules *ruleset, at *fieldPath, root bool) {
 	if v, embedded := s.Get("default"), root || s.Get(extEmbeddedResource).Bool(); isSet(v) {
 		if hasUnknown(v, s, embedded) {
 			c.invalidAt(at.member("default").text(), v, "must not have unknown fields")
@@ -68,13 +70,29 @@ func (c *valueChecker) defaults(s document.Value, at *fieldPath, root bool) {
 		if len(*c.causes) == before {
 			c.value(v, s, at.member("default"))
 		}
+		if rules != nil && len(*c.causes) == before {
+			c.rules(v, rules, at.member("default"))
+		}
 	}
 	for name, property := range s.Get("properties").Members() {
-		c.defaults(property, at.member("properties").key(name), false)
+		c.defaults(property, rules.field(name), at.member("properties").key(name), false)
 	}
 	for _, name := range [...]string{"items", "additionalProperties"} {
 		if below := s.Get(name); below.Kind() == document.Object {
-			c.defaults(below, at.member(name), false)
+			c.defaults(below, rules.element(), at.member(name), false)
+		}
+	}
+}
+
+// rules evaluates the rules for a default: as it is, and as a new value.
+func (c *valueChecker) rules(v document.Value, rules *ruleset, at *fieldPath) {
+	for _, old := range [...]document.Value{v, {}} {
+		run := &ruleRun{ctx: context.Background(), base: at, counting: true, left: c.budget}
+		run.check(rules, v, old, nil, nil)
+		if len(run.causes) > 0 || !old.Exists() {
+			*c.causes = append(*c.causes, run.causes...)
+			c.budget = run.left
+			return
 		}
 	}
 }

@@ -21,9 +21,11 @@ type versionPart struct {
 	check        func(part document.Value, at *fieldPath, hasStatus bool)
 }
 
-func (c *causes) versionParts(versions document.Value) []versionPart {
+func (c *causes) versionParts(versions, before document.Value) []versionPart {
 	parts := []versionPart{
-		{"schema", "validation", true, c.definitionSchema},
+		{"schema", "validation", true, func(part document.Value, at *fieldPath, hasStatus bool) {
+			c.definitionSchema(part, at, hasStatus, func() bool { return hasSchema(before, part) })
+		}},
 		{"subresources", "subresources", true, c.subresources},
 		{"additionalPrinterColumns", "additionalPrinterColumns", true, c.printerColumns},
 	}
@@ -34,6 +36,16 @@ func (c *causes) versionParts(versions document.Value) []versionPart {
 		}
 	}
 	return parts
+}
+
+// hasSchema reports whether one of some versions has a schema.
+func hasSchema(versions, s document.Value) bool {
+	for _, v := range versions.Elements() {
+		if same(v.Get("schema"), s) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *causes) definitionVersions(versions document.Value, parts []versionPart) {

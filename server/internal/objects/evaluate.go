@@ -203,7 +203,10 @@ func (e *Evaluation) validate() error {
 	if err := wrongType(of, e.obj, old); err != nil {
 		return err
 	}
-	causes := append(Validate(of, e.obj, old), e.causes...)
+	causes, forgiven := validateChange(of, e.obj, old, old)
+	if causes = append(causes, e.causes...); of.Row.Definition != nil && of.Row.Definition.Rules != nil {
+		causes = e.checkRules(of.Row, old, causes, forgiven)
+	}
 	if len(causes) == 0 {
 		return nil
 	}

@@ -17,17 +17,18 @@ import (
 // values.
 const maxAnnotations = 256 << 10
 
-// Validate returns all mistakes of an object: in its metadata, by the schema, and by the
-// kind's own rules. old is the object that it replaces, absent on create.
-func Validate(t Ref, obj, old document.Value) []schema.Cause {
-	return ValidateChange(t, obj, old, old)
+// ValidateChange returns all mistakes of an object: in its metadata, by the schema, and by
+// the kind's own rules. before is the object that it replaces, absent on create, and old
+// the one for rules about changes. Earlier mistakes that the update does not touch are
+// accepted (stillWrong): the rules may be younger than the object.
+func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
+	causes, _ := validateChange(t, obj, old, before)
+	return causes
 }
 
-// ValidateChange is Validate for an object with two earlier states: before is the object
-// before the update, old the one for rules about changes. Earlier mistakes that the
-// update does not touch are accepted (stillWrong): the rules may be younger than the
-// object.
-func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
+// validateChange is ValidateChange. It also reports whether mistakes by the schema were
+// accepted.
+func validateChange(t Ref, obj, old, before document.Value) (causes []schema.Cause, forgiven bool) {
 	res := t.Row
 	v := validation{res: res, anyFinalizer: t.anyFinalizer(), obj: obj, before: before}
 	v.metadata = validateMetadata(res.NameFormat, v.anyFinalizer, obj.Get("metadata"), old.Get("metadata"))
@@ -35,28 +36,30 @@ func ValidateChange(t Ref, obj, old, before document.Value) []schema.Cause {
 		v.state = document.Validate(obj, &res.GV.Validation)
 		v.rules = v.brokenRules(old)
 		if v.fine() {
-			return nil
+			return nil, false
 		}
 		if res.MetadataLast {
-			return append(v.wrongObject(v.rules), v.wrongMetadata()...)
+			return append(v.wrongObject(v.rules), v.wrongMetadata()...), false
 		}
 		wrong := document.OrderCauses(obj, append(v.wrongMetadata(), v.wrongObject(v.rules)...))
-		return slices.Repeat(wrong, max(1, res.ChecksOnCreate))
+		return slices.Repeat(wrong, max(1, res.ChecksOnCreate)), false
 	}
 	checks := t.checks()
 	if slices.Contains(checks, api.CheckObject) || slices.Contains(checks, api.CheckCreated) {
-		if v.state = document.Validate(obj, &res.GV.Validation); len(v.state) > 0 && before.Exists() && res.Definition == nil {
+		if v.state = document.Validate(obj, &res.GV.Validation); len(v.state) > 0 && before.Exists() {
+			all := len(v.state)
 			v.state = document.ValidateTouched(obj, before, &res.GV.Validation)
+			forgiven = len(v.state) < all
 		}
 	}
 	v.change = document.ValidateUpdate(obj, old)
 	v.rules = v.brokenRules(old)
 	if v.fine() {
-		return nil
+		return nil, forgiven
 	}
 	wrong := v // on the heap, which a valid object does not need
 	wrong.forgiveMetadata()
-	return wrong.ordered(checks)
+	return wrong.ordered(checks), forgiven
 }
 
 // metadataLast drops causes in metadata when there are others.

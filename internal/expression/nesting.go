@@ -1,0 +1,43 @@
+package expression
+
+import "github.com/google/cel-go/common/ast"
+
+// maxNesting bounds the depth of lists and maps that an expression makes. The checker
+// takes time by the third power of it.
+const maxNesting = 32
+
+// nesting is the greatest depth of lists and maps that an expression makes.
+func nesting(e ast.Expr) (depth int) {
+	within := func(all ...ast.Expr) {
+		for _, e := range all {
+			depth = max(depth, nesting(e))
+		}
+	}
+	switch e.Kind() {
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.IsMemberFunction() {
+			within(c.Target())
+		}
+		within(c.Args()...)
+	case ast.SelectKind:
+		within(e.AsSelect().Operand())
+	case ast.ListKind:
+		within(e.AsList().Elements()...)
+		depth++
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			within(entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
+		}
+		depth++
+	case ast.StructKind:
+		for _, field := range e.AsStruct().Fields() {
+			within(field.AsStructField().Value())
+		}
+		depth++
+	case ast.ComprehensionKind:
+		c := e.AsComprehension()
+		within(c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
+	}
+	return depth
+}

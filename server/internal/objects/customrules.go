@@ -1,0 +1,29 @@
+package objects
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+)
+
+// hidingRules are the reasons of causes with which the rules of a custom resource are not
+// evaluated: a value may be missing, of another type, or too large.
+var hidingRules = []string{schema.CauseNotSupported, schema.CauseRequired, schema.CauseTooLong, schema.CauseTooMany, schema.CauseTypeInvalid}
+
+// checkRules adds the causes of the rules of a custom resource. forgiven says that the
+// object breaks its schema in accepted ways.
+func (e *Evaluation) checkRules(row *catalog.Row, old document.Value, causes []schema.Cause, forgiven bool) []schema.Cause {
+	rules := row.Definition.Rules()
+	if rules == nil {
+		return causes
+	}
+	if slices.ContainsFunc(causes, func(c schema.Cause) bool { return slices.Contains(hidingRules, c.Reason) }) {
+		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "<nil>",
+			Message: `Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation`})
+	}
+	broken := rules.Check(e.ctx, e.obj, old, forgiven)
+	e.warnings = append(e.warnings, broken.Forgiven...)
+	return append(causes, broken.Causes...)
+}
