@@ -136,11 +136,15 @@ func TestOwnerOfReplicas(t *testing.T) {
 	path := "/apis/apps/v1/namespaces/default/deployments"
 	h.run(t, []step{
 		{"create", "POST", path, "", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, ""},
+		{"applied without replicas", "PATCH", path + "/b?fieldManager=x", applyMedia, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"b"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, ""},
+		{"scaled", "PATCH", path + "/b/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"scale", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":3}}`, 200, ""},
 		{"owner", "GET", path + "/a", "", "", 200, `{"manager":"m","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"}`},
 		{"scale to 0", "PATCH", path + "/a/scale?fieldManager=m", "application/merge-patch+json", `{"spec":{"replicas":0}}`, 200, ""},
 	})
-	if got := h.get(path + "/a"); strings.Contains(string(got.body), `"f:replicas"`) {
-		t.Errorf("0 replicas are owned: %s", got.body)
+	for _, name := range []string{"/a", "/b"} { // 0 replicas, and those that nobody owned before
+		if got := h.get(path + name); strings.Contains(string(got.body), `"f:replicas"`) {
+			t.Errorf("the replicas are owned: %s", got.body)
+		}
 	}
 }

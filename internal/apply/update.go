@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"slices"
+
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -85,11 +87,14 @@ const scale = "scale"
 
 // update adds the changes of a write to its manager's entry and removes them from others.
 func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w Write) (ledger, error) {
+	mine := d.changed().Difference(neverOwned)
+	if w.Subresource == scale && !managers.touch(mine) { // replicas without an owner stay so
+		mine = Set{}
+	}
 	managers, err := k.take(managers, live, obj, d, nil, w)
 	if err != nil {
 		return nil, err
 	}
-	mine := d.changed().Difference(neverOwned)
 	if w.Subresource == scale && isZero(obj, mine) { // a Scale leaves out 0 replicas
 		if me := managers.find(k.updater(w)); me != nil {
 			me.own(me.owned().Difference(mine))
@@ -110,6 +115,11 @@ func (k *Kind) update(live, obj document.Value, managers ledger, d difference, w
 		}
 	}
 	return managers.withoutEmpty().limit(), nil
+}
+
+// touch reports whether a manager owns one of the fields.
+func (l ledger) touch(s Set) bool {
+	return slices.ContainsFunc(l, func(e *entry) bool { return touches(e.fields(), s) })
 }
 
 // isZero reports whether the number at the one path of a set is 0.

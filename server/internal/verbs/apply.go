@@ -164,7 +164,8 @@ func sameButOwnership(res *catalog.Row, a, b document.Value) (bool, error) {
 	return bytes.Equal(texts[0], texts[1]), nil
 }
 
-// mayApply decides whether an apply may create the object.
+// mayApply decides whether an apply may create the object. It may with a resourceVersion,
+// which a manifest of a deleted object has, as in 1.25.
 func (v *Verbs) mayApply(r *front.Request, t objects.Ref, meta document.Value) error {
 	gr := t.Row.GroupResource()
 	if t.Sub != nil || t.Row.Verbs&api.VerbCreate == 0 {
@@ -173,8 +174,8 @@ func (v *Verbs) mayApply(r *front.Request, t objects.Ref, meta document.Value) e
 	if uid := meta.Get("uid").Text(); uid != "" {
 		return api.Conflict(gr, t.Name, "uid mismatch: the provided object specified uid "+uid+", and no existing object was found")
 	}
-	if meta.Get("resourceVersion").Text() != "" {
-		return api.NotFound(gr, t.Name)
+	if _, _, err := api.ParseRevision(meta.Get("resourceVersion").Text()); err != nil {
+		return err
 	}
 	return v.objects.NamespaceAccepts(r.Context, t.Row, t.Namespace, t.Name)
 }
