@@ -28,19 +28,20 @@ func (c *causes) intOrPercent(v document.Value) {
 
 // atMostAll checks that a share is not more than everything.
 func (c *causes) atMostAll(v document.Value) {
-	if v.Kind() == document.String && intOrPercent(v) > 100 {
+	if v.Kind() == document.String && percent.MatchString(v.Text()) && intOrPercent(v) > 100 {
 		c.invalid(v, "must not be greater than 100%")
 	}
 }
 
-// intOrPercent is the number of such an amount; shares too large to count are large,
-// other texts are 0.
+// intOrPercent is the number of such an amount; shares too large to count are large.
+// Other texts are the number that they hold, if any, though they are refused.
 func intOrPercent(v document.Value) int64 {
 	if v.Kind() != document.String {
 		return number(v)
 	}
 	if !percent.MatchString(v.Text()) {
-		return 0
+		n, _ := strconv.ParseInt(v.Text(), 10, 64)
+		return n
 	}
 	n, err := strconv.ParseInt(strings.TrimSuffix(v.Text(), "%"), 10, 32)
 	if err != nil {

@@ -26,7 +26,9 @@ func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 	if dataSize(data, true) > maxData {
 		c.tooLong("data", maxData)
 	}
+	before := len(c)
 	c.secretType(obj, data)
+	c.tellAt(before, "metadata.annotations[]") // after all that is wrong in the data
 	return c
 }
 
