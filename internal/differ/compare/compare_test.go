@@ -198,6 +198,39 @@ func TestADecisionCanPartAnObject(t *testing.T) {
 	}
 }
 
+// A delete of a collection may stop at an object in different states, and delete others
+// before; the columns of a table are in its first event, of whichever object.
+func TestCollectionsWithLostObjects(t *testing.T) {
+	put := &scenario.Step{Method: "PUT", Path: "/api/v1/namespaces/${NS}/pods/a"}
+	remove := &scenario.Step{Method: "DELETE", Path: "/api/v1/namespaces/${NS}/pods"}
+	get := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods/b"}
+	watch := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods?watch=true"}
+	event := func(name string, columns any) any {
+		return map[string]any{"type": "ADDED", "object": map[string]any{"kind": "Table", "columnDefinitions": columns, "rows": []any{map[string]any{"cells": []any{name}}}}}
+	}
+	const list, conflict = `{"kind":"PodList","items":[]}`, `{"kind":"Status","reason":"Conflict","details":{"name":"a"}}`
+	s := NewSession("ns", Options{})
+	s.Step(0, put, answer(t, 404, `{}`), answer(t, 201, `{"kind":"Pod","metadata":{"name":"a"}}`))
+	columns := []any{map[string]any{"name": "Name"}}
+	events := func(l ...any) *Answer { return &Answer{Status: 200, Stream: true, Events: l} }
+	if d := s.Step(1, watch, events(event("b", columns)), events(event("a", columns), event("b", nil))); len(d) != 0 {
+		t.Errorf("columns of a lost object: %v", d)
+	}
+	if d := s.Step(2, remove, answer(t, 200, list), answer(t, 409, conflict)); len(d) != 0 {
+		t.Errorf("a lost object: %v", d)
+	}
+	if d := s.Step(3, get, answer(t, 404, `{}`), answer(t, 200, `{"kind":"Pod"}`)); len(d) != 0 {
+		t.Errorf("the rest of the collection: %v", d)
+	}
+	s = NewSession("ns", Options{})
+	if d := s.Step(0, remove, answer(t, 409, conflict), answer(t, 422, conflict)); len(d) != 1 {
+		t.Errorf("without a lost object: %v", d)
+	}
+	if d := s.Step(1, get, answer(t, 404, `{}`), answer(t, 200, `{"kind":"Pod"}`)); len(d) != 0 {
+		t.Errorf("the rest of a collection that was deleted in part: %v", d)
+	}
+}
+
 func TestADifferenceIsSaidOnce(t *testing.T) {
 	s := NewSession("ns", Options{})
 	st := &scenario.Step{Method: "GET", Path: "/api/v1/namespaces/${NS}/pods/a"}
