@@ -50,11 +50,11 @@ func TestHostileConversionWebhook(t *testing.T) {
 		{"another namespace", metadata(func(m map[string]any) { m["namespace"] = "other" }), nil, "must have the same namespace: default != other"},
 		{"another uid", metadata(func(m map[string]any) { m["uid"] = "other" }), nil, "must have the same UID: "},
 		{"a wrong label", metadata(func(m map[string]any) { m["labels"] = map[string]any{"a b": ""} }), nil, `metadata.labels: Invalid value: \"a b\"`},
-		{"labels of numbers", metadata(func(m map[string]any) { m["labels"] = map[string]any{"a": 1} }), nil, "metadata.labels[a] must be a string"},
-		{"a list as annotations", metadata(func(m map[string]any) { m["annotations"] = []any{} }), nil, "invalid metadata.annotations"},
+		{"labels of numbers", metadata(func(m map[string]any) { m["labels"] = map[string]any{"a": 1} }), nil, "returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object"},
+		{"a list as annotations", metadata(func(m map[string]any) { m["annotations"] = []any{} }), nil, "invalid metadata.annotations of type []interface {} in converted object"},
 		{"long annotations", metadata(func(m map[string]any) { m["annotations"] = map[string]any{"a": strings.Repeat("x", 1<<18)} }), nil, "Too long"},
 		{"no metadata", object(func(o map[string]any) { delete(o, "metadata") }), nil, "must have the same name"},
-		{"another kind", object(func(o map[string]any) { o["kind"] = "Other" }), nil, "invalid kind (expected Gauge, received Other)"},
+		{"another kind", object(func(o map[string]any) { o["kind"] = "Other" }), nil, "returned invalid object at index 0: invalid kind (expected Gauge, received Other)"},
 		{"another version", object(func(o map[string]any) { o["apiVersion"] = "lab.example.com/v7" }), nil, "invalid groupVersion (expected lab.example.com/v1beta1, received lab.example.com/v7)"},
 		{"fewer objects", response(func(r map[string]any) { r["convertedObjects"] = []any{} }), nil, "returned 0 objects, expected "},
 		{"no list", response(func(r map[string]any) { delete(r, "convertedObjects") }), nil, "returned 0 objects, expected "},
@@ -62,7 +62,7 @@ func TestHostileConversionWebhook(t *testing.T) {
 			for i := range r["convertedObjects"].([]any) {
 				r["convertedObjects"].([]any)[i] = "x"
 			}
-		}), nil, "an object is expected"},
+		}), nil, "a JSON object is expected"},
 		{"another review", response(func(r map[string]any) { r["uid"] = "x" }), nil, `expected response.uid=\"`},
 		{"its refusal", response(func(r map[string]any) {
 			r["result"] = map[string]any{"status": "Failure", "message": "this is my reason"}

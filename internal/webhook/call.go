@@ -57,6 +57,8 @@ func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", err)
+	case len(body) == 0:
+		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", response.StatusCode, response.Header.Get("Content-Type"))
 	case len(body) > limit:
 		return nil, fmt.Errorf("the webhook's answer has more than %d bytes", limit)
 	}

@@ -1,6 +1,7 @@
 package conversionreview
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,47 +31,73 @@ func (o *original) failed(format string, args ...any) error {
 	return failure("conversion webhook for %s "+format, append([]any{gvk(o.apiVersion(), o.kind())}, args...)...)
 }
 
-// refuse is the error about the i-th object of an answer, one of several.
-func (o *original) refuse(err error, i int, several bool) error {
-	if several {
-		return o.failed("returned invalid converted object at index %d: %v", i, err)
-	}
-	return o.failed("returned invalid object: %v", err)
-}
-
 // restore checks a converted object, and gives it the metadata of the original, apart
 // from labels and annotations.
 func (o *original) restore(text []byte, apiVersion string) ([]byte, error) {
 	doc, err := document.DecodeAny(text, document.Limits{MaxNodes: maxNodes})
 	if err != nil {
-		return nil, err
+		return nil, o.failed("returned invalid object: %v", err)
 	}
 	defer doc.Release()
-	was, is := o.doc.Root(), doc.Root()
+	is := doc.Root()
 	if is.Kind() != document.Object {
-		return nil, fmt.Errorf("an object is expected, got %s", document.Shown(is))
+		return nil, o.failed("returned invalid object: a JSON object is expected, got %s", document.Shown(is))
 	}
 	if got := is.Get("apiVersion").Text(); got != apiVersion {
-		return nil, fmt.Errorf("invalid groupVersion (expected %s, received %s)", apiVersion, got)
+		return nil, o.failed("returned invalid object at index 0: invalid groupVersion (expected %s, received %s)", apiVersion, got)
 	}
 	if got := is.Get("kind").Text(); got != o.kind() {
-		return nil, fmt.Errorf("invalid kind (expected %s, received %s)", o.kind(), got)
+		return nil, o.failed("returned invalid object at index 0: invalid kind (expected %s, received %s)", o.kind(), got)
 	}
-	meta := is.Get("metadata")
+	meta, was := is.Get("metadata"), o.doc.Root().Get("metadata")
 	for _, field := range [...]struct{ name, word string }{{"name", "name"}, {"namespace", "namespace"}, {"uid", "UID"}} {
-		if want, got := was.At("metadata", field.name).Text(), meta.Get(field.name).Text(); want != got {
-			return nil, fmt.Errorf("must have the same %s: %s != %s", field.word, want, got)
+		if want, got := was.Get(field.name).Text(), meta.Get(field.name).Text(); want != got {
+			return nil, o.failed("returned invalid object: must have the same %s: %s != %s", field.word, want, got)
 		}
 	}
-	if meta.Kind() != document.Object {
-		return nil, fmt.Errorf("invalid metadata: %s", document.Shown(meta))
+	err = checkMetadata(meta, was)
+	if err == nil {
+		text, err = withMetadata(is, was)
+	}
+	if err != nil {
+		return nil, o.failed("returned invalid metadata: %v", err)
+	}
+	return text, nil
+}
+
+func checkMetadata(meta, was document.Value) error {
+	switch {
+	case !meta.Exists():
+		return errors.New("missing metadata in converted object")
+	case meta.Kind() != document.Object:
+		return fmt.Errorf("invalid metadata of type %s in converted object", typeOf(meta))
 	}
 	for _, name := range describing {
-		if err := checkTexts(meta.Get(name), was.At("metadata", name), name); err != nil {
-			return nil, err
+		if err := checkTexts(meta.Get(name), was.Get(name), name); err != nil {
+			return err
 		}
 	}
-	return withMetadata(is, was.Get("metadata"))
+	return nil
+}
+
+// typeOf is the type of a value in messages.
+func typeOf(v document.Value) string {
+	switch v.Kind() {
+	case document.String:
+		return "string"
+	case document.Array:
+		return "[]interface {}"
+	case document.Object:
+		return "map[string]interface {}"
+	case document.Null:
+		return "<nil>"
+	case document.Bool:
+		return "bool"
+	}
+	if _, whole := v.Int(); whole {
+		return "int64"
+	}
+	return "float64"
 }
 
 // withMetadata is an object with other metadata, apart from its labels and annotations.
@@ -107,11 +134,11 @@ func checkTexts(now, before document.Value, name string) error {
 		return nil
 	}
 	if now.Kind() != document.Object {
-		return fmt.Errorf("invalid metadata.%s of type %s in converted object", name, document.Shown(now))
+		return fmt.Errorf("invalid metadata.%s of type %s in converted object", name, typeOf(now))
 	}
 	for key, v := range now.Members() {
 		if v.Kind() != document.String {
-			return fmt.Errorf("metadata.%s[%s] must be a string, but is %s in converted object", name, key, document.Shown(v))
+			return fmt.Errorf("metadata.%s[%s] must be a string, but is %s in converted object", name, key, typeOf(v))
 		}
 	}
 	if before.Exists() && document.Equal(now, before) {
