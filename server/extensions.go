@@ -4,11 +4,73 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/conversionreview"
+	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
+	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/registrar"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
+
+// openDefinitions reads the definitions of custom resources and serves their resources,
+// before requests are answered.
+func (s *Server) openDefinitions(ctx context.Context) error {
+	rows, err := customRows(s.catalog.Snapshot(), s.cfg.Clock, func(spec document.Value) api.Converter { return conversionreview.New(spec, s.backends) })
+	if err != nil {
+		return err
+	}
+	s.definitions, err = registrar.Open(ctx, registrar.Config{Row: definitionsRow(s.catalog.Snapshot()), Store: s.shown,
+		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry})
+	if err == nil {
+		s.controllers.DefinitionsKnown()
+	}
+	return err
+}
+
+// customRows makes rows of definitions, with converters for those that have a webhook.
+func customRows(snapshot *catalog.Snapshot, now func() time.Time, converter func(spec document.Value) api.Converter) (*definitions.Rows, error) {
+	meta, err := definitions.NewMeta(generated.Meta())
+	if err != nil {
+		return nil, err
+	}
+	rows := &definitions.Rows{Meta: meta, Now: now, Converter: converter}
+	if deployments := snapshot.Resource("apps", "v1", "deployments"); deployments != nil {
+		rows.Scale = *deployments.Subresource("scale")
+	}
+	return rows, nil
+}
+
+func definitionsRow(snapshot *catalog.Snapshot) *catalog.Row {
+	return snapshot.Stored(objects.DefinitionGroup, "customresourcedefinitions")
+}
+
+// MigrateStore runs a migration on the store of a data directory without a server. Steps
+// are reported at most once a second, problems all; objects that a webhook would have to
+// convert are problems. The next call continues a migration that the end of ctx
+// interrupted. Errors: store.ErrLocked when a server uses the directory, and those of the
+// store.
+func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)) error {
+	snapshot := catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()
+	rows, err := customRows(snapshot, time.Now, func(document.Value) api.Converter { return conversionreview.Unreachable{} })
+	if err != nil {
+		return err
+	}
+	custom := func(ctx context.Context, s store.Store) (stored.Kinds, error) {
+		return registrar.Kinds(ctx, s, definitionsRow(snapshot), rows)
+	}
+	return operate.MigrateStore(ctx, dataDir, stored.NewKinds(snapshot), custom, report)
+}
 
 // openExtensions follows the API services of extension servers.
 func (s *Server) openExtensions(ctx context.Context) (err error) {

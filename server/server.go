@@ -33,8 +33,6 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
-	"github.com/capstan-dev/capstan/server/internal/conversionreview"
-	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
@@ -180,25 +178,6 @@ func (s *Server) open(ctx context.Context) error {
 	return s.keys.WriteKubeconfig(s.URL())
 }
 
-// openDefinitions reads the definitions of custom resources and serves their resources,
-// before requests are answered.
-func (s *Server) openDefinitions(ctx context.Context) error {
-	meta, err := definitions.NewMeta(generated.Meta())
-	if err != nil {
-		return err
-	}
-	rows := &definitions.Rows{Meta: meta, Now: s.cfg.Clock, Converter: func(spec document.Value) api.Converter { return conversionreview.New(spec, s.backends) }}
-	if deployments := s.catalog.Snapshot().Resource("apps", "v1", "deployments"); deployments != nil {
-		rows.Scale = *deployments.Subresource("scale")
-	}
-	s.definitions, err = registrar.Open(ctx, registrar.Config{Row: s.catalog.Snapshot().Stored(objects.DefinitionGroup, "customresourcedefinitions"), Store: s.shown,
-		Catalog: s.catalog, Objects: s.objects, Rows: rows, Logger: s.log, Retry: s.cfg.durations.Retry})
-	if err == nil {
-		s.controllers.DefinitionsKnown()
-	}
-	return err
-}
-
 // newControllers makes the server's own activities.
 func (s *Server) newControllers() *controllers.Controllers {
 	cfg := &s.cfg
@@ -291,7 +270,7 @@ func (s *Server) openStore(ctx context.Context) error {
 		s.log.Info("objects may have been stored under other documents or in other versions, which each read of them has to make up for; 'capstan store migrate' rewrites them, beside the requests")
 	}
 	if s.cfg.keepsFiles() {
-		s.control = operate.Listen(s.cfg.DataDir, engine, kinds, s.log, s.cfg.durations.Header)
+		s.control = operate.Listen(s.cfg.DataDir, engine, func() stored.Kinds { return kinds.And(s.shown.Custom()) }, s.log, s.cfg.durations.Header)
 	}
 	s.metrics = newMetrics(s, engine.Stats)
 	return nil
@@ -363,14 +342,6 @@ func (s *Server) URL() string { return "https://" + s.host() }
 // catalogOf is the catalog of the documents, with the rules that they name.
 func catalogOf(rules policy.Policy) []*api.GroupVersion {
 	return generated.New(rules, conversion.Hooks{})
-}
-
-// MigrateStore runs a migration on the store of a data directory without a server. Steps
-// are reported at most once a second, problems all. The next call continues a migration
-// that the end of ctx interrupted. Errors: store.ErrLocked when a server uses the
-// directory, and those of the store.
-func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)) error {
-	return operate.MigrateStore(ctx, dataDir, stored.NewKinds(catalog.New(catalogOf(policy.New(time.Now)), generated.Meta()).Snapshot()), report)
 }
 
 const (

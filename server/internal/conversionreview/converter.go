@@ -104,7 +104,7 @@ func (c *Converter) Convert(ctx context.Context, to *api.Resource, objects [][]b
 	made := make([][]byte, len(answer))
 	for i, text := range answer {
 		if made[i], err = sent[i].restore(text, to.GV.APIVersion()); err != nil {
-			return nil, sent[i].refuse(err, i, len(objects) > 1)
+			return nil, err
 		}
 	}
 	return made, nil
@@ -143,4 +143,12 @@ const growth = 3
 // failure is an error with a message of its own, as 1.25 answers errors of conversions.
 func failure(format string, args ...any) error {
 	return &api.Error{Code: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
+}
+
+// Unreachable stands for all webhooks where no server runs that could call them.
+type Unreachable struct{}
+
+// Convert implements api.Converter.
+func (Unreachable) Convert(context.Context, *api.Resource, [][]byte) ([][]byte, error) {
+	return nil, failure("only a running server calls the conversion webhook: migrate while it runs")
 }

@@ -76,8 +76,9 @@ type migrationState struct {
 // MigrateStore runs a migration on the store of a data directory without a server. Steps
 // are reported at most once a second, problems all. The next call continues a migration
 // that the end of ctx interrupted. Errors: store.ErrLocked when a server uses the
-// directory, and those of the store.
-func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, report func(Step)) (err error) {
+// directory, and those of the store. kinds are those of the documents, custom finds the
+// others in the store.
+func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, custom func(context.Context, store.Store) (stored.Kinds, error), report func(Step)) (err error) {
 	dir := StoreDir(dataDir)
 	// Opening for writing would make a missing store.
 	look, err := store.OpenReadOnly(store.Config{Dir: dir})
@@ -96,7 +97,11 @@ func MigrateStore(ctx context.Context, dataDir string, kinds stored.Kinds, repor
 	if _, _, err := stored.NoteVersions(ctx, engine, kinds); err != nil {
 		return err
 	}
-	return Migrate(ctx, engine, kinds, report)
+	more, err := custom(ctx, engine)
+	if err != nil {
+		return err
+	}
+	return Migrate(ctx, engine, kinds.And(more), report)
 }
 
 // run processes every object. The error about objects that could not be rewritten comes
@@ -239,8 +244,11 @@ func (m *migration) read(ctx context.Context, kind *stored.Kind, prefix string) 
 }
 
 // asStored reports whether an object is as it would be stored today. An unreadable one is
-// not.
+// not, nor is one that a converter would have to be asked about.
 func asStored(ctx context.Context, kind *stored.Kind, e *store.Entry) bool {
+	if kind.Waits(e) {
+		return false
+	}
 	_, same, err := kind.Rewrite(ctx, e)
 	return err == nil && same
 }
@@ -285,11 +293,25 @@ func (m *migration) rewrite(ctx context.Context, kind *stored.Kind, keys []strin
 }
 
 func (m *migration) rewriteOne(ctx context.Context, kind *stored.Kind, key string) (written bool, problem, err error) {
+	read, err := m.store.Get(ctx, key)
+	if err != nil {
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return false, nil, err
+	}
+	rewrite := kind.Rewrite
+	if kind.Waits(&read) { // not under the key's lock
+		v, same, wrong := kind.Rewrite(ctx, &read)
+		rewrite = func(_ context.Context, e *store.Entry) (store.Value, bool, error) {
+			return v, same || e.Revision != read.Revision, wrong
+		}
+	}
 	_, err = m.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
 		if current == nil {
 			return store.Write{}, nil
 		}
-		v, same, err := kind.Rewrite(ctx, current)
+		v, same, err := rewrite(ctx, current)
 		if err != nil || same { // another write was faster
 			problem = err
 			return store.Write{}, nil

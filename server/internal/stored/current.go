@@ -14,8 +14,8 @@ import (
 // CurrentStore shows objects that were stored under other documents, or in another
 // version, as they would be stored today: with the defaults added since, in the present
 // storage version; but in their own version if only a remote converter could turn it,
-// since nothing may wait here. Writes through it have that form, so the number of old objects falls;
-// migrate ends it.
+// since nothing may wait here. Writes through it have that form, so the number of old
+// objects falls; migrate ends it.
 //
 // Built-in kinds are in it only while it is needed, see storedVersions, custom ones when
 // their definition changes.
@@ -45,6 +45,18 @@ func NewCurrent(s store.Store, kinds Kinds) *CurrentStore {
 // Kinds are those of which there may be old objects.
 func (c *CurrentStore) Kinds() *MixedKinds { return c.kinds.Load() }
 
+// Custom are the kinds of custom resources.
+func (c *CurrentStore) Custom() Kinds {
+	all := Kinds{}
+	c.Kinds().Scan(func(prefix string, kind *Kind) bool {
+		if kind.res.Definition != nil {
+			all[prefix] = kind
+		}
+		return true
+	})
+	return all
+}
+
 // Put records that objects of a type up to a revision may be stored in another version
 // than the type's. If same is set, a known type keeps its revision and an unknown type is
 // ignored.
@@ -54,10 +66,13 @@ func (c *CurrentStore) Put(t *catalog.Type, since uint64, same bool) {
 		switch {
 		case same && !known:
 			return
-		case same:
-			since = before.since
 		}
-		now.Set(t.Prefix, &Kind{versions: t, res: t.Stored, since: since})
+		kind := &Kind{versions: t, res: t.Stored, since: since}
+		if same {
+			kind.since = before.since
+			kind.migrated.Store(before.migrated.Load())
+		}
+		now.Set(t.Prefix, kind)
 	})
 }
 

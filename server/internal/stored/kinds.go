@@ -7,11 +7,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
 	"sync/atomic"
 
+	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -74,12 +76,24 @@ type Kinds map[string]*Kind
 
 // NewKinds returns the stored kinds of a snapshot.
 func NewKinds(snapshot *catalog.Snapshot) Kinds {
+	return KindsOf(snapshot.Types())
+}
+
+// KindsOf returns the stored kinds of resource types.
+func KindsOf(types iter.Seq[*catalog.Type]) Kinds {
 	all := Kinds{}
-	for t := range snapshot.Types() {
+	for t := range types {
 		if t.Stored != nil {
 			all[t.Prefix] = &Kind{versions: t, res: t.Stored}
 		}
 	}
+	return all
+}
+
+// And is k with other kinds.
+func (k Kinds) And(others Kinds) Kinds {
+	all := maps.Clone(k)
+	maps.Copy(all, others)
 	return all
 }
 
@@ -101,15 +115,19 @@ func (k *Kind) Rewrite(ctx context.Context, e *store.Entry) (v store.Value, same
 	return k.rewrite(ctx, e, k.res)
 }
 
-// Waits reports whether Rewrite may ask a converter, so that no lock may be held
-// meanwhile.
-func (k *Kind) Waits() bool { return k.versions.ConvertsRemotely() }
+// Waits reports whether Rewrite asks a converter about an object, so that no lock may be
+// held meanwhile.
+func (k *Kind) Waits(e *store.Entry) bool {
+	return k.remote() && !convert.HasHead(k.res.Resource, e.Body)
+}
+
+func (k *Kind) remote() bool { return k.versions.ConvertsRemotely() }
 
 // shown is Rewrite for reads. An object that only a converter could turn into the storage
 // version keeps its own.
 func (k *Kind) shown(e *store.Entry) (v store.Value, same bool, err error) {
 	to := k.res
-	if k.Waits() {
+	if k.remote() {
 		if to = k.versions.Version(VersionOf(e.Body)); to == nil {
 			return v, true, nil // nobody can read it, and its converter says so
 		}
@@ -126,7 +144,7 @@ func VersionOf(body []byte) string {
 func (k *Kind) rewrite(ctx context.Context, e *store.Entry, to *catalog.Row) (v store.Value, same bool, err error) {
 	version := VersionOf(e.Body)
 	from := k.versions.Version(version)
-	unknown := from == nil && to.Definition != nil && !k.Waits() // a version that the definition does not have any more
+	unknown := from == nil && to.Definition != nil && !k.remote() // a version that the definition does not have any more
 	if unknown {
 		from = to
 	}

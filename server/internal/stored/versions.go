@@ -81,7 +81,11 @@ func NoteMigrated(ctx context.Context, s store.Store, kinds Kinds) error {
 		return err
 	}
 	for prefix, k := range kinds {
-		k.migrated.Store(known[prefix].Migrated)
+		at := known[prefix].Migrated
+		if k.res.Definition != nil { // not in the record: a definition has its own revision
+			at = s.Current()
+		}
+		k.migrated.Store(at)
 	}
 	return nil
 }

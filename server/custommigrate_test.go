@@ -1,0 +1,98 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/operate"
+)
+
+// Custom objects are migrated to their storage version: by a running server, which calls
+// the webhook, and by a closed store where none is needed. Then the old version may go.
+func TestMigrateCustomObjects(t *testing.T) {
+	dir := t.TempDir()
+	onDisk := func(c *server.Config) { c.InMemory, c.DataDir = false, dir }
+	hook := newConversionHook(t)
+	running := func(ctx context.Context, report func(operate.Step)) error {
+		return operate.Client{DataDir: dir}.Migrate(ctx, report)
+	}
+	closed := func(ctx context.Context, report func(operate.Step)) error {
+		return server.MigrateStore(ctx, dir, report)
+	}
+	beta := strings.Replace(shopWidgets, "/v1/", "/v1beta1/", 1)
+	t.Run("stored", func(t *testing.T) {
+		h := startServer(t, onDisk)
+		h.gaugesBy(hook)
+		h.create(gaugesV1, gauge("v1", "a", `,"spec":{"host":"h","port":"1"}`))
+		h.create(gaugesV1, gauge("v1", "b", `,"spec":{"host":"h","port":"2"}`))
+		h.mergePatch(gaugesAs, `{"spec":{"versions":`+gaugeVersions("v2")+`}}`)
+		h.awaitStorage("v2")
+		h.create(gaugesV2, gauge("v2", "new", `,"spec":{"host":"h","number":"3"}`))
+		const schema = `"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"}}}}`
+		h.define(`{"type":"object","properties":{"a":{"type":"string"}}}`, `},{"name":"v1beta1","served":true,"storage":false,`+schema)
+		h.create(shopWidgets, widget("w", `,"a":"x"`))
+		h.mergePatch(definedAs, `{"spec":{"versions":[{"name":"v1","served":true,"storage":false,`+schema+`},{"name":"v1beta1","served":true,"storage":true,`+schema+`}]}}`)
+		h.awaitText(definedAs, `"storedVersions":["v1","v1beta1"]`)
+	})
+	var problems []string
+	err := closed(context.Background(), func(s operate.Step) {
+		if s.Problem != "" {
+			problems = append(problems, s.Problem)
+		}
+	})
+	if err != nil || len(problems) != 2 || !strings.Contains(problems[0], "only a running server calls the conversion webhook") {
+		t.Errorf("%v, problems %v", err, problems)
+	}
+	if got := storedText(t, dir, "shop.example.com/widgets/default/w"); !strings.Contains(got, `"apiVersion":"shop.example.com/v1beta1"`) || !strings.Contains(got, `"a":"x"`) {
+		t.Errorf("a widget is stored as %s", got)
+	}
+	t.Run("running", func(t *testing.T) {
+		h := startServer(t, onDisk)
+		watch := h.watch(gaugesV1 + "?watch=true")
+		watch.expect("ADDED a")
+		watch.expect("ADDED b")
+		watch.expect("ADDED new")
+		if got := migrated(t, running); got.Rewritten != 2 || got.Failed != 0 {
+			t.Errorf("the migration: %+v", got)
+		}
+		for range 2 {
+			if e := watch.next(); e.Type != "MODIFIED" || !strings.Contains(string(e.Object), `"apiVersion":"lab.example.com/v1"`) || !strings.Contains(string(e.Object), `"port":`) {
+				t.Errorf("a watch saw %s %s", e.Type, e.Object)
+			}
+		}
+		before := hook.calls.Load()
+		h.run(t, []step{
+			{"read", "GET", gaugesV2, "", "", 200, `"number":"1"`},
+			{"again", "GET", beta + "/w", "", "", 200, `"a":"x"`},
+			{"no old version is stored", "PATCH", gaugesAs + "/status", mergeType, `{"status":{"storedVersions":["v2"]}}`, 200, `"storedVersions":["v2"]`},
+			{"so it may go", "PATCH", gaugesAs, "application/json-patch+json", `[{"op":"remove","path":"/spec/versions/0"}]`, 200, ""},
+		})
+		if n := hook.calls.Load() - before; n != 0 {
+			t.Errorf("%d calls after the migration", n)
+		}
+		h.awaitCode(gaugesV1, http.StatusNotFound)
+		if got := migrated(t, running); got.Rewritten != 0 {
+			t.Errorf("the second migration: %+v", got)
+		}
+	})
+	if got := storedText(t, dir, "lab.example.com/gauges/default/a"); !strings.Contains(got, `"number":"1"`) {
+		t.Errorf("a gauge is stored as %s", got)
+	}
+}
+
+// storedText is an object in the store of a data directory that no server uses.
+func storedText(t *testing.T, dir, key string) string {
+	t.Helper()
+	s, err := store.OpenReadOnly(store.Config{Dir: operate.StoreDir(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	e, err := s.Get(context.Background(), key)
+	return fmt.Sprint(string(e.Body), err)
+}
