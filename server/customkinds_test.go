@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
 const (
@@ -182,6 +184,37 @@ func TestDefinitionChanges(t *testing.T) {
 		{"mended", "PATCH", shopWidgets + "/w", "application/merge-patch+json", `{"a":2}`, 200, `"a":2,"c":"new"}`},
 	})
 	watch.expect("MODIFIED w")
+}
+
+// A write that was evaluated by a definition is not stored by it once the definition has
+// changed: it is evaluated again.
+func TestDefinitionChangesDuringAWrite(t *testing.T) {
+	held, changed := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	h := startServer(t, func(c *server.Config) {
+		c.LookOn(server.Onlooker{Admitting: func(r *admission.Request) error {
+			if r.Resource.Plural == "widgets" && r.Object.At("metadata", "labels", "late").Exists() {
+				once.Do(func() { close(held); <-changed })
+			}
+			return nil
+		}})
+	})
+	h.define(`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}}}`, "")
+	h.create(shopWidgets, widget("w", `,"a":5,"b":"x"`))
+	h.create(shopWidgets, widget("other", ""))
+	answers := make(chan reply, 1)
+	go func() {
+		answers <- h.send("PATCH", shopWidgets+"/w", "application/merge-patch+json", []byte(`{"metadata":{"labels":{"late":"1"}}}`))
+	}()
+	<-held
+	h.mergePatch(definedAs, `{"spec":{"versions":[{"name":"v1","served":true,"storage":true,
+		"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"integer"},"c":{"type":"string","default":"new"}}}}}]}}`)
+	h.awaitText(shopWidgets+"/other", `"c":"new"}`)
+	close(changed)
+	if got := <-answers; got.code != 200 || !strings.Contains(string(got.body), `"late":"1"`) || !strings.Contains(string(got.body), `"a":5,"c":"new"}`) {
+		t.Errorf("the patch: %d %s", got.code, got.body)
+	}
+	h.run(t, []step{{"read", "GET", shopWidgets + "/w", "", "", 200, `"a":5,"c":"new"}`}})
 }
 
 // Several versions are one type; a version shows only its own fields.

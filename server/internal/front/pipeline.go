@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/logging"
+	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
 // Serve runs every request, top to bottom. The router has found the target; the other
@@ -85,7 +86,32 @@ func (f *Front) handle(r *Request) error {
 	if err := f.limits.enter(r, &at); err != nil {
 		return err
 	}
-	return verb(r)
+	err = verb(r)
+	for try := 1; err == error(objects.ErrTypeChanged) && try < typeTries; try++ {
+		if verb, err = f.anew(r); err == nil {
+			err = verb(r)
+		}
+	}
+	return err
+}
+
+// typeTries bounds the attempts of a request whose type changes again and again.
+const typeTries = 4
+
+// anew finds the verb of a request again, whose definition has changed.
+func (f *Front) anew(r *Request) (Verb, error) {
+	t := &r.Target
+	row := f.catalog.Snapshot().Resource(t.Row.GV.Group, t.Row.GV.Version, t.Row.Plural)
+	if row == nil {
+		return nil, api.UnknownPath()
+	}
+	t.Row, r.Warnings, r.warned = row, nil, 0
+	if t.Sub != nil {
+		if t.Sub = row.Subresource(t.Sub.Name); t.Sub == nil {
+			return nil, api.UnknownPath()
+		}
+	}
+	return f.verbOf(r)
 }
 
 // verbFor runs the steps of a request up to its verb. It returns before the verb runs, so

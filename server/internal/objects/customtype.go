@@ -13,16 +13,30 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 )
 
-// lockType keeps the type of a new custom object from ending until the object is stored.
+// ErrTypeChanged refuses a write of a custom object that was evaluated by a definition
+// which has changed since. It may succeed by the row that the catalog has now.
+var ErrTypeChanged = &api.Error{Code: http.StatusTooManyRequests, Reason: api.ReasonTooManyRequests, HasDetails: true, RetryAfter: 1,
+	Message: "the definition of the object has changed while the request was handled; nothing was written, send it again"}
+
+// lockType keeps the type of a custom object as it is until the object is stored.
 func (e *Evaluation) lockType() error {
-	if e.made.Op != store.OpCreate || e.Row.Definition == nil {
+	row := e.stored.Row
+	if row.Definition == nil || e.made.Op != store.OpCreate && e.made.Op != store.OpUpdate {
 		return nil
 	}
 	if e.typeAlive == nil { // a commit may run again
-		e.typeAlive = e.s.customTypes.lock(e.stored.Row.Versions.Prefix)
+		e.typeAlive = e.s.customTypes.lock(row.Versions.Prefix)
 		e.typeAlive.RLock()
 	}
-	return e.s.acceptsObjects(e.stored.Row)
+	if e.made.Op == store.OpCreate {
+		if err := e.s.acceptsObjects(row); err != nil {
+			return err
+		}
+	}
+	if now := e.s.catalog.Snapshot().Stored(row.GV.Group, row.Plural); now != nil && now.Definition != nil && now.Definition.Hash != row.Definition.Hash {
+		return ErrTypeChanged
+	}
+	return nil
 }
 
 func (e *Evaluation) unlockType() {
@@ -46,12 +60,18 @@ func (o *Objects) acceptsObjects(row *catalog.Row) error {
 	return nil
 }
 
+// HoldWrites keeps objects of a custom resource from being stored until release is called.
+// The rows of its type may be replaced meanwhile, by which those writes were evaluated.
+func (o *Objects) HoldWrites(prefix string) (release func()) {
+	gate := o.customTypes.lock(prefix)
+	gate.Lock()
+	return gate.Unlock
+}
+
 // AwaitCreates returns when all objects of a custom resource are stored whose creation
 // began before the catalog said that it is being deleted.
 func (o *Objects) AwaitCreates(row *catalog.Row) {
-	gate := o.customTypes.lock(row.Versions.Prefix)
-	gate.Lock()
-	defer gate.Unlock()
+	o.HoldWrites(row.Versions.Prefix)()
 }
 
 // wrongType is the answer to a custom object of another kind or version than its path: only

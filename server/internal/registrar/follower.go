@@ -122,11 +122,11 @@ func wait(ctx context.Context, d time.Duration) {
 
 // serve updates the catalog to the definitions.
 func (f *Follower) serve(ctx context.Context, now live.View[*definition]) {
-	f.serveSince(ctx, now, func(string, *definition) uint64 { return f.Store.Current() })
+	f.serveSince(ctx, now, func(string, *definition) uint64 { return 0 })
 }
 
 // serveSince is serve; since is the revision up to which objects of a definition may be
-// stored in an older form.
+// stored in an older form, 0 for the present one.
 func (f *Follower) serveSince(ctx context.Context, now live.View[*definition], since func(name string, d *definition) uint64) {
 	changed := f.early
 	var older []string // the keys of those that were served before
@@ -219,7 +219,7 @@ func (f *Follower) settle(ctx context.Context, key string) error {
 func (f *Follower) serveEarly(key string, obj document.Value) {
 	if d := readDefinition(obj); d.accepted() && f.serving[key] == nil {
 		f.serving[key], f.early = d, append(f.early, key)
-		f.put(served{versions: f.Rows.Of(d.text, d.rows), since: f.Store.Current()})
+		f.put(served{versions: f.Rows.Of(d.text, d.rows)})
 	}
 }
 

@@ -13,13 +13,14 @@ import (
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
 // served is a resource type of a definition.
 type served struct {
 	versions []*api.Resource
 	// since is the revision up to which objects may be stored in another form than the
-	// definition's present one. With same the known one stays.
+	// definition's present one; 0 for the present revision. With same the known one stays.
 	since uint64
 	same  bool
 }
@@ -29,10 +30,13 @@ func (f *Follower) Announce(hub *watch.Hub) { f.hub.Store(hub) }
 
 // put adds resource types to the catalog. Types of the documents stay, even if a
 // definition has the same names.
+//
+// No object is stored by the earlier rows of a type once the revision is taken up to which
+// its objects may be old: writes wait meanwhile, and then find their row replaced.
 func (f *Follower) put(all ...served) {
 	snapshot := f.Catalog.Snapshot()
-	var types []*catalog.Type
-	var replaced []*catalog.Type
+	var types, replaced []*catalog.Type
+	var settle []func()
 	for _, one := range all {
 		if !fitIn(snapshot, one.versions) {
 			continue
@@ -40,12 +44,26 @@ func (f *Follower) put(all ...served) {
 		for _, t := range catalog.TypesOf(one.versions) {
 			if before := snapshot.Type(t.Prefix); before != nil {
 				replaced = append(replaced, before)
+				release := f.Objects.HoldWrites(t.Prefix)
+				defer release()
+				if !one.same {
+					f.Store.Put(t, stored.Newest, false)
+				}
 			}
-			f.Store.Put(t, one.since, one.same)
 			types = append(types, t)
+			settle = append(settle, func() {
+				since := one.since
+				if since == 0 {
+					since = f.Store.Current()
+				}
+				f.Store.Put(t, since, one.same)
+			})
 		}
 	}
 	f.Catalog.PutTypes(types...)
+	for _, put := range settle {
+		put()
+	}
 	for _, before := range replaced {
 		closeConverter(before)
 		if now := f.Catalog.Snapshot().Type(before.Prefix); lacksVersion(now, before) {
