@@ -5,11 +5,19 @@ import (
 	"testing"
 )
 
-// TestNobodyActsAsSomebodyElse: impersonation is refused on every path and over every
-// protocol, without an effect.
-func TestNobodyActsAsSomebodyElse(t *testing.T) {
+// TestImpersonation: who may act as whom, on every path and over every protocol.
+func TestImpersonation(t *testing.T) {
 	h := startServer(t, nil)
-	before := h.get(configMaps).field(t, "metadata.resourceVersion")
+	const author = `{"verbs":["impersonate"],"apiGroups":[""],"resources":["users"],"resourceNames":["carol"]},` +
+		`{"verbs":["impersonate"],"apiGroups":[""],"resources":["groups"],"resourceNames":["dev"]},` +
+		`{"verbs":["impersonate"],"apiGroups":[""],"resources":["serviceaccounts"]},` +
+		`{"verbs":["impersonate"],"apiGroups":["authentication.k8s.io"],"resources":["userextras/scopes","uids"]}`
+	h.each([]roleRequest{
+		{"admin-token", "POST", rbacGroup + "clusterroles", roleOf("actor", author), 201, ""},
+		{"admin-token", "POST", rbacGroup + "clusterrolebindings", bindingOf("actor", "ClusterRole", "actor", toBob), 201, ""},
+		{"admin-token", "POST", rbacGroup + "clusterroles", roleOf("maps", `{"verbs":["list","watch"],"apiGroups":[""],"resources":["configmaps"]}`), 201, ""},
+		{"admin-token", "POST", rbacGroup + "clusterrolebindings", bindingOf("maps", "ClusterRole", "maps", `{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"dev"},{"kind":"ServiceAccount","name":"reader","namespace":"default"}`), 201, ""},
+	})
 	second := *h
 	transport := h.client.Transport.(*http.Transport).Clone()
 	transport.ForceAttemptHTTP2 = true
@@ -17,26 +25,54 @@ func TestNobodyActsAsSomebodyElse(t *testing.T) {
 	second.client = &http.Client{Transport: transport}
 
 	for protocol, h := range map[string]*harness{"HTTP/1.1": h, "HTTP/2": &second} {
-		for _, test := range []struct{ method, path string }{
-			{"GET", configMaps}, {"POST", configMaps}, {"DELETE", configMaps}, {"GET", configMaps + "?watch=1"}, {"GET", configMaps + "/none"},
-			{"GET", "/api/v1/nodes/a/status"}, {"GET", "/healthz"}, {"GET", "/metrics"}, {"GET", "/api"}, {"GET", "/openapi/v2"}, {"GET", "/debug/pprof/cmdline"},
-			{"GET", "/nowhere"}, {"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"},
+		for _, c := range []struct {
+			token  string
+			header []string
+			code   int
+		}{
+			{"admin-token", []string{"Impersonate-User", "carol"}, 403},
+			{"admin-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "dev"}, 200},
+			{"admin-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "system:masters"}, 200},
+			{"admin-token", []string{"Impersonate-User", "system:serviceaccount:default:reader"}, 200},
+			{"admin-token", []string{"Impersonate-User", "system:serviceaccount:default:other"}, 403},
+			{"admin-token", []string{"Impersonate-Group", "dev"}, 400},
+			{"admin-token", []string{"Impersonate-User", ""}, 200},
+			{"bob-token", []string{"Impersonate-User", "carol"}, 403},
+			{"bob-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "dev"}, 200},
+			{"bob-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "dev", "Impersonate-Extra-Scopes", "view", "Impersonate-Uid", "7"}, 200},
+			{"bob-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "dev", "Impersonate-Extra-Other", "view"}, 403},
+			{"bob-token", []string{"Impersonate-User", "admin", "Impersonate-Group", "dev"}, 403},
+			{"bob-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "system:masters"}, 403},
+			{"bob-token", []string{"Impersonate-User", "system:serviceaccount:default:reader"}, 200},
+			{"carol-token", []string{"Impersonate-User", "carol", "Impersonate-Group", "dev"}, 403},
+			{"carol-token", []string{"Impersonate-Extra-Scopes", "x"}, 400},
+			{"wrong", []string{"Impersonate-User", "carol", "Impersonate-Group", "dev"}, 401},
 		} {
-			for _, header := range [][]string{{"Impersonate-User", "bob"}, {"impersonate-user", ""}, {"IMPERSONATE-USER", "admin", "Impersonate-Group", "system:masters"}} {
-				h.send(test.method, test.path, "application/json", []byte(configMap("a", "{}")), header...).expect(t, 403, "Forbidden")
-			}
-			for _, name := range []string{"Impersonate-Group", "Impersonate-UID", "Impersonate-Extra-Scopes"} {
-				h.send(test.method, test.path, "application/json", []byte(configMap("a", "{}")), name, "x").expect(t, 400, "BadRequest")
+			got := h.send("GET", configMaps, "", nil, append([]string{"Authorization", "Bearer " + c.token}, c.header...)...)
+			if got.code != c.code {
+				t.Errorf("%s: %s as %q: %d %s, want %d", protocol, c.token, c.header, got.code, got.body, c.code)
 			}
 		}
-		if got := h.send("GET", configMaps, "", nil, "Authorization", "Bearer wrong", "Impersonate-User", "bob"); got.code != 401 {
-			t.Errorf("%s: somebody unknown got %d, want 401", protocol, got.code)
+		for _, path := range []string{"/metrics", "/debug/pprof/cmdline", "/nowhere", "/api/v1/nodes/a/status"} {
+			got := h.send("GET", path, "", nil, "Impersonate-User", "carol")
+			if got.code != 403 {
+				t.Errorf("%s: carol may GET %s: %d", protocol, path, got.code)
+			}
 		}
 	}
-	if s, err := h.open(configMaps+"?watch=1", nil, "Authorization", "Bearer "+adminToken, "Impersonate-User", "bob"); err == nil || s.resp.StatusCode != 403 {
+	for _, c := range []struct {
+		headers []string
+		message string
+	}{
+		{[]string{"Impersonate-User", "admin"}, `users "admin" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope`},
+		{[]string{"Impersonate-User", "carol", "Impersonate-Extra-Other", "x"}, `userextras.authentication.k8s.io "x" is forbidden: User "bob" cannot impersonate resource "userextras/other" in API group "authentication.k8s.io" at the cluster scope`},
+	} {
+		got := h.send("GET", configMaps, "", nil, append([]string{"Authorization", "Bearer bob-token"}, c.headers...)...)
+		if got.field(t, "message") != c.message {
+			t.Errorf("%q: %s, want %s", c.headers, got.body, c.message)
+		}
+	}
+	if s, err := h.open(configMaps+"?watch=1", nil, "Authorization", "Bearer "+adminToken, "Impersonate-User", "carol"); err == nil || s.resp.StatusCode != 403 {
 		t.Errorf("a WebSocket was opened: %v", err)
-	}
-	if after := h.get(configMaps).field(t, "metadata.resourceVersion"); after != before {
-		t.Errorf("the revision went from %v to %v: something was written", before, after)
 	}
 }

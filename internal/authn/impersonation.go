@@ -1,45 +1,125 @@
 package authn
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
 )
 
-// The headers of impersonation.
+// The headers of impersonation, in the canonical form of net/http.
 const (
 	impersonationHeaders = "Impersonate-"
 	impersonateUser      = impersonationHeaders + "User"
+	impersonateGroup     = impersonationHeaders + "Group"
+	impersonateUID       = impersonationHeaders + "Uid"
+	impersonateExtra     = impersonationHeaders + "Extra-"
 )
 
-// RefuseImpersonation returns an error for a request that impersonates another user, and
-// nil for all others. This server does not impersonate: an answer with the rights of the
-// client itself would be wrong, so the request is a 403, and a 400 when it names no user.
-//
-// Header names are in the canonical form of net/http.
-func RefuseImpersonation(h http.Header) error {
-	for name := range h {
-		if strings.HasPrefix(name, impersonationHeaders) {
-			return refuseImpersonation(h)
-		}
-	}
-	return nil
+// Impersonation is the wish of a request to be handled as one of another user.
+type Impersonation struct {
+	User *User
+	// Parts are what the sender has to be allowed to impersonate, each of them.
+	Parts []Impersonated
 }
 
-func refuseImpersonation(h http.Header) error {
-	var names []string
+// Impersonated is a part of another user, named by a resource of the authentication or the
+// core group.
+type Impersonated struct {
+	Resource string // users, serviceaccounts, groups, uids, userextras
+	Key      string // of an extra value
+	// Namespace is that of a service account.
+	Namespace, Name string
+}
+
+// ReadImpersonation returns the wish in the headers of a request, nil for none. A request
+// that names groups, a uid or extra values, and no user, is a 400.
+func ReadImpersonation(h http.Header) (*Impersonation, error) {
 	for name := range h {
 		if strings.HasPrefix(name, impersonationHeaders) {
-			names = append(names, name)
+			return readImpersonation(h)
 		}
 	}
-	slices.Sort(names)
-	user := h.Get(impersonateUser)
-	if user == "" && !slices.Equal(names, []string{impersonateUser}) {
-		return api.BadRequest("the request has the header %s but names no user to act as: %s is missing or empty", names[0], impersonateUser)
+	return nil, nil
+}
+
+func readImpersonation(h http.Header) (*Impersonation, error) {
+	user := &User{Name: h.Get(impersonateUser), UID: h.Get(impersonateUID), Groups: slices.Clone(h[impersonateGroup])}
+	var parts []Impersonated
+	if namespace, name, ok := SplitServiceAccount(user.Name); ok {
+		parts = append(parts, Impersonated{Resource: "serviceaccounts", Namespace: namespace, Name: name})
+		if len(user.Groups) == 0 {
+			user.Groups = serviceAccountGroups(namespace)
+		}
+	} else if user.Name != "" {
+		parts = append(parts, Impersonated{Resource: "users", Name: user.Name})
 	}
-	return api.Forbidden(api.GroupResource{Resource: "users"}, user,
-		"this server does not impersonate; send the request without the header "+impersonateUser+" and its like (kubectl: without --as, --as-group and --as-uid)")
+	for _, group := range h[impersonateGroup] {
+		parts = append(parts, Impersonated{Resource: "groups", Name: group})
+	}
+	for _, header := range slices.Sorted(maps.Keys(h)) {
+		encoded, ok := strings.CutPrefix(header, impersonateExtra)
+		if !ok {
+			continue
+		}
+		encoded = strings.ToLower(encoded)
+		key, err := url.PathUnescape(encoded)
+		if err != nil {
+			key = encoded
+		}
+		for _, value := range h[header] {
+			if user.Extra == nil {
+				user.Extra = map[string][]string{}
+			}
+			user.Extra[key] = append(user.Extra[key], value)
+			parts = append(parts, Impersonated{Resource: "userextras", Key: key, Name: value})
+		}
+	}
+	if user.UID != "" {
+		parts = append(parts, Impersonated{Resource: "uids", Name: user.UID})
+	}
+	switch {
+	case len(parts) == 0:
+		return nil, nil
+	case user.Name == "":
+		return nil, api.BadRequest("the request names groups, a uid or extra values to act with but no user to act as: set the header %s, or leave out %s and the like", impersonateUser, impersonateGroup)
+	}
+	user.addStanding()
+	return &Impersonation{user, parts}, nil
+}
+
+// addStanding adds the group that says whether the user is authenticated, unless the
+// client chose one.
+func (u *User) addStanding() {
+	switch {
+	case slices.Contains(u.Groups, GroupUnauthenticated):
+	case u.Name == UserAnonymous:
+		u.Groups = append(u.Groups, GroupUnauthenticated)
+	case !slices.Contains(u.Groups, GroupAuthenticated):
+		u.Groups = append(u.Groups, GroupAuthenticated)
+	}
+}
+
+// ServiceAccountPrefix begins the user names of service accounts:
+// system:serviceaccount:NAMESPACE:NAME.
+const ServiceAccountPrefix = "system:serviceaccount:"
+
+// SplitServiceAccount returns the service account that a user name stands for.
+func SplitServiceAccount(user string) (namespace, name string, ok bool) {
+	rest, ok := strings.CutPrefix(user, ServiceAccountPrefix)
+	if !ok {
+		return "", "", false
+	}
+	namespace, name, _ = strings.Cut(rest, ":")
+	ok = len(document.CheckFormat("dns1123-label", namespace)) == 0 && len(document.CheckFormat("dns1123-subdomain", name)) == 0
+	return namespace, name, ok
+}
+
+// serviceAccountGroups are the groups of all service accounts of a namespace.
+func serviceAccountGroups(namespace string) []string {
+	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}
 }

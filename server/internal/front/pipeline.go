@@ -19,7 +19,7 @@ import (
 // Serve runs every request, top to bottom. The router has found the target; the other
 // steps are here, in this order:
 //
-//	authenticate the user; impersonation is refused              400 401 403
+//	authenticate the user, or the one that it acts as            400 401 403
 //	authorize    the user for the target                         403
 //	dispatch     find the target's function for the method       404 405
 //	negotiate    the form of the answer, the query's options     400 406
@@ -125,7 +125,7 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	if w := authn.Warning(r.HTTP); w != "" {
 		r.Warn(w)
 	}
-	if err := authn.RefuseImpersonation(r.HTTP.Header); err != nil {
+	if err := f.impersonate(r); err != nil {
 		return nil, err
 	}
 

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 )
 
@@ -39,9 +40,6 @@ type boundSubject struct {
 	reason string // for which a request of the subject is allowed
 }
 
-// accountPrefix begins the user names of service accounts: system:serviceaccount:NAMESPACE:NAME.
-const accountPrefix = "system:serviceaccount:"
-
 // readBinding reads a stored binding; namespace is "" for a ClusterRoleBinding.
 func readBinding(obj document.Value, namespace string) *binding {
 	text := func(v document.Value) string { return strings.Clone(v.Text()) }
@@ -69,7 +67,7 @@ func readBinding(obj document.Value, namespace string) *binding {
 			if home == "" {
 				continue
 			}
-			described, s.name = name+"/"+home, accountPrefix+home+":"+name
+			described, s.name = name+"/"+home, authn.ServiceAccountPrefix+home+":"+name
 		default:
 			continue
 		}
