@@ -364,3 +364,26 @@ func TestCustomOpenAPI(t *testing.T) {
 		t.Errorf("the document is not as it was: %s, %s", got, before)
 	}
 }
+
+// The status of a new object is that of the schema's default, whatever was sent.
+func TestDefaultOfCustomStatus(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"spec":{"type":"object","properties":{"size":{"type":"integer"}}},"status":{"type":"object","default":{"phase":"new"},
+		"properties":{"phase":{"type":"string"},"count":{"type":"integer","default":1}}}}}`, `,"subresources":{"status":{}}`)
+	made := h.create(shopWidgets, widget("a", `,"status":{"phase":"sent"},"spec":{"size":1}`))
+	const want = "map[count:1 phase:new]"
+	if got := fmt.Sprint(made.field(t, "status")); got != want {
+		t.Errorf("a new object has the status %s, want %s", got, want)
+	}
+	if text := string(made.body); strings.Contains(text, "f:status") {
+		t.Errorf("the creator owns the status: %s", text)
+	}
+	h.mergePatch(shopWidgets+"/a", `{"spec":{"size":2},"status":null}`)
+	if got := fmt.Sprint(h.get(shopWidgets+"/a").field(t, "status")); got != want {
+		t.Errorf("an update leaves the status %s, want %s", got, want)
+	}
+	h.mergePatch(shopWidgets+"/a/status", `{"status":{"phase":"old"}}`)
+	if got := fmt.Sprint(h.get(shopWidgets+"/a").field(t, "status")); got != "map[count:1 phase:old]" {
+		t.Errorf("a patch of the status leaves %s", got)
+	}
+}

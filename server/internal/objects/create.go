@@ -54,7 +54,9 @@ func (o *Objects) prepareCreate(res *catalog.Row, obj document.Value, namespace 
 		meta.SetInt("generation", 1)
 	}
 	if res.HasStatus && !res.StatusOnCreate {
-		if obj.Remove("status"); res.Definition == nil {
+		if obj.Remove("status"); res.Definition != nil {
+			obj.Fill("status")
+		} else {
 			obj.SetObject("status")
 		}
 	}
