@@ -16,6 +16,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 	}
 	h.run(t, []step{
 		{"repeated owners", "POST", ns + "/configmaps", "", `{"metadata":{"name":"a","ownerReferences":[` + owner + `,` + owner + `]}}`, 201, `"ownerReferences":[` + owner + `]`},
+		{"repeated in a patch", "PATCH", ns + "/configmaps/a?dryRun=All", mergePatch, `{"metadata":{"ownerReferences":[` + owner + `,` + owner + `]}}`, 200, `"ownerReferences":[` + owner + `]}`},
 		{"no owner", "POST", ns + "/configmaps", "", `{"metadata":{"name":"b","ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n"}]}}`, 422, `"field":"metadata.ownerReferences.uid"`},
 		{"finalizer", "POST", ns + "/configmaps", "", `{"metadata":{"name":"b","finalizers":["a.b/c","x"]}}`, 422, `"field":"metadata.finalizers[1]"`},
 		{"deletion is not the client's", "PUT", ns + "/configmaps/a", "", `{"metadata":{"name":"a","deletionTimestamp":"2020-01-01T00:00:00Z"}}`, 422, `"field":"metadata.deletionTimestamp"`},
@@ -54,6 +55,8 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"it has one name", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","generateName":"foo"},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 422, `"field":"metadata.generateName"`},
 		{"scale of none", "GET", "/apis/apps/v1/namespaces/default/deployments/q/scale", "", "", 404, `deployments/scale.apps \"q\"`},
 		{"scale of no set", "GET", "/apis/apps/v1/namespaces/default/statefulsets/q/scale", "", "", 404, `statefulsets.apps \"q\"`},
+		{"controller without labels", "POST", ns + "/replicationcontrollers", "", `{"metadata":{"name":"l"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, `"labels":{"a":"b"}`},
+		{"its status", "PUT", ns + "/replicationcontrollers/l/status", "", `{"metadata":{"name":"l"},"status":{"replicas":1}}`, 200, `"labels":{"a":"b"}`},
 		{"scale of no controller", "GET", ns + "/replicationcontrollers/q/scale", "", "", 404, `replicationcontrollers/scale.autoscaling \"q\"`},
 		{"applied scale of none", "PATCH", "/apis/apps/v1/namespaces/default/deployments/q/scale?fieldManager=a", applyMedia, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"q"}}`, 404, `deployments.apps \"q\"`},
 

@@ -27,6 +27,8 @@ func TestCustomWarnings(t *testing.T) {
 			`unknown field "metadata.z", unknown field "a", unknown field "z"`},
 		{"another kind", "POST", shopWidgets, "", strings.Replace(odd, `"Widget"`, `"Gadget"`, 1), 422, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
 		{"another version", "POST", shopWidgets, "", strings.Replace(odd, `/v1"`, `/v2"`, 1), 400, `duplicate field "spec.name", unknown field "metadata.b", unknown field "metadata.z"`},
+		{"no version", "POST", shopWidgets, "", strings.Replace(odd, `"shop.example.com/v1"`, `"shop.example.com/v1","apiVersion":null`, 1), 400, ""},
+		{"no version in a patch that leaves the kind", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"remove","path":"/metadata"},{"op":"remove","path":"/apiVersion"}]`, 400, ""},
 		{"another version in a patch", "PATCH", shopWidgets + "/w", merge, `{"apiVersion":"v1","z":1,"metadata":{"z":1}}`, 422, `unknown field "metadata.z"`},
 		{"no kind", "POST", shopWidgets, "", strings.Replace(odd, `"Widget"`, `""`, 1), 400, ""},
 		{"no version in a patch", "PATCH", configMaps + "/none", jsonPatch, `[{"op":"replace","path":"","value":{"name":"a","labels":{},"metadata":{}}}]`, 400, `unknown field "metadata"`},

@@ -25,3 +25,14 @@ func TestStrategicNumbers(t *testing.T) {
 	}
 	h.run(t, steps)
 }
+
+// A merge patch has to be an object. A list replaces the object where nothing else is
+// checked, as in 1.25.
+func TestMergePatchOfAList(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(configMaps, configMap("a", "{}"))
+	h.run(t, []step{
+		{"refused", "PATCH", configMaps + "/a", mergePatch, `[]`, 400, "must be a JSON object"},
+		{"no object", "PATCH", configMaps + "/a?fieldValidation=Ignore", mergePatch, ` []`, 422, `"field":"patch"`},
+	})
+}

@@ -99,8 +99,9 @@ func (l lost) takeOut(t Target, n *normalizer, a *Answer) {
 	}
 	c := make(map[string]any, len(m))
 	for k, v := range m {
-		if items, ok := v.([]any); ok && (k == "items" || k == "rows") {
-			v = l.kept(t, n, items)
+		if k == "items" || k == "rows" {
+			items, _ := v.([]any)
+			v = append([]any{}, l.kept(t, n, items)...) // null and empty are the same here
 		}
 		c[k] = v
 	}

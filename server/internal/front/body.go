@@ -123,7 +123,9 @@ func (want BodyKind) custom(text []byte, doc *document.Document, found []documen
 		found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate && !ownMeta(p) })
 	}
 	if apiVersion != want.APIVersion && !want.AnyVersion {
-		doc.Release()
+		if doc.Release(); apiVersion == "" {
+			found = nil
+		}
 		return nil, found, api.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", apiVersion, want.APIVersion)
 	}
 	return doc, found, nil

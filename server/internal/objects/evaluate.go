@@ -53,7 +53,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
 		return obj, err
 	}
-	e.Opts.dropRepeatedOwners(meta) // with a warning, even if there is no namespace
+	e.Opts.dropRepeatedOwners(meta, "") // with a warning, even if there is no namespace
 	name, prefix := meta.Get("name").Text(), meta.Get("generateName").Text()
 	if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, name); err != nil {
 		return obj, err
@@ -68,7 +68,7 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 // dropSystem removes the server's members from a new object. They have no owner.
 func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
-	e.Opts.dropRepeatedOwners(meta)
+	e.Opts.dropRepeatedOwners(meta, "")
 	if e.Creates { // an apply or a PUT creates a terminating object, as in 1.25
 		DropSystemFields(meta)
 	}
@@ -79,7 +79,9 @@ func (e *Evaluation) dropSystem() error {
 // one.
 func (e *Evaluation) compare() error {
 	meta := e.obj.Get("metadata")
-	e.Opts.dropRepeatedOwners(meta)
+	if !e.Opts.Patched {
+		e.Opts.dropRepeatedOwners(meta, "")
+	}
 	return CheckPreconditions(e.Row, e.Name, meta, e.Was.Get("metadata"), e.Opts.Patched)
 }
 
@@ -168,6 +170,9 @@ func (e *Evaluation) prepareNew() error {
 }
 
 func (e *Evaluation) prepare() error {
+	if e.Opts.Patched { // a patch that repeats them has reset the ownership, as in 1.25
+		e.Opts.dropRepeatedOwners(e.obj.Get("metadata"), " after mutating admission happens")
+	}
 	of, old := e.judged()
 	prepareUpdate(of, e.obj, old)
 	if e.stored.Row.Role == api.RoleSigningRequests && e.stored.writesStatus() {

@@ -39,14 +39,14 @@ func (Policy) DefaultJob(obj document.Value) {
 	if !isSet(spec.Get("suspend")) {
 		spec.SetBool("suspend", false)
 	}
-	labelJob(obj)
+	inheritLabels(obj)
 }
 
 // StatusJob labels a job from the stored template.
-func (Policy) StatusJob(obj, _ document.Value) { labelJob(obj) }
+func (Policy) StatusJob(obj, _ document.Value) { inheritLabels(obj) }
 
-// labelJob gives a job without labels those of its template.
-func labelJob(obj document.Value) {
+// inheritLabels gives an object without labels those of its template.
+func inheritLabels(obj document.Value) {
 	inherited := obj.At("spec", "template", "metadata", "labels")
 	if meta := obj.SetObject("metadata"); isEmpty(meta.Get("labels")) && !isEmpty(inherited) {
 		meta.Assume("labels", inherited)

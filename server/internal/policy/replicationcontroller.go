@@ -21,6 +21,9 @@ func (Policy) DefaultReplicationController(obj document.Value) {
 	}
 }
 
+// StatusReplicationController labels a controller from the stored template.
+func (Policy) StatusReplicationController(obj, _ document.Value) { inheritLabels(obj) }
+
 // ValidateReplicationController checks a replication controller.
 func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Cause {
 	var c causes

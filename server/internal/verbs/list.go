@@ -50,7 +50,7 @@ type list struct {
 	keys      []string // in order
 	from      string   // first key of the page; "" for the beginning
 	limit     int64    // 0 for no limit
-	next      string   // first key after the page; "" on the last one
+	next      string   // first key after the page, of whatever object; "" on the last one
 	remaining *int64   // entries after the page; nil when unknown or none
 	token     string   // for the next page
 }
@@ -145,16 +145,17 @@ func (l *list) lookup(ctx context.Context, s *Verbs) (bool, error) {
 	}
 	l.reader = reader
 	seen := view.Scan(l.prefix, "", l.selector.Bits(), func(key string, meta []byte) bool {
-		if !l.selector.Matches(key, meta) {
-			return true
+		if l.selector.Matches(key, meta) {
+			l.keys = append(l.keys, key)
 		}
-		if l.limit > 0 && int64(len(l.keys)) == l.limit {
+		return l.limit == 0 || int64(len(l.keys)) < l.limit
+	})
+	if l.limit > 0 && int64(len(l.keys)) == l.limit {
+		view.Scan(l.prefix, l.keys[l.limit-1]+"\x00", [2]uint64{}, func(key string, _ []byte) bool {
 			l.next = key
 			return false
-		}
-		l.keys = append(l.keys, key)
-		return true
-	})
+		})
+	}
 	if l.next != "" {
 		l.token = s.pages.encode(reader.Revision(), l.prefix, l.next)
 	}
@@ -232,18 +233,21 @@ func checkMatch(version, match, token string, watch bool) []schema.Cause {
 }
 
 // plan finds the end of the page, so that the list's metadata can be written before its
-// items. It reads only keys and headers.
+// items. It reads only keys and headers. As in 1.25 the page after it may be empty: objects
+// behind a full page are not searched for one that matches.
 func (l *list) plan(ctx context.Context, s *Verbs, count bool) error {
-	if l.limit == 0 {
+	if l.limit == 0 || l.oneKey() {
 		return nil
 	}
-	seen := int64(0)
-	err := l.scan(ctx, func(e *store.Entry) bool {
+	seen, all := int64(0), l.selector.Everything()
+	err := l.reader.Scan(ctx, l.prefix, l.from, func(e *store.Entry) bool {
 		if seen == l.limit {
 			l.next = strings.Clone(e.Key) // the entry is valid during the visit only
 			return false
 		}
-		seen++
+		if all || l.selector.Matches(e.Key, e.Meta) {
+			seen++
+		}
 		return true
 	})
 	if err != nil || l.next == "" {

@@ -115,6 +115,9 @@ func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.
 			return p.refuse(want.Refuse("the patch makes another kind of it: "+string(kind)), want)
 		}
 	}
+	if want.Schema.Table().Custom {
+		return unversioned(want)
+	}
 	var problems []document.Problem
 	types := want.Schema.Table().Types
 	root := &types[want.Type]
@@ -128,6 +131,10 @@ func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.
 	if err := p.report(r, problems, want); err != nil {
 		return err
 	}
+	return unversioned(want)
+}
+
+func unversioned(want front.BodyKind) error {
 	return api.BadRequest("the patch leaves the object without apiVersion; it has to stay %s", want.APIVersion)
 }
 
@@ -200,6 +207,9 @@ func (p *patchBody) Apply(current []byte, want front.BodyKind) ([]byte, error) {
 	case front.JSONPatch:
 		return patch.JSON(current, p.text, p.limits)
 	case front.MergePatch:
+		if p.Opts.Validation == "Ignore" && bytes.HasPrefix(bytes.TrimSpace(p.text), []byte("[")) { // which replaces the object, as in 1.25
+			return nil, p.refuse(want.Refuse("the patch makes a list of it"), want)
+		}
 		return patch.Merge(current, p.text, p.limits)
 	}
 	return patch.Strategic(current, p.text, want.Schema.Table(), want.Type, p.limits)

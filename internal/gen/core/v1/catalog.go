@@ -250,7 +250,7 @@ func New(h Hooks) *api.GroupVersion {
 			HasGeneration: true,
 			Dependents:    "orphan",
 			Checks:        []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckObject},
-			Hooks:         &api.Hooks{Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
+			Hooks:         &api.Hooks{Status: h.StatusReplicationController, Validate: h.ValidateReplicationController, Warn: h.WarnReplicationController},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the replication controller.", Path: ".metadata.name"},
 				{Name: "Desired", Type: "integer", Description: "Wanted number of pods.", Path: ".spec.replicas"},

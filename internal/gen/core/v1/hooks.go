@@ -121,6 +121,8 @@ type Hooks interface {
 	DefaultServiceSpec(v document.Value)
 	// DefaultVolume sets the defaults of Volume that depend on other fields.
 	DefaultVolume(v document.Value)
+	// StatusReplicationController gives what the status endpoint makes of ReplicationController what belongs to the rest of old.
+	StatusReplicationController(obj, old document.Value)
 	// UpdateNamespace keeps of old what only the server may change.
 	UpdateNamespace(obj, old document.Value)
 	// UpdatePersistentVolumeClaim keeps of old what only the server may change.
