@@ -20,3 +20,22 @@ func (v Value) ElementBy(member, s string) Value {
 	}
 	return Value{}
 }
+
+// Fields are the members of an object that are fields of its type, by their index there;
+// nil for an object that cannot be indexed so. For many looks at a wide object.
+func (v Value) Fields() []Value {
+	if v.Kind() != Object {
+		return nil
+	}
+	t := v.d.objectType(v.n)
+	if t == nil || v.d.odd {
+		return nil
+	}
+	fields := make([]Value, len(t.Fields))
+	for c := v.d.children(v.n); c != 0; c = v.d.nodes[c].next {
+		if i := v.d.nodes[c].field; i != noField {
+			fields[i] = Value{v.d, c}
+		}
+	}
+	return fields
+}

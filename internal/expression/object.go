@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 )
 
 // object is the view of an object with declared fields, of a map, or of a dynamic object.
@@ -18,6 +19,11 @@ type object struct {
 	size int // -1 until it was counted
 	kept []seen
 	more map[string]ref.Val // instead of kept, once there are many
+	// fields are the members by the index of their fields, of a wide object that was
+	// looked at some times.
+	fields []document.Value
+	table  *schema.Type
+	looks  int
 }
 
 // seen is a member that was looked at.
@@ -28,6 +34,28 @@ type seen struct {
 
 // fewMembers bounds the members that are searched in their order.
 const fewMembers = 8
+
+// An object with more fields is wide: after some looks its members are indexed.
+const (
+	wideObject = 24
+	fewLooks   = 2
+)
+
+// get is a member of an object with declared fields.
+func (o *object) get(name string) document.Value {
+	if o.fields != nil {
+		if i := o.table.Field(name); i >= 0 {
+			return o.fields[i]
+		}
+		return o.v.Get(name)
+	}
+	if o.looks++; o.looks == fewLooks+1 && len(o.t.Fields) > wideObject {
+		if table, typ := o.v.Type(); table != nil {
+			o.fields, o.table = o.v.Fields(), &table.Types[typ]
+		}
+	}
+	return o.v.Get(name)
+}
 
 // typeOf is the type of a member; false for one that the object's type does not have.
 func (o *object) typeOf(name string) (*Type, bool) {
@@ -45,7 +73,7 @@ func (o *object) typeOf(name string) (*Type, bool) {
 
 // field is the value of a declared field; false for one that is missing or null.
 func (o *object) field(f *Field) (ref.Val, bool) {
-	m := o.v.Get(f.Name)
+	m := o.get(f.Name)
 	if m.Kind() <= document.Null {
 		return nil, false
 	}

@@ -69,6 +69,17 @@ var simple = map[Kind]*types.Type{
 	DateTime: types.TimestampType, Boolean: types.BoolType, Integer: types.IntType, Number: types.DoubleType, IntOrString: types.DynType, Opaque: types.DynType,
 }
 
+// Member is the type of a member of an object or map, nil for one that is not declared.
+func (t *Type) Member(name string) *Type {
+	if f := t.byName[name]; f != nil {
+		return f.Type
+	}
+	if t.Kind == Map {
+		return t.Elem
+	}
+	return nil
+}
+
 // Types are declared types, by name: those of all objects below the roots.
 type Types struct {
 	objects map[string]*Type
@@ -120,7 +131,7 @@ func (f *Field) declare() bool {
 	f.access = &types.FieldType{Type: f.Type.native,
 		IsSet: func(target any) bool {
 			o, ok := target.(*object)
-			return ok && o.v.Get(f.Name).Kind() > document.Null
+			return ok && o.get(f.Name).Kind() > document.Null
 		},
 		GetFrom: func(target any) (any, error) {
 			o, ok := target.(*object)

@@ -26,7 +26,7 @@ func (r *ruleset) Check(ctx context.Context, obj, old document.Value, unbounded 
 	}
 	var change *pair
 	if old.Exists() {
-		change = &pair{now: obj, old: old, root: true}
+		change = &pair{is: r.is, now: obj, old: old, root: true}
 	}
 	run := ruleRun{ctx: ctx, counting: unbounded, left: maxObjectCost}
 	run.check(r, obj, old, change, nil)
@@ -57,35 +57,6 @@ func (run *ruleRun) check(r *ruleset, v, old document.Value, change *pair, at *p
 		*run = ruleRun{ctx: run.ctx, base: run.base, counting: true, left: maxObjectCost}
 		run.value(r, v, old, change, nil, at)
 	}
-}
-
-// pair is a value with its state before an update, of which unchanged mistakes are
-// forgiven.
-type pair struct {
-	now, old document.Value
-	root     bool
-	compared bool
-	same     bool
-}
-
-// unchanged reports whether the value is the same as before. p may be nil: then it is new.
-func (p *pair) unchanged() bool {
-	if p != nil && !p.compared {
-		p.compared, p.same = true, document.Equal(p.now, p.old)
-	}
-	return p != nil && p.same
-}
-
-// member is the pair of a member, nil if it is new.
-func (p *pair) member(name string) *pair {
-	if p == nil || p.now.Kind() != document.Object || p.old.Kind() != document.Object {
-		return nil
-	}
-	now, old := p.now.Get(name), p.old.Get(name)
-	if !now.Exists() || !old.Exists() {
-		return nil
-	}
-	return &pair{now: now, old: old}
 }
 
 // place is the place of a value in the object: a member, or an element.
@@ -150,7 +121,7 @@ func (run *ruleRun) value(r *ruleset, v, old document.Value, change, near *pair,
 		if !m.Exists() {
 			continue
 		}
-		inner, around := change.member(f.name), near
+		inner, around := change.member(f.name, f.is), near
 		if change != nil && change.root && (f.name == "apiVersion" || f.name == "kind") {
 			inner, around = nil, nil // every write sets them
 		}
@@ -160,7 +131,7 @@ func (run *ruleRun) value(r *ruleset, v, old document.Value, change, near *pair,
 	case r.elem == nil:
 	case v.Kind() == document.Object:
 		for name, m := range v.Members() {
-			if run.value(r.elem, m, old.Get(name), change.member(name), near, &place{at, name, -2}); run.ended() {
+			if run.value(r.elem, m, old.Get(name), change.member(name, r.elem.is), near, &place{at, name, -2}); run.ended() {
 				return
 			}
 		}
@@ -174,14 +145,7 @@ func (run *ruleRun) value(r *ruleset, v, old document.Value, change, near *pair,
 func (run *ruleRun) elements(r *ruleset, v, old document.Value, whole, near *pair, at *place) {
 	var before map[string]document.Value
 	if r.is.ListType == schema.ListMap && old.Kind() == document.Array {
-		before = map[string]document.Value{}
-		for _, e := range old.Elements() {
-			if key, ok := keyOf(e, r.is.Keys); ok {
-				if _, known := before[key]; !known {
-					before[key] = e
-				}
-			}
-		}
+		before = byKey(old, r.is.Keys)
 	}
 	for i, e := range v.Elements() {
 		var was document.Value
@@ -189,7 +153,7 @@ func (run *ruleRun) elements(r *ruleset, v, old document.Value, whole, near *pai
 		if len(before) > 0 {
 			if key, ok := keyOf(e, r.is.Keys); ok {
 				if was = before[key]; was.Exists() && whole != nil {
-					change = &pair{now: e, old: was}
+					change = &pair{is: r.elem.is, now: e, old: was}
 				}
 			}
 		}
@@ -197,19 +161,6 @@ func (run *ruleRun) elements(r *ruleset, v, old document.Value, whole, near *pai
 			return
 		}
 	}
-}
-
-// keyOf is the identity of an element of a keyed list; false for one without its keys.
-func keyOf(v document.Value, keys []string) (string, bool) {
-	var text []byte
-	for _, key := range keys {
-		m := v.Get(key)
-		if k := m.Kind(); k != document.String && k != document.Number && k != document.Bool {
-			return "", false
-		}
-		text = append(m.AppendJSON(text), ',')
-	}
-	return string(text), true
 }
 
 func (run *ruleRun) ended() bool { return run.again || run.stopped }

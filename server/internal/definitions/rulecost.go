@@ -136,7 +136,6 @@ func (j *ruleJudge) one(r *rule, sent document.Value, at, apart *fieldPath, coun
 	if r.problem != nil {
 		j.wrong(r, path(), map[expression.ProblemKind]string{expression.SyntaxProblem: "compilation failed: " + r.problem.Detail,
 			expression.ResultProblem: "cel expression must evaluate to a bool", expression.PlanProblem: "program instantiation failed: " + r.problem.Detail}[r.problem.Kind])
-		return
 	}
 	if says := at.member("messageExpression").text; r.saysProblem != nil {
 		j.wrong(r, says(), map[expression.ProblemKind]string{expression.SyntaxProblem: "messageExpression compilation failed: " + r.saysProblem.Detail,

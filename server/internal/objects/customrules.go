@@ -9,8 +9,8 @@ import (
 )
 
 // hidingRules are the reasons of causes with which the rules of a custom resource are not
-// evaluated: a value may be missing, of another type, or too large.
-var hidingRules = []string{schema.CauseNotSupported, schema.CauseRequired, schema.CauseTooLong, schema.CauseTooMany, schema.CauseTypeInvalid}
+// evaluated, as in 1.25: a value may be missing, of another type, or too large.
+var hidingRules = []string{schema.CauseRequired, schema.CauseTooLong, schema.CauseTooMany, schema.CauseTypeInvalid}
 
 // checkRules adds the causes of the rules of a custom resource. forgiven says that the
 // object breaks its schema in accepted ways.
@@ -23,7 +23,7 @@ func (e *Evaluation) checkRules(row *catalog.Row, old document.Value, causes []s
 		return append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: "<nil>",
 			Message: `Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation`})
 	}
-	broken := rules.Check(e.ctx, e.obj, old, forgiven)
+	broken := rules.Check(e.ctx, e.obj, old, forgiven || len(causes) > 0)
 	e.warnings = append(e.warnings, broken.Forgiven...)
 	return append(causes, broken.Causes...)
 }
