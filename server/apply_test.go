@@ -68,6 +68,7 @@ func TestApplyToSubresources(t *testing.T) {
 		{"create", "PATCH", path + "?fieldManager=m", applyMedia, head + "spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}", 201, ""},
 		{"status", "PATCH", path + "/status?fieldManager=s", applyMedia, head + "status: {replicas: 3}", 200, `"subresource":"status"`},
 		{"a manifest of a deleted object", "PATCH", configMaps + "/gone?fieldManager=x", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone, resourceVersion: \"99999999\"}", 201, ""},
+		{"one in a dry run", "PATCH", configMaps + "/dry?fieldManager=x&dryRun=All", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dry, resourceVersion: \"99999999\"}", 201, `"resourceVersion":"99999999"`},
 		{"one that is there", "PATCH", configMaps + "/gone?fieldManager=x", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone, resourceVersion: \"99999999\"}", 409, "modified"},
 		{"one without a number", "PATCH", configMaps + "/other?fieldManager=x", applyMedia, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, resourceVersion: x}", 400, "resourceVersion"},
 		{"scale of another object", "PUT", path + "/scale", "", `{"metadata":{"name":"d","uid":"x"},"spec":{"replicas":-1}}`, 409, "Precondition failed"},

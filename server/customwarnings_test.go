@@ -30,6 +30,7 @@ func TestCustomWarnings(t *testing.T) {
 		{"no version", "POST", shopWidgets, "", strings.Replace(odd, `"shop.example.com/v1"`, `"shop.example.com/v1","apiVersion":null`, 1), 400, ""},
 		{"no version in a patch that leaves the kind", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"remove","path":"/metadata"},{"op":"remove","path":"/apiVersion"}]`, 400, ""},
 		{"another version in a patch", "PATCH", shopWidgets + "/w", merge, `{"apiVersion":"v1","z":1,"metadata":{"z":1}}`, 422, `unknown field "metadata.z"`},
+		{"applied", "PATCH", shopWidgets + "/w?fieldManager=m&dryRun=All", applyMedia, `{"apiVersion":"shop.example.com/v1","kind":"Widget","metadata":{"name":"w","name":"w"},"spec":{"port":{"a":1}}}`, 422, `line 1: key "name" already set in map`},
 		{"no kind", "POST", shopWidgets, "", strings.Replace(odd, `"Widget"`, `""`, 1), 400, ""},
 		{"no version in a patch", "PATCH", configMaps + "/none", jsonPatch, `[{"op":"replace","path":"","value":{"name":"a","labels":{},"metadata":{}}}]`, 400, `unknown field "metadata"`},
 	} {

@@ -69,6 +69,9 @@ func (e *Evaluation) makeNew(obj document.Value) (document.Value, error) {
 func (e *Evaluation) dropSystem() error {
 	meta := e.obj.SetObject("metadata")
 	e.Opts.dropRepeatedOwners(meta, "")
+	if e.Opts.Applied { // a dry run shows it
+		e.version = meta.Get("resourceVersion").Text()
+	}
 	if e.Creates { // an apply or a PUT creates a terminating object, as in 1.25
 		DropSystemFields(meta)
 	}

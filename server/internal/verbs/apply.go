@@ -3,6 +3,7 @@ package verbs
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -57,10 +58,13 @@ func (v *Verbs) checkApplied(r *front.Request, a *applied, text []byte, want fro
 		}
 		a.wrong = want.Refused(err)
 	}
-	a.problems = r.Describe(found)
-	if typed != nil && want.Schema.Table().Custom {
-		return undeclared(a.Doc.Root(), found, want)
+	if want.Schema.Table().Custom {
+		if err := undeclared(a.Doc.Root(), found, want); err != nil && typed != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(p document.Problem) bool { return !p.Duplicate })
 	}
+	a.problems = r.Describe(found)
 	return nil
 }
 
