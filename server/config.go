@@ -46,6 +46,9 @@ type Config struct {
 
 	// BindAddress is the IP address to listen on. Default 127.0.0.1.
 	BindAddress string
+	// ExternalHostname is the name by which others reach the server, in documents about it.
+	// Default: its address.
+	ExternalHostname string
 	// SecurePort is the port to listen on; 0 is any free one.
 	SecurePort int
 	// Listener, when set, is used in place of BindAddress and SecurePort. The

@@ -36,6 +36,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Controllers, "controllers", c.Controllers, "controllers to run inside: '*' is all of them, 'name' this one, '-name' not this one, '-*' none; there are "+strings.Join(controller.Names(), ", "))
 
 	fs.StringVar(&c.BindAddress, "bind-address", c.BindAddress, "IP address to listen on; 0.0.0.0 for all of this machine's")
+	fs.StringVar(&c.ExternalHostname, "external-hostname", c.ExternalHostname, "name by which others reach the server (default: its address)")
 	fs.StringVar(&c.AdvertiseAddress, "advertise-address", c.AdvertiseAddress, "IP address that clients inside the cluster reach the server at (default: --bind-address, or one of this machine's)")
 	fs.StringVar(&c.TLSCertFile, "tls-cert-file", c.TLSCertFile, "serving certificate with its chain, PEM; made by the server when not given")
 	fs.StringVar(&c.TLSPrivateKeyFile, "tls-private-key-file", c.TLSPrivateKeyFile, "private key of --tls-cert-file, PEM")
@@ -51,7 +52,13 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node")
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
-	fs.Var(&first{value: &c.ServiceAccountIssuer}, "service-account-issuer", "what the tokens of service accounts call their issuer; of several the first")
+	fs.Var(&issuers{list: &c.ServiceAccountIssuers}, "service-account-issuer", "issuer in the tokens of service accounts; of several the first is that of new tokens, and all are accepted")
+	fs.StringArrayVar(&c.ServiceAccountKeyFiles, "service-account-key-file", c.ServiceAccountKeyFiles, "keys that verify the tokens of service accounts, PEM; may be given several times (default: the one that signs them)")
+	fs.Var((*negated)(&c.DisableServiceAccountLookup), "service-account-lookup", "refuse tokens in secrets when the secret or the account is gone")
+	fs.Lookup("service-account-lookup").NoOptDefVal = "true"
+	fs.Var((*negated)(&c.KeepTokenExpiration), "service-account-extend-token-expiration", "let the tokens that pods have by default last a year")
+	fs.Lookup("service-account-extend-token-expiration").NoOptDefVal = "true"
+	fs.StringVar(&c.ServiceAccountKeysURL, "service-account-jwks-uri", c.ServiceAccountKeysURL, "public address of the keys of service accounts' tokens (default: that of this server)")
 	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")
 	fs.Var((*expiration)(&c.ServiceAccountMaxTokenExpiration), "service-account-max-token-expiration", "longest life of a token of a service account, at least 1h; longer ones are shortened; 0 for no bound")
 	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
@@ -76,12 +83,13 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	flags.AddInert(fs)
 }
 
-// setCommandLineDefaults makes the defaults visible in the help, except paths that depend
-// on --data-dir and fields without a flag.
+// setCommandLineDefaults makes the defaults visible in the help, except those that depend
+// on other flags and fields without a flag.
 func (c *Config) setCommandLineDefaults() {
 	d := *c
 	d.setDefaults()
 	d.CertDir, d.KubeconfigFile, d.Logger, d.Clock = c.CertDir, c.KubeconfigFile, c.Logger, c.Clock
+	d.APIAudiences = c.APIAudiences // depends on --service-account-issuer
 	*c = d
 }
 

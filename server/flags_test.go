@@ -40,7 +40,7 @@ func TestFlags(t *testing.T) {
 		{"--token_auth_file=x --client-ca-file y", func(c *Config) bool { return c.TokenAuthFile == "x" && c.ClientCAFile == "y" }},
 		{"--controllers=*,-garbagecollector", func(c *Config) bool { return slices.Equal(c.Controllers, []string{"*", "-garbagecollector"}) }},
 		{"--service-account-issuer=a --service-account-issuer=b --api-audiences=c,d", func(c *Config) bool {
-			return c.ServiceAccountIssuer == "a" && slices.Equal(c.APIAudiences, []string{"c", "d"})
+			return c.ServiceAccountIssuers[0] == "a" && slices.Equal(c.APIAudiences, []string{"c", "d"})
 		}},
 		{"--default-not-ready-toleration-seconds=0 --service-account-max-token-expiration=2h", func(c *Config) bool {
 			return c.NotReadyTolerationSeconds == -1 && c.UnreachableTolerationSeconds == 300 && c.ServiceAccountMaxTokenExpiration == 2*time.Hour
@@ -131,7 +131,7 @@ func TestInertFlags(t *testing.T) {
 			t.Errorf("%v: %q", f.Flags, f.What)
 		}
 	}
-	want := []string{"--enable-bootstrap-token-auth --oidc-required-claim --service-account-key-file", "--etcd-servers --watch-cache"}
+	want := []string{"--enable-bootstrap-token-auth --oidc-required-claim", "--etcd-servers --watch-cache"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}

@@ -154,24 +154,25 @@ func (v *lasting) Set(text string) error {
 }
 
 // first is a flag that may be given several times, or with several values separated by
-// commas, of which the first counts.
-type first struct {
-	value *string
+// issuers is a flag for a list of issuers, whose first use replaces the default. One use
+// may name several with commas between.
+type issuers struct {
+	list  *[]string
 	given bool
 }
 
-func (v *first) String() string {
-	if v.value == nil {
+func (v *issuers) String() string {
+	if v.list == nil {
 		return ""
 	}
-	return *v.value
+	return strings.Join(*v.list, ",")
 }
-func (v *first) Type() string { return "string" }
-func (v *first) Set(text string) error {
+func (v *issuers) Type() string { return "strings" }
+func (v *issuers) Set(text string) error {
 	if !v.given {
-		*v.value, _, _ = strings.Cut(text, ",")
-		v.given = true
+		*v.list, v.given = nil, true
 	}
+	*v.list = append(*v.list, strings.Split(text, ",")...)
 	return nil
 }
 

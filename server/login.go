@@ -2,23 +2,63 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/server/internal/accounts"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
-// newAuthenticator is the chain of the configured authenticators: proxy, certificate,
-// then token.
-func newAuthenticator(c *Config, keys *pki.Keyring) authn.Authenticator {
-	return authn.New(authn.Config{Log: c.Logger, Proxies: keys.Proxies(), Certificates: keys, Tokens: []authn.TokenAuthenticator{keys}, Anonymous: c.anonymous()})
+// openAuthentication makes the chain of the configured authenticators, and the issuer of
+// tokens.
+func (s *Server) openAuthentication() error {
+	cfg := &s.cfg
+	signing, err := s.keys.SigningKey()
+	if err != nil {
+		return fmt.Errorf("service account signing key: %w", err)
+	}
+	if s.issuer, err = authn.NewTokenIssuer(cfg.ServiceAccountIssuers[0], signing); err != nil {
+		return fmt.Errorf("service account signing key: %w", err)
+	}
+	keys, err := s.keys.AccountKeys(signing)
+	if err != nil {
+		return fmt.Errorf("service account keys: %w", err)
+	}
+	if s.issuerDocuments, err = newIssuerDocuments(cfg, keys); err != nil {
+		return fmt.Errorf("service account keys: %w", err)
+	}
+	accounts := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences, Clock: cfg.Clock,
+		Lookup: !cfg.DisableServiceAccountLookup, Objects: accounts.Objects{Store: s.store, Catalog: s.catalog}})
+	s.tokens = authn.TokenUnion{s.keys, accounts}
+	s.authn = authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: s.tokens, Audiences: cfg.APIAudiences, Anonymous: cfg.anonymous()})
+	return nil
+}
+
+// keysPath is the path of the public keys of service accounts' tokens.
+const keysPath = "/openid/v1/jwks"
+
+// newIssuerDocuments makes the documents about the issuer of tokens; nil for one that is
+// not a URL by which others could find them.
+func newIssuerDocuments(c *Config, keys []crypto.PublicKey) (*authn.IssuerDocuments, error) {
+	issuer, err := url.Parse(c.ServiceAccountIssuers[0])
+	if err != nil || issuer.Scheme != "https" || issuer.RawQuery != "" || issuer.Fragment != "" {
+		return nil, nil
+	}
+	at := c.ServiceAccountKeysURL
+	if at == "" {
+		at = "https://" + net.JoinHostPort(cmp.Or(c.ExternalHostname, c.AdvertiseAddress, c.BindAddress), fmt.Sprint(c.SecurePort)) + keysPath
+	}
+	return authn.NewIssuerDocuments(issuer.String(), at, keys)
 }
 
 // openAuthorization makes the authorizer of the configured modes.
@@ -31,20 +71,6 @@ func (s *Server) openAuthorization(ctx context.Context) (err error) {
 	}
 	s.authz, err = authz.New(s.cfg.Authorization, authz.Policies{RBAC: s.rbac})
 	return err
-}
-
-// newTokenIssuer prepares signing with the key of the configuration, or with the server's
-// own.
-func newTokenIssuer(c *Config, keys *pki.Keyring) (*authn.TokenIssuer, error) {
-	key, err := keys.SigningKey()
-	if err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
-	}
-	issuer, err := authn.NewTokenIssuer(c.ServiceAccountIssuer, key)
-	if err != nil {
-		return nil, fmt.Errorf("service account signing key: %w", err)
-	}
-	return issuer, nil
 }
 
 // site is the server for which certificates are made.

@@ -29,6 +29,8 @@ func (s *Server) routes() http.Handler {
 			rt.List("/" + name + "/" + c.Name)
 		}
 	}
+	rt.Add("/.well-known/openid-configuration", front.Target{Endpoint: s.endpoints.IssuerConfiguration, OwnRepresentation: true})
+	rt.Add(keysPath, front.Target{Endpoint: s.endpoints.IssuerKeys, OwnRepresentation: true})
 	if !s.cfg.DisableProfiling {
 		rt.AddBelow("/debug/", endpoints.Profiling)
 	}

@@ -55,37 +55,39 @@ import (
 // Invariants: the fields above limits are set by Start and never change; requests are
 // counted in intake, so that Shutdown can wait for them before it closes the store.
 type Server struct {
-	cfg          Config
-	log          *slog.Logger
-	features     features.Gates
-	catalog      *catalog.Catalog
-	classes      *classes
-	services     *addresses.Services
-	backends     *backends.Backends
-	extensions   *extensions.Extensions
-	store        store.Store
-	shown        *stored.CurrentStore // is in store
-	definitions  *registrar.Follower
-	control      *operate.Socket // nil when the store has no files
-	hub          *watch.Hub
-	headers      *index.Index
-	objects      *objects.Objects
-	front        *front.Front
-	verbs        *verbs.Verbs
-	endpoints    *endpoints.Endpoints
-	controllers  *controllers.Controllers
-	limits       *front.Limits
-	authn        authn.Authenticator
-	authz        authz.Authorizer
-	rbac         *rbac.Policy
-	admission    objects.Admitter
-	reader       *objects.Reader
-	decodeLimits document.Limits
-	keys         *pki.Keyring
-	tokens       *authn.TokenIssuer
-	metrics      *metrics.Metrics
-	listener     net.Listener
-	http         *http.Server
+	cfg             Config
+	log             *slog.Logger
+	features        features.Gates
+	catalog         *catalog.Catalog
+	classes         *classes
+	services        *addresses.Services
+	backends        *backends.Backends
+	extensions      *extensions.Extensions
+	store           store.Store
+	shown           *stored.CurrentStore // is in store
+	definitions     *registrar.Follower
+	control         *operate.Socket // nil when the store has no files
+	hub             *watch.Hub
+	headers         *index.Index
+	objects         *objects.Objects
+	front           *front.Front
+	verbs           *verbs.Verbs
+	endpoints       *endpoints.Endpoints
+	controllers     *controllers.Controllers
+	limits          *front.Limits
+	authn           authn.Authenticator
+	authz           authz.Authorizer
+	rbac            *rbac.Policy
+	admission       objects.Admitter
+	reader          *objects.Reader
+	decodeLimits    document.Limits
+	keys            *pki.Keyring
+	tokens          authn.TokenAuthenticator
+	issuer          *authn.TokenIssuer
+	issuerDocuments *authn.IssuerDocuments // nil when the issuer is not a URL
+	metrics         *metrics.Metrics
+	listener        net.Listener
+	http            *http.Server
 
 	sweeper  *conns.Sweeper
 	leaving  atomic.Bool // stopping: /readyz fails
@@ -133,10 +135,9 @@ func (s *Server) open(ctx context.Context) error {
 	if s.keys, err = pki.Open(cfg.PKI, s.site()); err != nil {
 		return err
 	}
-	if s.tokens, err = newTokenIssuer(cfg, s.keys); err != nil {
+	if err := s.openAuthentication(); err != nil {
 		return err
 	}
-	s.authn = newAuthenticator(cfg, s.keys)
 	if err := s.openAuthorization(ctx); err != nil {
 		return err
 	}
@@ -244,7 +245,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
 		DecodeLimits: s.decodeLimits, Front: s.front, Verbs: s.verbs, Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: s.authz,
-		Issuer: s.tokens, Tokens: s.keys, Metrics: s.metrics, Checks: s.healthChecks})
+		Issuer: s.issuer, IssuerDocuments: s.issuerDocuments, KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Checks: s.healthChecks})
 	s.dispatch(d)
 	return d.check(groups)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -14,11 +15,35 @@ type TokenAuthenticator interface {
 	AuthenticateToken(ctx context.Context, token string) (*Identity, error)
 }
 
-// bearer authenticates requests by the token in their Authorization header: the first
-// authenticator that knows it decides. A token that none knows is invalid.
-type bearer []TokenAuthenticator
+// TokenUnion asks authenticators of tokens in order: the first that knows a token decides.
+type TokenUnion []TokenAuthenticator
 
-var errUnknownToken = errors.New("the bearer token is not known")
+// AuthenticateToken implements TokenAuthenticator. The errors of those that cannot decide
+// count only if no other knows the token.
+func (u TokenUnion) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
+	var errs []error
+	for _, a := range u {
+		identity, err := a.AuthenticateToken(ctx, token)
+		if err != nil {
+			errs = append(errs, err)
+		} else if identity != nil {
+			return identity, nil
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// bearer authenticates requests by the token in their Authorization header. A token that
+// is not known, or is not for one of the audiences, is invalid.
+type bearer struct {
+	tokens    TokenAuthenticator
+	audiences []string
+}
+
+var (
+	errUnknownToken  = errors.New("the bearer token is not known")
+	errOtherAudience = errors.New("the bearer token is for other audiences")
+)
 
 func (b bearer) Authenticate(r *http.Request) (*Identity, error) {
 	token, _ := bearerToken(r.Header.Get("Authorization"))
@@ -30,19 +55,16 @@ func (b bearer) Authenticate(r *http.Request) (*Identity, error) {
 
 // find returns the identity of the bearer of a token.
 func (b bearer) find(r *http.Request, token string) (*Identity, error) {
-	var errs []error
-	for _, a := range b {
-		identity, err := a.AuthenticateToken(r.Context(), token)
-		if err != nil {
-			errs = append(errs, err)
-		} else if identity != nil {
-			return identity, nil
-		}
+	identity, err := b.tokens.AuthenticateToken(r.Context(), token)
+	switch {
+	case err != nil:
+		return nil, err
+	case identity == nil:
+		return nil, errUnknownToken
+	case identity.Audiences != nil && !slices.ContainsFunc(b.audiences, func(a string) bool { return slices.Contains(identity.Audiences, a) }):
+		return nil, errOtherAudience
 	}
-	if errs != nil {
-		return nil, errors.Join(errs...)
-	}
-	return nil, errUnknownToken
+	return identity, nil
 }
 
 // Warning returns the text of a Warning header about the credentials that a client sent;

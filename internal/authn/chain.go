@@ -22,9 +22,11 @@ type Config struct {
 	Proxies Authenticator
 	// Certificates authenticates client certificates.
 	Certificates Authenticator
-	// Tokens authenticate bearer tokens: in the Authorization header, and among the
-	// protocols of a WebSocket. The first that knows one decides.
-	Tokens []TokenAuthenticator
+	// Tokens authenticates bearer tokens: in the Authorization header, and among the
+	// protocols of a WebSocket.
+	Tokens TokenAuthenticator
+	// Audiences are the names of this server: a token has to be for one of them.
+	Audiences []string
 	// Anonymous permits requests without any credentials, as system:anonymous.
 	Anonymous bool
 }
@@ -45,11 +47,11 @@ type Chain struct {
 
 // New returns the chain of the configured authenticators.
 func New(cfg Config) *Chain {
-	c := &Chain{log: cfg.Log}
+	c, tokens := &Chain{log: cfg.Log}, bearer{cfg.Tokens, cfg.Audiences}
 	if cfg.Proxies != nil {
 		c.list = append(c.list, cfg.Proxies)
 	}
-	c.list = append(c.list, cfg.Certificates, bearer(cfg.Tokens), webSocketBearer(cfg.Tokens))
+	c.list = append(c.list, cfg.Certificates, tokens, webSocketBearer(tokens))
 	if cfg.Anonymous {
 		c.list = append(c.list, &anonymous{Identity{User: Anonymous()}})
 	}

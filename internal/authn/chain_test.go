@@ -33,7 +33,7 @@ type fixed struct {
 func (f fixed) Authenticate(*http.Request) (*Identity, error) { return f.identity, f.err }
 
 func chainOf(log *slog.Logger, anonymous bool, certificates Authenticator, tokens TokenAuthenticator) *Chain {
-	return New(Config{Log: log, Certificates: certificates, Tokens: []TokenAuthenticator{tokens}, Anonymous: anonymous})
+	return New(Config{Log: log, Certificates: certificates, Tokens: tokens, Anonymous: anonymous})
 }
 
 func withHeader(value string) *http.Request {

@@ -32,6 +32,7 @@ type AccountToken struct {
 	Secret    *Reference
 	Audiences []string
 	From, To  time.Time
+	Stale     time.Time // from when on its use is counted as one of a token that is too old; zero for never
 }
 
 // TokenIssuer signs tokens of service accounts (RFC 7519).
@@ -51,19 +52,9 @@ func NewTokenIssuer(name string, keyPEM []byte) (*TokenIssuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	algorithm := jose.RS256
-	if k, ok := key.(*ecdsa.PrivateKey); ok {
-		bits := k.Curve.Params().BitSize
-		switch bits {
-		case 256:
-			algorithm = jose.ES256
-		case 384:
-			algorithm = jose.ES384
-		case 521:
-			algorithm = jose.ES512
-		default:
-			return nil, fmt.Errorf("a key on a curve of %d bits cannot sign tokens; use P-256, P-384 or P-521", bits)
-		}
+	algorithm, err := algorithmOf(key.Public())
+	if err != nil {
+		return nil, err
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, nil)
 	if err != nil {
@@ -79,22 +70,27 @@ type accountClaims struct {
 	Pod       *Reference `json:"pod,omitempty"`
 	Secret    *Reference `json:"secret,omitempty"`
 	Account   Reference  `json:"serviceaccount"`
+	Stale     int64      `json:"warnafter,omitempty"` // seconds since 1970
 }
 
 // Issue signs a token.
 func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
 	standard := jwt.Claims{Issuer: i.name, Subject: AccountName(t.Namespace, t.Account.Name),
 		IssuedAt: jwt.NewNumericDate(t.From), NotBefore: jwt.NewNumericDate(t.From), Expiry: jwt.NewNumericDate(t.To)}
+	claims := accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret}
+	if !t.Stale.IsZero() {
+		claims.Stale = t.Stale.Unix()
+	}
 	own := map[string]any{
 		"aud":               t.Audiences, // a list, also of one
-		profile.LabelDomain: accountClaims{Namespace: t.Namespace, Account: t.Account, Pod: t.Pod, Secret: t.Secret},
+		profile.LabelDomain: claims,
 	}
 	return jwt.Signed(i.signer).Claims(standard).Claims(own).Serialize()
 }
 
 // AccountName is the user name of a service account.
 func AccountName(namespace, name string) string {
-	return "system:serviceaccount:" + namespace + ":" + name
+	return ServiceAccountPrefix + namespace + ":" + name
 }
 
 func parseSigningKey(text []byte) (crypto.Signer, error) {

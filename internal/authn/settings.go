@@ -10,13 +10,21 @@ type Settings struct {
 	// DisableAnonymousAuth refuses requests without credentials with 401. They
 	// are refused with the authorization mode AlwaysAllow too.
 	DisableAnonymousAuth bool
-	// ServiceAccountIssuer is the issuer in tokens, and their default audience. Default
-	// https://kubernetes.default.svc.
-	ServiceAccountIssuer string
-	// APIAudiences are the names of this server in tokens: the default audiences of
-	// service accounts' tokens, of which a review of a token must name one, if any.
-	// Default ServiceAccountIssuer.
+	// ServiceAccountIssuers are the issuers of service accounts' tokens that are accepted;
+	// the first is that of new ones. Default https://kubernetes.default.svc.
+	ServiceAccountIssuers []string
+	// APIAudiences are the names of this server in tokens, of which a token must have one:
+	// the default audiences of service accounts' tokens, and those in reviews of tokens.
+	// Default ServiceAccountIssuers.
 	APIAudiences []string
+	// DisableServiceAccountLookup accepts tokens in secrets that do not exist any more.
+	DisableServiceAccountLookup bool
+	// KeepTokenExpiration ends tokens of pods when their requests say. Without it, those
+	// that every pod has by default last a year, with a note when they are stale.
+	KeepTokenExpiration bool
+	// ServiceAccountKeysURL is the public address of the keys of service accounts' tokens.
+	// Default: that of this server.
+	ServiceAccountKeysURL string
 	// ServiceAccountMaxTokenExpiration bounds the life of a service account's token: a
 	// request for a longer one gets this and a warning. Default 0: no bound.
 	ServiceAccountMaxTokenExpiration time.Duration
@@ -25,11 +33,11 @@ type Settings struct {
 // SetDefaults fills in every field that is not set; ownHost is the name by which clients
 // inside the cluster know the server.
 func (c *Settings) SetDefaults(ownHost string) {
-	if c.ServiceAccountIssuer == "" {
-		c.ServiceAccountIssuer = "https://" + ownHost
+	if len(c.ServiceAccountIssuers) == 0 {
+		c.ServiceAccountIssuers = []string{"https://" + ownHost}
 	}
 	if len(c.APIAudiences) == 0 {
-		c.APIAudiences = []string{c.ServiceAccountIssuer}
+		c.APIAudiences = c.ServiceAccountIssuers
 	}
 }
 

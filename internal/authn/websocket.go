@@ -17,7 +17,7 @@ const protocolPrefix = "base64url.bearer.authorization." + profile.GroupSuffix +
 // webSocketBearer authenticates requests by a token among their WebSocket protocols. The
 // request has to name another protocol too, because a browser expects that one is chosen
 // and the token must not be sent back.
-type webSocketBearer []TokenAuthenticator
+type webSocketBearer bearer
 
 var errNoOtherProtocol = errors.New("a bearer token is the only WebSocket protocol named; another one has to be there to be chosen")
 

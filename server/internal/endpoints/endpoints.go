@@ -25,6 +25,7 @@ type Config struct {
 	Clock                            func() time.Time
 	APIAudiences                     []string
 	ServiceAccountMaxTokenExpiration time.Duration // 0 for no bound
+	KeepTokenExpiration              bool          // see authn.Settings
 	DecodeLimits                     document.Limits
 
 	Front    *front.Front
@@ -36,7 +37,9 @@ type Config struct {
 	Authz    authz.Authorizer
 	Issuer   *authn.TokenIssuer
 	Tokens   authn.TokenAuthenticator
-	Metrics  *metrics.Metrics
+	// IssuerDocuments are published; nil for none.
+	IssuerDocuments *authn.IssuerDocuments
+	Metrics         *metrics.Metrics
 	// Checks are those of a health endpoint: livez, readyz or healthz.
 	Checks func(endpoint string) []discovery.Check
 }

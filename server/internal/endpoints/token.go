@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -66,14 +67,32 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 		spec.SetInt("expirationSeconds", seconds)
 	}
 	token.To = token.From.Add(time.Duration(seconds) * time.Second)
+	expires := token.To
+	if x.extends(seconds, &token) {
+		token.Stale, token.To = token.To, token.From.Add(extendedLife)
+	}
 	text, err := x.issuer.Issue(token)
 	if err != nil {
 		return err
 	}
 	status := obj.SetObject("status")
 	status.SetString("token", text)
-	status.SetString("expirationTimestamp", token.To.UTC().Format(time.RFC3339))
+	status.SetString("expirationTimestamp", expires.UTC().Format(time.RFC3339))
 	return x.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+}
+
+// The life of the token that every pod has by default, in seconds, and the life that it gets
+// so that programs which read it only once go on working.
+const (
+	defaultPodTokenSeconds = 3607
+	extendedLife           = 365 * 24 * time.Hour
+)
+
+// extends reports whether a token lasts longer than requested: the default one of a pod
+// does.
+func (x *Endpoints) extends(seconds int64, t *authn.AccountToken) bool {
+	own := func(audience string) bool { return slices.Contains(x.cfg.APIAudiences, audience) }
+	return !x.cfg.KeepTokenExpiration && t.Pod != nil && seconds == defaultPodTokenSeconds && len(t.Audiences) > 0 && !slices.ContainsFunc(t.Audiences, func(a string) bool { return !own(a) })
 }
 
 // ownToken records the ownership of fields in a token request, for its answer.

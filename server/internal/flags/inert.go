@@ -58,27 +58,24 @@ var inert = []inertFlags{
 		switches: "enable-bootstrap-token-auth",
 		options: `authentication-token-webhook-cache-ttl authentication-token-webhook-config-file authentication-token-webhook-version
 			oidc-ca-file oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim
-			oidc-signing-algs oidc-username-claim oidc-username-prefix
-			service-account-key-file`,
+			oidc-signing-algs oidc-username-claim oidc-username-prefix`,
 		without: "nobody logs in by these flags yet; client certificates and --token-auth-file work",
 	}, {
 		switches: `contention-profiling
 			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
 			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
-			service-account-extend-token-expiration service-account-lookup shutdown-send-retry-after watch-cache
-			add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
+			shutdown-send-retry-after watch-cache add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
 		options: `allow-metric-labels apiserver-count azure-container-registry-config
 			cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
 			default-watch-cache-size delete-collection-workers disabled-metrics egress-selector-config-file endpoint-reconciler-type
 			etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 			etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
-			external-hostname goaway-chance
+			goaway-chance
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
 			kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port
 			kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port
 			lease-reuse-duration-seconds log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency
 			log-json-info-buffer-size master-service-namespace max-connection-bytes-per-sec
-			service-account-jwks-uri
 			stderrthreshold storage-backend storage-media-type
 			target-ram-mb tracing-config-file vmodule watch-cache-sizes`,
 		without: "these flags have no effect on this server",

@@ -53,6 +53,10 @@ type Config struct {
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
 	// accounts, PEM, RSA or ECDSA. Default: one that the server makes and keeps.
 	ServiceAccountSigningKeyFile string
+	// ServiceAccountKeyFiles hold the keys that verify the tokens of service accounts, PEM:
+	// public or private keys, or certificates. Default: the public part of the key that
+	// signs them.
+	ServiceAccountKeyFiles []string
 }
 
 // SetDefaults names the files of a server that keeps them in dataDir.

@@ -1,15 +1,19 @@
 package pki
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/capstan-dev/capstan/internal/authn"
 )
 
 // SigningKey is the key that signs the tokens of service accounts, PEM: the one that
@@ -38,4 +42,25 @@ func (k *Keyring) SigningKey() ([]byte, error) {
 		err = errors.Join(os.MkdirAll(c.CertDir, 0o700), writePrivate(path, text))
 	}
 	return text, err
+}
+
+// AccountKeys are the keys that verify the tokens of service accounts; signing is the one
+// that signs them.
+func (k *Keyring) AccountKeys(signing []byte) ([]crypto.PublicKey, error) {
+	if len(k.source.ServiceAccountKeyFiles) == 0 {
+		return authn.ParsePublicKeys(signing)
+	}
+	var all []crypto.PublicKey
+	for _, file := range k.source.ServiceAccountKeyFiles {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		keys, err := authn.ParsePublicKeys(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, keys...)
+	}
+	return all, nil
 }

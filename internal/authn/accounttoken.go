@@ -1,0 +1,262 @@
+package authn
+
+import (
+	"context"
+	"crypto"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+)
+
+// LegacyIssuer is the issuer of tokens in secrets, which have no end.
+const LegacyIssuer = "kubernetes/serviceaccount"
+
+// Bound is an object on which a token depends.
+type Bound struct {
+	UID     string
+	Deleted time.Time // the deletionTimestamp; zero for none
+	Token   []byte    // of a secret: the token in it
+}
+
+// AccountObjects finds the objects of tokens: serviceaccounts, secrets and pods.
+type AccountObjects interface {
+	// Bound returns an object as it is after the last acknowledged write. A missing one is
+	// an error.
+	Bound(ctx context.Context, plural, namespace, name string) (Bound, error)
+}
+
+// AccountTokenConfig describes the service accounts' tokens that are accepted.
+type AccountTokenConfig struct {
+	Issuers   []string
+	Keys      []crypto.PublicKey // RSA or ECDSA
+	Audiences []string           // of tokens that name none
+	// Lookup refuses tokens in secrets once secret or account are gone. Other tokens
+	// always depend on their objects.
+	Lookup  bool
+	Objects AccountObjects
+	Clock   func() time.Time
+}
+
+// AccountTokens authenticates service accounts by their tokens (RFC 7519): those that a
+// TokenIssuer signed, and those in secrets. A token ends with its account, and with the
+// pod or the secret that it is bound to.
+//
+// Invariant: the signature of a token in verified is valid; everything that depends on the
+// time or on objects is checked at each use.
+type AccountTokens struct {
+	cfg      AccountTokenConfig
+	verified *tokenCache[*accountLogin]
+}
+
+// NewAccountTokens returns the authenticator of a configuration.
+func NewAccountTokens(cfg AccountTokenConfig) *AccountTokens {
+	return &AccountTokens{cfg: cfg, verified: newTokenCache[*accountLogin]()}
+}
+
+// accountLogin is the content of a token with a valid signature.
+type accountLogin struct {
+	standard jwt.Claims
+	accountClaims
+	secretToken bool // it is one of those in secrets
+	identity    *Identity
+}
+
+// maxTokenBytes bounds a token that is parsed.
+const maxTokenBytes = 64 << 10
+
+// maxClockSkew is the difference between the clocks of machines for which the times of a
+// token are relaxed. An object counts for as long after its deletion.
+const maxClockSkew = jwt.DefaultLeeway
+
+// tokenAlgorithms are those by which service accounts' tokens are signed.
+var tokenAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.ES384, jose.ES512}
+
+// AuthenticateToken implements TokenAuthenticator. Tokens of other issuers, and texts that
+// are no tokens of this kind, are not known.
+func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
+	if len(token) > maxTokenBytes {
+		return nil, nil
+	}
+	login, ok := a.verified.get(token)
+	if !ok {
+		if issuer := claimedIssuer(token); issuer != LegacyIssuer && !slices.Contains(a.cfg.Issuers, issuer) {
+			return nil, nil
+		}
+		var err error
+		if login, err = a.verify(token); login == nil || err != nil {
+			return nil, err
+		}
+		a.verified.put(token, login)
+	}
+	if err := a.valid(ctx, login, token); err != nil {
+		return nil, err
+	}
+	return login.identity, nil
+}
+
+// claimedIssuer is the issuer that a token names, before anything is verified; "" for a
+// text that is not a token.
+func claimedIssuer(token string) string {
+	_, rest, _ := strings.Cut(token, ".")
+	payload, rest, ok := strings.Cut(rest, ".")
+	if !ok || strings.Contains(rest, ".") {
+		return ""
+	}
+	text, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil {
+		return ""
+	}
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	_ = json.Unmarshal(text, &claims) // then it names none
+	return claims.Issuer
+}
+
+// verify checks the signature of a token and reads its claims.
+func (a *AccountTokens) verify(token string) (*accountLogin, error) {
+	parsed, err := jwt.ParseSigned(token, tokenAlgorithms)
+	if err != nil {
+		return nil, nil // not a token of a service account
+	}
+	var own map[string]json.RawMessage
+	login := &accountLogin{}
+	err = errors.New("no key to verify it with")
+	for _, key := range a.keysFor(parsed) {
+		if err = parsed.Claims(key, &login.standard, &own); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the signature of a service account's token is not valid: %w", err)
+	}
+	if err := login.read(own); err != nil {
+		return nil, err
+	}
+	c := &login.accountClaims
+	user := &User{Name: AccountName(c.Namespace, c.Account.Name), UID: c.Account.UID, Groups: serviceAccountGroups(c.Namespace)}
+	if c.Pod != nil {
+		user.Extra = map[string][]string{podNameExtra: {c.Pod.Name}, podUIDExtra: {c.Pod.UID}}
+	}
+	login.identity = known(user)
+	if login.identity.Audiences = login.standard.Audience; len(login.identity.Audiences) == 0 {
+		login.identity.Audiences = a.cfg.Audiences
+	}
+	return login, nil
+}
+
+// The extra values of a user whose token is bound to a pod.
+const (
+	podNameExtra = "authentication." + profile.LabelDomain + "/pod-name"
+	podUIDExtra  = "authentication." + profile.LabelDomain + "/pod-uid"
+)
+
+// keysFor are the keys by which a token may be signed, the one that it names first.
+func (a *AccountTokens) keysFor(token *jwt.JSONWebToken) []crypto.PublicKey {
+	keys := slices.Clone(a.cfg.Keys)
+	if len(token.Headers) == 1 && token.Headers[0].KeyID != "" {
+		slices.SortStableFunc(keys, func(x, y crypto.PublicKey) int {
+			named := func(k crypto.PublicKey) int {
+				if id, err := keyID(k); err == nil && id == token.Headers[0].KeyID {
+					return 0
+				}
+				return 1
+			}
+			return named(x) - named(y)
+		})
+	}
+	return keys
+}
+
+// read takes the claims of the account.
+func (l *accountLogin) read(own map[string]json.RawMessage) error {
+	if l.standard.Issuer != LegacyIssuer {
+		if err := json.Unmarshal(own[profile.LabelDomain], &l.accountClaims); err != nil {
+			return errors.New("a token of a service account has no claims about it")
+		}
+		return l.checkNames()
+	}
+	l.secretToken = true
+	text := func(name string) (s string) {
+		_ = json.Unmarshal(own[profile.LabelDomain+"/serviceaccount/"+name], &s) // then it is missing
+		return s
+	}
+	l.Namespace, l.Account = text("namespace"), Reference{Name: text("service-account.name"), UID: text("service-account.uid")}
+	l.Secret = &Reference{Name: text("secret.name")}
+	if l.Account.UID == "" || l.standard.Subject != AccountName(l.Namespace, l.Account.Name) {
+		return errors.New("a token in a secret lacks claims about its service account, or has some that contradict each other")
+	}
+	return l.checkNames()
+}
+
+// checkNames refuses names that no object has.
+func (l *accountLogin) checkNames() error {
+	_, _, ok := SplitServiceAccount(AccountName(l.Namespace, l.Account.Name))
+	for _, r := range []*Reference{l.Pod, l.Secret} {
+		ok = ok && (r == nil || r.Name != "" && !strings.ContainsAny(r.Name, "/\x00"))
+	}
+	if !ok {
+		return errors.New("a token of a service account names an object that cannot exist")
+	}
+	return nil
+}
+
+// valid checks the times and the objects of a token.
+func (a *AccountTokens) valid(ctx context.Context, l *accountLogin, token string) error {
+	now := a.cfg.Clock()
+	switch err := l.standard.ValidateWithLeeway(jwt.Expected{Time: now}, maxClockSkew); {
+	case errors.Is(err, jwt.ErrExpired):
+		return errors.New("service account token has expired")
+	case errors.Is(err, jwt.ErrNotValidYet), errors.Is(err, jwt.ErrIssuedInTheFuture):
+		return errors.New("service account token is not valid yet")
+	case err != nil:
+		return fmt.Errorf("service account token claims could not be validated: %w", err)
+	}
+	if l.secretToken && !a.cfg.Lookup {
+		return nil
+	}
+	grace := maxClockSkew
+	if l.secretToken {
+		grace = 0
+	}
+	alive := func(plural string, r *Reference) (Bound, error) {
+		of, err := a.cfg.Objects.Bound(ctx, plural, l.Namespace, r.Name)
+		switch {
+		case err != nil:
+			return of, err
+		case !of.Deleted.IsZero() && of.Deleted.Before(now.Add(-grace)):
+			return of, fmt.Errorf("%s %s/%s has been deleted", plural, l.Namespace, r.Name)
+		case r.UID != of.UID && !(l.secretToken && plural == "secrets"): // those name no uid
+			return of, fmt.Errorf("the UID of %s %s/%s (%s) does not match the one in the token (%s)", plural, l.Namespace, r.Name, of.UID, r.UID)
+		}
+		return of, nil
+	}
+	if _, err := alive("serviceaccounts", &l.Account); err != nil {
+		return err
+	}
+	if l.Secret != nil {
+		secret, err := alive("secrets", l.Secret)
+		if err != nil {
+			return fmt.Errorf("service account token has been invalidated: %w", err)
+		}
+		if l.secretToken && subtle.ConstantTimeCompare(secret.Token, []byte(token)) != 1 {
+			return errors.New("the token is not the one in its secret")
+		}
+	}
+	if l.Pod != nil {
+		if _, err := alive("pods", l.Pod); err != nil {
+			return fmt.Errorf("service account token has been invalidated: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package server_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// A service account logs in by its tokens while the objects that they depend on exist.
+func TestServiceAccountTokens(t *testing.T) {
+	h := startServer(t, nil)
+	const ns = "/api/v1/namespaces/default"
+	h.create(ns+"/serviceaccounts", `{"metadata":{"name":"web"}}`)
+	h.create(ns+"/pods", `{"metadata":{"name":"p"},"spec":{"serviceAccountName":"web","containers":[{"name":"c","image":"i"}]}}`)
+	h.create(rbacGroup+"clusterroles", roleOf("maps", `{"verbs":["list"],"apiGroups":[""],"resources":["configmaps"]}`))
+	h.create(rbacGroup+"namespaces/default/rolebindings", bindingOf("maps", "ClusterRole", "maps", `{"kind":"ServiceAccount","name":"web"}`))
+	token := func(spec string) string {
+		t.Helper()
+		got := h.post(ns+"/serviceaccounts/web/token", `{"spec":{`+spec+`}}`)
+		text, _ := got.field(t, "status.token").(string)
+		if got.code != 201 || text == "" {
+			t.Fatalf("%d %s", got.code, got.body)
+		}
+		return text
+	}
+	login := func(token string) int {
+		return h.send("GET", configMaps, "", nil, "Authorization", "Bearer "+token).code
+	}
+	own, others := token(""), token(`"audiences":["elsewhere"]`)
+	both := token(`"audiences":["elsewhere","https://kubernetes.default.svc"]`)
+	pods := token(`"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}`)
+	for name, c := range map[string]struct {
+		token string
+		code  int
+	}{"own": {own, 200}, "for others": {others, 401}, "for both": {both, 200}, "bound": {pods, 200}, "cut": {own[:len(own)-3], 401}} {
+		if got := login(c.token); got != c.code {
+			t.Errorf("%s: %d, want %d", name, got, c.code)
+		}
+	}
+	h.run(t, []step{
+		{"review", "POST", tokenReviews, "", `{"spec":{"token":"` + pods + `"}}`, 201, `"authentication.kubernetes.io/pod-name":["p"]`},
+		{"review for others", "POST", tokenReviews, "", `{"spec":{"token":"` + others + `"}}`, 201, `"error":"invalid bearer token"`},
+	})
+	h.send("DELETE", ns+"/pods/p?gracePeriodSeconds=0", "", nil)
+	if got := login(pods); got != 401 {
+		t.Errorf("the token of a deleted pod: %d", got)
+	}
+	h.send("DELETE", ns+"/serviceaccounts/web", "", nil)
+	h.create(ns+"/serviceaccounts", `{"metadata":{"name":"web"}}`)
+	if got := login(own); got != 401 {
+		t.Errorf("the token of an account that was created anew: %d", got)
+	}
+}
+
+// Another program verifies tokens by the published documents.
+func TestIssuerDocuments(t *testing.T) {
+	h := startServer(t, nil)
+	if got := h.get("/.well-known/openid-configuration"); got.code != 200 || got.field(t, "issuer") != "https://kubernetes.default.svc" || !strings.HasSuffix(got.field(t, "jwks_uri").(string), "/openid/v1/jwks") {
+		t.Fatalf("%d %s", got.code, got.body)
+	}
+	if got := h.send("GET", "/openid/v1/jwks", "", nil, "Accept", "application/json"); got.code != 406 {
+		t.Errorf("keys as JSON: %d", got.code)
+	}
+	got := h.send("GET", "/openid/v1/jwks", "", nil, "Accept", "application/jwk-set+json, application/json")
+	var keys jose.JSONWebKeySet
+	if err := json.Unmarshal(got.body, &keys); err != nil || got.code != 200 || got.header.Get("Content-Type") != "application/jwk-set+json" {
+		t.Fatalf("%d %s: %v", got.code, got.body, err)
+	}
+	h.create("/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"web"}}`)
+	text := h.post("/api/v1/namespaces/default/serviceaccounts/web/token", `{"spec":{"audiences":["x"]}}`).field(t, "status.token").(string)
+	token, err := jwt.ParseSigned(text, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var claims jwt.Claims
+	if err := token.Claims(keys, &claims); err != nil || claims.Subject != "system:serviceaccount:default:web" {
+		t.Errorf("%+v: %v", claims, err)
+	}
+	for _, path := range []string{"/openid/v1/jwks", "/.well-known/openid-configuration"} {
+		if got := h.send("GET", path, "", nil, "Authorization", "Bearer bob-token"); got.code != 403 {
+			t.Errorf("a user that is no service account reads %s: %d", path, got.code)
+		}
+		if got := h.post(path, ""); got.code != 405 {
+			t.Errorf("POST %s: %d", path, got.code)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package endpoints
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/server/internal/front"
+)
+
+// The documents about the issuer of service accounts' tokens, by which other programs
+// verify them: 404 when the issuer is not a URL.
+
+// IssuerConfiguration answers /.well-known/openid-configuration.
+func (x *Endpoints) IssuerConfiguration(r *front.Request) error {
+	if x.cfg.IssuerDocuments == nil {
+		return api.UnknownPath()
+	}
+	return sendIssuerDocument(r, "application/json", x.cfg.IssuerDocuments.Configuration)
+}
+
+// IssuerKeys answers with the keys, in a media type of their own.
+func (x *Endpoints) IssuerKeys(r *front.Request) error {
+	if x.cfg.IssuerDocuments == nil {
+		return api.UnknownPath()
+	}
+	return sendIssuerDocument(r, "application/jwk-set+json", x.cfg.IssuerDocuments.Keys)
+}
+
+func sendIssuerDocument(r *front.Request, mediaType string, text []byte) error {
+	if r.Method() != http.MethodGet {
+		return api.MethodNotAllowed([]string{http.MethodGet})
+	}
+	if !accepts(r.HTTP.Header.Get("Accept"), mediaType) {
+		return api.NotAcceptable([]string{mediaType})
+	}
+	r.Writer.Header().Set("Cache-Control", "public, max-age=3600")
+	return r.Send(http.StatusOK, mediaType, text)
+}
+
+// accepts reports whether an Accept header permits a media type.
+func accepts(header, mediaType string) bool {
+	if header == "" {
+		return true
+	}
+	family, _, _ := strings.Cut(mediaType, "/")
+	for part := range strings.SplitSeq(header, ",") {
+		part, _, _ = strings.Cut(part, ";")
+		if part = strings.TrimSpace(part); part == mediaType || part == "*/*" || part == family+"/*" {
+			return true
+		}
+	}
+	return false
+}
