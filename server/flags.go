@@ -51,16 +51,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node")
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
-	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
-	fs.Var(&issuers{list: &c.ServiceAccountIssuers}, "service-account-issuer", "issuer in the tokens of service accounts; of several the first is that of new tokens, and all are accepted")
-	fs.StringArrayVar(&c.ServiceAccountKeyFiles, "service-account-key-file", c.ServiceAccountKeyFiles, "keys that verify the tokens of service accounts, PEM; may be given several times (default: the one that signs them)")
-	fs.Var((*negated)(&c.DisableServiceAccountLookup), "service-account-lookup", "refuse tokens in secrets when the secret or the account is gone")
-	fs.Lookup("service-account-lookup").NoOptDefVal = "true"
-	fs.Var((*negated)(&c.KeepTokenExpiration), "service-account-extend-token-expiration", "let the tokens that pods have by default last a year")
-	fs.Lookup("service-account-extend-token-expiration").NoOptDefVal = "true"
-	fs.StringVar(&c.ServiceAccountKeysURL, "service-account-jwks-uri", c.ServiceAccountKeysURL, "public address of the keys of service accounts' tokens (default: that of this server)")
-	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")
-	fs.Var((*expiration)(&c.ServiceAccountMaxTokenExpiration), "service-account-max-token-expiration", "longest life of a token of a service account, at least 1h; longer ones are shortened; 0 for no bound")
+	c.addAccountFlags(fs)
 	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
 	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that have to be on; all that there are are on anyway, others are an error")
 	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
@@ -81,6 +72,20 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())
 	flags.AddInert(fs)
+}
+
+// addAccountFlags defines the flags about the tokens of service accounts.
+func (c *Config) addAccountFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.ServiceAccountSigningKeyFile, "service-account-signing-key-file", c.ServiceAccountSigningKeyFile, "key that signs the tokens of service accounts, PEM; made by the server when not given")
+	fs.Var(&issuers{list: &c.ServiceAccountIssuers}, "service-account-issuer", "issuer in the tokens of service accounts; of several the first is that of new tokens, and all are accepted")
+	fs.StringArrayVar(&c.ServiceAccountKeyFiles, "service-account-key-file", c.ServiceAccountKeyFiles, "keys that verify the tokens of service accounts, PEM; may be given several times (default: the one that signs them)")
+	fs.Var((*negated)(&c.DisableServiceAccountLookup), "service-account-lookup", "refuse tokens in secrets when the secret or the account is gone")
+	fs.Lookup("service-account-lookup").NoOptDefVal = "true"
+	fs.Var((*negated)(&c.KeepTokenExpiration), "service-account-extend-token-expiration", "let the tokens that pods have by default last a year")
+	fs.Lookup("service-account-extend-token-expiration").NoOptDefVal = "true"
+	fs.StringVar(&c.ServiceAccountKeysURL, "service-account-jwks-uri", c.ServiceAccountKeysURL, "public address of the keys of service accounts' tokens (default: that of this server)")
+	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")
+	fs.Var((*expiration)(&c.ServiceAccountMaxTokenExpiration), "service-account-max-token-expiration", "longest life of a token of a service account, at least 1h; longer ones are shortened; 0 for no bound")
 }
 
 // setCommandLineDefaults makes the defaults visible in the help, except those that depend

@@ -153,7 +153,6 @@ func (v *lasting) Set(text string) error {
 	return nil
 }
 
-// first is a flag that may be given several times, or with several values separated by
 // issuers is a flag for a list of issuers, whose first use replaces the default. One use
 // may name several with commas between.
 type issuers struct {

@@ -19,7 +19,7 @@ import (
 )
 
 // LegacyIssuer is the issuer of tokens in secrets, which have no end.
-const LegacyIssuer = "kubernetes/serviceaccount"
+const LegacyIssuer = profile.MediaTypeWord + "/serviceaccount"
 
 // Bound is an object on which a token depends.
 type Bound struct {

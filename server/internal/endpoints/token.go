@@ -60,17 +60,7 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	if err := x.bindToken(r.Context, t, spec.Get("boundObjectRef"), &token); err != nil {
 		return err
 	}
-	seconds, _ := spec.Get("expirationSeconds").Int()
-	if most := int64(x.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
-		r.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
-		seconds = most
-		spec.SetInt("expirationSeconds", seconds)
-	}
-	token.To = token.From.Add(time.Duration(seconds) * time.Second)
-	expires := token.To
-	if x.extends(seconds, &token) {
-		token.Stale, token.To = token.To, token.From.Add(extendedLife)
-	}
+	expires := x.limitToken(r, spec, &token)
 	text, err := x.issuer.Issue(token)
 	if err != nil {
 		return err
@@ -79,6 +69,22 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", expires.UTC().Format(time.RFC3339))
 	return x.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+}
+
+// limitToken sets the end of a token, and returns the one that its request is answered with.
+func (x *Endpoints) limitToken(r *front.Request, spec document.Value, token *authn.AccountToken) (expires time.Time) {
+	seconds, _ := spec.Get("expirationSeconds").Int()
+	if most := int64(x.cfg.ServiceAccountMaxTokenExpiration / time.Second); most > 0 && seconds > most {
+		r.Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", seconds, most))
+		seconds = most
+		spec.SetInt("expirationSeconds", seconds)
+	}
+	token.To = token.From.Add(time.Duration(seconds) * time.Second)
+	expires = token.To
+	if x.extends(seconds, token) {
+		token.Stale, token.To = token.To, token.From.Add(extendedLife)
+	}
+	return expires
 }
 
 // The life of the token that every pod has by default, in seconds, and the life that it gets
