@@ -8,13 +8,36 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
+
+// openAdmission makes the chain of admission plug-ins, with the objects that they need.
+func (s *Server) openAdmission(ctx context.Context) (err error) {
+	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
+		return err
+	}
+	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Store: s.store, Catalog: s.catalog, Services: s.backends, Log: s.log,
+		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
+			return s.reader.Get(ctx, "", "namespaces", "", name)
+		}})
+	if err != nil {
+		return err
+	}
+	config := s.cfg.Admission
+	config.Webhooks = s.webhooks
+	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz, s.rbac}, config)
+	if s.cfg.wrapAdmission != nil {
+		s.admission = s.cfg.wrapAdmission(s.admission)
+	}
+	return nil
+}
 
 // classes are the priority classes, which every new pod needs.
 type classes struct {

@@ -27,7 +27,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
-	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
 	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
@@ -60,6 +60,7 @@ type Server struct {
 	features        features.Gates
 	catalog         *catalog.Catalog
 	classes         *classes
+	webhooks        *admissionwebhooks.Webhooks
 	services        *addresses.Services
 	backends        *backends.Backends
 	extensions      *extensions.Extensions
@@ -148,12 +149,8 @@ func (s *Server) open(ctx context.Context) error {
 	if s.backends, err = backends.Open(ctx, backends.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, ByEndpoint: cfg.EnableAggregatorRouting, Self: s.host}); err != nil {
 		return err
 	}
-	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
+	if err := s.openAdmission(ctx); err != nil {
 		return err
-	}
-	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz, s.rbac}, cfg.Admission)
-	if cfg.wrapAdmission != nil {
-		s.admission = cfg.wrapAdmission(s.admission)
 	}
 	s.objects = objects.New(s.reader, objects.Config{MaxObjectBytes: cfg.MaxObjectBytes, DecodeLimits: s.decodeLimits, Clock: cfg.Clock, Admission: s.admission, Services: s.services})
 	s.controllers = s.newControllers()

@@ -88,6 +88,9 @@ func (s *Server) closeParts() error {
 	if s.rbac != nil {
 		s.rbac.Close()
 	}
+	if s.webhooks != nil {
+		s.webhooks.Close()
+	}
 	if s.backends != nil {
 		s.backends.Close()
 	}

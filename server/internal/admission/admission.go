@@ -35,6 +35,29 @@ type Request struct {
 	Namespace   string
 	User        *authn.User // nil for the server itself
 	Object, Old document.Value
+
+	// For webhooks.
+	Asked     *api.Resource // Resource in the version of the request
+	Name      string        // "" for one that the server makes up
+	DryRun    bool
+	OtherKind bool // the objects are bodies of a subresource, of another kind than the resource
+	By        Author
+}
+
+// Author is the author of a write.
+type Author interface {
+	// Options are the options of the write, as an object in JSON.
+	Options(r *Request) []byte
+	// Warn sends a warning.
+	Warn(text string)
+}
+
+// Webhooks are the webhooks of the cluster.
+type Webhooks interface {
+	// Waits reports whether a webhook may be asked about such a write.
+	Waits(o Operation, resource *api.Resource, subresource string) bool
+	// Check asks the validating webhooks.
+	Check(ctx context.Context, r *Request) error
 }
 
 // is reports whether the write is to an object itself, of that type.
@@ -68,8 +91,8 @@ type Objects interface {
 type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
-	deletes      bool                                                               // handles deletes too
-	waits        func(o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
+	deletes      bool                                                                         // handles deletes too
+	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
 }
 
 // plugins are all plug-ins, in the order in which they run.
@@ -83,6 +106,7 @@ var plugins = [...]plugin{
 	{name: "CertificateApproval", check: (*Chain).approve},
 	{name: "CertificateSigning", check: (*Chain).sign},
 	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
+	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, waits: (*Chain).awaitsWebhooks},
 }
 
 // Names lists the plug-ins, which are all on unless they are disabled.
@@ -126,7 +150,7 @@ func New(objects Objects, config Config) *Chain {
 // The subresource is "" for the object itself.
 func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) bool {
 	for _, p := range c.waiting {
-		if p.waits(o, resource, subresource) {
+		if p.waits(c, o, resource, subresource) {
 			return true
 		}
 	}
@@ -170,4 +194,16 @@ var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass D
 	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger MutatingAdmissionWebhook
 	NamespaceAutoProvision NodeRestriction OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
-	SecurityContextDeny ValidatingAdmissionWebhook`)
+	SecurityContextDeny`)
+
+// askValidating asks the validating webhooks.
+func (c *Chain) askValidating(ctx context.Context, r *Request) error {
+	if c.config.Webhooks == nil {
+		return nil
+	}
+	return c.config.Webhooks.Check(ctx, r)
+}
+
+func (c *Chain) awaitsWebhooks(o Operation, resource *api.Resource, subresource string) bool {
+	return c.config.Webhooks != nil && c.config.Webhooks.Waits(o, resource, subresource)
+}

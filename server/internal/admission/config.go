@@ -19,6 +19,8 @@ type Config struct {
 	// without own tolerations stays on a node that is not ready or not reachable. Default
 	// 300; negative for 0.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
+	// Webhooks are asked by plug-ins; nil for none.
+	Webhooks Webhooks
 }
 
 const defaultToleration = 300 // seconds

@@ -27,7 +27,7 @@ const (
 
 // awaitsAccount reports whether a write may have to wait for the account of a pod, which
 // may be created a moment later.
-func awaitsAccount(o Operation, resource *api.Resource, subresource string) bool {
+func awaitsAccount(_ *Chain, o Operation, resource *api.Resource, subresource string) bool {
 	return o == Create && subresource == "" && resource.GV.Group == "" && resource.Plural == "pods"
 }
 

@@ -118,7 +118,7 @@ func (r *Request) WriteOptions(kind string) (objects.Options, error) {
 	o.DryRun, causes = q.DryRun(causes)
 	if v := q.Get("fieldValidation"); v != "" {
 		if r.Features[features.FieldValidation] {
-			o.Validation = v
+			o.Validation, o.AskedValidation = v, v
 		}
 		if v != "Ignore" && v != "Warn" && v != "Strict" {
 			causes = append(causes, api.NotSupported("fieldValidation", v, "", "Ignore", "Strict", "Warn"))

@@ -2,9 +2,11 @@ package objects
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
@@ -19,11 +21,17 @@ type Admitter interface {
 func (e *Evaluation) admission() admission.Request {
 	of, old := e.judged()
 	r := admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Namespace: e.Namespace, User: e.Opts.User, Object: e.obj, Old: old}
+	r.Asked, r.Name, r.DryRun, r.By = e.Row.Resource, e.Name, e.Opts.DryRun, e
+	if e.deletes != nil && e.deletes.Collected {
+		r.Name = "" // as in 1.25
+	} else if r.Name == "" && !e.generated {
+		r.Name = e.obj.Get("metadata").Get("name").Text()
+	}
 	if e.Sub != nil {
 		r.Subresource = e.Sub.Name
 	}
 	if e.Via != nil {
-		r.Subresource, r.Object, r.Old = e.Via.Subresource, e.Via.Obj, e.Via.Old
+		r.Subresource, r.Object, r.Old, r.OtherKind = e.Via.Subresource, e.Via.Obj, e.Via.Old, true
 	}
 	switch {
 	case e.Via == nil && e.deletes != nil:
@@ -32,4 +40,38 @@ func (e *Evaluation) admission() admission.Request {
 		r.Operation = admission.Update
 	}
 	return r
+}
+
+// Warn implements admission.Author.
+func (e *Evaluation) Warn(text string) { e.warnings = append(e.warnings, text) }
+
+// Options implements admission.Author.
+func (e *Evaluation) Options(r *admission.Request) []byte {
+	kind := map[admission.Operation]string{admission.Create: "CreateOptions", admission.Update: "UpdateOptions", admission.Delete: "DeleteOptions"}[r.Operation]
+	all := struct {
+		Kind            string            `json:"kind"`
+		APIVersion      string            `json:"apiVersion"`
+		Grace           *int64            `json:"gracePeriodSeconds,omitempty"`
+		Preconditions   map[string]string `json:"preconditions,omitempty"`
+		Propagation     string            `json:"propagationPolicy,omitempty"`
+		DryRun          []string          `json:"dryRun,omitempty"`
+		FieldManager    string            `json:"fieldManager,omitempty"`
+		FieldValidation string            `json:"fieldValidation,omitempty"`
+	}{Kind: kind, APIVersion: "meta." + profile.GroupSuffix + "/v1", FieldManager: e.Opts.FieldManager, FieldValidation: e.Opts.AskedValidation}
+	if e.Opts.DryRun {
+		all.DryRun = []string{"All"}
+	}
+	if d := e.deletes; d != nil && r.Operation == admission.Delete {
+		all.Grace, all.Propagation = d.Grace, d.Propagation
+		for name, v := range map[string]*string{"uid": d.UID, "resourceVersion": d.Revision} {
+			if v != nil {
+				if all.Preconditions == nil {
+					all.Preconditions = map[string]string{}
+				}
+				all.Preconditions[name] = *v
+			}
+		}
+	}
+	text, _ := json.Marshal(all) // texts and numbers only
+	return text
 }

@@ -30,6 +30,7 @@ type DeleteOptions struct {
 	UID, Revision *string     // preconditions; nil for none
 	By            *authn.User // nil for the server
 	As            *Via        // the object for admission; nil for the deleted one
+	Collected     bool        // the object is one of a collection that is deleted
 	Cascade       bool        // orphanDependents=false: an object that stays for a while is answered with 202
 }
 
@@ -51,7 +52,7 @@ func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) 
 		return first.Entry, first.ending == endsNext || first.ending == ended, err
 	}
 	uid := UIDOf(first.Body)
-	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid, By: opts.By, As: opts.As})
+	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid}) // it has been admitted
 	var refused *api.Error
 	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
 		return first.Entry, true, nil // another delete may have been faster
@@ -73,11 +74,6 @@ var deleteSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).admit, (*Ev
 
 // deleteStep is one write of a delete.
 func (o *Objects) deleteStep(ctx context.Context, of Ref, opts DeleteOptions) (Result, error) {
-	if IsNamespace(of.Row) {
-		lock := o.namespaces.lock(of.Name)
-		lock.Lock()
-		defer lock.Unlock()
-	}
 	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, DryRun: opts.DryRun}, Steps: deleteSteps, deletes: &opts, As: opts.As, Change: func(e *Evaluation) (document.Value, error) {
 		if e.current == nil {
 			return document.Value{}, api.NotFound(of.Row.GroupResource(), of.Name)

@@ -30,3 +30,18 @@ func newNamespaceLocks() *namespaceLocks { return &namespaceLocks{seed: maphash.
 func (b *namespaceLocks) lock(namespace string) *sync.RWMutex {
 	return &b.locks[maphash.String(b.seed, namespace)%uint64(len(b.locks))]
 }
+
+// lockEnding keeps objects from being created in a namespace while its deletion is stored.
+func (e *Evaluation) lockEnding() {
+	if e.deletes != nil && e.ends == nil && IsNamespace(e.Row) { // a commit may run again
+		e.ends = e.s.namespaces.lock(e.Name)
+		e.ends.Lock()
+	}
+}
+
+func (e *Evaluation) unlockEnding() {
+	if e.ends != nil {
+		e.ends.Unlock()
+		e.ends = nil
+	}
+}

@@ -6,16 +6,18 @@ import (
 
 // Options are the author and the options of a write. The zero value is the server itself.
 type Options struct {
-	User         *authn.User // nil for the server
-	Author       Warner      // nil for the server
-	DryRun       bool
-	Validation   string // Ignore, Warn, Strict
-	Manager      string // the manager that the write is recorded for
-	FieldManager string // as it was sent; "" for none
-	Force        bool
-	Patched      bool   // the object is the result of a patch
-	Applied      bool   // the object has its managedFields, from an apply
-	Subresource  string // that the write is recorded for, if not the target's
+	User       *authn.User // nil for the server
+	Author     Warner      // nil for the server
+	DryRun     bool
+	Validation string // Ignore, Warn, Strict
+	// AskedValidation is the validation that the request names; "" for none.
+	AskedValidation string
+	Manager         string // the manager that the write is recorded for
+	FieldManager    string // as it was sent; "" for none
+	Force           bool
+	Patched         bool   // the object is the result of a patch
+	Applied         bool   // the object has its managedFields, from an apply
+	Subresource     string // that the write is recorded for, if not the target's
 }
 
 // Warner sends warnings to the author of a write.

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -88,6 +89,7 @@ type Evaluation struct {
 	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
 	alive     *sync.RWMutex // of the namespace, held for reading
+	ends      *sync.RWMutex // of the namespace that is deleted, held
 	typeAlive *sync.RWMutex // of the custom resource, held for reading
 	warnings  []string      // warnings
 	docs      []*document.Document
@@ -150,10 +152,13 @@ var errWaits = errors.New("the evaluation may wait")
 
 // waits reports whether a step of the write may block, if it is one of this operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
-	if w.deletes != nil {
+	subresource := cmp.Or(w.subName(), w.Opts.Subresource)
+	if w.As != nil {
+		subresource, operation = w.As.Subresource, admission.Create
+	} else if w.deletes != nil {
 		operation = admission.Delete
 	}
-	return w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, w.subName())
+	return w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, subresource)
 }
 
 // writeApart makes one change whose evaluation may block, or whose key is not known
@@ -274,6 +279,7 @@ func (e *Evaluation) commit() (store.Write, error) {
 			return store.Write{}, err
 		}
 	}
+	e.lockEnding()
 	if err := e.lockType(); err != nil {
 		return store.Write{}, err
 	}
@@ -306,6 +312,7 @@ func (e *Evaluation) release() {
 		e.alive.RUnlock()
 		e.alive = nil
 	}
+	e.unlockEnding()
 	e.unlockType()
 	for _, doc := range e.docs {
 		doc.Release()

@@ -76,7 +76,7 @@ func (v *Verbs) DeleteCollection(r *front.Request) error {
 	if err != nil {
 		return err
 	}
-	opts.By = r.User
+	opts.By, opts.Collected = r.User, true
 	for _, n := range names {
 		if _, _, err := v.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts); err != nil {
 			var e *api.Error

@@ -1,0 +1,216 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+const validatingPath = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+// reviewer is an admission webhook that keeps the requests of its reviews.
+type reviewer struct {
+	*conversionHook // its server
+	mu              sync.Mutex
+	requests        []map[string]any
+}
+
+// newReviewer answers with what respond adds to the response of a request at a path.
+func newReviewer(t *testing.T, respond func(path string, request, response map[string]any)) *reviewer {
+	t.Helper()
+	v := &reviewer{conversionHook: newConversionHook(t)}
+	v.do(func(w http.ResponseWriter, r *http.Request) bool {
+		var review map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+			return false
+		}
+		request := review["request"].(map[string]any)
+		v.mu.Lock()
+		v.requests = append(v.requests, request)
+		v.mu.Unlock()
+		response := map[string]any{"uid": request["uid"], "allowed": true}
+		if respond != nil {
+			respond(r.URL.Path, request, response)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"kind": review["kind"], "apiVersion": review["apiVersion"], "response": response})
+		return true
+	})
+	return v
+}
+
+// last is the newest request, as JSON; the number of requests begins anew.
+func (v *reviewer) last() (text string, n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n = len(v.requests); n > 0 {
+		b, _ := json.Marshal(v.requests[n-1])
+		text = string(b)
+	}
+	v.requests = nil
+	return text, n
+}
+
+// validateBy configures a validating webhook with a path, rules and further members.
+func (h *harness) validateBy(v *reviewer, name, rules, members string) {
+	h.t.Helper()
+	h.create(validatingPath, fmt.Sprintf(`{"metadata":{"name":%q},"webhooks":[{"name":"%s.example.com","clientConfig":{"url":"%s/%s","caBundle":%q},
+		"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[%s]%s}]}`, name, name, v.URL, name, v.caBundle(), rules, members))
+}
+
+func reviewRule(operations, group, version, resource string) string {
+	return fmt.Sprintf(`{"operations":[%s],"apiGroups":[%q],"apiVersions":[%q],"resources":[%q]}`, operations, group, version, resource)
+}
+
+// A validating webhook reviews the writes that its rules and selectors match, and refuses
+// with its words.
+func TestValidatingWebhooks(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, func(path string, request, response map[string]any) {
+		name, _ := request["name"].(string)
+		switch {
+		case strings.HasPrefix(name, "no"):
+			response["allowed"] = false
+			response["status"] = map[string]any{"message": "not this one", "reason": "Forbidden", "code": 403, "details": map[string]any{"causes": []any{map[string]any{"reason": "Why", "field": "data", "message": "so"}}}}
+		case strings.HasPrefix(name, "bare"):
+			response["allowed"] = false
+		case strings.HasPrefix(name, "warn"):
+			response["warnings"] = []any{"be careful"}
+		case name == "uid":
+			response["uid"] = "other"
+		case name == "patch":
+			response["patch"], response["patchType"] = "W10=", "JSONPatch"
+		}
+	})
+	h.validateBy(v, "all", reviewRule(`"*"`, "", "v1", "configmaps"), `,"objectSelector":{"matchExpressions":[{"key":"skip","operator":"DoesNotExist"}]}`)
+	h.run(t, []step{
+		{"allowed", "POST", configMaps, "", configMap("a", `{"x":"1"}`), 201, ""},
+		{"refused", "POST", configMaps, "", configMap("no", `{}`), 403, `"message":"admission webhook \"all.example.com\" denied the request: not this one","reason":"Forbidden","details":{"causes":[{"reason":"Why","message":"so","field":"data"}]},"code":403`},
+		{"not stored", "GET", configMaps + "/no", "", "", 404, ""},
+		{"without words", "POST", configMaps, "", configMap("bare", `{}`), 400, `denied the request without explanation`},
+		{"another uid", "POST", configMaps, "", configMap("uid", `{}`), 500, `Internal error occurred: failed calling webhook \"all.example.com\": received invalid webhook response: expected response.uid=`},
+		{"a patch", "POST", configMaps, "", configMap("patch", `{}`), 500, `validating webhook may not return response.patch`},
+		{"its own configuration", "PATCH", validatingPath + "/all", mergeType, `{"metadata":{"labels":{"a":"b"}}}`, 200, ""},
+	})
+	if got := h.post(configMaps, configMap("warn", `{}`)).header.Get("Warning"); !strings.Contains(got, "be careful") {
+		t.Errorf("warning %q", got)
+	}
+	v.last()
+	for _, c := range []struct{ method, path, media, body, want string }{
+		{"PATCH", configMaps + "/a?fieldManager=me&dryRun=All", mergeType, `{"data":{"x":"2"}}`, `"dryRun":true,"kind":{"group":"","kind":"ConfigMap","version":"v1"},"name":"a","namespace":"default","object":{"apiVersion":"v1","data":{"x":"2"}`},
+		{"PATCH", configMaps + "/a?fieldManager=me&dryRun=All", mergeType, `{"data":{"x":"3"}}`, `"options":{"apiVersion":"meta.k8s.io/v1","dryRun":["All"],"fieldManager":"me","kind":"UpdateOptions"}`},
+		{"DELETE", configMaps + "/a?propagationPolicy=Background", "", "", `"object":null,"oldObject":{"apiVersion":"v1","data":{"x":"1"}`},
+		{"DELETE", configMaps + "/warn?gracePeriodSeconds=3", "", "", `"operation":"DELETE","options":{"apiVersion":"meta.k8s.io/v1","gracePeriodSeconds":3,"kind":"DeleteOptions"}`},
+		{"POST", configMaps, "", `{"metadata":{"generateName":"made-"}}`, `"userInfo":{"groups":["system:masters","system:authenticated"],"uid":"1","username":"admin"}`},
+		{"DELETE", configMaps, "", "", `"operation":"DELETE"`},
+	} {
+		h.send(c.method, c.path, c.media, []byte(c.body))
+		if got, n := v.last(); n != 1 || !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %d reviews, the last %s\n want %s", c.method, c.path, n, got, c.want)
+		}
+	}
+	h.create(configMaps, `{"metadata":{"name":"no-skip","labels":{"skip":""}}}`)
+	h.remove(validatingPath+"/all", "")
+	h.create(configMaps, configMap("no", `{}`)) // the next write after the change
+}
+
+// A webhook that knows another version gets the object in it.
+func TestValidatingWebhookVersions(t *testing.T) {
+	h := startServer(t, nil)
+	v := newReviewer(t, nil)
+	const scalers = "/namespaces/default/horizontalpodautoscalers"
+	h.validateBy(v, "old", reviewRule(`"CREATE"`, "autoscaling", "v1", "horizontalpodautoscalers"), "")
+	h.post("/apis/autoscaling/v2"+scalers, autoscalerV2).expect(t, 201, "")
+	got, _ := v.last()
+	for _, want := range []string{`"kind":{"group":"autoscaling","kind":"HorizontalPodAutoscaler","version":"v1"}`, `"requestKind":{"group":"autoscaling","kind":"HorizontalPodAutoscaler","version":"v2"}`,
+		`"object":{"apiVersion":"autoscaling/v1"`, `"targetCPUUtilizationPercentage":`, `"requestResource":{"group":"autoscaling","resource":"horizontalpodautoscalers","version":"v2"}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the review lacks %s: %s", want, got)
+		}
+	}
+	h.mergePatch(validatingPath+"/old", `{"webhooks":[{"name":"old.example.com","matchPolicy":"Exact","clientConfig":{"url":"`+v.URL+`/x"},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[`+reviewRule(`"CREATE"`, "autoscaling", "v1", "horizontalpodautoscalers")+`]}]}`)
+	h.post("/apis/autoscaling/v2"+scalers, strings.Replace(autoscalerV2, `"web"`, `"web2"`, 1)).expect(t, 201, "")
+	if got, n := v.last(); n != 0 {
+		t.Errorf("reviewed: %s", got)
+	}
+	h.validateBy(v, "scale", reviewRule(`"UPDATE"`, "apps", "v1", "deployments/scale"), "")
+	h.create("/apis/apps/v1/namespaces/default/deployments", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`)
+	h.merge("/apis/apps/v1/namespaces/default/deployments/d/scale", `{"spec":{"replicas":4}}`).expect(t, 200, "")
+	if got, n := v.last(); n != 1 || !strings.Contains(got, `"kind":{"group":"autoscaling","kind":"Scale","version":"v1"}`) || !strings.Contains(got, `"subResource":"scale"`) {
+		t.Errorf("%d reviews: %s", n, got)
+	}
+}
+
+// A hostile webhook is refused in bounded time; one that may be ignored is.
+func TestHostileValidatingWebhooks(t *testing.T) {
+	h := startServer(t, nil)
+	for name, c := range map[string]struct {
+		do   func(w http.ResponseWriter, r *http.Request)
+		want string
+	}{
+		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/else", 307) }, "status code 307"},
+		"huge": {func(w http.ResponseWriter, _ *http.Request) {
+			for part := bytes.Repeat([]byte(" "), 1<<16); ; {
+				if _, err := w.Write(part); err != nil {
+					return
+				}
+			}
+		}, "more than 3145728 bytes"},
+		"hangs":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "context deadline exceeded"},
+		"garbage": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{{") }, "json parse error"},
+		"fails":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "out of order", 500) }, `an error on the server (\"out of order\")`},
+		"cut":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "failed to call webhook: Post"},
+	} {
+		v := newReviewer(t, nil)
+		v.do(func(w http.ResponseWriter, r *http.Request) bool { c.do(w, r); return true })
+		only := fmt.Sprintf(`,"timeoutSeconds":1,"objectSelector":{"matchLabels":{"case":%q}}`, name)
+		h.validateBy(v, name, reviewRule(`"CREATE"`, "", "v1", "configmaps"), only)
+		h.run(t, []step{{name, "POST", configMaps, "", `{"metadata":{"name":"x","labels":{"case":"` + name + `"}}}`, 500, c.want}})
+		h.mergePatch(validatingPath+"/"+name, fmt.Sprintf(`{"webhooks":[{"name":"%s.example.com","failurePolicy":"Ignore","clientConfig":{"url":"%s/x","caBundle":%q},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[%s]%s}]}`,
+			name, v.URL, v.caBundle(), reviewRule(`"CREATE"`, "", "v1", "configmaps"), only))
+		h.run(t, []step{{name + " and is ignored", "POST", configMaps, "", `{"metadata":{"name":"x-` + name + `","labels":{"case":"` + name + `"}}}`, 201, ""}})
+	}
+}
+
+// While a webhook thinks about a write, other writes of the same object go on, and so does
+// the end of a namespace.
+func TestValidatingWebhookHoldsNoLock(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.Controllers = []string{"*"} })
+	asked, answer := make(chan struct{}, 10), make(chan struct{})
+	v := newReviewer(t, func(_ string, request, _ map[string]any) {
+		if text, _ := json.Marshal(request); bytes.Contains(text, []byte("slow")) {
+			asked <- struct{}{}
+			<-answer
+		}
+	})
+	h.create(configMaps, configMap("a", `{}`))
+	h.create("/api/v1/namespaces", `{"metadata":{"name":"short"}}`)
+	h.create("/api/v1/namespaces", `{"metadata":{"name":"slow"}}`)
+	h.validateBy(v, "all", reviewRule(`"*"`, "", "v1", "*"), "")
+	done := make(chan reply, 2)
+	go func() { done <- h.merge(configMaps+"/a", `{"data":{"slow":"1"}}`) }()
+	<-asked
+	go func() { done <- h.remove("/api/v1/namespaces/slow", "") }()
+	<-asked
+	h.merge(configMaps+"/a", `{"data":{"quick":"1"}}`).expect(t, 200, "")
+	h.create("/api/v1/namespaces/short/configmaps", configMap("b", `{}`))
+	h.remove("/api/v1/namespaces/short", "").expect(t, 200, "")
+	h.awaitGone("/api/v1/namespaces", "short")
+	close(answer)
+	for range 2 {
+		if got := <-done; got.code != 200 {
+			t.Errorf("%d %s", got.code, got.body)
+		}
+	}
+	if got := h.get(configMaps + "/a"); got.field(t, "data.slow") != "1" || got.field(t, "data.quick") != "1" {
+		t.Errorf("two writes at once: %s", got.body)
+	}
+}

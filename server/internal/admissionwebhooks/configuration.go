@@ -1,0 +1,93 @@
+package admissionwebhooks
+
+import (
+	"encoding/base64"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/webhook"
+)
+
+// configuration is the webhooks of one configuration object.
+type configuration struct{ hooks []*hook }
+
+// hook is one webhook of a configuration. It never changes.
+type hook struct {
+	name                        string
+	rules                       []rule
+	namespaceLabels, ownLabels  labelSelector
+	equivalent, ignoresFailures bool
+	dryRun                      bool   // it may be called for a dry run
+	review                      string // the version of the reviews: the first wanted one that is known; "" for none
+	timeout                     time.Duration
+	connect                     func() (*webhook.Client, error) // once
+}
+
+// read is the decoder of configurations.
+func read(resolver webhook.Resolver) func(obj document.Value) *configuration {
+	return func(obj document.Value) *configuration {
+		c := &configuration{}
+		for _, v := range obj.Get("webhooks").Elements() {
+			c.hooks = append(c.hooks, readHook(v, resolver))
+		}
+		return c
+	}
+}
+
+func readHook(v document.Value, resolver webhook.Resolver) *hook {
+	h := &hook{
+		name:            strings.Clone(v.Get("name").Text()),
+		namespaceLabels: readSelector(v.Get("namespaceSelector")),
+		ownLabels:       readSelector(v.Get("objectSelector")),
+		equivalent:      v.Get("matchPolicy").Equals("Equivalent"),
+		ignoresFailures: v.Get("failurePolicy").Equals("Ignore"),
+		dryRun:          v.Get("sideEffects").Equals("None") || v.Get("sideEffects").Equals("NoneOnDryRun"),
+		timeout:         defaultTimeout,
+	}
+	for _, r := range v.Get("rules").Elements() {
+		h.rules = append(h.rules, readRule(r))
+	}
+	if seconds, ok := v.Get("timeoutSeconds").Int(); ok {
+		h.timeout = time.Duration(seconds) * time.Second
+	}
+	for _, version := range texts(v.Get("admissionReviewVersions")) {
+		if h.review == "" && (version == "v1" || version == "v1beta1") {
+			h.review = version
+		}
+	}
+	target := readTarget(v.Get("clientConfig"))
+	h.connect = sync.OnceValues(func() (*webhook.Client, error) { return webhook.New(target, resolver) })
+	return h
+}
+
+// defaultTimeout is that of a webhook without timeoutSeconds.
+const defaultTimeout = 10 * time.Second
+
+func readTarget(config document.Value) webhook.Target {
+	bundle, _ := base64.StdEncoding.DecodeString(config.Get("caBundle").Text()) // it is of the format byte
+	t := webhook.Target{URL: strings.Clone(config.Get("url").Text()), CABundle: bundle}
+	if s := config.Get("service"); s.Kind() == document.Object {
+		port, _ := s.Get("port").Int()
+		t.Service = &webhook.Service{Namespace: strings.Clone(s.Get("namespace").Text()), Name: strings.Clone(s.Get("name").Text()), Port: int32(port), Path: strings.Clone(s.Get("path").Text())}
+	}
+	return t
+}
+
+// close closes the connections of a configuration that is not in effect any more, when
+// their last calls end.
+func (c *configuration) close() {
+	for _, h := range c.hooks {
+		if client, err := h.connect(); err == nil {
+			client.Close()
+		}
+	}
+}
+
+func texts(list document.Value) (all []string) {
+	for _, v := range list.Elements() {
+		all = append(all, strings.Clone(v.Text()))
+	}
+	return all
+}

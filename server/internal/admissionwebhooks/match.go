@@ -1,0 +1,101 @@
+package admissionwebhooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/server/internal/admission"
+)
+
+// rule is a set of operations on resources. "*" in a list stands for all.
+type rule struct {
+	operations, groups, versions []string
+	resources                    [][2]string // with their subresources
+	scope                        string      // Cluster, Namespaced, or * for both
+}
+
+func readRule(v document.Value) rule {
+	r := rule{operations: texts(v.Get("operations")), groups: texts(v.Get("apiGroups")), versions: texts(v.Get("apiVersions")), scope: strings.Clone(v.Get("scope").Text())}
+	for _, text := range texts(v.Get("resources")) {
+		resource, sub, _ := strings.Cut(text, "/")
+		r.resources = append(r.resources, [2]string{resource, sub})
+	}
+	return r
+}
+
+func has(list []string, name string) bool {
+	return slices.Contains(list, "*") || slices.Contains(list, name)
+}
+
+// mayMatch reports whether the rule matches writes of a resource in one of its versions.
+func (r *rule) mayMatch(operation string, of *api.Resource, subresource string) bool {
+	if !has(r.operations, operation) || !has(r.groups, of.GV.Group) {
+		return false
+	}
+	return slices.ContainsFunc(r.resources, func(name [2]string) bool {
+		return (name[0] == "*" || name[0] == of.Plural) && (name[1] == "*" || name[1] == subresource)
+	})
+}
+
+// matches reports whether the rule matches writes of a resource in its version. Namespaces
+// are cluster-scoped, though their reviews have a namespace.
+func (r *rule) matches(operation string, of *api.Resource, subresource string) bool {
+	switch r.scope {
+	case "Namespaced":
+		if !of.Namespaced {
+			return false
+		}
+	case "Cluster":
+		if of.Namespaced {
+			return false
+		}
+	}
+	return has(r.versions, of.GV.Version) && r.mayMatch(operation, of, subresource)
+}
+
+// labelSelector is a selector as an object has it. The zero value selects everything.
+type labelSelector []requirement
+
+type requirement struct {
+	key, operator string
+	values        []string
+}
+
+func readSelector(v document.Value) (all labelSelector) {
+	for key, value := range v.Get("matchLabels").Members() {
+		all = append(all, requirement{strings.Clone(key), "In", []string{strings.Clone(value.Text())}})
+	}
+	for _, e := range v.Get("matchExpressions").Elements() {
+		all = append(all, requirement{strings.Clone(e.Get("key").Text()), strings.Clone(e.Get("operator").Text()), texts(e.Get("values"))})
+	}
+	return all
+}
+
+// matches reports whether the labels of an object are selected.
+func (s labelSelector) matches(obj document.Value) bool {
+	labels := obj.At("metadata", "labels")
+	for i := range s {
+		r := &s[i]
+		v := labels.Get(r.key)
+		ok := false
+		switch r.operator {
+		case "In":
+			ok = v.Exists() && slices.Contains(r.values, v.Text())
+		case "NotIn":
+			ok = !v.Exists() || !slices.Contains(r.values, v.Text())
+		case "Exists":
+			ok = v.Exists()
+		case "DoesNotExist":
+			ok = !v.Exists()
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// words are the operations in rules and reviews.
+var words = map[admission.Operation]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE"}

@@ -1,0 +1,181 @@
+package admissionwebhooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/convert"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/server/internal/admission"
+)
+
+// reviewGroup has the type of the reviews.
+const reviewGroup = "admission." + profile.GroupSuffix
+
+type kindName struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	Kind    string `json:"kind"`
+}
+
+type resourceName struct {
+	Group    string `json:"group"`
+	Version  string `json:"version"`
+	Resource string `json:"resource"`
+}
+
+// question is the request of a review.
+type question struct {
+	UID                string          `json:"uid"`
+	Kind               kindName        `json:"kind"`
+	Resource           resourceName    `json:"resource"`
+	SubResource        string          `json:"subResource,omitempty"`
+	RequestKind        kindName        `json:"requestKind"`
+	RequestResource    resourceName    `json:"requestResource"`
+	RequestSubResource string          `json:"requestSubResource,omitempty"`
+	Name               string          `json:"name,omitempty"`
+	Namespace          string          `json:"namespace,omitempty"`
+	Operation          string          `json:"operation"`
+	User               userInfo        `json:"userInfo"`
+	Object             json.RawMessage `json:"object"`
+	OldObject          json.RawMessage `json:"oldObject"`
+	DryRun             bool            `json:"dryRun"`
+	Options            json.RawMessage `json:"options"`
+}
+
+type userInfo struct {
+	Username string              `json:"username,omitempty"`
+	UID      string              `json:"uid,omitempty"`
+	Groups   []string            `json:"groups,omitempty"`
+	Extra    map[string][]string `json:"extra,omitempty"`
+}
+
+// namesOf are the names of a resource in a version, and of the kind of its bodies.
+func namesOf(of *api.Resource, subresource string) (kindName, resourceName) {
+	kind := kindName{of.GV.Group, of.GV.Version, of.Kind}
+	if sub := of.Subresource(subresource); subresource != "" && sub != nil && sub.Kind != "" {
+		kind = kindName{sub.Group, sub.Version, sub.Kind}
+	}
+	return kind, resourceName{of.GV.Group, of.GV.Version, of.Plural}
+}
+
+// ask makes the question about a write for a webhook that knows the version of a row.
+func ask(ctx context.Context, r *admission.Request, in *api.Resource) (*question, error) {
+	q := &question{UID: uuid.NewString(), SubResource: r.Subresource, RequestSubResource: r.Subresource, Name: r.Name, Namespace: r.Namespace, Operation: words[r.Operation],
+		DryRun: r.DryRun, Options: r.By.Options(r)}
+	q.Kind, q.Resource = namesOf(in, r.Subresource)
+	q.RequestKind, q.RequestResource = namesOf(r.Asked, r.Subresource)
+	q.User = userInfo{r.User.Name, r.User.UID, r.User.Groups, r.User.Extra}
+	if in.GV.Group == "" && in.Plural == "namespaces" {
+		q.Namespace = q.Name
+	}
+	var err error
+	if q.Object, err = textIn(ctx, r, r.Object, in); err == nil {
+		q.OldObject, err = textIn(ctx, r, r.Old, in)
+	}
+	return q, err
+}
+
+// textIn is an object of the write in the version of a row. Bodies of subresources with a
+// kind of their own have one version.
+func textIn(ctx context.Context, r *admission.Request, v document.Value, in *api.Resource) ([]byte, error) {
+	from := r.Resource
+	switch {
+	case !v.Exists():
+		return []byte("null"), nil
+	case r.OtherKind || from.GV.APIVersion() == in.GV.APIVersion():
+		return v.AppendJSON(nil), nil
+	}
+	var doc *document.Document
+	var err error
+	switch {
+	case from.ConvertsRemotely() || in.ConvertsRemotely():
+		doc, err = convert.Remotely(ctx, from, in, v)
+	case from.Conversion == nil:
+		doc, err = convert.FromStorage(ctx, in, v)
+	default:
+		if doc, err = convert.ToStorage(ctx, from, v); err == nil && in.Conversion != nil {
+			stored := doc
+			doc, err = convert.FromStorage(ctx, in, stored.Root())
+			stored.Release()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer doc.Release()
+	return doc.Root().AppendJSON(nil), nil
+}
+
+// text is the review with the question.
+func (q *question) text(version string) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"kind":"AdmissionReview","apiVersion":"%s/%s","request":`, reviewGroup, version)
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(q); err != nil {
+		return nil, err
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// answer is the response of a review.
+type answer struct {
+	UID       string   `json:"uid"`
+	Allowed   bool     `json:"allowed"`
+	Status    *status  `json:"status"`
+	Patch     []byte   `json:"patch"`
+	PatchType *string  `json:"patchType"`
+	Warnings  []string `json:"warnings"`
+}
+
+// status is the explanation of a refusal.
+type status struct {
+	Message string     `json:"message"`
+	Reason  api.Reason `json:"reason"`
+	Code    int        `json:"code"`
+	Details *struct {
+		Name, Group, Kind, UID string
+		Causes                 []struct{ Reason, Message, Field string }
+		RetryAfterSeconds      int
+	} `json:"details"`
+}
+
+// readAnswer reads the answer to a question. In v1beta1 its kind and uid do not matter.
+func readAnswer(text []byte, version, uid string) (*answer, error) {
+	var r struct {
+		Kind       string  `json:"kind"`
+		APIVersion string  `json:"apiVersion"`
+		Response   *answer `json:"response"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("couldn't get version/kind; json parse error: %w", err)
+	}
+	strict := version == "v1"
+	switch a := r.Response; {
+	case a == nil:
+		return nil, invalid(errors.New("webhook response was absent"))
+	case strict && a.UID != uid:
+		return nil, invalid(fmt.Errorf("expected response.uid=%q, got %q", uid, a.UID))
+	case strict && (r.Kind != "AdmissionReview" || r.APIVersion != reviewGroup+"/v1"):
+		return nil, invalid(fmt.Errorf("expected webhook response of %s/v1, Kind=AdmissionReview, got %s, Kind=%s", reviewGroup, r.APIVersion, r.Kind))
+	case strict && len(a.Patch) > 0:
+		return nil, invalid(errors.New("validating webhook may not return response.patch"))
+	case strict && a.PatchType != nil:
+		return nil, invalid(errors.New("validating webhook may not return response.patchType"))
+	}
+	return r.Response, nil
+}
+
+// invalidAnswer is the error about an answer that could be read.
+type invalidAnswer struct{ error }
+
+func invalid(err error) error { return invalidAnswer{err} }

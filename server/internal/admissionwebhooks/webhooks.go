@@ -1,0 +1,312 @@
+// Package admissionwebhooks asks the admission webhooks of the cluster about writes.
+package admissionwebhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/internal/webhook"
+	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/live"
+)
+
+// Config holds the dependencies of the webhooks.
+type Config struct {
+	Store    store.Store
+	Catalog  *catalog.Catalog
+	Services webhook.Resolver
+	Log      *slog.Logger
+	// Namespace reads a namespace; the document is valid until release. Errors: 404.
+	Namespace func(ctx context.Context, name string) (obj document.Value, release func(), err error)
+}
+
+// Group has the configurations.
+const Group = "admissionregistration." + profile.GroupSuffix
+
+// Webhooks are the validating webhooks, as new as the last acknowledged write of a
+// configuration. They implement admission.Webhooks.
+type Webhooks struct {
+	cfg        Config
+	validating *live.Collection[*configuration]
+	hooks      live.Index[*configuration, []*hook] // in the order of their configurations' names
+}
+
+// Open reads the configurations, and follows them until Close.
+func Open(ctx context.Context, cfg Config) (*Webhooks, error) {
+	w := &Webhooks{cfg: cfg}
+	row := cfg.Catalog.Snapshot().Stored(Group, "validatingwebhookconfigurations")
+	if row == nil {
+		return nil, errors.New("the catalog has no validatingwebhookconfigurations: regenerate from documents that do")
+	}
+	var err error
+	w.validating, err = live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, read(cfg.Services)), Logger: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]*configuration{} // the fold has no view of its own
+	w.hooks = live.Derive(w.validating, func(_ []*hook, changes []live.Change[*configuration]) (all []*hook) {
+		for _, c := range changes {
+			if c.Before != nil {
+				c.Before.close()
+			}
+			if delete(byName, c.Key); c.After != nil {
+				byName[c.Key] = c.After
+			}
+		}
+		keys := make([]string, 0, len(byName))
+		for key := range byName {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			all = append(all, byName[key].hooks...)
+		}
+		return all
+	})
+	return w, nil
+}
+
+// Close ends following, and closes the connections.
+func (w *Webhooks) Close() {
+	w.validating.Close()
+	for _, c := range w.validating.View().Under("") {
+		c.close()
+	}
+}
+
+// Waits reports whether a webhook may be asked about such a write.
+func (w *Webhooks) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
+	hooks := w.hooks.Of(w.validating.View())
+	if len(hooks) == 0 || resource.GV.Group == Group {
+		return false
+	}
+	return slices.ContainsFunc(hooks, func(h *hook) bool {
+		return slices.ContainsFunc(h.rules, func(r rule) bool {
+			return slices.ContainsFunc(w.versionsOf(resource), func(in *catalog.Row) bool { return r.mayMatch(words[o], in.Resource, subresource) })
+		})
+	})
+}
+
+// versionsOf are the rows of a resource in all versions, which may be in several groups.
+func (w *Webhooks) versionsOf(resource *api.Resource) []*catalog.Row {
+	if row := w.cfg.Catalog.Snapshot().Resource(resource.GV.Group, resource.GV.Version, resource.Plural); row != nil {
+		return row.Versions.Rows
+	}
+	return nil
+}
+
+// Check asks the validating webhooks that match a write, all at the same time. The first
+// refusal, in the order of the configurations, is the answer.
+func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
+	hooks := w.hooks.Of(w.validating.View())
+	if len(hooks) == 0 || r.User == nil || r.Resource.GV.Group == Group {
+		return nil // the server's own writes, and the webhooks' configurations, are not reviewed
+	}
+	type call struct {
+		hook *hook
+		in   *api.Resource // the version that the webhook knows
+	}
+	var calls []call
+	for _, h := range hooks {
+		in, err := w.match(ctx, h, r)
+		if err != nil {
+			return err
+		}
+		if in != nil {
+			calls = append(calls, call{h, in})
+		}
+	}
+	if len(calls) > 0 {
+		showRevision(r)
+	}
+	results := make([]error, len(calls))
+	warnings := make([][]string, len(calls))
+	var running sync.WaitGroup
+	for i, c := range calls {
+		one := func() { warnings[i], results[i] = w.callSafely(ctx, c.hook, r, c.in) }
+		if i == len(calls)-1 {
+			one() // the last, mostly the only one, needs no goroutine
+		} else {
+			running.Go(one)
+		}
+	}
+	running.Wait()
+	for _, texts := range warnings {
+		for _, text := range texts {
+			r.By.Warn(text)
+		}
+	}
+	for _, err := range results {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showRevision gives an update without one the resourceVersion of the object that it
+// replaces. The store gives it another one.
+func showRevision(r *admission.Request) {
+	meta := r.Object.Get("metadata")
+	if r.Operation == admission.Update && !r.OtherKind && meta.Get("resourceVersion").Text() == "" {
+		meta.SetString("resourceVersion", r.Old.At("metadata", "resourceVersion").Text())
+	}
+}
+
+// match is the version in which a webhook reviews a write, nil if it does not: that of the
+// request, or another one that the rules name.
+func (w *Webhooks) match(ctx context.Context, h *hook, r *admission.Request) (*api.Resource, error) {
+	selects := func(obj document.Value) bool { return obj.Exists() && h.ownLabels.matches(obj) }
+	if len(h.ownLabels) > 0 && !selects(r.Object) && !selects(r.Old) {
+		return nil, nil
+	}
+	in := h.version(r, w.versionsOf)
+	if in == nil {
+		return nil, nil
+	}
+	if selected, err := w.inNamespace(ctx, h, r); err != nil || !selected {
+		return nil, err
+	}
+	return in, nil
+}
+
+func (h *hook) version(r *admission.Request, versionsOf func(*api.Resource) []*catalog.Row) *api.Resource {
+	operation := words[r.Operation]
+	for i := range h.rules {
+		if h.rules[i].matches(operation, r.Asked, r.Subresource) {
+			return r.Asked
+		}
+	}
+	if !h.equivalent {
+		return nil
+	}
+	for i := range h.rules {
+		for _, in := range versionsOf(r.Asked) {
+			if (r.Subresource == "" || in.Subresource(r.Subresource) != nil) && h.rules[i].matches(operation, in.Resource, r.Subresource) {
+				return in.Resource
+			}
+		}
+	}
+	return nil
+}
+
+// inNamespace reports whether the namespace of a write is selected; that of a namespace is
+// itself. Other cluster-scoped objects always are.
+func (w *Webhooks) inNamespace(ctx context.Context, h *hook, r *admission.Request) (bool, error) {
+	namespaces := r.Asked.GV.Group == "" && r.Asked.Plural == "namespaces"
+	switch {
+	case len(h.namespaceLabels) == 0 || r.Namespace == "" && !namespaces:
+		return true, nil
+	case namespaces && r.Subresource == "" && r.Object.Exists():
+		return h.namespaceLabels.matches(r.Object), nil
+	}
+	name := r.Namespace
+	if namespaces {
+		name = r.Name
+	}
+	obj, release, err := w.cfg.Namespace(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	return h.namespaceLabels.matches(obj), nil
+}
+
+// callSafely is call; a mistake in it refuses the write, and does not end the process.
+func (w *Webhooks) callSafely(ctx context.Context, h *hook, r *admission.Request, in *api.Resource) (warnings []string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.cfg.Log.Error("asking an admission webhook panicked", "webhook", h.name, "panic", p, "trace", string(debug.Stack()))
+			err = api.Internal(fmt.Sprintf("ValidatingAdmissionWebhook/%s has panicked", h.name))
+		}
+	}()
+	if r.DryRun && !h.dryRun {
+		return nil, api.BadRequest("admission webhook %q does not support dry run", h.name)
+	}
+	a, err := h.call(ctx, r, in)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && h.ignoresFailures:
+		w.cfg.Log.Warn("an admission webhook failed and is ignored", "webhook", h.name, "error", err)
+		return nil, nil
+	case err != nil:
+		return nil, api.Internal(fmt.Sprintf("failed calling webhook %q: %v", h.name, err))
+	case a.Allowed:
+		return a.Warnings, nil
+	}
+	return a.Warnings, a.Status.refusal(h.name)
+}
+
+// call asks a webhook. Errors: those of the call, and of an answer that cannot be used.
+func (h *hook) call(ctx context.Context, r *admission.Request, in *api.Resource) (*answer, error) {
+	if h.review == "" {
+		return nil, errors.New("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")
+	}
+	client, err := h.connect()
+	if err != nil {
+		return nil, fmt.Errorf("could not get REST client: %w", err)
+	}
+	q, err := ask(ctx, r, in)
+	if err != nil {
+		return nil, err
+	}
+	body, err := q.text(h.review)
+	if err != nil {
+		return nil, err
+	}
+	text, err := client.Call(ctx, webhook.Call{Body: body, Timeout: h.timeout})
+	if err != nil {
+		return nil, fmt.Errorf("failed to call webhook: %w", err)
+	}
+	a, err := readAnswer(text, h.review, q.UID)
+	if wrong := (invalidAnswer{}); errors.As(err, &wrong) {
+		return nil, fmt.Errorf("received invalid webhook response: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to call webhook: %w", err)
+	}
+	return a, nil
+}
+
+// mostCode is the greatest code that an answer can have.
+const mostCode = 999
+
+// refusal is the error of a webhook's refusal, with its explanation.
+func (s *status) refusal(name string) error {
+	e := &api.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf("admission webhook %q denied the request", name)}
+	if s == nil {
+		e.Message += " without explanation"
+		return e
+	}
+	e.Reason = s.Reason
+	if s.Code >= http.StatusBadRequest && s.Code <= mostCode {
+		e.Code = s.Code
+	}
+	switch {
+	case s.Message != "":
+		e.Message += ": " + s.Message
+	case s.Reason != "":
+		e.Message += ": " + string(s.Reason)
+	default:
+		e.Message += " without explanation"
+	}
+	if d := s.Details; d != nil {
+		e.HasDetails, e.Name, e.Group, e.Kind, e.UID, e.RetryAfter = true, d.Name, d.Group, d.Kind, d.UID, d.RetryAfterSeconds
+		for _, c := range d.Causes {
+			e.Causes = append(e.Causes, api.Cause{Reason: c.Reason, Message: c.Message, Field: c.Field})
+		}
+	}
+	return e
+}
