@@ -55,6 +55,9 @@ func TestRolesDecide(t *testing.T) {
 	const maps = "/api/v1/namespaces/default/configmaps"
 	h.each([]roleRequest{
 		{"bob-token", "GET", maps, "", 403, `configmaps is forbidden: User \"bob\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"default\"`},
+		{"bob-token", "GET", maps + "/a/nothing", "", 403, `configmaps \"a\" is forbidden: User \"bob\" cannot get resource \"configmaps/nothing\"`},
+		{"bob-token", "DELETE", "/api/v1/namespaces/default/nothings/a", "", 403, `nothings \"a\" is forbidden: User \"bob\" cannot delete resource \"nothings\"`},
+		{"bob-token", "GET", "/api/v1/watch/namespaces/default/nothings", "", 403, `nothings is forbidden: User \"bob\" cannot watch resource \"nothings\"`},
 		{"admin-token", "POST", rbacGroup + "namespaces/default/rolebindings", bindingOf("b", "Role", "maps", toBob), 201, ""},
 		{"bob-token", "GET", maps, "", 403, `in the namespace \"default\": RBAC: role.rbac.authorization.k8s.io \"maps\" not found`},
 		{"admin-token", "POST", rbacGroup + "namespaces/default/roles", roleOf("maps", `{"verbs":["list","create"],"apiGroups":[""],"resources":["configmaps"]},{"verbs":["get","watch","delete"],"apiGroups":[""],"resources":["configmaps"],"resourceNames":["mine"]}`), 201, ""},

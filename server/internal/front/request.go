@@ -36,8 +36,8 @@ type Target struct {
 	Remote            *catalog.Remote // of a path that an extension server answers
 }
 
-// collection reports whether the target is a collection.
-func (t Target) collection() bool { return t.Name == "" }
+// collection reports whether the target is a collection, served or not.
+func (t Target) collection() bool { return t.Name == "" && t.unserved.Name == "" }
 
 // isMissing reports whether the path does not exist for an operation (a review or a
 // binding): that of an object, or one without the namespace it needs.

@@ -69,7 +69,7 @@ func (rt *router) served(u *url.URL, path string) (t Target, ok bool) {
 	}
 	at, found := snapshot.Resolve(&address)
 	if !found {
-		return Target{unserved: address}, true
+		return Target{unserved: address, WatchPath: address.Old == "watch"}, true
 	}
 	t = Target{Ref: objects.Ref{Row: at.Row, Sub: at.Sub, Namespace: at.Namespace, Name: at.Name}, WatchPath: at.Watch}
 	if u.RawPath != "" {

@@ -77,7 +77,7 @@ func (o *Objects) AwaitCreates(row *catalog.Row) {
 // wrongType is the answer to a custom object of another kind or version than its path: only
 // mistakes in its metadata, of an update, come before. Others have been refused before.
 func wrongType(t Ref, obj, old document.Value) error {
-	if t.Row.Definition == nil {
+	if t.Row.Definition == nil || t.writesStatus() { // which keeps them
 		return nil
 	}
 	var causes Causes

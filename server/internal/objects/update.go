@@ -114,6 +114,7 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 			}
 		}
 		if status {
+			keepType(res, obj, old)
 			removeAdded(obj, old)
 		} else if !old.Get("status").Exists() {
 			obj.Remove("status")
@@ -135,6 +136,15 @@ func prepareUpdate(t Ref, obj, old document.Value) {
 	if res.HasGeneration && !status && specChanged(obj, old, res.HasStatus || res.Definition == nil) {
 		n, _ := oldMeta.Get("generation").Int()
 		meta.SetInt("generation", n+1)
+	}
+}
+
+// keepType restores the kind and version of a custom object, which only a write of the
+// object itself may name wrongly.
+func keepType(res *catalog.Row, obj, old document.Value) {
+	if res.Definition != nil {
+		obj.Put("apiVersion", old.Get("apiVersion"))
+		obj.Put("kind", old.Get("kind"))
 	}
 }
 
