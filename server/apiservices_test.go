@@ -3,6 +3,9 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -52,4 +55,35 @@ func TestAPIServices(t *testing.T) {
 	if now := h.get(path).field(t, "metadata.resourceVersion"); now != before {
 		t.Errorf("looking after what is as it should be writes: %v, %v", before, now)
 	}
+}
+
+// TestCustomAPIServices: the API services of custom resources come and go with their
+// versions, and one that somebody else made for another server stays.
+func TestCustomAPIServices(t *testing.T) {
+	h := startServer(t, soon)
+	kept := func(o contents) bool {
+		return fmt.Sprint(o.in("v1.shop.example.com", "spec.versionPriority")) == "100" && fmt.Sprint(o.in("v1.shop.example.com", "metadata.labels")) == "map[kube-aggregator.kubernetes.io/automanaged:true]"
+	}
+	h.define(widgetSchema, "")
+	h.await(registrations, kept)
+	h.delete(registrations + "/v1.shop.example.com")
+	h.await(registrations, kept)
+	h.mergePatch(registrations+"/v1.shop.example.com", `{"spec":{"versionPriority":7}}`)
+	h.await(registrations, kept)
+	h.delete(definedAs)
+	h.awaitGone(registrations, "v1.shop.example.com")
+
+	x := h.startExtension(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "remote") })
+	h.create(registrations, strings.NewReplacer("wardle.example.com", "shop.example.com", "v1alpha1", "v1").Replace(x.registration("")))
+	h.define(widgetSchema, "")
+	if err := h.server.LookAfter(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.get(registrations + "/v1.shop.example.com"); got.field(t, "spec.service.name") != "ext" || got.field(t, "metadata.labels") != nil {
+		t.Errorf("another server's: %s", got.body)
+	}
+	h.get(shopWidgets).expect(t, 503, "")
+	h.delete(registrations + "/v1.shop.example.com")
+	h.await(registrations, kept)
+	h.get(shopWidgets).expect(t, 200, "")
 }

@@ -18,7 +18,7 @@ import (
 // TestHostileExtensionServers: a server that misbehaves costs its own requests only, and
 // gets the client nowhere else.
 func TestHostileExtensionServers(t *testing.T) {
-	h := startServer(t, func(c *server.Config) { soon(c); c.RequestTimeout = time.Second })
+	h := startServer(t, func(c *server.Config) { soon(c); c.RequestTimeout = 2 * time.Second })
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	t.Cleanup(elsewhere.Close)
 	ended := make(chan struct{})
@@ -42,7 +42,7 @@ func TestHostileExtensionServers(t *testing.T) {
 			case <-r.Context().Done():
 			case <-ended:
 			}
-		}, 504, "did not finish in time"},
+		}, 504, "did not answer in time"},
 		{"cut in the middle", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "half")
@@ -133,7 +133,7 @@ func TestStalledExtensionServer(t *testing.T) {
 			defer resp.Body.Close()
 			done <- reply{code: resp.StatusCode}
 		}()
-		<-arrived
+		soonest(t, arrived)
 	}
 	if got := h.send("GET", wardle+"/flunders", "", nil, "Authorization", "Bearer bob-token"); got.code != 429 || got.header.Get("Retry-After") == "" {
 		t.Errorf("one too many: %d %s", got.code, got.body)
@@ -143,7 +143,7 @@ func TestStalledExtensionServer(t *testing.T) {
 	}
 	close(ended)
 	for _, done := range replies {
-		if got := <-done; got.code != 200 {
+		if got := soonest(t, done); got.code != 200 {
 			t.Errorf("%d", got.code)
 		}
 	}
@@ -155,7 +155,7 @@ func TestStalledExtensionServer(t *testing.T) {
 func TestExtensionWatch(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
 		t.Run(protocol, func(t *testing.T) {
-			h := startServer(t, func(c *server.Config) { soon(c); c.RequestTimeout = 200 * time.Millisecond })
+			h := startServer(t, func(c *server.Config) { soon(c); c.RequestTimeout = time.Second })
 			next := make(chan string)
 			x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
@@ -177,9 +177,14 @@ func TestExtensionWatch(t *testing.T) {
 			}
 			s := by.watch(wardle + "/flunders?watch=true")
 			for _, name := range []string{"a", "b", "c"} {
-				next <- `{"type":"ADDED","object":{"metadata":{"name":"` + name + `"}}}`
+				text := `{"type":"ADDED","object":{"metadata":{"name":"` + name + `"}}}`
+				select {
+				case next <- text:
+				case <-time.After(20 * time.Second):
+					t.Fatal("the server does not watch")
+				}
 				s.expect("ADDED " + name)
-				time.Sleep(150 * time.Millisecond) // past the time limit of other requests
+				time.Sleep(400 * time.Millisecond) // past the time limit of other requests
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -237,5 +242,63 @@ func TestExtensionUpgrade(t *testing.T) {
 			}
 		}
 		_ = conn.Close()
+	}
+}
+
+// soonest is the next value of a channel, for which a test does not wait for ever.
+func soonest[T any](t *testing.T, from <-chan T) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing comes")
+	}
+	return value
+}
+
+// TestExtensionBody: the body of a request is sent on while it arrives, as slowly as the
+// client sends it; a body that never ends is given up with its request.
+func TestExtensionBody(t *testing.T) {
+	h := startServer(t, func(c *server.Config) {
+		soon(c)
+		c.RequestTimeout, c.AuthorizationModes = 3*time.Second, []string{"AlwaysAllow"}
+		c.Shorten(func(d *server.Durations) { d.Body, d.Owed = 20*time.Millisecond, 20*time.Millisecond })
+	})
+	got := make(chan string)
+	x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {
+		part := make([]byte, 100)
+		for {
+			n, err := r.Body.Read(part)
+			if n > 0 {
+				select {
+				case got <- string(part[:n]):
+				case <-t.Context().Done():
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	h.register(x)
+	for _, whole := range []bool{true, false} {
+		body, send := io.Pipe()
+		answers := h.begin(t.Context(), "POST", wardle+"/flunders", body)
+		for _, part := range []string{"a", "b"} {
+			go func() { _, _ = io.WriteString(send, part) }()
+			if text := soonest(t, got); text != part {
+				t.Errorf("%q arrives, %q was sent", text, part)
+			}
+			time.Sleep(60 * time.Millisecond) // longer than the body of another request may take
+		}
+		want := http.StatusGatewayTimeout
+		if whole {
+			want = http.StatusOK
+			_ = send.Close()
+		}
+		if answer := soonest(t, answers); answer.code != want {
+			t.Errorf("whole %v: %d %s", whole, answer.code, answer.body)
+		}
+		_ = send.Close()
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,8 +131,6 @@ func (h *harness) awaitAvailable(status, reason string) (message string) {
 func soon(c *server.Config) {
 	c.Shorten(func(d *server.Durations) {
 		d.ExtensionServers.Check, d.ExtensionServers.Retry = 50*time.Millisecond, 5*time.Millisecond
-		d.ExtensionServers.Attempt, d.ExtensionServers.Stagger = 500*time.Millisecond, 20*time.Millisecond
-		d.ExtensionServers.Discovery = 200 * time.Millisecond
 	})
 }
 
@@ -172,8 +172,10 @@ func TestExtensionServer(t *testing.T) {
 		!strings.Contains(string(got.body), `User \"bob\" cannot get resource \"flunders\" in API group \"wardle.example.com\" in the namespace \"default\"`) {
 		t.Errorf("%d %s", got.code, got.body)
 	}
-	if got := h.get(wardle + "/namespaces/default/flunders/%2e%2e/x"); got.code != 400 {
-		t.Errorf("a way up: %d %s", got.code, got.body)
+	for _, path := range []string{"/namespaces/default/flunders/%2e%2e/x", "//namespaces/default/flunders", "/namespaces/default/flunders/%2e%2e%2fx"} {
+		if got := h.get(wardle + path); got.code != 400 {
+			t.Errorf("%s, which may be another path for the server: %d %s", path, got.code, got.body)
+		}
 	}
 	h.awaitAnswer("/metrics", `apiserver_request_total{code="201",component="apiserver",dry_run="",group="wardle.example.com",resource="flunders",scope="namespace",subresource="",verb="POST",version="v1alpha1"} `)
 	h.delete(registrations + "/v1alpha1.wardle.example.com")
@@ -296,10 +298,40 @@ func TestExtensionAvailability(t *testing.T) {
 	if got := h.awaitAvailable("False", "FailedDiscoveryCheck"); got != fmt.Sprintf("failing or missing response from %s: bad status from %s: 500", url, url) {
 		t.Error(got)
 	}
+	h.awaitAnswer("/metrics", `aggregator_unavailable_apiservice{name="v1alpha1.wardle.example.com"} 1`)
+	h.awaitAnswer("/metrics", `aggregator_unavailable_apiservice_total{name="v1alpha1.wardle.example.com",reason="FailedDiscoveryCheck"} 1`)
 	x.answers(func(http.ResponseWriter, *http.Request) {})
 	h.awaitAvailable("True", "Passed")
+	h.awaitAnswer("/metrics", `aggregator_unavailable_apiservice{name="v1alpha1.wardle.example.com"} 0`)
 	h.mergePatch(registrations+"/v1alpha1.wardle.example.com", `{"spec":{"service":null,"caBundle":null}}`)
 	if got := h.awaitAvailable("True", "Local"); got != "Local APIServices are always available" {
 		t.Error(got)
+	}
+}
+
+// TestExtensionServerCertificate: extension servers know this server by the given
+// certificate, and by another one as soon as its files have that.
+func TestExtensionServerCertificate(t *testing.T) {
+	one, other := certificates(t), certificates(t)
+	cert, key := file(t, one.FrontCert), file(t, one.FrontKey)
+	h := startServer(t, func(c *server.Config) {
+		soon(c)
+		c.ProxyClientCertFile, c.ProxyClientKeyFile, c.RequestHeaderClientCAFile = cert, key, file(t, append(bytes.Clone(one.FrontCA), other.FrontCA...))
+	})
+	x := h.startExtension(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.TLS.PeerCertificates[0].Raw}))
+	})
+	h.register(x)
+	if got := h.get(wardle + "/flunders"); !bytes.Equal(got.body, one.FrontCert) {
+		t.Errorf("%d %s", got.code, got.body)
+	}
+	for path, text := range map[string][]byte{cert: other.FrontCert, key: other.FrontKey} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.server.Reload()
+	if got := h.get(wardle + "/flunders"); !bytes.Equal(got.body, other.FrontCert) {
+		t.Errorf("after the change: %d %s", got.code, got.body)
 	}
 }

@@ -74,7 +74,7 @@ func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)
 
 // openExtensions follows the API services of extension servers.
 func (s *Server) openExtensions(ctx context.Context) (err error) {
-	s.extensions, err = extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: s.backends, Sweeper: s.sweeper,
+	s.extensions, err = extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: s.backends, Sweeper: s.sweeper, Metrics: s.metrics.Extensions,
 		Certificate: func() *tls.Certificate { return s.keys.Credentials().FrontProxy() }, Proxied: s.keys.UntrustedHeaders(), ForwardRedirects: s.cfg.ForwardExtensionRedirects,
 		Stopping: s.stopping, Times: s.cfg.durations.ExtensionServers})
 	return err

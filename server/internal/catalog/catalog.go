@@ -5,6 +5,7 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type Catalog struct {
 	Meta    *Schema    // of the types common to all group versions: options, Status, lists
 	writing sync.Mutex // held from reading the current snapshot to replacing it
 	current atomic.Pointer[Snapshot]
+	moved   chan struct{} // closed when current is replaced; nil while nobody waits
 }
 
 // New makes a catalog of the documents' group versions; meta is the table of the types
@@ -94,6 +96,31 @@ func (c *Catalog) change(edit func(s *Snapshot)) {
 		s.outline = sync.OnceValue(func() *outline { return newOutline(s.served, s.remotes) })
 	}
 	c.current.Store(&s)
+	if c.moved != nil {
+		close(c.moved)
+		c.moved = nil
+	}
+}
+
+// Next waits until the present catalog is another one than a snapshot, and returns it.
+// Error: that of ctx.
+func (c *Catalog) Next(ctx context.Context, after *Snapshot) (*Snapshot, error) {
+	for {
+		c.writing.Lock()
+		if c.moved == nil {
+			c.moved = make(chan struct{})
+		}
+		moved, now := c.moved, c.Snapshot()
+		c.writing.Unlock()
+		if now != after {
+			return now, nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // Snapshot is the rows at one moment. It never changes and is safe for concurrent use.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/store"
@@ -63,9 +62,7 @@ func (c *Controllers) dropAPIServices(ctx context.Context, res *catalog.Row) err
 	}
 	var all []error
 	for _, name := range gone {
-		if _, _, err := c.objects.DeleteObject(ctx, objects.Ref{Row: res, Name: name}, objects.DeleteOptions{}); err != nil && !api.IsReason(err, api.ReasonNotFound) {
-			all = append(all, err)
-		}
+		all = append(all, c.dropAPIService(ctx, res, name))
 	}
 	return errors.Join(all...)
 }

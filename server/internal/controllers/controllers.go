@@ -67,8 +67,9 @@ func New(cfg Config) *Controllers {
 // Start starts all activities.
 func (c *Controllers) Start() {
 	c.manager = c.startControllers()
-	ctx := c.lasting
+	ctx, first := c.lasting, c.catalog.Snapshot()
 	c.background.Go(func() { c.keepBootstrapped(ctx) })
+	c.background.Go(func() { c.followCustomVersions(ctx, first) })
 	pauses := c.cfg.Pauses
 	c.every(ctx, pauses.FlowControl, "flow schemas and priority levels", c.ReconcileFlowControl)
 	c.every(ctx, pauses.OwnService, "the service of the server", c.KeepOwnService)

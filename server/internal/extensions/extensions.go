@@ -18,6 +18,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Objects  *objects.Objects
 	Backends *backends.Backends
 	Sweeper  *conns.Sweeper
+	Metrics  metrics.Availability
 	// Certificate is the client certificate by which extension servers know this server;
 	// nil for none.
 	Certificate func() *tls.Certificate

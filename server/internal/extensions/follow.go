@@ -62,6 +62,7 @@ func (f *follower) changed(ctx context.Context, c live.Change[*service]) {
 		if w != nil {
 			w.cancel()
 			delete(f.watchers, c.Key)
+			f.x.cfg.Metrics.Gone(w.name())
 		}
 		if c.After != nil && c.After.available != local {
 			f.running.Go(func() { f.x.write(ctx, c.Key, local) })
@@ -95,6 +96,12 @@ func (f *follower) moved(namespace, name string) {
 			w.look()
 		}
 	}
+}
+
+// name is that of the API service.
+func (w *watcher) name() string {
+	_, name := w.x.row.SplitKey(w.key)
+	return name
 }
 
 // look has the server checked at once.
@@ -148,6 +155,10 @@ func (w *watcher) check(ctx context.Context) (fine bool) {
 	found := x.check(ctx, of)
 	if ctx.Err() != nil {
 		return true
+	}
+	x.cfg.Metrics.Checked(w.name(), found.status == "True")
+	if found.status != "True" && s.available.status == "True" {
+		x.cfg.Metrics.Lost(w.name(), found.reason)
 	}
 	w.found.Store(&found)
 	written := x.write(ctx, w.key, found)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/front"
@@ -209,10 +210,10 @@ func (f *forwarding) failed() error {
 	switch {
 	case f.err == nil:
 		return nil
+	case errors.Is(f.r.Context.Err(), context.DeadlineExceeded): // the context of the connection has ended too, see cutBody
+		return &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the extension server did not answer in time; the request may have taken effect"}
 	case f.r.HTTP.Context().Err() != nil:
 		return f.r.HTTP.Context().Err()
-	case errors.Is(f.r.Context.Err(), context.DeadlineExceeded):
-		return f.r.Context.Err()
 	}
 	return refuse(f.r, http.StatusServiceUnavailable, f.err.Error())
 }

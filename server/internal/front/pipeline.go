@@ -82,7 +82,9 @@ func (f *Front) handle(r *Request) error {
 			return err
 		}
 	}
-	f.dismiss(r)
+	if r.Target.Remote == nil {
+		f.dismiss(r)
+	}
 	if err := f.limits.enter(r, &at); err != nil {
 		return err
 	}

@@ -93,8 +93,8 @@ func (rt *router) remote(v *catalog.Remote, path string) Target {
 		t.unserved, t.WatchPath = address, address.Old == "watch"
 		t.Namespace, t.Name = address.Namespace, address.Name
 	}
-	for step := range strings.SplitSeq(path, "/") {
-		if step == "." || step == ".." { // the server might read another path
+	for step := range strings.SplitSeq(path[1:], "/") {
+		if step == "" || step == "." || step == ".." { // the server might read another path
 			t.Endpoint = badName
 		}
 	}
@@ -102,7 +102,7 @@ func (rt *router) remote(v *catalog.Remote, path string) Target {
 }
 
 func badName(*Request) error {
-	return api.BadRequest("a name in a path may not be \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
+	return api.BadRequest("a name in a path may not be empty, \".\" or \"..\", must be UTF-8, and may not hold \"/\", \"%%\" or control characters")
 }
 
 // NewRouter makes a router that finds resources and, by documents, the documents of discovery.

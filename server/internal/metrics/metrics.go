@@ -41,6 +41,7 @@ type Metrics struct {
 	events       *prometheus.CounterVec
 	eventSizes   *prometheus.HistogramVec
 	deprecated   *prometheus.GaugeVec
+	Extensions   Availability
 
 	mu     sync.RWMutex
 	series map[Key]*series
@@ -105,14 +106,15 @@ func New(from Sources) *Metrics {
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 			Help: "1 for a deprecated API that somebody has asked for since the start, with the release that no longer has it."},
 			[]string{"group", "removed_release", "resource", "subresource", "version"}),
-		series: make(map[Key]*series),
+		Extensions: newAvailability(),
+		series:     make(map[Key]*series),
 	}
 	inflight := func(kind string, count func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
 			Help: "Requests under way that count against the limit of requests in flight.", ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(count()) })
 	}
-	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, buildFigure(),
+	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
 		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
