@@ -57,6 +57,7 @@ func TestCustomRules(t *testing.T) {
 		bad("not checked", `{"size":"x","ports":{"a":0}}`,
 			`{"reason":"FieldValueInvalid","message":"Invalid value: \"null\": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation","field":"<nil>"}`),
 		{"the whole object", "POST", shopWidgets, "", widget("forbidden", `,"spec":{"size":1}`), 422, `"message":"Invalid value: \"object\": failed rule: self.metadata.name != 'forbidden'","field":"<nil>"`},
+		{"of another kind", "POST", shopWidgets, "", strings.Replace(widget("forbidden", `,"spec":{"size":1}`), "Widget", "Gadget", 1), 422, `must be Widget","field":"kind"},{"reason":"FieldValueInvalid","message":"Invalid value: \"object\": failed rule: self.metadata.name`},
 		{"dry run", "POST", shopWidgets + "?dryRun=All", "", widget("w", `,"spec":{"size":0}`), 422, "failed rule"},
 		{"right", "POST", shopWidgets, "", widget("w", `,"spec":{"size":5,"name":"ab","ports":{"a":1},"parts":[{"k":"a","v":1},{"k":"b","v":2}],"plain":["a"],"since":{"day":"now"},"either":3}`), 201, ""},
 		{"a transition", "PATCH", shopWidgets + "/w", merge, `{"spec":{"size":4}}`, 422, `"message":"Invalid value: \"object\": may not shrink","field":"spec"`},

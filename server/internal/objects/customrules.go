@@ -15,6 +15,9 @@ var hidingRules = []string{schema.CauseRequired, schema.CauseTooLong, schema.Cau
 // checkRules adds the causes of the rules of a custom resource. forgiven says that the
 // object breaks its schema in accepted ways.
 func (e *Evaluation) checkRules(row *catalog.Row, old document.Value, causes []schema.Cause, forgiven bool) []schema.Cause {
+	if row.Definition == nil || row.Definition.Rules == nil {
+		return causes
+	}
 	rules := row.Definition.Rules()
 	if rules == nil {
 		return causes

@@ -75,11 +75,13 @@ func (o *Objects) AwaitCreates(row *catalog.Row) {
 }
 
 // wrongType is the answer to a custom object of another kind or version than its path: only
-// mistakes in its metadata, of an update, come before. Others have been refused before.
-func wrongType(t Ref, obj, old document.Value) error {
+// mistakes in its metadata, of an update, come before, and only broken rules after it.
+// Others have been refused before.
+func (e *Evaluation) wrongType(t Ref, old document.Value) error {
 	if t.Row.Definition == nil || t.writesStatus() { // which keeps them
 		return nil
 	}
+	obj := e.obj
 	var causes Causes
 	for _, said := range [...]struct{ name, want string }{{"kind", t.Row.Kind}, {"apiVersion", t.Row.GV.APIVersion()}} {
 		if got := obj.Get(said.name).Text(); got != said.want {
@@ -93,7 +95,7 @@ func wrongType(t Ref, obj, old document.Value) error {
 	if !found {
 		group = ""
 	}
-	return api.Invalid(group, obj.Get("kind").Text(), obj.At("metadata", "name").Text(), append(commonCauses(t, obj, old), causes...))
+	return api.Invalid(group, obj.Get("kind").Text(), obj.At("metadata", "name").Text(), e.checkRules(t.Row, old, append(commonCauses(t, obj, old), causes...), true))
 }
 
 // commonCauses are the mistakes in metadata that every update reports first.

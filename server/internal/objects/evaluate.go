@@ -208,14 +208,11 @@ func (e *Evaluation) claimAddresses() (err error) {
 // validate refuses an object that breaks rules.
 func (e *Evaluation) validate() error {
 	of, old := e.judged()
-	if err := wrongType(of, e.obj, old); err != nil {
+	if err := e.wrongType(of, old); err != nil {
 		return err
 	}
 	causes, forgiven := validateChange(of, e.obj, old, old)
-	if causes = append(causes, e.causes...); of.Row.Definition != nil && of.Row.Definition.Rules != nil {
-		causes = e.checkRules(of.Row, old, causes, forgiven)
-	}
-	if len(causes) == 0 {
+	if causes = e.checkRules(of.Row, old, append(causes, e.causes...), forgiven); len(causes) == 0 {
 		return nil
 	}
 	if e.Row.MetadataLast && !e.old.Exists() {
