@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
@@ -58,6 +59,7 @@ type Config struct {
 	// The rooms' own parts.
 	PKI
 	Authentication
+	OpenID
 	Authorization
 	Addresses
 	Admission
@@ -102,6 +104,8 @@ type (
 	PKI = pki.Config
 	// Authentication says who is let in without or with which credentials.
 	Authentication = authn.Settings
+	// OpenID names an issuer of ID tokens.
+	OpenID = openid.Settings
 	// Authorization names the authorizers.
 	Authorization = authz.Config
 	// Addresses holds the ranges of services' addresses and ports.
@@ -129,6 +133,7 @@ func (c *Config) setDefaults() {
 	setDefault(&c.History, defaultHistory)
 	setDefault(&c.BindAddress, defaultBindAddress)
 	c.Authentication.SetDefaults(addresses.OwnService + ".default.svc")
+	c.OpenID.SetDefaults()
 	c.Authorization.SetDefaults()
 	c.Addresses.SetDefaults()
 	c.Admission.SetDefaults()
@@ -177,7 +182,7 @@ func (c *Config) Validate() error {
 			wrong("bind address: %q is not an IP address; use one of this machine's, or 0.0.0.0 for all of them", d.BindAddress)
 		}
 	}
-	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.Authorization, &d.Admission, &d.Background, &d.Addresses} {
+	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Admission, &d.Background, &d.Addresses} {
 		all = append(all, part.Validate())
 	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),

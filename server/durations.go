@@ -34,6 +34,10 @@ type durations struct {
 	// Soon bounds the wait of admission for an object that a controller is about to
 	// create.
 	Soon time.Duration
+	// Discovery is the interval of attempts to find the issuer of ID tokens.
+	Discovery time.Duration
+	// Webhook is the time before a call of a token webhook is repeated.
+	Webhook time.Duration
 	// Counts bounds the age of the numbers of objects in metrics.
 	Counts time.Duration
 
@@ -56,6 +60,9 @@ var productionDurations = durations{
 	Future:   3 * time.Second,
 	Soon:     time.Second,
 	Counts:   time.Minute,
+
+	Discovery: 10 * time.Second,
+	Webhook:   500 * time.Millisecond,
 
 	ExtensionServers: extensions.Times{Check: 30 * time.Second, Retry: 100 * time.Millisecond, Attempt: 5 * time.Second, Stagger: 250 * time.Millisecond, Discovery: 5 * time.Second},
 

@@ -52,6 +52,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node")
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	c.addAccountFlags(fs)
+	c.addLoginFlags(fs)
 	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
 	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that have to be on; all that there are are on anyway, others are an error")
 	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
@@ -86,6 +87,23 @@ func (c *Config) addAccountFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceAccountKeysURL, "service-account-jwks-uri", c.ServiceAccountKeysURL, "public address of the keys of service accounts' tokens (default: that of this server)")
 	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")
 	fs.Var((*expiration)(&c.ServiceAccountMaxTokenExpiration), "service-account-max-token-expiration", "longest life of a token of a service account, at least 1h; longer ones are shortened; 0 for no bound")
+}
+
+// addLoginFlags defines the flags about users that others know: issuers of ID tokens, and
+// webhooks.
+func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.OIDCIssuerURL, "oidc-issuer-url", c.OIDCIssuerURL, "issuer of ID tokens (OpenID Connect) by which users log in, https")
+	fs.StringVar(&c.OIDCClientID, "oidc-client-id", c.OIDCClientID, "client that ID tokens have to be for")
+	fs.StringVar(&c.OIDCCAFile, "oidc-ca-file", c.OIDCCAFile, "authorities of the issuer's certificate, PEM (default: those of the machine)")
+	fs.StringVar(&c.OIDCUsernameClaim, "oidc-username-claim", c.OIDCUsernameClaim, "claim with the user name")
+	fs.StringVar(&c.OIDCUsernamePrefix, "oidc-username-prefix", c.OIDCUsernamePrefix, "text before user names; '-' for nothing (default: the issuer and '#', nothing for the claim email)")
+	fs.StringVar(&c.OIDCGroupsClaim, "oidc-groups-claim", c.OIDCGroupsClaim, "claim with the groups")
+	fs.StringVar(&c.OIDCGroupsPrefix, "oidc-groups-prefix", c.OIDCGroupsPrefix, "text before groups")
+	fs.StringToStringVar(&c.OIDCRequiredClaims, "oidc-required-claim", c.OIDCRequiredClaims, "claim that ID tokens must have, NAME=VALUE; may be given several times")
+	fs.StringSliceVar(&c.OIDCSigningAlgorithms, "oidc-signing-algs", c.OIDCSigningAlgorithms, "accepted algorithms of ID tokens")
+	fs.StringVar(&c.TokenWebhookConfigFile, "authentication-token-webhook-config-file", c.TokenWebhookConfigFile, "client configuration (kubeconfig) for a webhook that knows the users of bearer tokens")
+	fs.StringVar(&c.TokenWebhookVersion, "authentication-token-webhook-version", c.TokenWebhookVersion, "version of the TokenReviews for the webhook: v1 or v1beta1")
+	fs.Var((*lasting)(&c.TokenWebhookCacheTTL), "authentication-token-webhook-cache-ttl", "how long an answer of the webhook counts; 0 for not at all")
 }
 
 // setCommandLineDefaults makes the defaults visible in the help, except those that depend

@@ -131,7 +131,7 @@ func TestInertFlags(t *testing.T) {
 			t.Errorf("%v: %q", f.Flags, f.What)
 		}
 	}
-	want := []string{"--enable-bootstrap-token-auth --oidc-required-claim", "--etcd-servers --watch-cache"}
+	want := []string{"--enable-bootstrap-token-auth", "--etcd-servers --watch-cache"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/allocate"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
+	"github.com/capstan-dev/capstan/internal/openid"
+	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/accounts"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/pki"
@@ -39,9 +41,37 @@ func (s *Server) openAuthentication() error {
 	}
 	accounts := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences, Clock: cfg.Clock,
 		Lookup: !cfg.DisableServiceAccountLookup, Objects: accounts.Objects{Store: s.store, Catalog: s.catalog}})
-	s.tokens = authn.TokenUnion{s.keys, accounts}
+	tokens := authn.TokenUnion{s.keys, accounts}
+	if cfg.OIDCIssuerURL != "" {
+		if s.openID, err = openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery}); err != nil {
+			return fmt.Errorf("ID tokens: %w", err)
+		}
+		tokens = append(tokens, s.openID)
+	}
+	if cfg.TokenWebhookConfigFile != "" {
+		hook, err := newTokenWebhook(cfg)
+		if err != nil {
+			return fmt.Errorf("token webhook: %w", err)
+		}
+		tokens = append(tokens, hook)
+	}
+	s.tokens = tokens
 	s.authn = authn.New(authn.Config{Log: cfg.Logger, Proxies: s.keys.Proxies(), Certificates: s.keys, Tokens: s.tokens, Audiences: cfg.APIAudiences, Anonymous: cfg.anonymous()})
 	return nil
+}
+
+// newTokenWebhook is the authenticator of the configured webhook.
+func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
+	target, err := webhook.ReadKubeconfig(c.TokenWebhookConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	client, err := webhook.New(target, nil)
+	if err != nil {
+		return nil, err
+	}
+	return authn.NewTokenWebhook(authn.TokenWebhookConfig{Reviewer: client, Version: c.TokenWebhookVersion, Audiences: c.APIAudiences,
+		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.durations.Webhook}), nil
 }
 
 // keysPath is the path of the public keys of service accounts' tokens.

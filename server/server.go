@@ -23,6 +23,7 @@ import (
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/index"
+	"github.com/capstan-dev/capstan/internal/openid"
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
@@ -85,6 +86,7 @@ type Server struct {
 	keys            *pki.Keyring
 	tokens          authn.TokenAuthenticator
 	issuer          *authn.TokenIssuer
+	openID          *openid.Authenticator  // nil without an issuer of ID tokens
 	issuerDocuments *authn.IssuerDocuments // nil when the issuer is not a URL
 	metrics         *metrics.Metrics
 	listener        net.Listener

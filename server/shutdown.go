@@ -85,6 +85,7 @@ func (s *Server) closeParts() error {
 		s.services.Close()
 	}
 	s.extensions.Close()
+	s.openID.Close()
 	if s.rbac != nil {
 		s.rbac.Close()
 	}

@@ -148,7 +148,7 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 	if c.Pod != nil {
 		user.Extra = map[string][]string{podNameExtra: {c.Pod.Name}, podUIDExtra: {c.Pod.UID}}
 	}
-	login.identity = known(user)
+	login.identity = Known(user)
 	if login.identity.Audiences = login.standard.Audience; len(login.identity.Audiences) == 0 {
 		login.identity.Audiences = a.cfg.Audiences
 	}

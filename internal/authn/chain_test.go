@@ -83,7 +83,7 @@ func TestBearerHeader(t *testing.T) {
 }
 
 func TestChain(t *testing.T) {
-	cert := fixed{identity: known(&User{Name: "cert", Groups: []string{"ops"}})}
+	cert := fixed{identity: Known(&User{Name: "cert", Groups: []string{"ops"}})}
 	proxied := fixed{identity: &Identity{User: &User{Name: "guess", Groups: []string{GroupAuthenticated}}}}
 	badCert := fixed{err: errors.New("expired")}
 	none := fixed{}

@@ -94,7 +94,7 @@ func (c *ClientCerts) verify(certs []*x509.Certificate, now time.Time) (verified
 		}
 	}
 	if name := leaf.Subject.CommonName; name != "" {
-		v.identity = known(&User{Name: name, Groups: leaf.Subject.Organization})
+		v.identity = Known(&User{Name: name, Groups: leaf.Subject.Organization})
 	}
 	return v, nil
 }

@@ -76,7 +76,7 @@ func (f *FrontProxy) Authenticate(r *http.Request) (*Identity, error) {
 	if allowed := f.headers.AllowedNames; len(allowed) > 0 && !slices.Contains(allowed, proxy) {
 		return nil, fmt.Errorf("proxy: its certificate is for %q, which is not among the allowed names", proxy)
 	}
-	return known(f.user(name, r.Header)), nil
+	return Known(f.user(name, r.Header)), nil
 }
 
 // name is the user's name in the headers, "" for none.

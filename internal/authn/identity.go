@@ -16,8 +16,9 @@ type Identity struct {
 	Sure bool
 }
 
-// known returns the identity of a user whose credentials are valid.
-func known(u *User) *Identity { return &Identity{User: authenticated(u), Sure: true} }
+// Known returns the identity of a user whose credentials are valid, with the group of all
+// authenticated users.
+func Known(u *User) *Identity { return &Identity{User: authenticated(u), Sure: true} }
 
 // At lists those of some servers that the credentials are valid for.
 func (i *Identity) At(servers []string) []string {

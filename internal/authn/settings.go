@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -25,6 +26,14 @@ type Settings struct {
 	// ServiceAccountKeysURL is the public address of the keys of service accounts' tokens.
 	// Default: that of this server.
 	ServiceAccountKeysURL string
+	// TokenWebhookConfigFile is the client configuration for a webhook that knows the users
+	// of bearer tokens; "" for none.
+	TokenWebhookConfigFile string
+	// TokenWebhookVersion is the version of its TokenReviews: v1, or v1beta1, the default.
+	TokenWebhookVersion string
+	// TokenWebhookCacheTTL is the time for which an answer of the webhook counts. Default
+	// 2m; negative for not at all.
+	TokenWebhookCacheTTL time.Duration
 	// ServiceAccountMaxTokenExpiration bounds the life of a service account's token: a
 	// request for a longer one gets this and a warning. Default 0: no bound.
 	ServiceAccountMaxTokenExpiration time.Duration
@@ -39,6 +48,8 @@ func (c *Settings) SetDefaults(ownHost string) {
 	if len(c.APIAudiences) == 0 {
 		c.APIAudiences = c.ServiceAccountIssuers
 	}
+	c.TokenWebhookVersion = cmp.Or(c.TokenWebhookVersion, "v1beta1")
+	c.TokenWebhookCacheTTL = cmp.Or(c.TokenWebhookCacheTTL, 2*time.Minute)
 }
 
 // The bounds of ServiceAccountMaxTokenExpiration: 1.25's least, and one far from anything
@@ -58,6 +69,9 @@ func CheckTokenLife(d time.Duration) error {
 
 // Validate reports the first mistake, or nil.
 func (c *Settings) Validate() error {
+	if v := c.TokenWebhookVersion; v != "v1" && v != "v1beta1" {
+		return fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1", v)
+	}
 	if err := CheckTokenLife(c.ServiceAccountMaxTokenExpiration); err != nil {
 		return fmt.Errorf("--service-account-max-token-expiration: %w", err)
 	}

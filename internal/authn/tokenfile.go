@@ -68,7 +68,7 @@ func ParseTokens(r io.Reader) (*Tokens, error) {
 			return nil, fmt.Errorf("line %d: the token is the same as in line %d; every token has one user", line, first)
 		}
 		lines[key] = line
-		t.users[key] = known(&User{Name: record[1], UID: record[2], Groups: groupColumns(record[3:])})
+		t.users[key] = Known(&User{Name: record[1], UID: record[2], Groups: groupColumns(record[3:])})
 	}
 }
 

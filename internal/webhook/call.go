@@ -38,6 +38,7 @@ func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, */*")
 	request.Header.Set("User-Agent", "kube-apiserver-admission")
+	c.as.add(request)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,10 @@ type Target struct {
 	URL      string   // with the scheme https
 	Service  *Service // nil with a URL
 	CABundle []byte   // certificates in PEM; with none the system's authorities count
+
+	ServerName  string // in the server's certificate; "" for that of the address
+	Insecure    bool   // the server's certificate is not verified
+	Credentials *Credentials
 }
 
 // Service is a port of a service of the cluster.
@@ -53,7 +57,8 @@ const (
 //
 // Invariant: no redirect is followed, and nothing of a body is logged.
 type Client struct {
-	address   string // without a query
+	address   string       // without a query
+	as        *Credentials // nil for none
 	transport *http.Transport
 	http      *http.Client
 	calls     atomic.Int64
@@ -66,14 +71,17 @@ func New(target Target, resolver Resolver) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: target.ServerName, InsecureSkipVerify: target.Insecure}
+	if as := target.Credentials; as != nil && as.Certificate != nil {
+		config.Certificates = []tls.Certificate{*as.Certificate}
+	}
 	if len(target.CABundle) > 0 {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(target.CABundle) {
 			return nil, errors.New("unable to load root certificates: unable to parse bytes as PEM block")
 		}
 	}
-	c := &Client{address: at.String()}
+	c := &Client{address: at.String(), as: target.Credentials}
 	c.transport = &http.Transport{
 		TLSClientConfig:     config,
 		TLSHandshakeTimeout: dialFor,

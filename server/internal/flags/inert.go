@@ -56,10 +56,7 @@ var inert = []inertFlags{
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {
 		switches: "enable-bootstrap-token-auth",
-		options: `authentication-token-webhook-cache-ttl authentication-token-webhook-config-file authentication-token-webhook-version
-			oidc-ca-file oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim
-			oidc-signing-algs oidc-username-claim oidc-username-prefix`,
-		without: "nobody logs in by these flags yet; client certificates and --token-auth-file work",
+		without:  "nobody logs in by bootstrap tokens yet; client certificates, tokens and issuers of ID tokens work",
 	}, {
 		switches: `contention-profiling
 			enable-garbage-collector enable-logs-handler experimental-logging-sanitization

@@ -1,0 +1,145 @@
+package authn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/webhook"
+)
+
+// TokenReviewer calls a webhook (webhook.Client).
+type TokenReviewer interface {
+	Call(ctx context.Context, call webhook.Call) ([]byte, error)
+}
+
+// TokenWebhookConfig describes a webhook that knows the users of bearer tokens.
+type TokenWebhookConfig struct {
+	Reviewer  TokenReviewer
+	Version   string // of its TokenReviews: v1 or v1beta1
+	Audiences []string
+	Life      time.Duration // of an answer, good or bad
+	Clock     func() time.Time
+	Retry     time.Duration // before the second attempt of a call; each pause is longer by half
+}
+
+// TokenWebhook asks a webhook who the bearer of a token is. Answers count for a while;
+// that the webhook cannot be asked never counts as one.
+type TokenWebhook struct {
+	cfg     TokenWebhookConfig
+	answers *tokenCache[tokenAnswer]
+}
+
+// NewTokenWebhook returns the authenticator of a webhook.
+func NewTokenWebhook(cfg TokenWebhookConfig) *TokenWebhook {
+	return &TokenWebhook{cfg, newTokenCache[tokenAnswer]()}
+}
+
+// tokenAnswer is the answer of a webhook.
+type tokenAnswer struct {
+	identity *Identity // nil for a token that it refused
+	reason   string    // of a refusal
+	until    time.Time
+}
+
+// The bounds of calls about one token.
+const (
+	reviewTries = 5
+	reviewTime  = 10 * time.Second // of one call
+)
+
+// tokenReview is the object that is sent and answered.
+type tokenReview struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Spec       struct {
+		Token     string   `json:"token"`
+		Audiences []string `json:"audiences,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Authenticated bool     `json:"authenticated"`
+		Audiences     []string `json:"audiences"`
+		Error         string   `json:"error"`
+		User          struct {
+			Username string              `json:"username"`
+			UID      string              `json:"uid"`
+			Groups   []string            `json:"groups"`
+			Extra    map[string][]string `json:"extra"`
+		} `json:"user"`
+	} `json:"status"`
+}
+
+// AuthenticateToken implements TokenAuthenticator.
+func (w *TokenWebhook) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
+	answer, ok := w.answers.get(token)
+	if now := w.cfg.Clock(); !ok || !now.Before(answer.until) {
+		var err error
+		if answer, err = w.ask(ctx, token); err != nil {
+			return nil, err
+		}
+		answer.until = now.Add(w.cfg.Life)
+		w.answers.put(token, answer)
+	}
+	if answer.reason != "" {
+		return nil, errors.New(answer.reason)
+	}
+	return answer.identity, nil
+}
+
+// ask calls the webhook until it answers.
+func (w *TokenWebhook) ask(ctx context.Context, token string) (a tokenAnswer, err error) {
+	review := tokenReview{APIVersion: "authentication." + profile.GroupSuffix + "/" + w.cfg.Version, Kind: "TokenReview"}
+	review.Spec.Token, review.Spec.Audiences = token, w.cfg.Audiences
+	body, err := json.Marshal(review)
+	if err != nil {
+		return a, err
+	}
+	pause := w.cfg.Retry
+	for try := 1; ; try++ {
+		var text []byte
+		if text, err = w.cfg.Reviewer.Call(ctx, webhook.Call{Body: body, Timeout: reviewTime}); err == nil {
+			return w.read(text, &review)
+		}
+		if try == reviewTries || ctx.Err() != nil {
+			return a, fmt.Errorf("the token webhook cannot be asked: %w", err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause += pause / 2
+	}
+}
+
+// read reads an answer to a review.
+func (w *TokenWebhook) read(text []byte, asked *tokenReview) (a tokenAnswer, err error) {
+	var review tokenReview
+	if err := json.Unmarshal(text, &review); err != nil {
+		return a, errors.New("the answer of the token webhook is not a TokenReview")
+	}
+	if review.APIVersion != asked.APIVersion || review.Kind != asked.Kind {
+		return a, fmt.Errorf("the answer of the token webhook is a %q of %q, not a TokenReview of %q", review.Kind, review.APIVersion, asked.APIVersion)
+	}
+	status := &review.Status
+	if !status.Authenticated {
+		a.reason = status.Error
+		return a, nil
+	}
+	if status.User.Username == "" {
+		return a, errors.New("the token webhook authenticates a user without a name")
+	}
+	audiences := w.cfg.Audiences
+	if len(status.Audiences) > 0 {
+		audiences = slices.DeleteFunc(slices.Clone(audiences), func(own string) bool { return !slices.Contains(status.Audiences, own) })
+		if len(audiences) == 0 {
+			return a, nil // it is for others
+		}
+	}
+	a.identity = Known(&User{Name: status.User.Username, UID: status.User.UID, Groups: status.User.Groups, Extra: status.User.Extra})
+	a.identity.Audiences = audiences
+	return a, nil
+}
