@@ -58,6 +58,11 @@ const (
 // default. It answers discovery, and everything else with answer.
 func (h *harness) startExtension(answer http.HandlerFunc) *extension {
 	h.t.Helper()
+	return h.startExtensionAt("127.0.0.1", answer)
+}
+
+func (h *harness) startExtensionAt(address string, answer http.HandlerFunc) *extension {
+	h.t.Helper()
 	x := &extension{keys: certificates(h.t, "ext.default.svc")}
 	x.answers(answer)
 	pair, err := tls.X509KeyPair(x.keys.Cert, x.keys.Key)
@@ -72,6 +77,9 @@ func (h *harness) startExtension(answer http.HandlerFunc) *extension {
 		(*x.answer.Load())(w, r)
 	}))
 	x.Server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: trust}
+	if x.Listener, err = net.Listen("tcp", net.JoinHostPort(address, "0")); err != nil {
+		h.t.Fatal(err)
+	}
 	x.EnableHTTP2 = true
 	x.StartTLS()
 	h.t.Cleanup(x.Close)
