@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -107,4 +109,24 @@ func TestDefinitionApproval(t *testing.T) {
 	has("False UnapprovedAnnotation")
 	h.mergePatch(definitionsPath+"/"+name, `{"metadata":{"annotations":{"api-approved.kubernetes.io":"https://example.com/1"}}}`)
 	has("True ApprovedAnnotation")
+}
+
+// A server ends while definitions are being deleted.
+func TestShutdownEndsDeletionOfDefinitions(t *testing.T) {
+	for range 5 {
+		h := startServer(t, nil)
+		for n := range 3 {
+			plural := fmt.Sprint("shoes", "abc"[n:n+1])
+			h.create(definitionsPath, custom("shop.example.com", plural, fmt.Sprintf(`"kind":"Shoe%c"`, 'a'+n)))
+			h.await(definitionsPath, func(o contents) bool {
+				return strings.Contains(conditions(o, plural+".shop.example.com"), "Established=True")
+			})
+			h.remove(definitionsPath+"/"+plural+".shop.example.com", "").expect(t, http.StatusOK, "")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if err := h.server.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
 }
