@@ -71,7 +71,7 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 func (f *Follower) Run(ctx context.Context) {
 	defer f.close()
 	var done live.View[*definition] // its definitions are decided
-	for ctx.Err() == nil { // the writes of a failing look are changes that next returns
+	for ctx.Err() == nil {          // the writes of a failing look are changes that next returns
 		now, err := f.next(ctx, done)
 		if err != nil {
 			return
