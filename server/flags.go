@@ -101,6 +101,7 @@ func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.OIDCGroupsPrefix, "oidc-groups-prefix", c.OIDCGroupsPrefix, "text before groups")
 	fs.StringToStringVar(&c.OIDCRequiredClaims, "oidc-required-claim", c.OIDCRequiredClaims, "claim that ID tokens must have, NAME=VALUE; may be given several times")
 	fs.StringSliceVar(&c.OIDCSigningAlgorithms, "oidc-signing-algs", c.OIDCSigningAlgorithms, "accepted algorithms of ID tokens")
+	fs.BoolVar(&c.EnableBootstrapTokenAuth, "enable-bootstrap-token-auth", c.EnableBootstrapTokenAuth, "let new nodes log in by the bootstrap tokens in secrets of kube-system")
 	fs.StringVar(&c.TokenWebhookConfigFile, "authentication-token-webhook-config-file", c.TokenWebhookConfigFile, "client configuration (kubeconfig) for a webhook that knows the users of bearer tokens")
 	fs.StringVar(&c.TokenWebhookVersion, "authentication-token-webhook-version", c.TokenWebhookVersion, "version of the TokenReviews for the webhook: v1 or v1beta1")
 	fs.Var((*lasting)(&c.TokenWebhookCacheTTL), "authentication-token-webhook-cache-ttl", "how long an answer of the webhook counts; 0 for not at all")

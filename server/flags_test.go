@@ -131,7 +131,7 @@ func TestInertFlags(t *testing.T) {
 			t.Errorf("%v: %q", f.Flags, f.What)
 		}
 	}
-	want := []string{"--enable-bootstrap-token-auth", "--etcd-servers --watch-cache"}
+	want := []string{"--etcd-servers --watch-cache"}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, names, want)
 	}
@@ -183,7 +183,7 @@ func TestConformanceFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := flags.Check(fs); err != nil || len(found) != 1 {
+	if found, err := flags.Check(fs); err != nil || len(found) != 0 {
 		t.Errorf("%v: flags without effect: %v", err, found)
 	}
 }

@@ -39,9 +39,12 @@ func (s *Server) openAuthentication() error {
 	if s.issuerDocuments, err = newIssuerDocuments(cfg, keys); err != nil {
 		return fmt.Errorf("service account keys: %w", err)
 	}
-	accounts := authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences, Clock: cfg.Clock,
-		Lookup: !cfg.DisableServiceAccountLookup, Objects: accounts.Objects{Store: s.store, Catalog: s.catalog}})
-	tokens := authn.TokenUnion{s.keys, accounts}
+	objects := accounts.Objects{Store: s.store, Catalog: s.catalog}
+	tokens := authn.TokenUnion{s.keys, authn.NewAccountTokens(authn.AccountTokenConfig{Issuers: cfg.ServiceAccountIssuers, Keys: keys, Audiences: cfg.APIAudiences,
+		Clock: cfg.Clock, Lookup: !cfg.DisableServiceAccountLookup, Objects: objects})}
+	if cfg.EnableBootstrapTokenAuth {
+		tokens = append(tokens, accounts.BootstrapTokens{Objects: objects, Clock: cfg.Clock})
+	}
 	if cfg.OIDCIssuerURL != "" {
 		if s.openID, err = openid.Open(openid.Config{Settings: cfg.OpenID, Logger: s.log, Clock: cfg.Clock, Retry: cfg.durations.Discovery}); err != nil {
 			return fmt.Errorf("ID tokens: %w", err)

@@ -26,6 +26,8 @@ type Settings struct {
 	// ServiceAccountKeysURL is the public address of the keys of service accounts' tokens.
 	// Default: that of this server.
 	ServiceAccountKeysURL string
+	// EnableBootstrapTokenAuth lets new nodes log in by the tokens in secrets of kube-system.
+	EnableBootstrapTokenAuth bool
 	// TokenWebhookConfigFile is the client configuration for a webhook that knows the users
 	// of bearer tokens; "" for none.
 	TokenWebhookConfigFile string

@@ -55,9 +55,6 @@ var inert = []inertFlags{
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {
-		switches: "enable-bootstrap-token-auth",
-		without:  "nobody logs in by bootstrap tokens yet; client certificates, tokens and issuers of ID tokens work",
-	}, {
 		switches: `contention-profiling
 			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
 			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
