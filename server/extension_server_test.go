@@ -39,7 +39,7 @@ type extension struct {
 
 // wardleResources is the document by which it describes wardle.example.com/v1alpha1.
 const wardleResources = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"wardle.example.com/v1alpha1","resources":[
-	{"name":"flunders","singularName":"flunder","namespaced":true,"kind":"Flunder","verbs":["create","get","list","watch"],"shortNames":["fl"]},
+	{"name":"flunders","singularName":"flunder","namespaced":true,"kind":"Flunder","verbs":["create","delete","deletecollection","get","list","watch"],"shortNames":["fl"]},
 	{"name":"flunders/status","singularName":"","namespaced":true,"kind":"Flunder","verbs":["get"]}]}`
 
 // wardleSecond is its OpenAPI v2 document, in which a definition of this server's has
@@ -214,7 +214,7 @@ func TestExtensionDiscovery(t *testing.T) {
 	}
 	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 	want := `{"metadata":{"name":"wardle.example.com","creationTimestamp":null},"versions":[{"version":"v1alpha1","resources":[{"resource":"flunders",` +
-		`"responseKind":{"group":"wardle.example.com","version":"v1alpha1","kind":"Flunder"},"scope":"Namespaced","singularResource":"flunder","verbs":["create","get","list","watch"],"shortNames":["fl"],` +
+		`"responseKind":{"group":"wardle.example.com","version":"v1alpha1","kind":"Flunder"},"scope":"Namespaced","singularResource":"flunder","verbs":["create","delete","deletecollection","get","list","watch"],"shortNames":["fl"],` +
 		`"subresources":[{"subresource":"status","responseKind":{"group":"wardle.example.com","version":"v1alpha1","kind":"Flunder"},"verbs":["get"]}]}],"freshness":"Current"}]}`
 	h.awaitAnswer("/apis", want, "Accept", aggregated)
 	second := h.get("/openapi/v2")

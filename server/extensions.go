@@ -80,6 +80,11 @@ func (s *Server) openExtensions(ctx context.Context) (err error) {
 	return err
 }
 
+// emptyNamespace deletes the objects of a namespace that extension servers keep.
+func (s *Server) emptyNamespace(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error) {
+	return s.extensions.EmptyNamespace(ctx, namespace)
+}
+
 // host is the host and port of this server, by which its own service is reached.
 func (s *Server) host() string {
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())

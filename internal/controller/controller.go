@@ -57,7 +57,11 @@ type Config struct {
 	Types  []Type // every stored resource type once
 	// Kinds are the prefixes of types by apiVersion and kind, in every served version.
 	Kinds  map[Kind]string
-	Custom Custom        // nil for none
+	Custom Custom // nil for none
+	// EmptyNamespace deletes the objects of a namespace that other servers keep, and counts
+	// those that are left; unknown are the servers that cannot be asked now. Nil for none.
+	EmptyNamespace func(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error)
+
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
 	Now    func() time.Time
 	Logger *slog.Logger

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -92,16 +93,37 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.report(ctx, name, conditions(errs, left)); err != nil {
+	elsewhere, unknown := n.emptyElsewhere(ctx, name, &errs)
+	local := len(left.objects)
+	maps.Copy(left.objects, elsewhere)
+	if err := n.report(ctx, name, conditions(errs, unknown, left)); err != nil {
 		return ignoreNotFound(err)
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
+	if all := append(errs, unknown...); len(all) > 0 {
+		return errors.Join(all...)
 	}
-	if len(left.objects) > 0 {
+	if len(elsewhere) > 0 {
+		n.queue.addAfter(name, elsewhereTime)
+		return nil
+	}
+	if local > 0 {
 		return nil // the awaited changes will be observed
 	}
 	return n.finalize(ctx, name)
+}
+
+// elsewhereTime is the pause before a namespace is processed again whose objects in other
+// servers are still there: their changes are not observed.
+const elsewhereTime = time.Second
+
+// emptyElsewhere deletes the objects of a namespace that other servers keep.
+func (n *namespaces) emptyElsewhere(ctx context.Context, name string, errs *[]error) (left map[string]int, unknown []error) {
+	if n.EmptyNamespace == nil {
+		return nil, nil
+	}
+	left, unknown, failed := n.EmptyNamespace(ctx, name)
+	*errs = append(*errs, failed...)
+	return left, unknown
 }
 
 // finalize removes the finalizer of an empty namespace.

@@ -33,6 +33,9 @@ type Config struct {
 	BindAddress           string     // the address listened on; "" when the listener was given
 	Port                  func() int // of the listener, once it is open
 
+	// EmptyNamespace is that of controller.Config.
+	EmptyNamespace func(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error)
+
 	Objects  *objects.Objects
 	Store    store.Store
 	Catalog  *catalog.Catalog
@@ -142,9 +145,11 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Store:       c.store,
 		Kinds:       make(map[controller.Kind]string),
 		Custom:      &customTypes{catalog: c.catalog},
-		RootCA:      func() []byte { return c.keys.Credentials().CA },
-		Now:         c.cfg.Clock,
-		Logger:      c.log,
+
+		EmptyNamespace: c.cfg.EmptyNamespace,
+		RootCA:         func() []byte { return c.keys.Credentials().CA },
+		Now:            c.cfg.Clock,
+		Logger:         c.log,
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {

@@ -97,13 +97,17 @@ func lasting(err error) string {
 	return err.Error()
 }
 
-// get requests a document of an extension server, unless it still has the entity tag. A
-// redirect is an answer like others.
+// get requests a document of an extension server, unless it still has the entity tag.
 func (x *Extensions) get(ctx context.Context, by *transports, url, tag string) (*http.Response, error) {
+	return x.request(ctx, http.MethodGet, by, url, tag)
+}
+
+// request sends a request of this server's own. A redirect is an answer like others.
+func (x *Extensions) request(ctx context.Context, method string, by *transports, url, tag string) (*http.Response, error) {
 	if by.err != nil {
 		return nil, by.err
 	}
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	q, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return nil, err
 	}
