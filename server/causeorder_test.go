@@ -77,6 +77,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 			`{"metadata":{"name":"x.example.com","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"a"}]},"spec":{"group":"example.com","scope":"Cluster","names":{"kind":"A"},"versions":[{"name":"v1","served":true}]}}`, "",
 			[]string{"metadata.name" + invalid, "metadata.ownerReferences.uid" + invalid, "spec.versions[0].schema.openAPIV3Schema" + required, "spec.versions" + invalid,
 				"spec.names.plural" + required, "status.storedVersions" + invalid}},
+		{"node whose range changes", "/api/v1/nodes", `{"metadata":{"name":"a"},"spec":{"podCIDR":"10.0.0.0/24"}}`, `{"spec":{"podCIDR":"10.1.0.0/24","podCIDRs":["10.1.0.0/24"],"taints":[{"key":"k"}]}}`,
+			[]string{"metadata.taints[0].effect" + required, "spec.podCIDRs" + forbidden, "metadata.taints[0].effect" + required}},
 		{"secret without the data of its type", core + "secrets", `{"metadata":{"name":"a"},"type":"kubernetes.io/tls","data":{"a b":""}}`, "",
 			[]string{"data[a b]" + invalid, "data[tls.crt]" + required, "data[tls.key]" + required}},
 		{"an integer for a share", apps + "daemonsets", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"updateStrategy":{"rollingUpdate":{"maxUnavailable":"10"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{` + container + `}}}}`, "",

@@ -55,6 +55,8 @@ func TestRolesDecide(t *testing.T) {
 	const maps = "/api/v1/namespaces/default/configmaps"
 	h.each([]roleRequest{
 		{"bob-token", "GET", maps, "", 403, `configmaps is forbidden: User \"bob\" cannot list resource \"configmaps\" in API group \"\" in the namespace \"default\"`},
+		{"bob-token", "GET", maps + "?fieldSelector=metadata.name%3Da", "", 403, `configmaps \"a\" is forbidden`},
+		{"bob-token", "GET", maps + "?fieldSelector=metadata.name%3Da&timeoutSeconds=x", "", 403, `"configmaps is forbidden`},
 		{"bob-token", "GET", maps + "/a/nothing", "", 403, `configmaps \"a\" is forbidden: User \"bob\" cannot get resource \"configmaps/nothing\"`},
 		{"bob-token", "DELETE", "/api/v1/namespaces/default/nothings/a", "", 403, `nothings \"a\" is forbidden: User \"bob\" cannot delete resource \"nothings\"`},
 		{"bob-token", "GET", "/api/v1/watch/namespaces/default/nothings", "", 403, `nothings is forbidden: User \"bob\" cannot watch resource \"nothings\"`},

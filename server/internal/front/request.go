@@ -202,9 +202,15 @@ func (r *Request) attributes() authz.Attributes {
 	return a
 }
 
-// nameSelected authorizes a list of objects of one name as that of this object.
+// nameSelected authorizes a list of objects of one name as that of this object, unless it
+// has an option that cannot be read.
 func (r *Request) nameSelected(a *authz.Attributes) {
 	if a.Name == "" && (a.Verb == "list" || a.Verb == "watch") {
+		for _, option := range [...]string{"limit", "timeoutSeconds"} {
+			if _, err := r.Query.Integer(option); err != nil {
+				return
+			}
+		}
 		if name := selector.ExactName(r.Query.Get("fieldSelector"), r.Query.Get("labelSelector")); !catalog.BadSegment(name) {
 			a.Name = name
 		}

@@ -53,8 +53,8 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 	if !changed {
 		return c
 	}
-	c.taints(spec.Get("taints"))
 	c.changedRanges(spec.Get("podCIDRs"), before.Get("podCIDRs"))
+	c.taints(spec.Get("taints"))
 	return c
 }
 
