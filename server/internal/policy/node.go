@@ -50,7 +50,7 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 		return c
 	}
 	c.addresses(status.Get("addresses"))
-	if !changed {
+	if !changed || same(spec, before) {
 		return c
 	}
 	c.changedRanges(spec.Get("podCIDRs"), before.Get("podCIDRs"))
