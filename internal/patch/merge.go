@@ -3,7 +3,8 @@ package patch
 import "github.com/capstan-dev/capstan/internal/document"
 
 // Merge applies a JSON merge patch (RFC 7386): objects merge member by member, null
-// removes a member, everything else replaces.
+// removes a member, everything else replaces. As in 1.25, members that are null are left
+// out of objects in lists too, unless the list replaces an object.
 func Merge(current, patch []byte, limits document.Limits) ([]byte, error) {
 	cur, pat, err := decodeObjects(current, patch, limits)
 	if err != nil {
@@ -15,7 +16,11 @@ func Merge(current, patch []byte, limits document.Limits) ([]byte, error) {
 }
 
 func appendMerged(dst []byte, cur, pat document.Value) []byte {
-	if pat.Kind() != document.Object {
+	switch {
+	case pat.Kind() == document.Object:
+	case pat.Kind() == document.Array && cur.Kind() != document.Object:
+		return appendPruned(dst, pat)
+	default:
 		return pat.AppendJSON(dst)
 	}
 	members := newMembers(pat.Len())
@@ -41,4 +46,17 @@ func appendMerged(dst []byte, cur, pat document.Value) []byte {
 		}
 	}
 	return append(dst, '}')
+}
+
+// appendPruned appends a list, with its null elements, but without null members of the
+// objects in it.
+func appendPruned(dst []byte, list document.Value) []byte {
+	dst = append(dst, '[')
+	for i, e := range list.Elements() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendMerged(dst, document.Value{}, e)
+	}
+	return append(dst, ']')
 }

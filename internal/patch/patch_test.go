@@ -41,6 +41,8 @@ func TestMerge(t *testing.T) {
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 		{`{"a":1}`, `{"a":{"b":null,"c":[null]}}`, `{"a":{"c":[null]}}`},
 		{`{"a":{"b":1}}`, `{}`, `{"a":{"b":1}}`},
+		{`{"a":1}`, `{"a":[{"b":null,"c":1},null,[{"b":null}]],"d":{"e":[{"b":null}]}}`, `{"a":[{"c":1},null,[{}]],"d":{"e":[{}]}}`},
+		{`{"a":{"b":1}}`, `{"a":[{"b":null}]}`, `{"a":[{"b":null}]}`},
 		{`{"n":1234567890123456789,"f":1.50}`, `{"g":9007199254740993}`, `{"n":1234567890123456789,"f":1.50,"g":9007199254740993}`},
 		{`{"é\n\"":1}`, `{"é\n\"":2,"\u0001":3}`, `{"é\n\"":2,"\u0001":3}`},
 		{`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10}`,
@@ -248,6 +250,12 @@ func TestJSONLimits(t *testing.T) {
 
 // reference is RFC 7386 as it is written there.
 func reference(target, patch any) any {
+	_, object := target.(map[string]any)
+	if list, ok := patch.([]any); ok && !object { // unlike the RFC
+		for i, e := range list {
+			list[i] = reference(nil, e)
+		}
+	}
 	p, ok := patch.(map[string]any)
 	if !ok {
 		return patch
