@@ -12,7 +12,7 @@ import (
 )
 
 // Areas are the kinds of requests that can be chosen with -area.
-var Areas = []string{"create", "update", "patch", "apply", "list", "watch", "delete", "subresource", "negotiation", "query"}
+var Areas = []string{"create", "update", "patch", "apply", "list", "watch", "delete", "subresource", "negotiation", "query", "kubectl"}
 
 // Options select the generated scenarios.
 type Options struct {
@@ -143,6 +143,10 @@ func (b *builder) area(area string, r *api.Resource) {
 		b.patch(o)
 	case "apply":
 		b.apply(r)
+	case "kubectl":
+		if b.r.Intn(2) == 0 {
+			b.kubectl(r)
+		}
 	case "list":
 		b.list(r)
 	case "watch":
