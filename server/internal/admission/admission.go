@@ -42,6 +42,7 @@ type Request struct {
 	DryRun    bool
 	OtherKind bool // the objects are bodies of a subresource, of another kind than the resource
 	By        Author
+	Reviewed  bool // set when a mutating webhook was asked: the server's members may be gone from Object
 }
 
 // Author is the author of a write.
@@ -56,6 +57,9 @@ type Author interface {
 type Webhooks interface {
 	// Waits reports whether a webhook may be asked about such a write.
 	Waits(o Operation, resource *api.Resource, subresource string) bool
+	// Admit asks the mutating webhooks. again, if it is not nil, is to be called when the
+	// other plug-ins have seen the changed object.
+	Admit(ctx context.Context, r *Request) (again func(context.Context) error, err error)
 	// Check asks the validating webhooks.
 	Check(ctx context.Context, r *Request) error
 }
@@ -106,6 +110,7 @@ var plugins = [...]plugin{
 	{name: "CertificateApproval", check: (*Chain).approve},
 	{name: "CertificateSigning", check: (*Chain).sign},
 	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
+	{name: "MutatingAdmissionWebhook", admit: (*Chain).askMutating, deletes: true, waits: (*Chain).awaitsWebhooks},
 	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, waits: (*Chain).awaitsWebhooks},
 }
 
@@ -191,7 +196,7 @@ var builtIn = []string{"AlwaysAdmit", "NamespaceExists", "NamespaceLifecycle"}
 // upstream are the plug-ins of kube-apiserver 1.25 that this server does not
 // have; they are off.
 var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
-	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger MutatingAdmissionWebhook
+	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger
 	NamespaceAutoProvision NodeRestriction OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
 	SecurityContextDeny`)
@@ -202,6 +207,27 @@ func (c *Chain) askValidating(ctx context.Context, r *Request) error {
 		return nil
 	}
 	return c.config.Webhooks.Check(ctx, r)
+}
+
+// askMutating asks the mutating webhooks, the last of the plug-ins that change an object.
+// If they do, the others see it once more.
+func (c *Chain) askMutating(ctx context.Context, r *Request) error {
+	if c.config.Webhooks == nil {
+		return nil
+	}
+	again, err := c.config.Webhooks.Admit(ctx, r)
+	if err != nil || again == nil {
+		return err
+	}
+	for _, p := range c.admitters[:len(c.admitters)-1] {
+		if r.Operation == Delete && !p.deletes {
+			continue
+		}
+		if err := p.admit(c, ctx, r); err != nil {
+			return err
+		}
+	}
+	return again(ctx)
 }
 
 func (c *Chain) awaitsWebhooks(o Operation, resource *api.Resource, subresource string) bool {

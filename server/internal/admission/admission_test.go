@@ -232,7 +232,7 @@ func TestNames(t *testing.T) {
 		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAccount", "NamespaceLifecycle"}}, ""},
 		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAcount"}}, "--enable-admission-plugins: there is no admission plug-in \"ServiceAcount\"; this server has ServiceAccount"},
 		{admission.Config{EnableAdmissionPlugins: []string{"Priority", "PodSecurity"}}, "does not have PodSecurity"},
-		{admission.Config{EnableAdmissionPlugins: []string{"MutatingAdmissionWebhook"}}, "would let pass"},
+		{admission.Config{EnableAdmissionPlugins: []string{"LimitRanger"}}, "would let pass"},
 		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAccount", "PodSecurity", "NamespaceLifecycle"}}, ""},
 		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAcount"}}, "--disable-admission-plugins: there is no admission plug-in"},
 	} {

@@ -19,6 +19,8 @@ type hook struct {
 	rules                       []rule
 	namespaceLabels, ownLabels  labelSelector
 	equivalent, ignoresFailures bool
+	mutating                    bool
+	again                       bool   // it wants to see later changes
 	dryRun                      bool   // it may be called for a dry run
 	review                      string // the version of the reviews: the first wanted one that is known; "" for none
 	timeout                     time.Duration
@@ -26,11 +28,13 @@ type hook struct {
 }
 
 // read is the decoder of configurations.
-func read(resolver webhook.Resolver) func(obj document.Value) *configuration {
+func read(resolver webhook.Resolver, mutating bool) func(obj document.Value) *configuration {
 	return func(obj document.Value) *configuration {
 		c := &configuration{}
 		for _, v := range obj.Get("webhooks").Elements() {
-			c.hooks = append(c.hooks, readHook(v, resolver))
+			h := readHook(v, resolver)
+			h.mutating, h.again = mutating, v.Get("reinvocationPolicy").Equals("IfNeeded")
+			c.hooks = append(c.hooks, h)
 		}
 		return c
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/admission"
@@ -93,20 +92,7 @@ func textIn(ctx context.Context, r *admission.Request, v document.Value, in *api
 	case r.OtherKind || from.GV.APIVersion() == in.GV.APIVersion():
 		return v.AppendJSON(nil), nil
 	}
-	var doc *document.Document
-	var err error
-	switch {
-	case from.ConvertsRemotely() || in.ConvertsRemotely():
-		doc, err = convert.Remotely(ctx, from, in, v)
-	case from.Conversion == nil:
-		doc, err = convert.FromStorage(ctx, in, v)
-	default:
-		if doc, err = convert.ToStorage(ctx, from, v); err == nil && in.Conversion != nil {
-			stored := doc
-			doc, err = convert.FromStorage(ctx, in, stored.Root())
-			stored.Release()
-		}
-	}
+	doc, err := between(ctx, from, in, v)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +121,7 @@ type answer struct {
 	Patch     []byte   `json:"patch"`
 	PatchType *string  `json:"patchType"`
 	Warnings  []string `json:"warnings"`
+	reviewed  []byte   // the object as it was sent
 }
 
 // status is the explanation of a refusal.
@@ -150,7 +137,7 @@ type status struct {
 }
 
 // readAnswer reads the answer to a question. In v1beta1 its kind and uid do not matter.
-func readAnswer(text []byte, version, uid string) (*answer, error) {
+func readAnswer(text []byte, version, uid string, mutating bool) (*answer, error) {
 	var r struct {
 		Kind       string  `json:"kind"`
 		APIVersion string  `json:"apiVersion"`
@@ -167,12 +154,29 @@ func readAnswer(text []byte, version, uid string) (*answer, error) {
 		return nil, invalid(fmt.Errorf("expected response.uid=%q, got %q", uid, a.UID))
 	case strict && (r.Kind != "AdmissionReview" || r.APIVersion != reviewGroup+"/v1"):
 		return nil, invalid(fmt.Errorf("expected webhook response of %s/v1, Kind=AdmissionReview, got %s, Kind=%s", reviewGroup, r.APIVersion, r.Kind))
-	case strict && len(a.Patch) > 0:
-		return nil, invalid(errors.New("validating webhook may not return response.patch"))
-	case strict && a.PatchType != nil:
-		return nil, invalid(errors.New("validating webhook may not return response.patchType"))
 	}
-	return r.Response, nil
+	return r.Response, r.Response.checkPatch(strict, mutating)
+}
+
+// checkPatch checks the patch of an answer. In v1beta1 its type does not matter.
+func (a *answer) checkPatch(strict, mutating bool) error {
+	switch {
+	case !mutating && strict && len(a.Patch) > 0:
+		return invalid(errors.New("validating webhook may not return response.patch"))
+	case !mutating && strict && a.PatchType != nil:
+		return invalid(errors.New("validating webhook may not return response.patchType"))
+	case !mutating || !strict:
+		return nil
+	case len(a.Patch) > 0 && a.PatchType == nil:
+		return invalid(errors.New("webhook returned response.patch but not response.patchType"))
+	case len(a.Patch) == 0 && a.PatchType != nil:
+		return invalid(errors.New("webhook returned response.patchType but not response.patch"))
+	case len(a.Patch) > 0 && *a.PatchType == "":
+		return invalid(errors.New(`webhook returned invalid response.patchType of ""`))
+	case len(a.Patch) > 0 && *a.PatchType != "JSONPatch":
+		return fmt.Errorf("unsupported patch type %q", *a.PatchType)
+	}
+	return nil
 }
 
 // invalidAnswer is the error about an answer that could be read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -27,6 +28,7 @@ type Config struct {
 	Catalog  *catalog.Catalog
 	Services webhook.Resolver
 	Log      *slog.Logger
+	MaxBytes int // of a changed object
 	// Namespace reads a namespace; the document is valid until release. Errors: 404.
 	Namespace func(ctx context.Context, name string) (obj document.Value, release func(), err error)
 }
@@ -34,28 +36,51 @@ type Config struct {
 // Group has the configurations.
 const Group = "admissionregistration." + profile.GroupSuffix
 
-// Webhooks are the validating webhooks, as new as the last acknowledged write of a
+// Webhooks are the webhooks of the cluster, as new as the last acknowledged write of a
 // configuration. They implement admission.Webhooks.
 type Webhooks struct {
-	cfg        Config
-	validating *live.Collection[*configuration]
-	hooks      live.Index[*configuration, []*hook] // in the order of their configurations' names
+	cfg                  Config
+	mutating, validating *follower
 }
 
 // Open reads the configurations, and follows them until Close.
 func Open(ctx context.Context, cfg Config) (*Webhooks, error) {
 	w := &Webhooks{cfg: cfg}
-	row := cfg.Catalog.Snapshot().Stored(Group, "validatingwebhookconfigurations")
-	if row == nil {
-		return nil, errors.New("the catalog has no validatingwebhookconfigurations: regenerate from documents that do")
-	}
 	var err error
-	w.validating, err = live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, read(cfg.Services)), Logger: cfg.Log})
+	if w.mutating, err = follow(ctx, &cfg, "mutatingwebhookconfigurations", true); err != nil {
+		return nil, err
+	}
+	if w.validating, err = follow(ctx, &cfg, "validatingwebhookconfigurations", false); err != nil {
+		w.mutating.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Close ends following, and closes the connections.
+func (w *Webhooks) Close() {
+	w.mutating.close()
+	w.validating.close()
+}
+
+// follower follows the configurations of one type.
+type follower struct {
+	all   *live.Collection[*configuration]
+	index live.Index[*configuration, []*hook] // in the order of their configurations' names
+}
+
+func follow(ctx context.Context, cfg *Config, plural string, mutating bool) (*follower, error) {
+	row := cfg.Catalog.Snapshot().Stored(Group, plural)
+	if row == nil {
+		return nil, fmt.Errorf("the catalog has no %s: regenerate from documents that do", plural)
+	}
+	all, err := live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, read(cfg.Services, mutating)), Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
 	byName := map[string]*configuration{} // the fold has no view of its own
-	w.hooks = live.Derive(w.validating, func(_ []*hook, changes []live.Change[*configuration]) (all []*hook) {
+	f := &follower{all: all}
+	f.index = live.Derive(all, func(_ []*hook, changes []live.Change[*configuration]) (hooks []*hook) {
 		for _, c := range changes {
 			if c.Before != nil {
 				c.Before.close()
@@ -64,38 +89,40 @@ func Open(ctx context.Context, cfg Config) (*Webhooks, error) {
 				byName[c.Key] = c.After
 			}
 		}
-		keys := make([]string, 0, len(byName))
-		for key := range byName {
-			keys = append(keys, key)
+		for _, key := range slices.Sorted(maps.Keys(byName)) {
+			hooks = append(hooks, byName[key].hooks...)
 		}
-		slices.Sort(keys)
-		for _, key := range keys {
-			all = append(all, byName[key].hooks...)
-		}
-		return all
+		return hooks
 	})
-	return w, nil
+	return f, nil
 }
 
-// Close ends following, and closes the connections.
-func (w *Webhooks) Close() {
-	w.validating.Close()
-	for _, c := range w.validating.View().Under("") {
+func (f *follower) hooks() []*hook { return f.index.Of(f.all.View()) }
+
+func (f *follower) close() {
+	f.all.Close()
+	for _, c := range f.all.View().Under("") {
 		c.close()
 	}
 }
 
+// exempt reports whether no webhook reviews a write: those of the server itself, and of
+// the webhooks' configurations.
+func exempt(r *admission.Request) bool { return r.User == nil || r.Resource.GV.Group == Group }
+
 // Waits reports whether a webhook may be asked about such a write.
 func (w *Webhooks) Waits(o admission.Operation, resource *api.Resource, subresource string) bool {
-	hooks := w.hooks.Of(w.validating.View())
-	if len(hooks) == 0 || resource.GV.Group == Group {
+	mutating, validating := w.mutating.hooks(), w.validating.hooks()
+	if len(mutating)+len(validating) == 0 || resource.GV.Group == Group {
 		return false
 	}
-	return slices.ContainsFunc(hooks, func(h *hook) bool {
+	versions := w.versionsOf(resource)
+	mayMatch := func(h *hook) bool {
 		return slices.ContainsFunc(h.rules, func(r rule) bool {
-			return slices.ContainsFunc(w.versionsOf(resource), func(in *catalog.Row) bool { return r.mayMatch(words[o], in.Resource, subresource) })
+			return slices.ContainsFunc(versions, func(in *catalog.Row) bool { return r.mayMatch(words[o], in.Resource, subresource) })
 		})
-	})
+	}
+	return slices.ContainsFunc(mutating, mayMatch) || slices.ContainsFunc(validating, mayMatch)
 }
 
 // versionsOf are the rows of a resource in all versions, which may be in several groups.
@@ -109,9 +136,9 @@ func (w *Webhooks) versionsOf(resource *api.Resource) []*catalog.Row {
 // Check asks the validating webhooks that match a write, all at the same time. The first
 // refusal, in the order of the configurations, is the answer.
 func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
-	hooks := w.hooks.Of(w.validating.View())
-	if len(hooks) == 0 || r.User == nil || r.Resource.GV.Group == Group {
-		return nil // the server's own writes, and the webhooks' configurations, are not reviewed
+	hooks := w.validating.hooks()
+	if len(hooks) == 0 || exempt(r) {
+		return nil
 	}
 	type call struct {
 		hook *hook
@@ -130,11 +157,10 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 	if len(calls) > 0 {
 		showRevision(r)
 	}
-	results := make([]error, len(calls))
-	warnings := make([][]string, len(calls))
+	results, answers := make([]error, len(calls)), make([]*answer, len(calls))
 	var running sync.WaitGroup
 	for i, c := range calls {
-		one := func() { warnings[i], results[i] = w.callSafely(ctx, c.hook, r, c.in) }
+		one := func() { answers[i], results[i] = w.decide(ctx, c.hook, r, c.in) }
 		if i == len(calls)-1 {
 			one() // the last, mostly the only one, needs no goroutine
 		} else {
@@ -142,8 +168,8 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 		}
 	}
 	running.Wait()
-	for _, texts := range warnings {
-		for _, text := range texts {
+	for _, a := range answers {
+		for _, text := range a.Warnings {
 			r.By.Warn(text)
 		}
 	}
@@ -223,30 +249,40 @@ func (w *Webhooks) inNamespace(ctx context.Context, h *hook, r *admission.Reques
 	return h.namespaceLabels.matches(obj), nil
 }
 
-// callSafely is call; a mistake in it refuses the write, and does not end the process.
-func (w *Webhooks) callSafely(ctx context.Context, h *hook, r *admission.Request, in *api.Resource) (warnings []string, err error) {
+// decide asks a webhook, and returns its answer, an empty one if it failed and may be
+// ignored, with its refusal if any. A mistake in here refuses the write, and does not end
+// the process.
+func (w *Webhooks) decide(ctx context.Context, h *hook, r *admission.Request, in *api.Resource) (a *answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.cfg.Log.Error("asking an admission webhook panicked", "webhook", h.name, "panic", p, "trace", string(debug.Stack()))
-			err = api.Internal(fmt.Sprintf("ValidatingAdmissionWebhook/%s has panicked", h.name))
+			a, err = &answer{}, api.Internal(fmt.Sprintf("the admission webhook %q has panicked", h.name))
 		}
 	}()
 	if r.DryRun && !h.dryRun {
-		return nil, api.BadRequest("admission webhook %q does not support dry run", h.name)
+		return &answer{}, api.BadRequest("admission webhook %q does not support dry run", h.name)
 	}
-	a, err := h.call(ctx, r, in)
+	if h.mutating {
+		unprepared(r)
+	}
+	a, err = h.call(ctx, r, in)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
+		return &answer{}, ctx.Err()
 	case err != nil && h.ignoresFailures:
 		w.cfg.Log.Warn("an admission webhook failed and is ignored", "webhook", h.name, "error", err)
-		return nil, nil
+		return &answer{}, nil
 	case err != nil:
-		return nil, api.Internal(fmt.Sprintf("failed calling webhook %q: %v", h.name, err))
+		return &answer{}, api.Internal(fmt.Sprintf("failed calling webhook %q: %v", h.name, err))
 	case a.Allowed:
-		return a.Warnings, nil
+		return a, nil
 	}
-	return a.Warnings, a.Status.refusal(h.name)
+	if h.mutating {
+		for _, text := range a.Warnings {
+			r.By.Warn(text)
+		}
+	}
+	return a, a.Status.refusal(h.name)
 }
 
 // call asks a webhook. Errors: those of the call, and of an answer that cannot be used.
@@ -270,13 +306,14 @@ func (h *hook) call(ctx context.Context, r *admission.Request, in *api.Resource)
 	if err != nil {
 		return nil, fmt.Errorf("failed to call webhook: %w", err)
 	}
-	a, err := readAnswer(text, h.review, q.UID)
+	a, err := readAnswer(text, h.review, q.UID, h.mutating)
 	if wrong := (invalidAnswer{}); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("received invalid webhook response: %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failed to call webhook: %w", err)
 	}
+	a.reviewed = q.Object
 	return a, nil
 }
 

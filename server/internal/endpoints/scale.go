@@ -102,7 +102,7 @@ func (x *Endpoints) writeScale(r *front.Request, opts objects.Options, wanted fu
 		if err != nil {
 			return document.Value{}, err
 		}
-		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: e.Keep(old)}
+		e.Via = &objects.Via{Subresource: t.Sub.Name, Obj: scale, Old: e.Keep(old), Apply: func() error { return setReplicas(e, t, obj, scale) }}
 		return obj, nil
 	}})
 	if err != nil {

@@ -17,6 +17,14 @@ type Admitter interface {
 	Waits(o admission.Operation, resource *api.Resource, subresource string) bool
 }
 
+// Via is a write through a subresource whose bodies are of another kind, as admission
+// sees it.
+type Via struct {
+	Subresource string
+	Obj, Old    document.Value
+	Apply       func() error // makes the change of Obj one of the object; nil if it has no effect
+}
+
 // admission is the write as admission plug-ins see it.
 func (e *Evaluation) admission() admission.Request {
 	of, old := e.judged()

@@ -7,6 +7,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/apply"
 	"github.com/capstan-dev/capstan/internal/convert"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
@@ -187,7 +188,38 @@ func (e *Evaluation) prepare() error {
 // admit runs the mutating admission plug-ins.
 func (e *Evaluation) admit() error {
 	r := e.admission()
-	return e.s.admission.Admit(e.ctx, &r)
+	name := e.obj.Get("metadata").Get("name").Text()
+	if err := e.s.admission.Admit(e.ctx, &r); err != nil || !r.Reviewed {
+		return err
+	}
+	return e.prepareAgain(name)
+}
+
+// prepareAgain sets the server's fields of an object that webhooks may have changed. The
+// name is the one that it had before.
+func (e *Evaluation) prepareAgain(name string) error {
+	switch {
+	case e.Via != nil && e.Via.Apply != nil:
+		return e.Via.Apply()
+	case e.Via != nil || e.deletes != nil || e.Steps != nil:
+		return nil
+	}
+	meta := e.obj.SetObject("metadata")
+	if got := meta.Get("name").Text(); got == "" && e.generated {
+		meta.SetString("name", name)
+	} else if got != name && e.Name != "" {
+		return e.Row.Invalid(name, []schema.Cause{{Reason: schema.CauseInvalid, Field: "metadata.name", Message: "Invalid value: " + strconv.Quote(got) + ": field is immutable"}})
+	} else if got != name {
+		e.generated = false
+	}
+	if e.old.Exists() {
+		return e.prepare()
+	}
+	if err := MatchNamespace(e.Row, meta, e.Namespace); err != nil {
+		return err
+	}
+	DropSystemFields(meta)
+	return e.prepareNew()
 }
 
 // check runs the validating admission plug-ins on the valid object.

@@ -99,13 +99,6 @@ type Evaluation struct {
 	ending    ending
 }
 
-// Via is a write through a subresource whose bodies are of another kind, as admission
-// sees it.
-type Via struct {
-	Subresource string
-	Obj, Old    document.Value
-}
-
 // Keep releases a document at the end of the evaluation.
 func (e *Evaluation) Keep(doc *document.Document) document.Value {
 	e.docs = append(e.docs, doc)
@@ -153,10 +146,11 @@ var errWaits = errors.New("the evaluation may wait")
 // waits reports whether a step of the write may block, if it is one of this operation.
 func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	subresource := cmp.Or(w.subName(), w.Opts.Subresource)
+	if w.deletes != nil {
+		operation = admission.Delete
+	}
 	if w.As != nil {
 		subresource, operation = w.As.Subresource, admission.Create
-	} else if w.deletes != nil {
-		operation = admission.Delete
 	}
 	return w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, subresource)
 }
@@ -215,7 +209,7 @@ func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Ent
 // run evaluates the write: the result is e.made.
 func (e *Evaluation) run() (err error) {
 	if e.current != nil {
-		if err := e.readBasis(); err != nil {
+		if err = e.readBasis(); err != nil {
 			return err
 		}
 	}

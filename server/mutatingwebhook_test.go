@@ -1,0 +1,129 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const mutatingPath = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+
+// mutateBy configures a mutating webhook with a path, rules and further members.
+func (h *harness) mutateBy(v *reviewer, name, rules, members string) {
+	h.t.Helper()
+	h.create(mutatingPath, fmt.Sprintf(`{"metadata":{"name":%q},"webhooks":[{"name":"%s.example.com","clientConfig":{"url":"%s/%s","caBundle":%q},
+		"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[%s]%s}]}`, name, name, v.URL, name, v.caBundle(), rules, members))
+}
+
+// newMutator answers with the JSON patch that patch returns for a request at a path.
+func newMutator(t *testing.T, patch func(path string, request map[string]any) string) *reviewer {
+	return newReviewer(t, func(path string, request, response map[string]any) {
+		if text := patch(path, request); text != "" {
+			response["patch"], response["patchType"] = base64.StdEncoding.EncodeToString([]byte(text)), "JSONPatch"
+		}
+	})
+}
+
+// Mutating webhooks change objects in the order of their names, before they are validated.
+func TestMutatingWebhooks(t *testing.T) {
+	h := startServer(t, nil)
+	v := newMutator(t, func(path string, request map[string]any) string {
+		obj, _ := request["object"].(map[string]any)
+		data, _ := obj["data"].(map[string]any)
+		if path == "/b-second" {
+			return `[{"op":"add","path":"/data","value":{"after":` + fmt.Sprintf("%q", fmt.Sprint(data["first"])) + `}}]`
+		}
+		if text, ok := data["patch"].(string); ok {
+			return text
+		}
+		return `[{"op":"add","path":"/data","value":{"first":"1"}}]`
+	})
+	only := `,"objectSelector":{"matchLabels":{"case":"order"}}`
+	h.mutateBy(v, "b-second", reviewRule(`"*"`, "", "v1", "configmaps"), only)
+	h.mutateBy(v, "a-first", reviewRule(`"*"`, "", "v1", "configmaps"), "")
+	ask := func(name, patch string) string {
+		text, _ := json.Marshal(patch)
+		return `{"metadata":{"name":"` + name + `"},"data":{"patch":` + string(text) + `}}`
+	}
+	label := func(n int) string {
+		return "[" + strings.Repeat(`{"op":"add","path":"/metadata/labels","value":{"x":"y"}},`, n-1) + `{"op":"remove","path":"/data"}]`
+	}
+	double := `[{"op":"add","path":"/data/a","value":"` + strings.Repeat("x", 1<<16) + `"}` + strings.Repeat(`,{"op":"copy","from":"/data","path":"/data/a"}`, 30) + `]`
+	h.run(t, []step{
+		{"in order", "POST", configMaps, "", `{"metadata":{"name":"o","labels":{"case":"order"}}}`, 201, `"data":{"after":"1"}`},
+		{"stored", "GET", configMaps + "/o", "", "", 200, `"data":{"after":"1"}`},
+		{"nothing of it is owned", "GET", configMaps + "/o", "", "", 200, `"fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:case":{}}}}`},
+		{"many operations", "POST", configMaps, "", ask("many", label(10_000)), 201, `"labels":{"x":"y"}`},
+		{"an unknown field", "POST", configMaps, "", ask("unknown", `[{"op":"add","path":"/unknown","value":1}]`), 201, `"name":"unknown"`},
+		{"its own uid", "POST", configMaps, "", ask("uid", `[{"op":"add","path":"/metadata/uid","value":"mine"}]`), 201, `"uid":"`},
+		{"another name", "POST", configMaps, "", ask("was", `[{"op":"replace","path":"/metadata/name","value":"renamed"}]`), 201, `"name":"renamed"`},
+		{"another namespace", "POST", configMaps, "", ask("ns", `[{"op":"add","path":"/metadata/namespace","value":"other"}]`), 400, `namespace`},
+		{"an invalid object", "POST", configMaps, "", ask("bad", `[{"op":"add","path":"/metadata/labels","value":{"a b":"c"}}]`), 422, `metadata.labels: Invalid value`},
+		{"another type", "POST", configMaps, "", ask("type", `[{"op":"add","path":"/data","value":"x"}]`), 500, `InternalError`},
+		{"what is not there", "POST", configMaps, "", ask("missing", `[{"op":"remove","path":"/none"}]`), 500, `InternalError`},
+		{"no patch", "POST", configMaps, "", ask("none", `{}`), 500, `InternalError`},
+		{"doubling", "POST", configMaps, "", ask("double", double), 500, `InternalError`},
+		{"a delete cannot be changed", "DELETE", configMaps + "/o", "", "", 500, `attempted to modify the object, which is not supported for this operation`},
+	})
+	if got := h.get(configMaps+"/uid").field(t, "metadata.uid"); got == "mine" {
+		t.Error("a webhook chose the uid")
+	}
+	made := h.post(configMaps, strings.Replace(ask("", `[{"op":"remove","path":"/data"}]`), `"name":""`, `"generateName":"gen-"`, 1))
+	if name := fmt.Sprint(made.field(t, "metadata.name")); !strings.HasPrefix(name, "gen-") || len(name) < 6 {
+		t.Errorf("a generated name: %s", name)
+	}
+	v.mu.Lock()
+	text, _ := json.Marshal(v.requests[len(v.requests)-1]["object"])
+	v.mu.Unlock()
+	if strings.Contains(string(text), `"uid"`) || strings.Contains(string(text), `"name"`) {
+		t.Errorf("a new object is reviewed with a name or a uid: %s", text)
+	}
+	h.run(t, []step{
+		{"a name cannot change", "PATCH", configMaps + "/many", mergeType, `{"data":{"patch":"[{\"op\":\"replace\",\"path\":\"/metadata/name\",\"value\":\"x\"}]"}}`, 422, `metadata.name: Invalid value: \"x\": field is immutable`},
+		{"nor a uid", "PATCH", configMaps + "/many", mergeType, `{"data":{"patch":"[{\"op\":\"replace\",\"path\":\"/metadata/uid\",\"value\":\"x\"}]"}}`, 422, `metadata.uid`},
+	})
+}
+
+// A changed object gets defaults, and other versions and scales are changed in theirs.
+func TestMutatingWebhookVersions(t *testing.T) {
+	h := startServer(t, nil)
+	v := newMutator(t, func(path string, request map[string]any) string {
+		switch path {
+		case "/pods":
+			return `[{"op":"add","path":"/spec/containers/-","value":{"name":"side","image":"i"}}]`
+		case "/scale":
+			return `[{"op":"replace","path":"/spec/replicas","value":9}]`
+		}
+		return `[{"op":"replace","path":"/spec/maxReplicas","value":77}]`
+	})
+	h.mutateBy(v, "pods", reviewRule(`"CREATE"`, "", "v1", "pods"), "")
+	h.mutateBy(v, "scale", reviewRule(`"UPDATE"`, "apps", "v1", "deployments/scale"), "")
+	h.mutateBy(v, "hpa", reviewRule(`"CREATE"`, "autoscaling", "v1", "horizontalpodautoscalers"), "")
+	const deployments = "/apis/apps/v1/namespaces/default/deployments"
+	h.run(t, []step{
+		{"a container", "POST", "/api/v1/namespaces/default/pods", "", `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`, 201, `{"name":"side","image":"i","resources":{},"terminationMessagePath":"/dev/termination-log"`},
+		{"deployment", "POST", deployments, "", `{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`, 201, ""},
+		{"a scale", "PATCH", deployments + "/d/scale", mergeType, `{"spec":{"replicas":2}}`, 200, `"replicas":9`},
+		{"of the object", "GET", deployments + "/d", "", "", 200, `"replicas":9`},
+		{"another version", "POST", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", "", autoscalerV2, 201, `"maxReplicas":77`},
+	})
+}
+
+// A webhook that wants to see later changes is called once more, others are not.
+func TestMutatingWebhookSeesLaterChanges(t *testing.T) {
+	h := startServer(t, nil)
+	calls := map[string]int{} // under the lock of the reviewer
+	v := newMutator(t, func(path string, request map[string]any) string {
+		calls[path]++
+		return fmt.Sprintf(`[{"op":"add","path":"/data","value":{"by":%q,"n":"%d"}}]`, path, calls[path])
+	})
+	h.mutateBy(v, "a", reviewRule(`"CREATE"`, "", "v1", "configmaps"), `,"reinvocationPolicy":"IfNeeded"`)
+	h.mutateBy(v, "b", reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+	h.mutateBy(v, "c", reviewRule(`"CREATE"`, "", "v1", "configmaps"), `,"reinvocationPolicy":"IfNeeded"`)
+	h.run(t, []step{{"create", "POST", configMaps, "", configMap("x", `{}`), 201, `"data":{"by":"/c","n":"2"}`}})
+	if fmt.Sprint(calls) != "map[/a:2 /b:1 /c:2]" {
+		t.Errorf("calls %v", calls)
+	}
+}
