@@ -56,10 +56,12 @@ func (x *Extensions) setStale(w *way, stale bool) {
 	}
 }
 
-// documents are those of the catalog, with the entity tag of the OpenAPI v2 document.
+// documents are those of the catalog, with the entity tag and a hash of the whole OpenAPI
+// v2 document.
 type documents struct {
 	catalog.RemoteDocuments
-	tag string
+	tag   string
+	whole [sha512.Size]byte
 }
 
 func (d *documents) same(other *documents) bool {
@@ -100,7 +102,7 @@ func (x *Extensions) readAll(ctx context.Context, s *server, before *documents) 
 	}
 	// The others are optional: not all servers have them.
 	now.OpenAPI3 = r.third(ctx)
-	now.OpenAPI2, now.tag = r.second(ctx, before)
+	r.second(ctx, before, now)
 	return now, nil
 }
 
@@ -177,19 +179,20 @@ func (r *reader) third(ctx context.Context) string {
 }
 
 // second reads the part of the OpenAPI v2 document about the group version: its paths,
-// and the definitions that they use.
-func (r *reader) second(ctx context.Context, before *documents) (part []byte, tag string) {
-	if before != nil {
-		tag = before.tag
+// and the definitions that they use. A document that cannot be read, or has not changed,
+// leaves the part from before.
+func (r *reader) second(ctx context.Context, before, now *documents) {
+	if before == nil {
+		before = &documents{}
 	}
-	text, newTag, err := r.get(ctx, "/openapi/v2", tag, maxOpenAPI)
-	switch {
-	case err != nil:
-		return nil, ""
-	case text == nil:
-		return before.OpenAPI2, tag
+	now.OpenAPI2, now.tag, now.whole = before.OpenAPI2, before.tag, before.whole
+	text, tag, err := r.get(ctx, "/openapi/v2", before.tag, maxOpenAPI)
+	if err != nil || text == nil {
+		return
 	}
-	return partOf(text, "/apis/"+r.of.APIVersion()+"/"), newTag
+	if now.tag, now.whole = tag, sha512.Sum512(text); now.whole != before.whole {
+		now.OpenAPI2 = partOf(text, "/apis/"+r.of.APIVersion()+"/")
+	}
 }
 
 // partOf is the part of an OpenAPI v2 document about the paths with a prefix; nil when
