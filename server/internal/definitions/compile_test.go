@@ -175,14 +175,14 @@ func BenchmarkRows(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
 		for b.Loop() {
-			rows.Of(text, [32]byte{})
+			rows.Of(Pack(text), [32]byte{})
 		}
 	})
 	b.Run("compiled", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
 		for b.Loop() {
-			rows.Of(text, [32]byte{})[0].GV.Types()
+			rows.Of(Pack(text), [32]byte{})[0].GV.Types()
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package definitions
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
@@ -32,26 +31,35 @@ const (
 )
 
 // Of makes the rows of all versions of a definition: those that are not served are off.
-// text is the definition as it is stored; names are the accepted ones. hash is one of
-// everything that the rows are made of.
-func (r *Rows) Of(text []byte, hash [32]byte) []*api.Resource {
-	doc, err := document.ReadStored(nil, schema.None, text)
+// Names are the accepted ones. hash is one of everything that the rows are made of. The
+// rows hold the text packed, and nothing else of it but what requests need all the time.
+func (r *Rows) Of(packed Text, hash [32]byte) []*api.Resource {
+	text := packed.unpacked()
+	whole, err := document.ReadStored(nil, schema.None, text)
 	if err != nil {
 		return nil
 	}
-	defer doc.Release()
-	d := doc.Root()
-	var all []*api.Resource
-	for i := range d.At("spec", "versions").Len() {
-		all = append(all, r.row(d, i, text))
-		all[i].Definition.Hash = hash
+	defer whole.Release()
+	same, ruled := sameSchemas(whole.Root()), hasRules(text)
+	d, err := withoutSchemas(whole.Root())
+	if err != nil {
+		return nil
 	}
-	r.link(all, d.Get("spec"))
+	defer d.Release()
+	var all []*api.Resource
+	for i := range d.Root().At("spec", "versions").Len() {
+		res := r.row(d.Root(), i, packed)
+		if res.Definition.Hash = hash; ruled {
+			res.Definition.Rules = sync.OnceValue(func() api.Rules { return rulesOf(packed, i) })
+		}
+		all = append(all, res)
+	}
+	r.link(all, d.Root().Get("spec"), same)
 	return all
 }
 
 // row makes the row of a version.
-func (r *Rows) row(d document.Value, i int, text []byte) *api.Resource {
+func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 	spec, names := d.Get("spec"), d.At("status", "acceptedNames")
 	version := spec.Get("versions").Index(i)
 	gv := &api.GroupVersion{Group: spec.Get("group").Text(), Version: version.Get("name").Text(), GroupPriority: groupPriority}
@@ -68,16 +76,13 @@ func (r *Rows) row(d document.Value, i int, text []byte) *api.Resource {
 		res.Definition.Deprecated, res.Definition.Warning = true, deprecationWarning(spec, version, res.Kind)
 	}
 	res.Definition.Schema = func() []byte { return schemaText(text, i) }
-	if hasRules(text) {
-		res.Definition.Rules = sync.OnceValue(func() api.Rules { return rulesOf(text, i) })
-	}
 	r.subresources(res, version.Get("subresources"))
 	return res
 }
 
 // compile makes the table of a version.
-func (r *Rows) compile(gv *api.GroupVersion, text []byte, i int, keep bool) *schema.Table {
-	doc, err := document.ReadStored(nil, schema.None, text)
+func (r *Rows) compile(gv *api.GroupVersion, text Text, i int, keep bool) *schema.Table {
+	doc, err := document.ReadStored(nil, schema.None, text.unpacked())
 	if err != nil {
 		return r.Meta.Compile(gv.Group, gv.Version, document.Value{}, keep)
 	}
@@ -86,8 +91,8 @@ func (r *Rows) compile(gv *api.GroupVersion, text []byte, i int, keep bool) *sch
 }
 
 // rulesOf compiles the rules of a version.
-func rulesOf(text []byte, i int) api.Rules {
-	doc, err := document.ReadStored(nil, schema.None, text)
+func rulesOf(text Text, i int) api.Rules {
+	doc, err := document.ReadStored(nil, schema.None, text.unpacked())
 	if err != nil {
 		return nil
 	}
@@ -99,8 +104,8 @@ func rulesOf(text []byte, i int) api.Rules {
 }
 
 // schemaText is the schema of a version as JSON.
-func schemaText(text []byte, i int) []byte {
-	doc, err := document.ReadStored(nil, schema.None, text)
+func schemaText(text Text, i int) []byte {
+	doc, err := document.ReadStored(nil, schema.None, text.unpacked())
 	if err != nil {
 		return nil
 	}
@@ -136,8 +141,8 @@ func (r *Rows) subresources(res *api.Resource, subs document.Value) {
 }
 
 // link connects the versions of one type with the version in which its objects are
-// stored.
-func (r *Rows) link(all []*api.Resource, spec document.Value) {
+// stored; same are those with the same schema as that one.
+func (r *Rows) link(all []*api.Resource, spec document.Value, same []bool) {
 	versions := spec.Get("versions")
 	stored := -1
 	for i, version := range versions.Elements() {
@@ -156,14 +161,13 @@ func (r *Rows) link(all []*api.Resource, spec document.Value) {
 		r.linkRemotely(all, to, spec)
 		return
 	}
-	form := versions.Index(stored).Get("schema").AppendJSON(nil)
 	for i, res := range all {
 		res.StorageVersion, res.StorageVersionHash = to.GV.Version, storageHash(to)
 		if i == stored {
 			continue
 		}
 		res.Conversion = &api.Conversion{Group: to.GV.Group, Version: to.GV.Version, Plural: to.Plural, Storage: to}
-		if bytes.Equal(versions.Index(i).Get("schema").AppendJSON(nil), form) {
+		if same[i] {
 			res.Conversion.Same, res.GV.Compile = true, to.GV.Compile
 			res.Definition.Rules = to.Definition.Rules
 		} else {

@@ -16,7 +16,7 @@ import (
 type definition struct {
 	group, uid        string
 	wanted, names     typeNames          // names are the accepted ones
-	text              []byte             // the object
+	text              definitions.Text   // the object
 	revision          uint64             // of the object
 	rows, schema      [sha256.Size]byte  // hashes of everything that rows are made of, and of how objects are stored
 	unstructured      bool               // nothing is pruned: spec.preserveUnknownFields
@@ -45,7 +45,7 @@ func readDefinition(obj document.Value) *definition {
 		approval:   definitions.ApprovalOf(obj),
 		deleted:    obj.At("metadata", "deletionTimestamp").Exists(),
 		uid:        strings.Clone(obj.At("metadata", "uid").Text()),
-		text:       obj.AppendJSON(nil),
+		text:       definitions.Pack(obj.AppendJSON(nil)),
 	}
 	d.revision, _ = strconv.ParseUint(obj.At("metadata", "resourceVersion").Text(), 10, 64)
 	d.unstructured = obj.At("spec", "preserveUnknownFields").Bool()
