@@ -54,7 +54,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	c.addAccountFlags(fs)
 	c.addLoginFlags(fs)
 	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
-	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that have to be on; all that there are are on anyway, others are an error")
+	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that have to be on; NodeRestriction is off without it, all others are on anyway; a plug-in that this server lacks is an error")
 	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
 	fs.Var((*bound)(&c.UnreachableTolerationSeconds), "default-unreachable-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not reachable")
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")

@@ -96,12 +96,14 @@ type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
 	deletes      bool                                                                         // handles deletes too
+	optional     bool                                                                         // off unless it is enabled
 	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
 }
 
 // plugins are all plug-ins, in the order in which they run.
 var plugins = [...]plugin{
 	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
+	{name: "NodeRestriction", admit: (*Chain).restrictNode, deletes: true, optional: true},
 	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
 	{name: "Priority", admit: (*Chain).priority},
 	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
@@ -114,7 +116,8 @@ var plugins = [...]plugin{
 	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, waits: (*Chain).awaitsWebhooks},
 }
 
-// Names lists the plug-ins, which are all on unless they are disabled.
+// Names lists the plug-ins. They are on unless they are disabled, but for the optional
+// ones.
 func Names() []string {
 	names := make([]string, len(plugins))
 	for i, p := range plugins {
@@ -131,11 +134,11 @@ type Chain struct {
 	waiting          []plugin // those of them that may block
 }
 
-// New returns the chain of all plug-ins but the disabled ones.
+// New returns the chain of the plug-ins that are on.
 func New(objects Objects, config Config) *Chain {
 	c := &Chain{objects: objects, config: config}
 	for _, p := range plugins {
-		if slices.Contains(config.DisableAdmissionPlugins, p.name) {
+		if slices.Contains(config.DisableAdmissionPlugins, p.name) || p.optional && !slices.Contains(config.EnableAdmissionPlugins, p.name) {
 			continue
 		}
 		if p.admit != nil {
@@ -197,7 +200,7 @@ var builtIn = []string{"AlwaysAdmit", "NamespaceExists", "NamespaceLifecycle"}
 // have; they are off.
 var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
 	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger
-	NamespaceAutoProvision NodeRestriction OwnerReferencesPermissionEnforcement
+	NamespaceAutoProvision OwnerReferencesPermissionEnforcement
 	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
 	SecurityContextDeny`)
 

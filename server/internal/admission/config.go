@@ -10,10 +10,11 @@ import (
 
 // Config selects the plug-ins, with the settings of some.
 type Config struct {
-	// DisableAdmissionPlugins names the plug-ins that are off; all others are on.
+	// DisableAdmissionPlugins names plug-ins that are off; all others are on, but for
+	// NodeRestriction.
 	DisableAdmissionPlugins []string
-	// EnableAdmissionPlugins must name plug-ins of this server, and has no other effect,
-	// since all are on.
+	// EnableAdmissionPlugins must name plug-ins of this server. It turns on those that are
+	// off without it.
 	EnableAdmissionPlugins []string
 	// NotReadyTolerationSeconds and UnreachableTolerationSeconds are the time that a pod
 	// without own tolerations stays on a node that is not ready or not reachable. Default

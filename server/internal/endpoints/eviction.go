@@ -41,6 +41,9 @@ func (x *Endpoints) evict(r *front.Request) error {
 	if doc.Root().At("metadata", "name").Text() != t.Name {
 		return api.BadRequest("name in URL does not match name in Eviction object")
 	}
+	if err := x.objects.AdmitBody(r.Context, t.Ref, query, doc.Root()); err != nil {
+		return err
+	}
 	var opts objects.DeleteOptions
 	causes := opts.Read(doc.Root().Get("deleteOptions"))
 	opts.DryRun = opts.DryRun || query.DryRun
@@ -69,7 +72,7 @@ func (x *Endpoints) evict(r *front.Request) error {
 			opts.UID = objects.TextAt(pod, "metadata", "uid") // the pod that the budget allowed, not a later one
 		}
 	}
-	opts.By, opts.As = r.User, &objects.Via{Subresource: t.Sub.Name, Obj: doc.Root()}
+	opts.By, opts.Admitted = r.User, true
 	if _, _, err := x.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: t.Namespace, Name: t.Name}, opts); err != nil {
 		return err
 	}

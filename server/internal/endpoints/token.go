@@ -30,6 +30,9 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	}
 	defer doc.Release()
 	obj := doc.Root()
+	if err := x.objects.AdmitBody(r.Context, t.Ref, opts, obj); err != nil {
+		return err
+	}
 	account, release, err := x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
 	defer release()
 	if err != nil {

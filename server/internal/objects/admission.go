@@ -42,7 +42,7 @@ func (e *Evaluation) admission() admission.Request {
 		r.Subresource, r.Object, r.Old, r.OtherKind = e.Via.Subresource, e.Via.Obj, e.Via.Old, true
 	}
 	switch {
-	case e.Via == nil && e.deletes != nil:
+	case e.deletes != nil:
 		r.Operation, r.Object = admission.Delete, document.Value{}
 	case r.Old.Exists():
 		r.Operation = admission.Update
@@ -82,4 +82,22 @@ func (e *Evaluation) Options(r *admission.Request) []byte {
 	}
 	text, _ := json.Marshal(all) // texts and numbers only
 	return text
+}
+
+// AdmitBody runs the admission plug-ins on the body of a request through a subresource,
+// where a body of its kind is not stored. The body may be changed.
+func (o *Objects) AdmitBody(ctx context.Context, of Ref, opts Options, body document.Value) error {
+	e := newEvaluation(ctx, o, &Write{Ref: of, Opts: opts}, nil)
+	r := admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Subresource: of.subName(), Namespace: of.Namespace, User: opts.User, Object: body}
+	r.Asked, r.Name, r.DryRun, r.OtherKind, r.By = of.Row.Resource, of.Name, opts.DryRun, true, e
+	err := o.admission.Admit(ctx, &r)
+	if err == nil {
+		err = o.admission.Check(ctx, &r)
+	}
+	if opts.Author != nil {
+		for _, text := range e.warnings {
+			opts.Author.Warn(text)
+		}
+	}
+	return err
 }

@@ -29,7 +29,7 @@ type DeleteOptions struct {
 	Propagation   string      // "", Orphan, Background, Foreground
 	UID, Revision *string     // preconditions; nil for none
 	By            *authn.User // nil for the server
-	As            *Via        // the object for admission; nil for the deleted one
+	Admitted      bool        // admission has seen the delete, or another write that asks for it
 	Collected     bool        // the object is one of a collection that is deleted
 	Cascade       bool        // orphanDependents=false: an object that stays for a while is answered with 202
 }
@@ -52,7 +52,7 @@ func (o *Objects) DeleteObject(ctx context.Context, of Ref, opts DeleteOptions) 
 		return first.Entry, first.ending == endsNext || first.ending == ended, err
 	}
 	uid := UIDOf(first.Body)
-	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid}) // it has been admitted
+	second, err := o.deleteStep(ctx, of, DeleteOptions{UID: &uid, By: opts.By, Admitted: true})
 	var refused *api.Error
 	if second.ending == ended || errors.As(err, &refused) && (refused.Reason == api.ReasonNotFound || refused.Reason == api.ReasonConflict) {
 		return first.Entry, true, nil // another delete may have been faster
@@ -69,12 +69,19 @@ const (
 	ended
 )
 
-// deleteSteps are the steps of each write of a delete. They change the basis itself.
-var deleteSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).admit, (*Evaluation).check, (*Evaluation).end}
+// The steps of each write of a delete, which change the basis itself.
+var (
+	deleteSteps   = []step{(*Evaluation).compareDeleted, (*Evaluation).admit, (*Evaluation).check, (*Evaluation).end}
+	admittedSteps = []step{(*Evaluation).compareDeleted, (*Evaluation).end}
+)
 
 // deleteStep is one write of a delete.
 func (o *Objects) deleteStep(ctx context.Context, of Ref, opts DeleteOptions) (Result, error) {
-	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, DryRun: opts.DryRun}, Steps: deleteSteps, deletes: &opts, As: opts.As, Change: func(e *Evaluation) (document.Value, error) {
+	steps := deleteSteps
+	if opts.Admitted {
+		steps = admittedSteps
+	}
+	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, DryRun: opts.DryRun}, Steps: steps, deletes: &opts, Change: func(e *Evaluation) (document.Value, error) {
 		if e.current == nil {
 			return document.Value{}, api.NotFound(of.Row.GroupResource(), of.Name)
 		}

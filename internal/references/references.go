@@ -1,0 +1,102 @@
+// Package references lists the other objects that a pod or a persistent volume names, and
+// that the agent of a node needs to run the pod.
+package references
+
+import "github.com/capstan-dev/capstan/internal/document"
+
+// Kind is the kind of a named object, which is in the namespace of the pod.
+type Kind uint8
+
+// The kinds of objects that pods name.
+const (
+	Secret Kind = iota
+	ConfigMap
+	Claim
+	ServiceAccount
+)
+
+// Of visits the names in a pod; one may come several times. The claims of ephemeral
+// volumes are among them, by the names that they get.
+func Of(pod document.Value, visit func(kind Kind, name string)) {
+	v := visitor(func(kind Kind, name document.Value) {
+		if text := name.Text(); text != "" {
+			visit(kind, text)
+		}
+	})
+	spec := pod.Get("spec")
+	v(ServiceAccount, spec.Get("serviceAccountName"))
+	for _, secret := range spec.Get("imagePullSecrets").Elements() {
+		v(Secret, secret.Get("name"))
+	}
+	for _, list := range [...]string{"initContainers", "containers", "ephemeralContainers"} {
+		for _, container := range spec.Get(list).Elements() {
+			v.container(container)
+		}
+	}
+	for _, volume := range spec.Get("volumes").Elements() {
+		v.volume(volume)
+		if volume.Get("ephemeral").Exists() {
+			visit(Claim, pod.At("metadata", "name").Text()+"-"+volume.Get("name").Text())
+		}
+	}
+}
+
+type visitor func(kind Kind, name document.Value)
+
+func (v visitor) container(c document.Value) {
+	for _, from := range c.Get("envFrom").Elements() {
+		v(Secret, from.At("secretRef", "name"))
+		v(ConfigMap, from.At("configMapRef", "name"))
+	}
+	for _, env := range c.Get("env").Elements() {
+		from := env.Get("valueFrom")
+		v(Secret, from.At("secretKeyRef", "name"))
+		v(ConfigMap, from.At("configMapKeyRef", "name"))
+	}
+}
+
+// volumeSecrets are the sources of a pod's volumes whose secretRef names a secret.
+var volumeSecrets = [...]string{"cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"}
+
+func (v visitor) volume(volume document.Value) {
+	for _, source := range volumeSecrets {
+		v(Secret, volume.At(source, "secretRef", "name"))
+	}
+	v(Secret, volume.At("azureFile", "secretName"))
+	v(Secret, volume.At("secret", "secretName"))
+	v(Secret, volume.At("csi", "nodePublishSecretRef", "name"))
+	v(ConfigMap, volume.At("configMap", "name"))
+	v(Claim, volume.At("persistentVolumeClaim", "claimName"))
+	for _, source := range volume.At("projected", "sources").Elements() {
+		v(Secret, source.At("secret", "name"))
+		v(ConfigMap, source.At("configMap", "name"))
+	}
+}
+
+// SecretsOf visits the secrets of a persistent volume that the agent of a node needs to
+// mount it; those of the storage's controllers are not among them.
+func SecretsOf(volume document.Value, visit func(namespace, name string)) {
+	spec := volume.Get("spec")
+	claimed := spec.At("claimRef", "namespace").Text()
+	add := func(namespace, name document.Value, otherwise string) {
+		if text := name.Text(); text != "" {
+			if home := namespace.Text(); home != "" {
+				otherwise = home
+			}
+			visit(otherwise, text)
+		}
+	}
+	add(spec.At("azureFile", "secretNamespace"), spec.At("azureFile", "secretName"), claimed)
+	for _, source := range volumeSecrets {
+		ref := spec.At(source, "secretRef")
+		if source == "cinder" || source == "storageos" { // which always name the namespace
+			add(ref.Get("namespace"), ref.Get("name"), "")
+			continue
+		}
+		add(ref.Get("namespace"), ref.Get("name"), claimed)
+	}
+	for _, use := range [...]string{"nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"} {
+		ref := spec.At("csi", use)
+		add(ref.Get("namespace"), ref.Get("name"), "")
+	}
+}
