@@ -49,7 +49,7 @@ func TestHostileExtensionServers(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}, 0, ""},
-		{"cut before the answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 503, ""},
+		{"cut before the answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 503, "error trying to reach service: "},
 		{"huge headers", func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Huge", strings.Repeat("x", 2<<20)) }, 503, ""},
 		{"endless", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {

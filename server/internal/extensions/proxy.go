@@ -125,13 +125,17 @@ type forwarding struct {
 // in headers in place of everything that authenticates the client.
 func (f *forwarding) rewrite(p *httputil.ProxyRequest) {
 	out, h := p.Out, p.Out.Header
-	out.URL = &url.URL{Scheme: "https", Host: f.address, Path: f.r.HTTP.URL.Path, RawQuery: f.r.HTTP.URL.Query().Encode()}
+	path := f.r.HTTP.URL.Path
+	if asked, _, _ := strings.Cut(f.r.HTTP.RequestURI, "?"); strings.HasSuffix(asked, "/") {
+		path += "/" // the router has removed it
+	}
+	out.URL = &url.URL{Scheme: "https", Host: f.address, Path: path, RawQuery: f.r.HTTP.URL.Query().Encode()}
 	out.Host = f.address
 	if len(p.In.Header["X-Forwarded-For"]) > 0 {
 		h["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 	}
 	p.SetXForwarded()
-	h.Set("X-Forwarded-Uri", f.r.HTTP.URL.Path)
+	h.Set("X-Forwarded-Uri", path)
 	f.x.strip(h)
 	setUser(h, f.r.User)
 }
@@ -215,7 +219,11 @@ func (f *forwarding) failed() error {
 	case f.r.HTTP.Context().Err() != nil:
 		return f.r.HTTP.Context().Err()
 	}
-	return refuse(f.r, http.StatusServiceUnavailable, f.err.Error())
+	text := f.err.Error()
+	if f.r.Upgrade() == "" {
+		text = "error trying to reach service: " + text
+	}
+	return refuse(f.r, http.StatusServiceUnavailable, text)
 }
 
 // endingBody is the body of a watch: a stop of this server is its proper end.
