@@ -129,6 +129,8 @@ func TestWrongRules(t *testing.T) {
 		{"bomb", `"a":{"type":"string",` + rules(strings.Repeat("(", 300)+"true"+strings.Repeat(")", 300)) + `}`, `compilation failed`},
 		{"long", `"a":{"type":"integer",` + rules(strings.Repeat("self > 1 && ", 8000)+"true") + `}`, ``},
 		{"deep", `"a":{"type":"array","maxItems":9,"items":{"type":"integer"},` + rules(strings.Repeat("self.map(x, ", 60)+"x"+strings.Repeat(")", 60)+" == []") + `}`, ``},
+		{"doubled", `"a":{"type":"integer",` + rules("optional.of(self)"+strings.Repeat(".optMap(x, x)", 100)+".hasValue()") + `}`, `the expression is too large`},
+		{"many", `"a":{"type":"integer",` + rules(manyRules(2000)...) + `}`, ``},
 		{"lists of lists", `"a":{"type":"integer",` + rules(strings.Repeat("[", 240)+"1"+strings.Repeat("]", 240)+".size() > self") + `}`, ``},
 	} {
 		begin := time.Now()

@@ -12,7 +12,7 @@ import (
 // without a panic.
 func FuzzExpression(f *testing.F) {
 	for _, text := range []string{`self.list.all(x, self.list.exists(y, x == y))`, `self.keyed.map(e, e.v).sum() > self.count`, `self.labels.all(k, k.matches('^[a-z]+$'))`,
-		`self.set + ['x'] == self.set2`, `dyn(self) == any`, `oldSelf.?name.orValue('x').replace('', self.name)`, `[1,2,3].map(a, [1,2,3].map(b, [a,b])).flatten().size() > 1`,
+		`self.set + ['x'] == self.set2`, `dyn(self) == any`, `oldSelf.?name.orValue('x').replace('', self.name)`, `[1,2,3].map(a, [1,2,3].map(b, [a,b])).size() > 1`,
 		`any.list.transformMap(i, v, {string(i): v}).size() == 3`, `quantity(self.name).add(1).compareTo(quantity('1')) == 0 || ip(self.name).isLoopback()`} {
 		f.Add(text, shopText)
 		f.Add(text, `{"list":[1,{"a":[]}],"labels":{"a":null},"name":null,"keyed":[null,[]],"set":{}}`)

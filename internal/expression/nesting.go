@@ -1,6 +1,24 @@
 package expression
 
-import "github.com/google/cel-go/common/ast"
+import (
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+)
+
+// maxExpanded bounds the size of an expression with its macros, in bytes.
+const maxExpanded = 256 << 10
+
+// expanded bounds the size of an expression after the parser has replaced macros: those
+// of optional values copy their operand, which may have further ones. Other expressions
+// are bounded by the parser.
+func expanded(text string) int {
+	copies := strings.Count(text, "optMap") + strings.Count(text, "optFlatMap")
+	if copies == 0 {
+		return 0
+	}
+	return len(text) << min(copies, 30)
+}
 
 // maxNesting bounds the depth of lists and maps that an expression makes. The checker
 // takes time by the third power of it.

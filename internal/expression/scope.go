@@ -91,6 +91,9 @@ func (s *Scope) Compile(text string, want Result) (p *Program, err error) {
 			p, err = nil, &Problem{PlanProblem, fmt.Sprintf("the expression cannot be compiled: %v", r)}
 		}
 	}()
+	if expanded(text) > maxExpanded {
+		return nil, &Problem{SyntaxProblem, "optMap and optFlatMap double their operand: the expression is too large with them"}
+	}
 	parsed, issues := s.env.Parse(text)
 	if issues != nil && issues.Err() != nil {
 		return nil, &Problem{SyntaxProblem, issues.String()}
