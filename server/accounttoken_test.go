@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -87,4 +89,39 @@ func TestIssuerDocuments(t *testing.T) {
 			t.Errorf("POST %s: %d", path, got.code)
 		}
 	}
+}
+
+// A secret for a token is filled in, and goes with its account.
+func TestTokenSecrets(t *testing.T) {
+	h := withControllers(t, "serviceaccount-token")
+	const ns = "/api/v1/namespaces/default"
+	secret := func(name, account string) string {
+		return `{"metadata":{"name":"` + name + `","annotations":{"kubernetes.io/service-account.name":"` + account + `"}},"type":"kubernetes.io/service-account-token"}`
+	}
+	h.create(ns+"/serviceaccounts", `{"metadata":{"name":"web"},"secrets":[{"name":"t"},{"name":"other"}]}`)
+	h.create(ns+"/secrets", secret("t", "web"))
+	filled := h.await(ns+"/secrets", func(o contents) bool { return o.in("t", "data.token") != nil })
+	for key, want := range map[string]string{"namespace": "default", "ca.crt": string(h.server.CA())} {
+		text, err := base64.StdEncoding.DecodeString(fmt.Sprint(filled.in("t", "data").(map[string]any)[key]))
+		if err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", key, text, err)
+		}
+	}
+	token, err := base64.StdEncoding.DecodeString(filled.in("t", "data.token").(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.run(t, []step{{"review", "POST", tokenReviews, "", `{"spec":{"token":"` + string(token) + `"}}`, 201, `"username":"system:serviceaccount:default:web"`}})
+
+	h.mergePatch(ns+"/secrets/t", `{"data":{"namespace":"eA=="}}`)
+	h.await(ns+"/secrets", func(o contents) bool { return o.in("t", "data.namespace") == "ZGVmYXVsdA==" })
+	h.send("DELETE", ns+"/secrets/t", "", nil)
+	h.await(ns+"/serviceaccounts", func(o contents) bool { return len(o.in("web", "secrets").([]any)) == 1 })
+	h.run(t, []step{{"review of a deleted one", "POST", tokenReviews, "", `{"spec":{"token":"` + string(token) + `"}}`, 201, `"error":`}})
+
+	h.create(ns+"/secrets", secret("t2", "web"))
+	h.create(ns+"/secrets", secret("t3", "nobody"))
+	h.await(ns+"/secrets", func(o contents) bool { return o.in("t2", "data.token") != nil && o["t3"] == nil })
+	h.send("DELETE", ns+"/serviceaccounts/web", "", nil)
+	h.await(ns+"/secrets", func(o contents) bool { return o["t2"] == nil })
 }

@@ -63,8 +63,10 @@ type Config struct {
 	EmptyNamespace func(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error)
 
 	RootCA func() []byte // PEM: the authorities by which clients in the cluster verify the server
-	Now    func() time.Time
-	Logger *slog.Logger
+	// SecretToken makes the token of a service account, by name and uid, for a secret.
+	SecretToken func(namespace, account, uid, secret string) (string, error)
+	Now         func() time.Time
+	Logger      *slog.Logger
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does
@@ -117,6 +119,7 @@ func Start(cfg Config) *Manager {
 		{GarbageCollector, "generic-garbage-collector", newCollector},
 		{ServiceAccount, "service-account-controller", newServiceAccounts},
 		{RootCA, "root-ca-cert-publisher", newRootCA},
+		{AccountToken, "service-account-token-controller", newAccountTokens},
 		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
 		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
 		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
@@ -131,10 +134,11 @@ func Start(cfg Config) *Manager {
 	return m
 }
 
-// RootCAChanged starts publishing a changed authority in every namespace.
+// RootCAChanged starts publishing a changed authority in every namespace, and in the secrets
+// of service accounts.
 func (m *Manager) RootCAChanged() {
 	for _, h := range m.feed.handlers {
-		if p, ok := h.(*provisioner); ok {
+		if p, ok := h.(interface{ again() }); ok {
 			p.again()
 		}
 	}

@@ -11,6 +11,7 @@ const (
 	Namespace        = "namespace"
 	GarbageCollector = "garbagecollector"
 	ServiceAccount   = "serviceaccount"
+	AccountToken     = "serviceaccount-token"
 	RootCA           = "root-ca-cert-publisher"
 	ClaimProtection  = "pvc-protection"
 	VolumeProtection = "pv-protection"
@@ -19,7 +20,7 @@ const (
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount}
+	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount, AccountToken}
 }
 
 // otherControllers are the other controllers of kube-controller-manager 1.25. Selections that
@@ -27,7 +28,7 @@ func Names() []string {
 var otherControllers = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob csrapproving csrcleaner
 	csrsigning daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
 	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
-	replicaset replicationcontroller resourcequota route service serviceaccount-token statefulset tokencleaner ttl
+	replicaset replicationcontroller resourcequota route service statefulset tokencleaner ttl
 	ttl-after-finished`)
 
 // Check reports the first word of a selection (see Enabled) that is not the name of a

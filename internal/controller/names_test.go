@@ -7,11 +7,11 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "clusterrole-aggregation garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount"},
+		{"*", "clusterrole-aggregation garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "clusterrole-aggregation garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount"},
+		{"*,-namespace", "clusterrole-aggregation garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},

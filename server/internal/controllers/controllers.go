@@ -41,6 +41,7 @@ type Config struct {
 	Catalog  *catalog.Catalog
 	Services *addresses.Services
 	Keys     *pki.Keyring
+	Issuer   *authn.TokenIssuer
 }
 
 // Controllers are the server's own activities.
@@ -148,8 +149,11 @@ func (c *Controllers) startControllers() *controller.Manager {
 
 		EmptyNamespace: c.cfg.EmptyNamespace,
 		RootCA:         func() []byte { return c.keys.Credentials().CA },
-		Now:            c.cfg.Clock,
-		Logger:         c.log,
+		SecretToken: func(namespace, account, uid, secret string) (string, error) {
+			return c.cfg.Issuer.IssueForSecret(namespace, authn.Reference{Name: account, UID: uid}, secret)
+		},
+		Now:    c.cfg.Clock,
+		Logger: c.log,
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {
