@@ -165,8 +165,8 @@ func (c *causes) storedVersions(obj document.Value) {
 	known := namesIn(stored)
 	for _, version := range versions.Elements() {
 		name := version.Get("name").Text()
-		declared.add(name)
-		if version.Get("storage").Bool() && !known.has(name) {
+		again := !declared.add(name) // the first version of a name counts
+		if version.Get("storage").Bool() && (again || !known.has(name)) {
 			c.invalid(stored, "must have the storage version "+name)
 		}
 	}
