@@ -1,0 +1,141 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// badDefinition is a definition of one kind with a schema.
+func badDefinition(group, plural, kind, scope, schema string) string {
+	return fmt.Sprintf(`{"metadata":{"name":"%[2]s.%[1]s","annotations":{"api-approved.kubernetes.io":"unapproved, a trial"}},"spec":{"group":"%[1]s","scope":%[4]q,"names":{"plural":%[2]q,"kind":%[3]q},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":%[5]s}}]}}`, group, plural, kind, scope, schema)
+}
+
+// Schemas that are hard to read are answered in bounded time, and the server goes on.
+func TestHostileDefinitions(t *testing.T) {
+	h := startServer(t, nil)
+	nested := func(depth int, before, after string) string {
+		return strings.Repeat(before, depth) + `{"type":"string"}` + strings.Repeat(after, depth)
+	}
+	wide := strings.Builder{}
+	for n := range 20_000 {
+		fmt.Fprintf(&wide, `,"field%d":{"type":"string","description":"What it is for, in so many words."}`, n)
+	}
+	const object = `{"type":"object","properties":{"a":`
+	for _, c := range []struct {
+		name, schema string
+		code         int // 0: any but a failure of the server
+	}{
+		{"a reference to itself", `{"type":"object","properties":{"a":{"$ref":"#"}}}`, 422},
+		{"references in a circle", `{"type":"object","definitions":{"a":{"$ref":"#/definitions/b"},"b":{"$ref":"#/definitions/a"}},"properties":{"a":{"$ref":"#/definitions/a"}}}`, 422},
+		{"wide", `{"type":"object","properties":{` + wide.String()[1:] + `}}`, 0},
+		{"deep", nested(200, object, "}}"), 201},
+		{"very deep", nested(9_000, object, "}}"), 0},
+		{"deep lists", `{"type":"object","properties":{"a":` + nested(2_000, `{"type":"array","items":`, "}") + "}}", 0},
+		{"deep conditions", `{"type":"object","not":` + strings.Repeat(`{"not":`, 3_000) + "{}" + strings.Repeat("}", 3_001), 0},
+		{"wide conditions", `{"type":"object","anyOf":[{}` + strings.Repeat(`,{"required":["a"]}`, 30_000) + `]}`, 0},
+		{"a wrong pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}`, 422},
+		{"a large pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"` + strings.Repeat("(", 1_500) + strings.Repeat(")", 1_500) + `"}}}`, 0},
+		{"a repeated pattern", `{"type":"object","properties":{"a":{"type":"string","pattern":"((((a{1,100}){1,100}){1,100}){1,100})"}}}`, 422},
+		{"large numbers", `{"type":"object","properties":{"a":{"type":"integer","minimum":1e308,"multipleOf":1e-300}}}`, 0},
+		{"a default that is larger than the schema", `{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"},"default":[{}` + strings.Repeat(",{}", 100_000) + `]}}}`, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			begin := time.Now()
+			answer := h.post(definitionsPath, badDefinition("bad.example.com", "things", "Thing", "Namespaced", c.schema))
+			took := time.Since(begin)
+			if c.code != 0 && answer.code != c.code || answer.code >= 500 {
+				t.Errorf("%d %.300s", answer.code, answer.body)
+			}
+			if took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+			t.Logf("%d in %v: %.120s", answer.code, took, answer.body)
+			if answer.code != http.StatusCreated {
+				return
+			}
+			const things = "/apis/bad.example.com/v1/namespaces/default/things"
+			h.awaitCode(things, http.StatusOK)
+			if made := h.post(things, `{"apiVersion":"bad.example.com/v1","kind":"Thing","metadata":{"name":"a"},"a":"b"}`); made.code >= 500 {
+				t.Errorf("an object: %d %.300s", made.code, made.body)
+			}
+			h.get("/openapi/v3/apis/bad.example.com/v1").expect(t, http.StatusOK, "")
+			h.remove(definitionsPath+"/things.bad.example.com", "").expect(t, http.StatusOK, "")
+			h.awaitGone(definitionsPath, "things.bad.example.com")
+		})
+	}
+	h.create(configMaps, configMap("others", `{"are":"untouched"}`))
+}
+
+// A pattern that other engines take exponential time for is matched in linear time.
+func TestHostilePattern(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object","properties":{"a":{"type":"string","pattern":"^(([a-z])+.)+[A-Z]([a-z])+$"},"b":{"type":"string","pattern":"^(a|a?)+$"}}}`, "")
+	begin := time.Now()
+	many := strings.Repeat("a", 200_000)
+	h.post(shopWidgets, widget("w", fmt.Sprintf(`,"a":%q,"b":%q`, many, many+"!"))).expect(t, http.StatusUnprocessableEntity, "Invalid")
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// A definition takes nothing from built-in kinds.
+func TestDefinitionsOfBuiltInGroups(t *testing.T) {
+	h := startServer(t, nil)
+	h.post(definitionsPath, badDefinition("apps", "deployments", "Deployment", "Namespaced", `{"type":"object"}`)).expect(t, http.StatusUnprocessableEntity, "Invalid")
+	h.create(definitionsPath, badDefinition("networking.k8s.io", "ingresses", "Ingress", "Cluster", `{"type":"object"}`))
+	h.create(definitionsPath, badDefinition("networking.k8s.io", "others", "IngressClass", "Cluster", `{"type":"object"}`))
+	h.create(definitionsPath, badDefinition("networking.k8s.io", "more", "More", "Cluster", `{"type":"object"}`))
+	h.awaitCode("/apis/networking.k8s.io/v1/more", http.StatusOK)
+	const ingress = `{"metadata":{"name":"web"},"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}}`
+	h.create("/apis/networking.k8s.io/v1/namespaces/default/ingresses", ingress)
+	h.post("/apis/networking.k8s.io/v1/namespaces/default/ingresses", strings.Replace(ingress, `"spec"`, `"speck"`, 1)).expect(t, http.StatusUnprocessableEntity, "Invalid")
+	h.get("/apis/networking.k8s.io/v1/others").expect(t, http.StatusNotFound, "NotFound")
+	for _, name := range []string{"ingresses", "others"} {
+		h.remove(definitionsPath+"/"+name+".networking.k8s.io", "").expect(t, http.StatusOK, "")
+		h.awaitGone(definitionsPath, name+".networking.k8s.io")
+	}
+	if got := h.get("/apis/networking.k8s.io/v1/namespaces/default/ingresses").field(t, "items"); len(got.([]any)) != 1 {
+		t.Errorf("the end of the definition took built-in objects along: %v", got)
+	}
+}
+
+// Lists show the objects of their kind only, and the scope of a kind is that of its paths.
+func TestKindsOfOneGroup(t *testing.T) {
+	h := startServer(t, nil)
+	const group = "/apis/bad.example.com/v1/"
+	for _, c := range []struct{ plural, kind, scope string }{{"things", "Thing", "Namespaced"}, {"thingsets", "ThingSet", "Namespaced"}, {"spheres", "Sphere", "Cluster"}} {
+		h.create(definitionsPath, badDefinition("bad.example.com", c.plural, c.kind, c.scope, `{"type":"object"}`))
+		h.awaitCode(group+c.plural, http.StatusOK)
+		path := group + c.plural
+		if c.scope == "Namespaced" {
+			path = group + "namespaces/default/" + c.plural
+		}
+		h.create(path, fmt.Sprintf(`{"apiVersion":"bad.example.com/v1","kind":%q,"metadata":{"name":"one"}}`, c.kind))
+	}
+	for path, kind := range map[string]string{"things": "Thing", "thingsets": "ThingSet", "spheres": "Sphere", "namespaces/default/things": "Thing", "namespaces/default/thingsets": "ThingSet"} {
+		list := h.get(group + path)
+		if items := list.field(t, "items").([]any); len(items) != 1 || list.field(t, "items.0.kind") != kind || list.field(t, "kind") != kind+"List" {
+			t.Errorf("%s: %s", path, list.body)
+		}
+	}
+	for _, answer := range []reply{h.get(group + "namespaces/default/spheres"), h.get(group + "namespaces/default/spheres/one"),
+		h.post(group+"namespaces/default/spheres", `{"apiVersion":"bad.example.com/v1","kind":"Sphere","metadata":{"name":"two"}}`)} {
+		if answer.code != http.StatusNotFound {
+			t.Errorf("a kind of the cluster in a namespace: %d %s", answer.code, answer.body)
+		}
+	}
+}
+
+// A version in which objects may be stored stays in its definition.
+func TestStoredVersionStays(t *testing.T) {
+	h := startServer(t, nil)
+	h.define(`{"type":"object"}`, "")
+	h.create(shopWidgets, widget("w", ""))
+	const versions = `{"spec":{"versions":[{"name":"v2","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
+	h.send(http.MethodPatch, definedAs, "application/merge-patch+json", []byte(versions)).expect(t, http.StatusUnprocessableEntity, "Invalid")
+	h.get(shopWidgets+"/w").expect(t, http.StatusOK, "")
+}
