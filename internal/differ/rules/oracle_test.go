@@ -117,7 +117,7 @@ func evaluate(t *testing.T, s any, obj, old any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := (&definitions.Rows{}).Of(text, [32]byte{})
+	rows := (&definitions.Rows{}).Of(definitions.Pack(text), [32]byte{})
 	rules := rows[0].Definition.Rules
 	validator := cel.NewValidator(structural, true, celconfig.PerCallLimit)
 	if validator == nil {
