@@ -91,7 +91,7 @@ func (i *TokenIssuer) Issue(t AccountToken) (string, error) {
 // IssueForSecret signs the token of a secret: it ends with the secret.
 func (i *TokenIssuer) IssueForSecret(namespace string, account Reference, secret string) (string, error) {
 	const own = profile.LabelDomain + "/serviceaccount/"
-	return jwt.Signed(i.signer).Claims(jwt.Claims{Issuer: LegacyIssuer, Subject: AccountName(namespace, account.Name)}).Claims(map[string]string{
+	return jwt.Signed(i.signer).Claims(jwt.Claims{Issuer: LegacyIssuer, Subject: AccountName(namespace, account.Name)}).Claims(map[string]any{
 		own + "namespace": namespace, own + "secret.name": secret, own + "service-account.name": account.Name, own + "service-account.uid": account.UID}).Serialize()
 }
 

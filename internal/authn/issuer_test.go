@@ -74,3 +74,16 @@ func TestKeysThatCannotSign(t *testing.T) {
 		}
 	}
 }
+
+// The token of a secret is one that AccountTokens accepts with the secret.
+func TestIssueForSecret(t *testing.T) {
+	m := newMint(t)
+	token, err := m.IssueForSecret("shop", Reference{"web", "u1"}, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := m.authenticator(boundObjects{"serviceaccounts/web": {UID: "u1"}, "secrets/s": {Token: []byte(token)}}, m.key.Public())
+	if identity, err := a.AuthenticateToken(t.Context(), token); identity == nil || identity.User.Name != "system:serviceaccount:shop:web" {
+		t.Errorf("%v, %v", identity, err)
+	}
+}
