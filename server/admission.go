@@ -23,7 +23,7 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if s.classes, err = openClasses(ctx, s.store, s.catalog.Snapshot().Stored(schedulingGroup, "priorityclasses"), s.log); err != nil {
 		return err
 	}
-	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Store: s.store, Catalog: s.catalog, Services: s.backends, Log: s.log, MaxBytes: int(s.cfg.MaxRequestBytes),
+	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Store: s.store, Catalog: s.catalog, Services: s.backends, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: int(s.cfg.MaxRequestBytes),
 		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
 			return s.reader.Get(ctx, "", "namespaces", "", name)
 		}})

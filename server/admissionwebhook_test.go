@@ -214,3 +214,30 @@ func TestValidatingWebhookHoldsNoLock(t *testing.T) {
 		t.Errorf("two writes at once: %s", got.body)
 	}
 }
+
+// Several webhooks are asked at the same time; the first refusal by name is the answer.
+// The metrics have the names of 1.25.
+func TestValidatingWebhooksAtOnce(t *testing.T) {
+	h := startServer(t, nil)
+	var waiting sync.WaitGroup
+	waiting.Add(3)
+	v := newReviewer(t, func(path string, _, response map[string]any) {
+		waiting.Done()
+		waiting.Wait() // until all are asked
+		if path != "/a" {
+			response["allowed"], response["status"] = false, map[string]any{"message": "I am " + path, "code": 418}
+		}
+	})
+	for _, name := range []string{"c", "a", "b"} {
+		h.validateBy(v, name, reviewRule(`"CREATE"`, "", "v1", "configmaps"), "")
+	}
+	h.run(t, []step{{"refused", "POST", configMaps, "", configMap("x", `{"a":"b"}`), 418, `admission webhook \"b.example.com\" denied the request: I am /b`}})
+	text := string(h.get("/metrics").body)
+	for _, want := range []string{`apiserver_admission_webhook_rejection_count{error_type="no_error",name="b.example.com",operation="CREATE",rejection_code="418",type="validating"} 1`,
+		`apiserver_admission_webhook_request_total{code="200",name="a.example.com",operation="CREATE",rejected="false",type="validating"} 1`,
+		`apiserver_admission_webhook_admission_duration_seconds_count{name="c.example.com",operation="CREATE",rejected="true",type="validating"} 1`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+}

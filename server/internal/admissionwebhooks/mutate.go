@@ -11,6 +11,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/patch"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Admit lets the mutating webhooks that match a write change its object, one after the
@@ -63,14 +64,7 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 		if in == nil || second && !m.due[h] {
 			continue
 		}
-		a, err := m.w.decide(ctx, h, m.r, in)
-		if err != nil {
-			return err
-		}
-		for _, text := range a.Warnings {
-			m.r.By.Warn(text)
-		}
-		changed, err := m.w.change(ctx, h, m.r, in, a)
+		changed, err := m.call(ctx, &call{hook: h, in: in})
 		if err != nil {
 			return err
 		}
@@ -83,6 +77,23 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 		}
 	}
 	return nil
+}
+
+// call asks one webhook, and reports whether it changed the object.
+func (m *mutation) call(ctx context.Context, c *call) (changed bool, err error) {
+	unprepared(m.r)
+	c.prepare(ctx, m.r)
+	a, err := m.w.decide(ctx, c, m.r)
+	for _, text := range a.Warnings {
+		m.r.By.Warn(text)
+	}
+	if err != nil {
+		return false, err
+	}
+	if changed, err = m.w.change(ctx, c, m.r, a); err != nil {
+		m.w.cfg.Metrics.Called(metrics.WebhookCall{Name: c.hook.name, Operation: words[m.r.Operation], Mutating: true, Rejected: true, Problem: internalError})
+	}
+	return changed, err
 }
 
 // unprepared takes from a new object the members that the server has filled in already,
@@ -101,7 +112,7 @@ func unprepared(r *admission.Request) {
 
 // change applies the patch of an answer to the object of the write, and reports whether
 // that changed it.
-func (w *Webhooks) change(ctx context.Context, h *hook, r *admission.Request, in *api.Resource, a *answer) (bool, error) {
+func (w *Webhooks) change(ctx context.Context, c *call, r *admission.Request, a *answer) (bool, error) {
 	if len(a.Patch) == 0 {
 		return false, nil
 	}
@@ -112,13 +123,13 @@ func (w *Webhooks) change(ctx context.Context, h *hook, r *admission.Request, in
 	case len(operations) == 0:
 		return false, nil
 	case !r.Object.Exists():
-		return false, api.Internal(fmt.Sprintf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
+		return false, api.Internal(fmt.Sprintf("admission webhook %q attempted to modify the object, which is not supported for this operation", c.hook.name))
 	}
-	text, err := patch.JSON(a.reviewed, a.Patch, document.Limits{MaxBytes: w.cfg.MaxBytes})
+	text, err := patch.JSON(c.asks.Object, a.Patch, document.Limits{MaxBytes: w.cfg.MaxBytes})
 	if err != nil {
 		return false, api.Internal(err.Error())
 	}
-	doc, err := w.decode(ctx, r, in, text)
+	doc, err := w.decode(ctx, r, c.in, text)
 	if err != nil {
 		return false, err
 	}

@@ -121,7 +121,6 @@ type answer struct {
 	Patch     []byte   `json:"patch"`
 	PatchType *string  `json:"patchType"`
 	Warnings  []string `json:"warnings"`
-	reviewed  []byte   // the object as it was sent
 }
 
 // status is the explanation of a refusal.

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -20,6 +21,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Config holds the dependencies of the webhooks.
@@ -28,6 +30,7 @@ type Config struct {
 	Catalog  *catalog.Catalog
 	Services webhook.Resolver
 	Log      *slog.Logger
+	Metrics  metrics.Webhooks
 	MaxBytes int // of a changed object
 	// Namespace reads a namespace; the document is valid until release. Errors: 404.
 	Namespace func(ctx context.Context, name string) (obj document.Value, release func(), err error)
@@ -140,27 +143,26 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 	if len(hooks) == 0 || exempt(r) {
 		return nil
 	}
-	type call struct {
-		hook *hook
-		in   *api.Resource // the version that the webhook knows
-	}
-	var calls []call
+	var calls []*call
 	for _, h := range hooks {
 		in, err := w.match(ctx, h, r)
 		if err != nil {
 			return err
 		}
 		if in != nil {
-			calls = append(calls, call{h, in})
+			calls = append(calls, &call{hook: h, in: in})
 		}
 	}
 	if len(calls) > 0 {
 		showRevision(r)
 	}
+	for _, c := range calls {
+		c.prepare(ctx, r) // one after the other: documents are not for concurrent use
+	}
 	results, answers := make([]error, len(calls)), make([]*answer, len(calls))
 	var running sync.WaitGroup
 	for i, c := range calls {
-		one := func() { answers[i], results[i] = w.decide(ctx, c.hook, r, c.in) }
+		one := func() { answers[i], results[i] = w.decide(ctx, c, r) }
 		if i == len(calls)-1 {
 			one() // the last, mostly the only one, needs no goroutine
 		} else {
@@ -249,23 +251,50 @@ func (w *Webhooks) inNamespace(ctx context.Context, h *hook, r *admission.Reques
 	return h.namespaceLabels.matches(obj), nil
 }
 
-// decide asks a webhook, and returns its answer, an empty one if it failed and may be
-// ignored, with its refusal if any. A mistake in here refuses the write, and does not end
-// the process.
-func (w *Webhooks) decide(ctx context.Context, h *hook, r *admission.Request, in *api.Resource) (a *answer, err error) {
+// call is one call of a webhook.
+type call struct {
+	hook *hook
+	in   *api.Resource // the version that the webhook knows
+	asks *question
+	body []byte
+	err  error // instead of a body
+}
+
+// prepare makes the review of a call.
+func (c *call) prepare(ctx context.Context, r *admission.Request) {
+	if c.hook.review == "" {
+		c.err = errors.New("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")
+		return
+	}
+	if c.asks, c.err = ask(ctx, r, c.in); c.err == nil {
+		c.body, c.err = c.asks.text(c.hook.review)
+	}
+}
+
+// decide makes a prepared call, and returns the webhook's answer, an empty one if it
+// failed and may be ignored, with its refusal if any. A mistake in here refuses the write,
+// and does not end the process.
+func (w *Webhooks) decide(ctx context.Context, c *call, r *admission.Request) (a *answer, err error) {
+	h := c.hook
+	seen := metrics.WebhookCall{Name: h.name, Operation: words[r.Operation], Mutating: h.mutating, Code: http.StatusOK}
+	begin := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			w.cfg.Log.Error("asking an admission webhook panicked", "webhook", h.name, "panic", p, "trace", string(debug.Stack()))
 			a, err = &answer{}, api.Internal(fmt.Sprintf("the admission webhook %q has panicked", h.name))
+			seen.Code, seen.Problem = 0, internalError
 		}
+		seen.Took, seen.Rejected = time.Since(begin), err != nil
+		w.cfg.Metrics.Called(seen)
 	}()
 	if r.DryRun && !h.dryRun {
+		seen.Code, seen.Problem = 0, internalError
 		return &answer{}, api.BadRequest("admission webhook %q does not support dry run", h.name)
 	}
-	if h.mutating {
-		unprepared(r)
+	a, err = c.make(ctx)
+	if err != nil {
+		seen.Code, seen.Problem = http.StatusBadRequest, callError
 	}
-	a, err = h.call(ctx, r, in)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return &answer{}, ctx.Err()
@@ -277,43 +306,37 @@ func (w *Webhooks) decide(ctx context.Context, h *hook, r *admission.Request, in
 	case a.Allowed:
 		return a, nil
 	}
-	if h.mutating {
-		for _, text := range a.Warnings {
-			r.By.Warn(text)
-		}
-	}
-	return a, a.Status.refusal(h.name)
+	refused := a.Status.refusal(h.name)
+	seen.Code = refused.Code
+	return a, refused
 }
 
-// call asks a webhook. Errors: those of the call, and of an answer that cannot be used.
-func (h *hook) call(ctx context.Context, r *admission.Request, in *api.Resource) (*answer, error) {
-	if h.review == "" {
-		return nil, errors.New("could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)")
+// Kinds of failures, in the metrics.
+const (
+	callError     = "calling_webhook_error"
+	internalError = "apiserver_internal_error"
+)
+
+// make asks the webhook. Errors: those of the call, and of an answer that cannot be used.
+func (c *call) make(ctx context.Context) (*answer, error) {
+	if c.err != nil {
+		return nil, c.err
 	}
-	client, err := h.connect()
+	client, err := c.hook.connect()
 	if err != nil {
 		return nil, fmt.Errorf("could not get REST client: %w", err)
 	}
-	q, err := ask(ctx, r, in)
-	if err != nil {
-		return nil, err
-	}
-	body, err := q.text(h.review)
-	if err != nil {
-		return nil, err
-	}
-	text, err := client.Call(ctx, webhook.Call{Body: body, Timeout: h.timeout})
+	text, err := client.Call(ctx, webhook.Call{Body: c.body, Timeout: c.hook.timeout})
 	if err != nil {
 		return nil, fmt.Errorf("failed to call webhook: %w", err)
 	}
-	a, err := readAnswer(text, h.review, q.UID, h.mutating)
+	a, err := readAnswer(text, c.hook.review, c.asks.UID, c.hook.mutating)
 	if wrong := (invalidAnswer{}); errors.As(err, &wrong) {
 		return nil, fmt.Errorf("received invalid webhook response: %w", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("failed to call webhook: %w", err)
 	}
-	a.reviewed = q.Object
 	return a, nil
 }
 
@@ -321,7 +344,7 @@ func (h *hook) call(ctx context.Context, r *admission.Request, in *api.Resource)
 const mostCode = 999
 
 // refusal is the error of a webhook's refusal, with its explanation.
-func (s *status) refusal(name string) error {
+func (s *status) refusal(name string) *api.Error {
 	e := &api.Error{Code: http.StatusBadRequest, Message: fmt.Sprintf("admission webhook %q denied the request", name)}
 	if s == nil {
 		e.Message += " without explanation"

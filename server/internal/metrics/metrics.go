@@ -42,6 +42,7 @@ type Metrics struct {
 	eventSizes   *prometheus.HistogramVec
 	deprecated   *prometheus.GaugeVec
 	Extensions   Availability
+	Webhooks     Webhooks
 
 	mu     sync.RWMutex
 	series map[Key]*series
@@ -107,6 +108,7 @@ func New(from Sources) *Metrics {
 			Help: "1 for a deprecated API that somebody has asked for since the start, with the release that no longer has it."},
 			[]string{"group", "removed_release", "resource", "subresource", "version"}),
 		Extensions: newAvailability(),
+		Webhooks:   newWebhooks(),
 		series:     make(map[Key]*series),
 	}
 	inflight := func(kind string, count func() int64) prometheus.Collector {
@@ -115,6 +117,7 @@ func New(from Sources) *Metrics {
 			func() float64 { return float64(count()) })
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
+		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
 		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
