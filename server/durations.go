@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 )
@@ -76,5 +77,6 @@ var productionDurations = durations{
 		Reload:        10 * time.Second,
 		Renewal:       time.Hour,
 		Retry:         5 * time.Second,
+		Certificates:  controller.CleaningTimes{Interval: time.Hour, Pending: 24 * time.Hour, Decided: time.Hour},
 	},
 }

@@ -46,6 +46,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.TLSCipherSuites, "tls-cipher-suites", c.TLSCipherSuites, "cipher suites for TLS 1.2 (default: all that are safe)")
 
 	fs.StringVar(&c.ClientCAFile, "client-ca-file", c.ClientCAFile, "authorities whose client certificates are accepted, PEM")
+	fs.StringVar(&c.ClusterSigningCertFile, "cluster-signing-cert-file", c.ClusterSigningCertFile, "authority that signs approved certificate signing requests, PEM (default: the server's own)")
+	fs.StringVar(&c.ClusterSigningKeyFile, "cluster-signing-key-file", c.ClusterSigningKeyFile, "private key of --cluster-signing-cert-file, PEM")
 	fs.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "CSV file of bearer tokens: token,user,uid[,group...]")
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"

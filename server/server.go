@@ -187,7 +187,7 @@ func (s *Server) newControllers() *controllers.Controllers {
 	}
 	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port,
-		EmptyNamespace: s.emptyNamespace, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer})
+		EmptyNamespace: s.emptyNamespace, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer, Authz: s.authz})
 }
 
 // port is the port that the server listens on.

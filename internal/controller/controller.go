@@ -67,6 +67,8 @@ type Config struct {
 	SecretToken func(namespace, account, uid, secret string) (string, error)
 	Now         func() time.Time
 	Logger      *slog.Logger
+
+	Certificates Certificates
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does
@@ -123,6 +125,9 @@ func Start(cfg Config) *Manager {
 		{ClaimProtection, "pvc-protection-controller", newClaimProtection},
 		{VolumeProtection, "pv-protection-controller", newVolumeProtection},
 		{RoleAggregation, "clusterrole-aggregation-controller", newAggregation},
+		{Approver, "certificate-controller", newApprover},
+		{Signer, "certificate-controller", newSigner},
+		{Cleaner, "certificate-controller", newCleaner},
 	} {
 		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))

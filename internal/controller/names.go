@@ -16,17 +16,19 @@ const (
 	ClaimProtection  = "pvc-protection"
 	VolumeProtection = "pv-protection"
 	RoleAggregation  = "clusterrole-aggregation"
+	Approver         = "csrapproving"
+	Signer           = "csrsigning"
+	Cleaner          = "csrcleaner"
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{RoleAggregation, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount, AccountToken}
+	return []string{RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount, AccountToken}
 }
 
 // otherControllers are the other controllers of kube-controller-manager 1.25. Selections that
 // were written for it may name them, without effect.
-var otherControllers = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob csrapproving csrcleaner
-	csrsigning daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
+var otherControllers = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
 	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
 	replicaset replicationcontroller resourcequota route service statefulset tokencleaner ttl
 	ttl-after-finished`)

@@ -7,11 +7,11 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "clusterrole-aggregation garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
+		{"*", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "clusterrole-aggregation garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
+		{"*,-namespace", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},

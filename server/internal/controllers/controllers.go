@@ -11,6 +11,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/controller"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/expiry"
@@ -42,6 +43,7 @@ type Config struct {
 	Services *addresses.Services
 	Keys     *pki.Keyring
 	Issuer   *authn.TokenIssuer
+	Authz    authz.Authorizer
 }
 
 // Controllers are the server's own activities.
@@ -154,6 +156,8 @@ func (c *Controllers) startControllers() *controller.Manager {
 		},
 		Now:    c.cfg.Clock,
 		Logger: c.log,
+
+		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate, Cleaning: c.cfg.Pauses.Certificates},
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {

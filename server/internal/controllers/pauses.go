@@ -1,6 +1,10 @@
 package controllers
 
-import "time"
+import (
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/controller"
+)
 
 // Pauses are the periods of the server's activities.
 type Pauses struct {
@@ -9,6 +13,8 @@ type Pauses struct {
 	// Reload is the period for checking the files of certificates and tokens, Renewal
 	// that for checking the end of the server's own certificates.
 	Reload, Renewal time.Duration
+	// Certificates are those of certificate signing requests.
+	Certificates controller.CleaningTimes
 	// Retry is the pause after a failure.
 	Retry time.Duration
 }

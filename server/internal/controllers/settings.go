@@ -21,6 +21,9 @@ type Settings struct {
 	// DisablePriorityAndFairness turns off the handling of flow schemas and priority
 	// levels: none are created, and their status is not written.
 	DisablePriorityAndFairness bool
+	// ClusterSigningDuration is the life of a certificate whose request asks for nothing
+	// shorter. Default a year.
+	ClusterSigningDuration time.Duration
 	// AdvertiseAddress is the IP address by which clients inside the cluster reach the
 	// server. Default: the address that it listens on, or one of the machine's if that is
 	// unspecified or loopback.
@@ -33,6 +36,7 @@ func (c *Settings) SetDefaults() {
 		c.Controllers = []string{"*"}
 	}
 	c.EventTTL = cmp.Or(c.EventTTL, time.Hour)
+	c.ClusterSigningDuration = cmp.Or(c.ClusterSigningDuration, 365*24*time.Hour)
 }
 
 // Validate reports the first mistake, or nil.

@@ -48,6 +48,9 @@ type Config struct {
 	// which extension servers know this server as their proxy. Without them, and without
 	// RequestHeaderClientCAFile, the server makes its own.
 	ProxyClientCertFile, ProxyClientKeyFile string
+	// ClusterSigningCertFile and ClusterSigningKeyFile are the authority that signs approved
+	// certificate signing requests, PEM. Default: the server's own, if it has one.
+	ClusterSigningCertFile, ClusterSigningKeyFile string
 	// TokenAuthFile is a CSV file of bearer tokens: token,user,uid[,group...].
 	TokenAuthFile string
 	// ServiceAccountSigningKeyFile holds the key that signs the tokens of service
@@ -70,6 +73,9 @@ func (c *Config) Validate() error {
 	var all []error
 	if (c.TLSCertFile == "") != (c.TLSPrivateKeyFile == "") {
 		all = append(all, errors.New("serving certificate: the certificate file and the private key file belong together; set both or none"))
+	}
+	if (c.ClusterSigningCertFile == "") != (c.ClusterSigningKeyFile == "") {
+		all = append(all, errors.New("signing authority: --cluster-signing-cert-file and --cluster-signing-key-file belong together; set both or none"))
 	}
 	for _, text := range c.TLSSNICertKeys {
 		if _, err := parseNamedFiles(text); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/signing"
 )
 
 // Credentials are the certificates and keys of one server, PEM.
@@ -50,6 +51,9 @@ type Credentials struct {
 	// server, nil for none, FrontCA the authority of one that the server made.
 	FrontCert, FrontKey, FrontCA []byte
 
+	ownAuthority *signing.Authority // of OwnCA
+	authority    *signing.Authority // the given one of certificate signing requests; nil for none
+
 	tls     *tls.Config        // for new connections
 	logins  *authn.ClientCerts // by client certificates
 	proxies *authn.FrontProxy  // by the headers of proxies; nil for none
@@ -78,6 +82,9 @@ func loadCredentials(c *source) (*Credentials, error) {
 		return nil, err
 	}
 	if err := cr.loadFront(c); err != nil {
+		return nil, err
+	}
+	if err := cr.loadAuthority(c); err != nil {
 		return nil, err
 	}
 	return cr, cr.prepare(c)
@@ -148,6 +155,7 @@ func (cr *Credentials) makeOwn(c *source) error {
 		return err
 	}
 	cr.OwnCA, cr.AdminCert, cr.AdminKey = ca.pem, admin.pem, admin.keyPEM
+	cr.ownAuthority = &signing.Authority{Certificate: ca.cert, Key: ca.key}
 	if c.TLSCertFile != "" {
 		return nil
 	}

@@ -84,6 +84,7 @@ func Open(c Config, site Site) (*Keyring, error) {
 	k.watch("client authorities", k.takeClientCAs, c.ClientCAFile)
 	k.watch("proxy authorities", k.takeProxyCAs, c.RequestHeaderClientCAFile)
 	k.watch("certificate for extension servers", k.takeFront, c.ProxyClientCertFile, c.ProxyClientKeyFile)
+	k.watch("signing authority", k.takeAuthority, c.ClusterSigningCertFile, c.ClusterSigningKeyFile)
 	k.watch("token file", k.takeTokens, c.TokenAuthFile)
 	cr, err := loadCredentials(&k.source)
 	if err != nil {
@@ -275,7 +276,7 @@ func (k *Keyring) RenewOwn() error {
 	return k.changeCredentials(func(cr *Credentials) {
 		cr.ClientCAs = append(bytes.Clone(next.OwnCA), bytes.TrimPrefix(have.ClientCAs, have.OwnCA)...)
 		cr.CA, cr.Cert, cr.Key = next.CA, next.Cert, next.Key
-		cr.OwnCA, cr.AdminCert, cr.AdminKey = next.OwnCA, next.AdminCert, next.AdminKey
+		cr.OwnCA, cr.AdminCert, cr.AdminKey, cr.ownAuthority = next.OwnCA, next.AdminCert, next.AdminKey, next.ownAuthority
 		cr.FrontCA, cr.FrontCert, cr.FrontKey = next.FrontCA, next.FrontCert, next.FrontKey
 	})
 }
