@@ -133,7 +133,7 @@ func TestNodeCertificates(t *testing.T) {
 		t.Errorf("got %v until %v", cert.Subject, cert.NotAfter)
 	}
 	for path, want := range map[string]any{"status.conditions.0.reason": "AutoApproved", "status.conditions.0.message": "Auto approving kubelet client certificate after SubjectAccessReview."} {
-		if got := h.get(signingRequests + "/n1").field(t, path); got != want {
+		if got := h.get(signingRequests+"/n1").field(t, path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
@@ -141,13 +141,13 @@ func TestNodeCertificates(t *testing.T) {
 	// The node renews its certificate itself, under another permission.
 	h.bindGroup(t, "system:node:n1", "selfnodeclient")
 	h.grantRequests(t, "system:node:n1")
-	request := h.get(signingRequests + "/n1").field(t, "spec.request").(string)
+	request := h.get(signingRequests+"/n1").field(t, "spec.request").(string)
 	again := `{"metadata":{"name":"n1-again"},"spec":{"signerName":"kubernetes.io/kube-apiserver-client-kubelet","request":"` + request + `","usages":["digital signature","client auth"],"expirationSeconds":1200}}`
 	h.withCertificate(t, text, key, signingRequests, again).expect(t, 201, "")
 	if _, cert := h.signed(t, "n1-again"); time.Until(cert.NotAfter) > 20*time.Minute {
 		t.Errorf("ends at %v", cert.NotAfter)
 	}
-	if got := h.get(signingRequests + "/n1-again").field(t, "status.conditions.0.message"); got != "Auto approving self kubelet client certificate after SubjectAccessReview." {
+	if got := h.get(signingRequests+"/n1-again").field(t, "status.conditions.0.message"); got != "Auto approving self kubelet client certificate after SubjectAccessReview." {
 		t.Error(got)
 	}
 	// One author may not: the request waits for the permission.
