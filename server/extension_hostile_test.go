@@ -33,9 +33,11 @@ func TestHostileExtensionServers(t *testing.T) {
 		text   string
 	}{
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, elsewhere.URL+"/latest/meta-data", 302)
+			http.Redirect(w, r, elsewhere.URL+"/latest/meta-data", http.StatusFound)
 		}, 502, "the backend attempted to redirect this request, which is not permitted"},
-		{"permanent redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 308) }, 502, "not permitted"},
+		{"permanent redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusPermanentRedirect)
+		}, 502, "not permitted"},
 		{"not modified", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, 304, ""},
 		{"slow", func(w http.ResponseWriter, r *http.Request) {
 			select {
