@@ -79,6 +79,8 @@ func TestCausesComeInTheOrderOf125(t *testing.T) {
 				"spec.names.plural" + required, "status.storedVersions" + invalid}},
 		{"node whose range changes", "/api/v1/nodes", `{"metadata":{"name":"a"},"spec":{"podCIDR":"10.0.0.0/24"}}`, `{"spec":{"podCIDR":"10.1.0.0/24","podCIDRs":["10.1.0.0/24"],"taints":[{"key":"k"}]}}`,
 			[]string{"metadata.taints[0].effect" + required, "spec.podCIDRs" + forbidden, "metadata.taints[0].effect" + required}},
+		{"path of an empty type", "/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/","pathType":"","backend":{}},{"path":"/","backend":{}}]}}]}}`, "",
+			[]string{"spec.rules[0].http.paths[0].pathType FieldValueNotSupported", "spec.rules[0].http.paths[0].backend" + invalid, "spec.rules[0].http.paths[1].pathType" + required}},
 		{"secret without the data of its type", core + "secrets", `{"metadata":{"name":"a"},"type":"kubernetes.io/tls","data":{"a b":""}}`, "",
 			[]string{"data[a b]" + invalid, "data[tls.crt]" + required, "data[tls.key]" + required}},
 		{"an integer for a share", apps + "daemonsets", `{"metadata":{"name":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}},"updateStrategy":{"rollingUpdate":{"maxUnavailable":"10"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{` + container + `}}}}`, "",

@@ -131,6 +131,7 @@ func TestCustomObjects(t *testing.T) {
 			`"field":"metadata.resourceVersion"`},
 		{"another version and no name", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"move","from":"/metadata/name","path":"/apiVersion"}]`, 400, "name of the object"},
 		{"no version and no kind", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"remove","path":"/kind"},{"op":"remove","path":"/apiVersion"}]`, 422, `"field":"patch"`},
+		{"a version of null", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"replace","path":"/apiVersion","value":null}]`, 422, `"field":"patch"`},
 		{"no version", "PATCH", shopWidgets + "/w", jsonPatch, `[{"op":"remove","path":"/apiVersion"}]`, 400, "without apiVersion"},
 		{"patched with an unknown field", "PATCH", shopWidgets + "/w?fieldValidation=Strict", "application/merge-patch+json", `{"spec":{"more":1}}`, 422, `"field":"patch"`},
 		{"no status", "GET", shopWidgets + "/w/status", "", "", 404, `"kind":"widgets"`},

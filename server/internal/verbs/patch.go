@@ -116,6 +116,9 @@ func (p *patchBody) refuseUnversioned(r *front.Request, text []byte, want front.
 		}
 	}
 	if want.Schema.Table().Custom {
+		if _, said := document.Find(text, "apiVersion"); said { // null, which is no text
+			return p.refuse(unversioned(want), want)
+		}
 		return unversioned(want)
 	}
 	var problems []document.Problem

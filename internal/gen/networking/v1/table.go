@@ -30,7 +30,7 @@ var Table = schema.Table{Group: "networking.k8s.io", Version: "v1",
 		{Name: "ServiceBackendPort", Type: 6},
 	},
 	Types: []schema.Type{
-		0: {Name: "networking/v1.HTTPIngressPath", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"pathType"}, Is: 0x3, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Hides: "."}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
+		0: {Name: "networking/v1.HTTPIngressPath", Kind: schema.Object, Elem: -1, Demands: &schema.Demands{State: []schema.Demand{schema.Demand{If: []schema.Test(nil), Then: []schema.Test{schema.Test{Path: []string{"pathType"}, Is: 0x1, Values: []string(nil), Than: []string(nil)}}, Was: []schema.Test(nil), Each: []string(nil), Cause: "", At: "", Shown: "", Shows: []string(nil), Why: "", Hides: "."}}, Change: []schema.Demand(nil)}, Fields: []schema.Field{
 			{Name: "path", Type: 1, Number: 1},
 			{Name: "pathType", Type: 2, Number: 3, Presence: schema.Explicit},
 			{Name: "backend", Type: 3, Number: 2, Presence: schema.Always},
