@@ -17,6 +17,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/accounts"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/nodes"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
@@ -100,9 +101,11 @@ func (s *Server) openAuthorization(ctx context.Context) (err error) {
 		return err
 	}
 	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeNode) {
-		s.log.Warn("the authorization mode Node grants no rights: this server does not evaluate its policies")
+		if s.nodes, err = nodes.Open(ctx, nodes.Config{Store: s.store, Catalog: s.catalog, Logger: s.log}); err != nil {
+			return err
+		}
 	}
-	s.authz, err = authz.New(s.cfg.Authorization, authz.Policies{RBAC: s.rbac})
+	s.authz, err = authz.New(s.cfg.Authorization, authz.Policies{RBAC: s.rbac, Node: s.nodes})
 	return err
 }
 

@@ -40,6 +40,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
+	"github.com/capstan-dev/capstan/server/internal/nodes"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
@@ -80,6 +81,7 @@ type Server struct {
 	authn           authn.Authenticator
 	authz           authz.Authorizer
 	rbac            *rbac.Policy
+	nodes           *nodes.Authorizer // nil unless the authorization mode Node is on
 	admission       objects.Admitter
 	reader          *objects.Reader
 	decodeLimits    document.Limits

@@ -89,6 +89,9 @@ func (s *Server) closeParts() error {
 	if s.rbac != nil {
 		s.rbac.Close()
 	}
+	if s.nodes != nil {
+		s.nodes.Close()
+	}
 	if s.webhooks != nil {
 		s.webhooks.Close()
 	}

@@ -49,7 +49,7 @@ func build(t testing.TB, modes string) Authorizer {
 	if strings.Contains(modes, ModeABAC) {
 		cfg.AuthorizationPolicyFile = "testdata/policies.jsonl"
 	}
-	a, err := New(cfg, Policies{RBAC: readers})
+	a, err := New(cfg, Policies{RBAC: readers, Node: AlwaysDeny()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,11 +64,11 @@ const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ",
 // Policies are the authorizers that decide by objects of the cluster.
 type Policies struct {
 	RBAC Authorizer
+	Node Authorizer // nil unless the mode is configured
 }
 
 // New returns the authorizer of a configuration: its modes, asked in their order, after
-// system:masters, which may do everything in every mode. The mode Node has no opinion:
-// this server does not evaluate its policies, which is safe, since it grants no right.
+// system:masters, which may do everything in every mode.
 // Errors: those of Validate, and of the policy file with the file and the line.
 func New(cfg Config, policies Policies) (Authorizer, error) {
 	if err := cfg.Validate(); err != nil {
@@ -83,6 +83,8 @@ func New(cfg Config, policies Policies) (Authorizer, error) {
 			list = append(list, AlwaysDeny())
 		case ModeRBAC:
 			list = append(list, policies.RBAC)
+		case ModeNode:
+			list = append(list, policies.Node)
 		case ModeABAC:
 			policies, err := readPolicies(cfg.AuthorizationPolicyFile)
 			if err != nil {

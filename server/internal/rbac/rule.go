@@ -113,3 +113,20 @@ func (r *rule) allows(a *authz.Attributes, bit uint32) bool {
 	}
 	return r.hasGroup(a.Group) && r.hasResource(a.Resource, a.Subresource) && (len(r.names) == 0 || slices.Contains(r.names, a.Name))
 }
+
+// Rules are the rules of a role.
+type Rules []rule
+
+// ReadRules reads the rules of a role.
+func ReadRules(role document.Value) Rules { return readRules(role) }
+
+// Allow reports whether a rule allows a request.
+func (r Rules) Allow(a *authz.Attributes) bool {
+	bit := verbBit(a.Verb)
+	for i := range r {
+		if r[i].allows(a, bit) {
+			return true
+		}
+	}
+	return false
+}

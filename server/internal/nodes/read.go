@@ -1,0 +1,64 @@
+package nodes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+	"github.com/capstan-dev/capstan/internal/references"
+)
+
+// mirrorAnnotation marks a pod that represents a static pod of a node. It gives no access:
+// the agent of the node creates it.
+const mirrorAnnotation = profile.LabelDomain + "/config.mirror"
+
+// add adds a target, once.
+func (n *names) add(k kind, namespace, name string) {
+	if t := (target{k, namespace, name}); !slices.Contains(n.targets, t) {
+		t.name = strings.Clone(name)
+		n.targets = append(n.targets, t)
+	}
+}
+
+// source is the names as a source; nil if there are none.
+func (n *names) source() *source {
+	if len(n.targets) == 0 {
+		return nil
+	}
+	return &source{read: n}
+}
+
+// readPod reads a pod; nil for one that gives no node access to anything.
+func readPod(pod document.Value) *source {
+	on := pod.At("spec", "nodeName").Text()
+	if on == "" || pod.At("metadata", "annotations").Get(mirrorAnnotation).Exists() {
+		return nil
+	}
+	n := &names{node: strings.Clone(on)}
+	namespace := strings.Clone(pod.At("metadata", "namespace").Text())
+	references.Of(pod, func(k references.Kind, name string) { n.add(kind(k), namespace, name) })
+	return n.source()
+}
+
+// readVolume reads a persistent volume; nil for one without a claim.
+func readVolume(v document.Value) *source {
+	ref := v.At("spec", "claimRef")
+	if !ref.Exists() {
+		return nil
+	}
+	n := &names{claim: target{claim, strings.Clone(ref.Get("namespace").Text()), strings.Clone(ref.Get("name").Text())}}
+	n.add(volume, "", v.At("metadata", "name").Text())
+	references.SecretsOf(v, func(namespace, name string) { n.add(secret, strings.Clone(namespace), name) })
+	return n.source()
+}
+
+// readAttachment reads a volume attachment.
+func readAttachment(a document.Value) *source {
+	n := &names{node: strings.Clone(a.At("spec", "nodeName").Text())}
+	if n.node == "" {
+		return nil
+	}
+	n.add(attachment, "", a.At("metadata", "name").Text())
+	return n.source()
+}

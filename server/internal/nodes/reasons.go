@@ -1,0 +1,102 @@
+package nodes
+
+import (
+	"fmt"
+
+	"github.com/capstan-dev/capstan/internal/authz"
+)
+
+// The reasons against a request; "" if it is allowed.
+
+// reaches requires a way from the node to the object of the request.
+func (a *Authorizer) reaches(node string, k kind, r *authz.Attributes) string {
+	if a.graph.has(target{k, r.Namespace, r.Name}, node) {
+		return ""
+	}
+	return "no relationship found between node '" + node + "' and this object"
+}
+
+func (a *Authorizer) named(node string, k kind, r *authz.Attributes) string {
+	if r.Name == "" {
+		return "No Object name found"
+	}
+	return a.reaches(node, k, r)
+}
+
+// mayRead is about a secret or a config map, also as a list of one.
+func (a *Authorizer) mayRead(node string, k kind, r *authz.Attributes) string {
+	switch r.Verb {
+	case "get", "list", "watch":
+	default:
+		return "can only read resources of this type"
+	}
+	switch {
+	case r.Subresource != "":
+		return "cannot read subresource"
+	case r.Namespace == "":
+		return "can only read namespaced object of this type"
+	}
+	return a.named(node, k, r)
+}
+
+func (a *Authorizer) mayGet(node string, k kind, r *authz.Attributes) string {
+	switch {
+	case r.Verb != "get":
+		return "can only get individual resources of this type"
+	case r.Subresource != "":
+		return "cannot get subresource"
+	}
+	return a.named(node, k, r)
+}
+
+// mayUpdateStatus is about the status of a claim.
+func (a *Authorizer) mayUpdateStatus(node string, r *authz.Attributes) string {
+	if r.Verb != "update" && r.Verb != "patch" {
+		return "can only get/update/patch this type"
+	}
+	return a.named(node, claim, r)
+}
+
+func (a *Authorizer) mayCreateToken(node string, r *authz.Attributes) string {
+	switch {
+	case r.Verb != "create" || r.Name == "":
+		return "can only create tokens for individual service accounts"
+	case r.Subresource != "token":
+		return "can only create token subresource of serviceaccount"
+	}
+	return a.reaches(node, account, r)
+}
+
+// ownVerb reports whether a verb is among those for objects that represent a node. The
+// name is not known on create: the admission plug-in NodeRestriction checks it.
+func ownVerb(verb string) bool {
+	switch verb {
+	case "get", "create", "update", "patch", "delete":
+		return true
+	}
+	return false
+}
+
+func mayUseLease(node string, r *authz.Attributes) string {
+	switch {
+	case !ownVerb(r.Verb):
+		return "can only get, create, update, patch, or delete a node lease"
+	case r.Namespace != leases:
+		return fmt.Sprintf("can only access leases in the %q system namespace", leases)
+	case r.Verb != "create" && r.Name != node:
+		return "can only access node lease with the same name as the requesting node"
+	}
+	return ""
+}
+
+func mayUseCSINode(node string, r *authz.Attributes) string {
+	switch {
+	case !ownVerb(r.Verb):
+		return "can only get, create, update, patch, or delete a CSINode"
+	case r.Subresource != "":
+		return "cannot authorize CSINode subresources"
+	case r.Verb != "create" && r.Name != node:
+		return "can only access CSINode with the same name as the requesting node"
+	}
+	return ""
+}
