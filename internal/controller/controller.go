@@ -128,6 +128,8 @@ func Start(cfg Config) *Manager {
 		{Approver, "certificate-controller", newApprover},
 		{Signer, "certificate-controller", newSigner},
 		{Cleaner, "certificate-controller", newCleaner},
+		{BootstrapSigner, "bootstrap-signer", newInfoSigner},
+		{TokenCleaner, "token-cleaner", newTokenCleaner},
 	} {
 		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))

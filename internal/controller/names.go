@@ -19,18 +19,20 @@ const (
 	Approver         = "csrapproving"
 	Signer           = "csrsigning"
 	Cleaner          = "csrcleaner"
+	BootstrapSigner  = "bootstrapsigner"
+	TokenCleaner     = "tokencleaner"
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount, AccountToken}
+	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount, AccountToken, TokenCleaner}
 }
 
 // otherControllers are the other controllers of kube-controller-manager 1.25. Selections that
 // were written for it may name them, without effect.
-var otherControllers = strings.Fields(`attachdetach bootstrapsigner cloud-node-lifecycle cronjob daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
+var otherControllers = strings.Fields(`attachdetach cloud-node-lifecycle cronjob daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
 	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
-	replicaset replicationcontroller resourcequota route service statefulset tokencleaner ttl
+	replicaset replicationcontroller resourcequota route service statefulset ttl
 	ttl-after-finished`)
 
 // Check reports the first word of a selection (see Enabled) that is not the name of a

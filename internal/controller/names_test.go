@@ -7,11 +7,11 @@ import (
 
 func TestSelection(t *testing.T) {
 	for _, c := range []struct{ selection, want string }{
-		{"*", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
+		{"*", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector namespace pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner"},
 		{"-*", ""},
 		{"*,-*", ""},
 		{"-*,namespace", "namespace"},
-		{"*,-namespace", "clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token"},
+		{"*,-namespace", "bootstrapsigner clusterrole-aggregation csrapproving csrcleaner csrsigning garbagecollector pv-protection pvc-protection root-ca-cert-publisher serviceaccount serviceaccount-token tokencleaner"},
 		{"namespace,-namespace", "namespace"}, // the first word decides
 		{"-namespace", ""},
 		{"serviceaccount,namespace", "namespace serviceaccount"},
@@ -30,7 +30,7 @@ func TestSelection(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	if err := Check([]string{"*", "-*", "namespace", "-garbagecollector", "bootstrapsigner", "-deployment"}); err != nil {
+	if err := Check([]string{"*", "-*", "namespace", "-garbagecollector", "podgc", "-deployment"}); err != nil {
 		t.Error(err)
 	}
 	for _, word := range []string{"gc", "-gc", "", "-", "--namespace", "Namespace"} {

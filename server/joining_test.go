@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+const (
+	tokenSecrets = "/api/v1/namespaces/kube-system/secrets"
+	publicMaps   = "/api/v1/namespaces/kube-public/configmaps"
+)
+
+// bootstrapSecret is the secret of a bootstrap token for signing; more are further entries
+// of its data, name and value.
+func bootstrapSecret(id, secret string, more ...string) string {
+	entries := append([]string{"token-id", id, "token-secret", secret, "usage-bootstrap-signing", "true"}, more...)
+	var data []string
+	for i := 0; i < len(entries); i += 2 {
+		data = append(data, `"`+entries[i]+`":"`+base64.StdEncoding.EncodeToString([]byte(entries[i+1]))+`"`)
+	}
+	return `{"metadata":{"name":"bootstrap-token-` + id + `"},"type":"bootstrap.kubernetes.io/token","data":{` + strings.Join(data, ",") + `}}`
+}
+
+// verifies reports whether a signature without content is that of a token, by another
+// library.
+func verifies(t *testing.T, signature, content, id, secret string) bool {
+	t.Helper()
+	parsed, err := jose.ParseDetached(signature, []byte(content), []jose.SignatureAlgorithm{jose.HS256})
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	// The library takes keys of 32 bytes; HMAC itself fills up shorter ones with zeros.
+	_, err = parsed.Verify(append([]byte(secret), make([]byte, 16)...))
+	return err == nil && parsed.Signatures[0].Header.KeyID == id
+}
+
+// Each token signs the information about the cluster.
+func TestClusterInfoIsSigned(t *testing.T) {
+	h := withControllers(t, "bootstrapsigner")
+	const one, two = "0123456789abcdef", "fedcba9876543210"
+	over := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
+	for _, secret := range []string{bootstrapSecret("aaaaaa", one), bootstrapSecret("bbbbbb", two), bootstrapSecret("cccccc", two, "expiration", over),
+		bootstrapSecret("dddddd", two, "usage-bootstrap-signing", "false")} {
+		h.post(tokenSecrets, secret).expect(t, 201, "")
+	}
+	h.post(publicMaps, `{"metadata":{"name":"cluster-info"},"data":{"kubeconfig":"first","jws-kubeconfig-zzzzzz":"old","other":"x"}}`).expect(t, 201, "")
+	signed := func(content string, ids ...string) {
+		t.Helper()
+		all := h.await(publicMaps, func(o contents) bool {
+			data, _ := o.in("cluster-info", "data").(map[string]any)
+			for _, id := range ids {
+				secret := map[string]string{"aaaaaa": one, "bbbbbb": two}[id]
+				if signature, _ := data["jws-kubeconfig-"+id].(string); signature == "" || !verifies(t, signature, content, id, secret) {
+					return false
+				}
+			}
+			return len(data) == 2+len(ids)
+		})
+		if all.in("cluster-info", "data.other") != "x" {
+			t.Error("another entry is gone")
+		}
+	}
+	signed("first", "aaaaaa", "bbbbbb")
+	h.mergePatch(publicMaps+"/cluster-info", `{"data":{"kubeconfig":"second"}}`)
+	signed("second", "aaaaaa", "bbbbbb")
+	h.remove(tokenSecrets+"/bootstrap-token-aaaaaa", "").expect(t, 200, "")
+	signed("second", "bbbbbb")
+	signature := h.get(publicMaps+"/cluster-info").field(t, "data.jws-kubeconfig-bbbbbb").(string)
+	if verifies(t, signature, "third", "bbbbbb", two) || verifies(t, signature, "second", "bbbbbb", one) {
+		t.Error("a signature of something else verifies")
+	}
+}
+
+// Bootstrap tokens are deleted when their time is over.
+func TestBootstrapTokensAreCleaned(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.Controllers = []string{"tokencleaner"} })
+	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
+	for id, end := range map[string]string{"aaaaaa": at(-time.Minute), "bbbbbb": at(time.Hour), "cccccc": "", "dddddd": at(2 * time.Second)} {
+		h.post(tokenSecrets, bootstrapSecret(id, "0123456789abcdef", "expiration", end)).expect(t, 201, "")
+	}
+	h.post(tokenSecrets, strings.Replace(bootstrapSecret("eeeeee", "0123456789abcdef", "expiration", at(-time.Minute)), "bootstrap.kubernetes.io/token", "Opaque", 1)).expect(t, 201, "")
+	h.awaitGone(tokenSecrets, "bootstrap-token-aaaaaa", "bootstrap-token-dddddd")
+	for _, id := range []string{"bbbbbb", "cccccc", "eeeeee"} {
+		h.get(tokenSecrets+"/bootstrap-token-"+id).expect(t, 200, "")
+	}
+}
