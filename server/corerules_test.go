@@ -52,6 +52,7 @@ func TestRulesOfCoreKinds(t *testing.T) {
 		{"a revision of nothing", "POST", "/apis/apps/v1/namespaces/default/controllerrevisions", "", `{"metadata":{"name":"s"},"data":null}`, 422, `"field":"data"`},
 		{"a driver that no volume can name", "POST", "/apis/storage.k8s.io/v1/csidrivers?dryRun=All", "", `{"metadata":{"name":"0123456789012345678901234567890123456789012345678901234567890123"},"spec":{}}`, 201, ""},
 		{"any finalizer of a group version", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","finalizers":["foo"]},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 201, "foo"},
+		{"no object has the name", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":".."},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 422, `"causes":[{"reason":"FieldValueInvalid","message":"Invalid value: \"..\": may not be '..'","field":"metadata.name"}]`},
 		{"it has one name", "POST", "/apis/apiregistration.k8s.io/v1/apiservices?dryRun=All", "", `{"metadata":{"name":"v1.a.b","generateName":"foo"},"spec":{"group":"a.b","version":"v1","groupPriorityMinimum":1,"versionPriority":1}}`, 422, `"field":"metadata.generateName"`},
 		{"scale of none", "GET", "/apis/apps/v1/namespaces/default/deployments/q/scale", "", "", 404, `deployments/scale.apps \"q\"`},
 		{"scale of no set", "GET", "/apis/apps/v1/namespaces/default/statefulsets/q/scale", "", "", 404, `statefulsets.apps \"q\"`},

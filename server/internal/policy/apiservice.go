@@ -21,10 +21,11 @@ func (p Policy) CreateAPIService(obj document.Value) {
 }
 
 // onlyName checks the name of an object that can have one name only, and its
-// generateName, which therefore is always wrong.
+// generateName, which therefore is always wrong. One that no object can have has a cause
+// already.
 func (c *causes) onlyName(obj document.Value, want, why string) {
 	for _, field := range [...]string{"generateName", "name"} {
-		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
+		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) && len(document.CheckFormat("path-segment", name.Text())) == 0 {
 			c.invalidText("metadata."+field, name.Text(), why)
 		}
 	}
