@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// verbRequests are the requests of the verbs in discovery: a method, and whether the path
+// is that of an object, with the end of the path.
+var verbRequests = map[string]struct {
+	method string
+	one    bool
+	query  string
+}{
+	"get": {"GET", true, ""}, "list": {"GET", false, ""}, "watch": {"GET", false, "?watch=1&timeoutSeconds=1"}, "create": {"POST", false, ""},
+	"update": {"PUT", true, ""}, "patch": {"PATCH", true, ""}, "delete": {"DELETE", true, ""}, "deletecollection": {"DELETE", false, ""},
+}
+
+// TestRefusals: without rights every request that discovery offers is refused, and the
+// refusal does not depend on the existence of the object.
+func TestRefusals(t *testing.T) {
+	h := startServer(t, withEverything)
+	h.makeAll(true)
+	asked, present := 0, 0
+	for _, group := range h.groupVersions(t) {
+		var found struct {
+			Resources []struct {
+				Name       string
+				Namespaced bool
+				Verbs      []string
+			}
+		}
+		got := h.get(group)
+		if got.code == 503 {
+			continue // of the example of an API service
+		}
+		if err := json.Unmarshal(got.body, &found); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range found.Resources {
+			base, sub, _ := strings.Cut(r.Name, "/")
+			namespace, name := h.firstOf(t, group+"/"+base)
+			if name != absent {
+				present++
+			}
+			at := group
+			if r.Namespaced {
+				at += "/namespaces/" + namespace
+			}
+			for _, verb := range r.Verbs {
+				v, known := verbRequests[verb]
+				if !known {
+					t.Errorf("%s of %s: the verb is unknown", verb, r.Name)
+				}
+				if strings.HasPrefix(base, "selfsubject") {
+					continue // for all users that are known
+				}
+				for _, credentials := range []string{"", "Bearer bob-token"} {
+					answer := func(name string) string {
+						path := at + "/" + base
+						if v.one || sub != "" {
+							path += "/" + name
+						}
+						if sub != "" {
+							path += "/" + sub
+						}
+						asked++
+						got := h.send(v.method, path+v.query, "", nil, "Authorization", credentials)
+						if got.code != 401 && got.code != 403 {
+							t.Errorf("%q: %s %s: %d %s", credentials, v.method, path, got.code, got.body)
+						}
+						return string(got.body)
+					}
+					if there, missing := answer(name), answer("capstan-missing"); there != strings.ReplaceAll(missing, "capstan-missing", name) {
+						t.Errorf("%q: %s of %s tells whether it exists:\n%s\n%s", credentials, verb, r.Name, there, missing)
+					}
+				}
+			}
+		}
+	}
+	if asked < 2000 || present < 90 {
+		t.Errorf("only %d requests were made, about %d resources with objects", asked, present)
+	}
+}
+
+// absent is the name of an object where there is none.
+const absent = "capstan-absent"
+
+// groupVersions are the paths of all group versions in discovery.
+func (h *harness) groupVersions(t *testing.T) []string {
+	paths := []string{"/api/v1"}
+	var groups struct {
+		Groups []struct {
+			Versions []struct{ GroupVersion string }
+		}
+	}
+	if err := json.Unmarshal(h.get("/apis").body, &groups); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups.Groups {
+		for _, v := range g.Versions {
+			paths = append(paths, "/apis/"+v.GroupVersion)
+		}
+	}
+	return slices.Compact(paths)
+}
+
+// firstOf returns the names of an object at a path, those of a missing one if there are
+// none.
+func (h *harness) firstOf(t *testing.T, path string) (namespace, name string) {
+	var list struct {
+		Items []struct {
+			Metadata struct{ Namespace, Name string }
+		}
+	}
+	got := h.get(path + "?limit=1")
+	if err := json.Unmarshal(got.body, &list); err != nil {
+		t.Fatal(err)
+	}
+	if got.code != 200 || len(list.Items) == 0 {
+		return "default", absent
+	}
+	return list.Items[0].Metadata.Namespace, list.Items[0].Metadata.Name
+}
