@@ -63,7 +63,7 @@ func newRoot(signals catcher) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newServe(signals), newStore(signals), newVersion())
+	root.AddCommand(newServe(signals), newStore(signals), newKubeconfig(), newToken(signals), newVersion())
 	return root
 }
 

@@ -14,6 +14,11 @@ func (c *Credentials) Kubeconfig(url string) []byte {
 	if c.AdminCert == nil {
 		return nil
 	}
+	return writeKubeconfig(url, adminName, c.CA, c.AdminCert, c.AdminKey)
+}
+
+// writeKubeconfig is a client configuration with a certificate.
+func writeKubeconfig(url, user string, authorities, cert, key []byte) []byte {
 	encode := base64.StdEncoding.EncodeToString
 	var b strings.Builder
 	fmt.Fprintf(&b, `apiVersion: v1
@@ -24,17 +29,17 @@ clusters:
     certificate-authority-data: %s
     server: %s
 users:
-- name: %s
+- name: %[3]s
   user:
-    client-certificate-data: %s
-    client-key-data: %s
+    client-certificate-data: %[4]s
+    client-key-data: %[5]s
 contexts:
 - name: capstan
   context:
     cluster: capstan
-    user: %s
+    user: %[3]s
 current-context: capstan
-`, encode(c.CA), strconv.Quote(url), adminName, encode(c.AdminCert), encode(c.AdminKey), adminName)
+`, encode(authorities), strconv.Quote(url), strconv.Quote(user), encode(cert), encode(key))
 	return []byte(b.String())
 }
 
