@@ -281,7 +281,8 @@ type ManagedFieldsEntry struct {
 	Subresource string `json:"subresource,omitempty"`
 }
 
-// ObjectMeta: Identity and bookkeeping data that every stored object carries.
+// ObjectMeta: Standard object's metadata: identity and bookkeeping data that every stored object
+// carries.
 type ObjectMeta struct {
 	// Identifies the object among others of its kind in the same namespace. Cannot be changed after
 	// creation.
@@ -298,7 +299,8 @@ type ObjectMeta struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Counter the server raises whenever the desired state changes; unaffected by status updates.
 	Generation int64 `json:"generation,omitempty"`
-	// Moment at which the server accepted the object. Set by the server only.
+	// CreationTimestamp is a timestamp of the moment at which the server accepted the object. Set by the
+	// server only.
 	CreationTimestamp value.Time `json:"creationTimestamp"`
 	// Moment after which the object is to be gone; present once graceful deletion was requested and not
 	// clearable.

@@ -118,7 +118,7 @@ func (c *components) typeSchema(t *model.Type) (object, error) {
 }
 
 func addTypeMeta(properties object) {
-	properties["apiVersion"] = object{"type": "string", "description": "Group and version of this representation; servers refuse one that they do not know."}
+	properties["apiVersion"] = object{"type": "string", "description": "APIVersion defines the group and version of this representation; servers refuse one that they do not know."}
 	properties["kind"] = object{"type": "string", "description": "Name of the type of this object, in CamelCase; cannot be changed."}
 }
 
