@@ -40,7 +40,7 @@ func ParseAuthority(cert, key []byte) (*Authority, error) {
 	if !ok {
 		return nil, errors.New("the private key cannot sign")
 	}
-	if pair.Leaf.BasicConstraintsValid && !pair.Leaf.IsCA {
+	if c := pair.Leaf; c.Version == 3 && !c.BasicConstraintsValid || c.BasicConstraintsValid && !c.IsCA { // its certificates would not verify
 		return nil, errors.New("the certificate is not one of an authority")
 	}
 	return &Authority{pair.Leaf, signer}, nil
