@@ -21,6 +21,7 @@ const (
 	Create Operation = iota + 1
 	Update
 	Delete
+	Connect // to a process or server in the cluster; the object has the options of the connection
 )
 
 // Request is one object on its way.
@@ -40,7 +41,7 @@ type Request struct {
 	Asked     *api.Resource // Resource in the version of the request
 	Name      string        // "" for one that the server makes up
 	DryRun    bool
-	OtherKind bool // the objects are bodies of a subresource, of another kind than the resource
+	OtherKind bool // the objects are bodies of requests, or options of connections, rather than stored objects of the resource
 	By        Author
 	Reviewed  bool // set when a mutating webhook was asked: the server's members may be gone from Object
 }
@@ -96,8 +97,20 @@ type plugin struct {
 	name         string
 	admit, check func(c *Chain, ctx context.Context, r *Request) error
 	deletes      bool                                                                         // handles deletes too
+	connects     bool                                                                         // handles connections too
 	optional     bool                                                                         // off unless it is enabled
 	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
+}
+
+// handles reports whether the plug-in sees requests of an operation.
+func (p *plugin) handles(o Operation) bool {
+	switch o {
+	case Delete:
+		return p.deletes
+	case Connect:
+		return p.connects
+	}
+	return true
 }
 
 // plugins are all plug-ins, in the order in which they run.
@@ -112,8 +125,8 @@ var plugins = [...]plugin{
 	{name: "CertificateApproval", check: (*Chain).approve},
 	{name: "CertificateSigning", check: (*Chain).sign},
 	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
-	{name: "MutatingAdmissionWebhook", admit: (*Chain).askMutating, deletes: true, waits: (*Chain).awaitsWebhooks},
-	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, waits: (*Chain).awaitsWebhooks},
+	{name: "MutatingAdmissionWebhook", admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
+	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
 }
 
 // Names lists the plug-ins. They are on unless they are disabled, but for the optional
@@ -168,7 +181,7 @@ func (c *Chain) Waits(o Operation, resource *api.Resource, subresource string) b
 // Check runs the validating plug-ins, after validation. The first refusal decides.
 func (c *Chain) Check(ctx context.Context, r *Request) error {
 	for _, p := range c.after {
-		if r.Operation == Delete && !p.deletes {
+		if !p.handles(r.Operation) {
 			continue
 		}
 		if err := p.check(c, ctx, r); err != nil {
@@ -182,7 +195,7 @@ func (c *Chain) Check(ctx context.Context, r *Request) error {
 // the object would give. The first refusal decides.
 func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	for _, p := range c.admitters {
-		if r.Operation == Delete && !p.deletes {
+		if !p.handles(r.Operation) {
 			continue
 		}
 		if err := p.admit(c, ctx, r); err != nil {
@@ -223,7 +236,7 @@ func (c *Chain) askMutating(ctx context.Context, r *Request) error {
 		return err
 	}
 	for _, p := range c.admitters[:len(c.admitters)-1] {
-		if r.Operation == Delete && !p.deletes {
+		if !p.handles(r.Operation) {
 			continue
 		}
 		if err := p.admit(c, ctx, r); err != nil {

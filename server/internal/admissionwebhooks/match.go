@@ -98,4 +98,4 @@ func (s labelSelector) matches(obj document.Value) bool {
 }
 
 // words are the operations in rules and reviews.
-var words = map[admission.Operation]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE"}
+var words = map[admission.Operation]string{admission.Create: "CREATE", admission.Update: "UPDATE", admission.Delete: "DELETE", admission.Connect: "CONNECT"}

@@ -195,7 +195,9 @@ func showRevision(r *admission.Request) {
 // match is the version in which a webhook reviews a write, nil if it does not: that of the
 // request, or another one that the rules name.
 func (w *Webhooks) match(ctx context.Context, h *hook, r *admission.Request) (*api.Resource, error) {
-	selects := func(obj document.Value) bool { return obj.Exists() && h.ownLabels.matches(obj) }
+	selects := func(obj document.Value) bool { // options of connections have no labels, not even none
+		return obj.Exists() && r.Operation != admission.Connect && h.ownLabels.matches(obj)
+	}
 	if len(h.ownLabels) > 0 && !selects(r.Object) && !selects(r.Old) {
 		return nil, nil
 	}

@@ -17,11 +17,14 @@ import (
 func (x *Endpoints) reviewAccess(r *front.Request) error {
 	res := r.Target.Row
 	self := res.Endpoint == api.EndpointReviewOwnAccess
-	return x.review(r, func(obj document.Value) error {
-		spec := obj.SetObject("spec")
-		if causes := checkAccessReview(obj, spec, self, res.Namespaced); len(causes) > 0 {
+	check := func(obj document.Value) error {
+		if causes := checkAccessReview(obj, self, res.Namespaced); len(causes) > 0 {
 			return api.Invalid(res.GV.Group, "", "", causes)
 		}
+		return nil
+	}
+	return x.review(r, check, func(obj document.Value) {
+		spec := obj.Get("spec")
 		attributes := reviewedAttributes(spec)
 		if attributes.User = r.User; !self {
 			attributes.User = reviewedUser(spec)
@@ -38,15 +41,15 @@ func (x *Endpoints) reviewAccess(r *front.Request) error {
 		if err != nil {
 			status.SetString("evaluationError", err.Error())
 		}
-		return nil
 	})
 }
 
 // checkAccessReview checks a review.
-func checkAccessReview(obj, spec document.Value, self, local bool) (causes []schema.Cause) {
+func checkAccessReview(obj document.Value, self, local bool) (causes []schema.Cause) {
 	invalid := func(field, why string) {
 		causes = append(causes, schema.Cause{Reason: schema.CauseInvalid, Field: field, Message: "Invalid value: " + why})
 	}
+	spec := obj.Get("spec")
 	resource, path := spec.Get("resourceAttributes"), spec.Get("nonResourceAttributes")
 	switch {
 	case resource.Exists() && path.Exists():
@@ -112,23 +115,20 @@ func texts(list document.Value) (all []string) {
 // reviewRules is POST on selfsubjectrulesreviews: the sender's rights in a namespace. The
 // answer is a new object, without the sent one.
 func (x *Endpoints) reviewRules(r *front.Request) error {
-	opts, err := r.WriteOptions("CreateOptions")
-	if err != nil {
-		return err
-	}
-	kind := front.KindOf(r.Target.Row)
-	doc, err := x.front.ReadObject(r, kind, opts.Validation)
+	doc, err := x.readReview(r, func(obj document.Value) error {
+		if obj.At("spec", "namespace").Text() == "" {
+			return api.BadRequest("no namespace on request: set spec.namespace")
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	namespace := doc.Root().At("spec", "namespace").Text()
-	if namespace == "" {
-		return api.BadRequest("no namespace on request: set spec.namespace")
-	}
 	rules, failed := authz.RulesFor(r.Context, x.authz, r.User, namespace)
 
-	answer, _, err := x.front.Parse([]byte("{}"), kind, document.Value{})
+	answer, _, err := x.front.Parse([]byte("{}"), front.KindOf(r.Target.Row), document.Value{})
 	if err != nil {
 		return err
 	}

@@ -30,19 +30,25 @@ func (x *Endpoints) bind(r *front.Request) error {
 	}
 	defer doc.Release()
 	binding := doc.Root()
-	meta := binding.Get("metadata")
-	if got := meta.Get("name").Text(); name == "" {
+	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.Target.Namespace); err != nil {
+		return err
+	}
+	body := objects.NewBody(r.Target.Ref, opts, binding)
+	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+		return err
+	}
+	if got := binding.At("metadata", "name").Text(); name == "" {
 		name = got
 	} else if got != name {
 		return api.BadRequest("name in URL does not match name in Binding object")
 	}
-	if err := objects.MatchNamespace(pods, binding.SetObject("metadata"), r.Target.Namespace); err != nil {
-		return err
-	}
 	if err := checkTarget(name, binding.Get("target")); err != nil {
 		return err
 	}
-	_, err = x.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts, Steps: objects.DirectSteps, As: &objects.Via{Subresource: "binding", Obj: binding},
+	if err := x.objects.CheckBody(r.Context, body); err != nil {
+		return err
+	}
+	_, err = x.objects.Write(r.Context, &objects.Write{Ref: objects.Ref{Row: pods, Namespace: r.Target.Namespace, Name: name}, Opts: opts, Steps: objects.AdmittedSteps,
 		Change: objects.Editing(func(pod document.Value) error { return x.assign(pods, pod, binding) })})
 	if err != nil {
 		return err

@@ -34,7 +34,8 @@ func (x *Endpoints) podLog(r *front.Request) error {
 	if err := checkLogOptions(r); err != nil {
 		return err
 	}
-	node, err := x.nodeOf(r, true)
+	container := r.Query.Get("container")
+	node, err := x.nodeOf(r, &container)
 	if err != nil {
 		return err
 	}
@@ -78,9 +79,16 @@ func (x *Endpoints) runInPod(r *front.Request) error { return x.enterPod(r, true
 // forwardPorts is port forwarding, on the pod as a whole.
 func (x *Endpoints) forwardPorts(r *front.Request) error { return x.enterPod(r, false) }
 
-func (x *Endpoints) enterPod(r *front.Request, container bool) error {
-	if err := refuseDryRun(r); err != nil {
+func (x *Endpoints) enterPod(r *front.Request, one bool) error {
+	options, err := x.admitConnection(r)
+	if err != nil {
 		return err
+	}
+	defer options.Release()
+	var container *string
+	if one {
+		container = new(string)
+		*container = options.Root().Get("container").Text()
 	}
 	node, err := x.nodeOf(r, container)
 	if err != nil {
@@ -93,16 +101,16 @@ func (x *Endpoints) enterPod(r *front.Request, container bool) error {
 }
 
 // nodeOf is the node of the request's pod, "" while it has none. It checks that the node
-// exists and, for a request about a container, that the pod has it.
-func (x *Endpoints) nodeOf(r *front.Request, container bool) (string, error) {
+// exists and, for a request about a container, that the pod has it; "" is its only one.
+func (x *Endpoints) nodeOf(r *front.Request, container *string) (string, error) {
 	res := r.Target.Row
 	pod, release, err := x.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
 	defer release()
 	if err != nil {
 		return "", err
 	}
-	if container {
-		if err := checkContainer(r.Target.Name, r.Query.Get("container"), pod.Get("spec")); err != nil {
+	if container != nil {
+		if err := checkContainer(r.Target.Name, *container, pod.Get("spec")); err != nil {
 			return "", err
 		}
 	}
@@ -145,20 +153,14 @@ func checkContainer(pod, name string, spec document.Value) error {
 	return api.BadRequest("%s", message)
 }
 
-// refuseDryRun refuses the dry run of a connection.
-func refuseDryRun(r *front.Request) error {
-	if r.Query.Has("dryRun") {
-		return api.BadRequest("dryRun is not supported")
-	}
-	return nil
-}
-
 // proxy is every method on the proxy of a pod, a node or a service, whose name may have a
 // scheme before and a port after it: "https:web:8443".
 func (x *Endpoints) proxy(r *front.Request) error {
-	if err := refuseDryRun(r); err != nil {
+	options, err := x.admitConnection(r)
+	if err != nil {
 		return err
 	}
+	defer options.Release()
 	t := r.Target
 	name, port := t.Name, ""
 	switch parts := strings.Split(t.Name, ":"); {

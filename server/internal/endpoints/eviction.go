@@ -38,10 +38,19 @@ func (x *Endpoints) evict(r *front.Request) error {
 		return err
 	}
 	defer doc.Release()
+	meta := doc.Root().SetObject("metadata")
+	objects.DropSystemFields(meta)
+	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
+		return err
+	}
+	body := objects.NewBody(t.Ref, query, doc.Root())
+	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+		return err
+	}
 	if doc.Root().At("metadata", "name").Text() != t.Name {
 		return api.BadRequest("name in URL does not match name in Eviction object")
 	}
-	if err := x.objects.AdmitBody(r.Context, t.Ref, query, doc.Root()); err != nil {
+	if err := x.objects.CheckBody(r.Context, body); err != nil {
 		return err
 	}
 	var opts objects.DeleteOptions

@@ -30,33 +30,13 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	}
 	defer doc.Release()
 	obj := doc.Root()
-	if err := x.objects.AdmitBody(r.Context, t.Ref, opts, obj); err != nil {
-		return err
-	}
-	account, release, err := x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name)
+	account, release, err := x.admitToken(r, opts, obj)
 	defer release()
 	if err != nil {
 		return err
 	}
-	meta := obj.SetObject("metadata")
-	spec := obj.SetObject("spec")
-	if err := checkTokenRequest(t, obj); err != nil {
-		return err
-	}
-	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
-		return err
-	}
-	objects.DropSystemFields(meta)
-	if err := x.ownToken(t, obj, opts); err != nil {
-		return err
-	}
-	meta.SetString("name", t.Name)
-	meta.SetString("creationTimestamp", x.objects.Now())
-
+	spec := obj.Get("spec")
 	token := authn.AccountToken{Namespace: t.Namespace, Account: referenceTo(account), From: x.cfg.Clock()}
-	if spec.Get("audiences").Len() == 0 {
-		setTexts(spec, "audiences", x.cfg.APIAudiences)
-	}
 	for _, a := range spec.Get("audiences").Elements() {
 		token.Audiences = append(token.Audiences, a.Text())
 	}
@@ -72,6 +52,42 @@ func (x *Endpoints) requestToken(r *front.Request) error {
 	status.SetString("token", text)
 	status.SetString("expirationTimestamp", expires.UTC().Format(time.RFC3339))
 	return x.front.RespondObject(r, http.StatusCreated, subKind(t), obj.AppendJSON(nil))
+}
+
+// admitToken runs admission on a token request, completes it, and returns its service
+// account, which is valid until release is called.
+func (x *Endpoints) admitToken(r *front.Request, opts objects.Options, obj document.Value) (account document.Value, release func(), err error) {
+	t, release := r.Target, func() {}
+	objects.DropSystemFields(obj.SetObject("metadata"))
+	if err := objects.MatchNamespace(t.Row, obj.Get("metadata"), t.Namespace); err != nil {
+		return account, release, err
+	}
+	if err := x.ownToken(t, obj, opts); err != nil {
+		return account, release, err
+	}
+	body := objects.NewBody(t.Ref, opts, obj)
+	if err := x.objects.AdmitBody(r.Context, body); err != nil {
+		return account, release, err
+	}
+	if account, release, err = x.reader.Get(r.Context, "", "serviceaccounts", t.Namespace, t.Name); err != nil {
+		return account, release, err
+	}
+	if err := checkTokenRequest(t, obj); err != nil {
+		return account, release, err
+	}
+	meta, spec := obj.SetObject("metadata"), obj.SetObject("spec")
+	if err := objects.MatchNamespace(t.Row, meta, t.Namespace); err != nil {
+		return account, release, err
+	}
+	meta.SetString("name", t.Name)
+	meta.SetString("creationTimestamp", x.objects.Now())
+	if spec.Get("audiences").Len() == 0 {
+		setTexts(spec, "audiences", x.cfg.APIAudiences)
+	}
+	status := obj.SetObject("status")
+	status.SetString("token", "")
+	status.SetNull("expirationTimestamp")
+	return account, release, x.objects.CheckBody(r.Context, body)
 }
 
 // limitToken sets the end of a token, and returns the one that its request is answered with.

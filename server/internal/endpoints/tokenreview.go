@@ -15,19 +15,40 @@ import (
 // Reviews are requests in the form of objects. The answer is the object with its status
 // filled in; nothing is stored.
 
-// review answers a POST of a review, with the status that answer fills in.
-func (x *Endpoints) review(r *front.Request, answer func(obj document.Value) error) error {
-	opts, err := r.WriteOptions("CreateOptions")
-	if err != nil {
-		return err
-	}
-	res := r.Target.Row
-	doc, err := x.front.ReadObject(r, front.KindOf(res), opts.Validation)
+// review answers a POST of a review that check accepts, with the status that answer fills
+// in.
+func (x *Endpoints) review(r *front.Request, check func(obj document.Value) error, answer func(obj document.Value)) error {
+	doc, err := x.readReview(r, check)
 	if err != nil {
 		return err
 	}
 	defer doc.Release()
 	obj := doc.Root()
+	obj.Remove("status")
+	answer(obj)
+	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
+}
+
+// readReview reads a review that check and admission accept. The caller releases it.
+func (x *Endpoints) readReview(r *front.Request, check func(obj document.Value) error) (*document.Document, error) {
+	opts, err := r.WriteOptions("CreateOptions")
+	if err != nil {
+		return nil, err
+	}
+	doc, err := x.front.ReadObject(r, front.KindOf(r.Target.Row), opts.Validation)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.admitReview(r, opts, doc.Root(), check); err != nil {
+		doc.Release()
+		return nil, err
+	}
+	return doc, nil
+}
+
+// admitReview runs admission on a review, which it may change before it is checked.
+func (x *Endpoints) admitReview(r *front.Request, opts objects.Options, obj document.Value, check func(obj document.Value) error) error {
+	res := r.Target.Row
 	meta := obj.SetObject("metadata")
 	objects.DropSystemFields(meta)
 	meta.SetNull("creationTimestamp")
@@ -37,21 +58,27 @@ func (x *Endpoints) review(r *front.Request, answer func(obj document.Value) err
 	if err := x.objects.Own(r.Context, objects.Ref{Row: res}, document.Value{}, obj, opts); err != nil {
 		return err
 	}
-	obj.Remove("status")
-	if err := answer(obj); err != nil {
+	body := objects.NewBody(r.Target.Ref, opts, obj)
+	if err := x.objects.AdmitBody(r.Context, body); err != nil {
 		return err
 	}
-	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
+	if err := check(obj); err != nil {
+		return err
+	}
+	return x.objects.CheckBody(r.Context, body)
 }
 
 // reviewToken is POST on tokenreviews: it finds the user of the token in the body.
 func (x *Endpoints) reviewToken(r *front.Request) error {
-	return x.review(r, func(obj document.Value) error {
-		spec := obj.SetObject("spec")
-		token := spec.Get("token").Text()
-		if token == "" {
+	check := func(obj document.Value) error {
+		if obj.At("spec", "token").Text() == "" {
 			return api.BadRequest("token is required for TokenReview in authentication: send it in spec.token")
 		}
+		return nil
+	}
+	return x.review(r, check, func(obj document.Value) {
+		spec := obj.SetObject("spec")
+		token := spec.Get("token").Text()
 		status := obj.SetObject("status")
 		user := status.SetObject("user")
 		var known *authn.Identity
@@ -72,12 +99,11 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 			status.SetString("error", "invalid bearer token")
 		}
 		if known == nil {
-			return nil
+			return
 		}
 		status.SetBool("authenticated", true)
 		setTexts(status, "audiences", audiences)
 		writeUser(user, known.User)
-		return nil
 	})
 }
 

@@ -55,7 +55,12 @@ func (e *Evaluation) Warn(text string) { e.warnings = append(e.warnings, text) }
 
 // Options implements admission.Author.
 func (e *Evaluation) Options(r *admission.Request) []byte {
-	kind := map[admission.Operation]string{admission.Create: "CreateOptions", admission.Update: "UpdateOptions", admission.Delete: "DeleteOptions"}[r.Operation]
+	return optionsText(r.Operation, &e.Opts, e.deletes)
+}
+
+// optionsText are the options of a write as an object. Those of a delete are in d.
+func optionsText(operation admission.Operation, opts *Options, d *DeleteOptions) []byte {
+	kind := map[admission.Operation]string{admission.Create: "CreateOptions", admission.Update: "UpdateOptions", admission.Delete: "DeleteOptions"}[operation]
 	all := struct {
 		Kind            string            `json:"kind"`
 		APIVersion      string            `json:"apiVersion"`
@@ -65,11 +70,11 @@ func (e *Evaluation) Options(r *admission.Request) []byte {
 		DryRun          []string          `json:"dryRun,omitempty"`
 		FieldManager    string            `json:"fieldManager,omitempty"`
 		FieldValidation string            `json:"fieldValidation,omitempty"`
-	}{Kind: kind, APIVersion: "meta." + profile.GroupSuffix + "/v1", FieldManager: e.Opts.FieldManager, FieldValidation: e.Opts.AskedValidation}
-	if e.Opts.DryRun {
+	}{Kind: kind, APIVersion: "meta." + profile.GroupSuffix + "/v1", FieldManager: opts.FieldManager, FieldValidation: opts.AskedValidation}
+	if opts.DryRun {
 		all.DryRun = []string{"All"}
 	}
-	if d := e.deletes; d != nil && r.Operation == admission.Delete {
+	if d != nil && operation == admission.Delete {
 		all.Grace, all.Propagation = d.Grace, d.Propagation
 		for name, v := range map[string]*string{"uid": d.UID, "resourceVersion": d.Revision} {
 			if v != nil {
@@ -82,22 +87,4 @@ func (e *Evaluation) Options(r *admission.Request) []byte {
 	}
 	text, _ := json.Marshal(all) // texts and numbers only
 	return text
-}
-
-// AdmitBody runs the admission plug-ins on the body of a request through a subresource,
-// where a body of its kind is not stored. The body may be changed.
-func (o *Objects) AdmitBody(ctx context.Context, of Ref, opts Options, body document.Value) error {
-	e := newEvaluation(ctx, o, &Write{Ref: of, Opts: opts}, nil)
-	r := admission.Request{Operation: admission.Create, Resource: of.Row.Resource, Subresource: of.subName(), Namespace: of.Namespace, User: opts.User, Object: body}
-	r.Asked, r.Name, r.DryRun, r.OtherKind, r.By = of.Row.Resource, of.Name, opts.DryRun, true, e
-	err := o.admission.Admit(ctx, &r)
-	if err == nil {
-		err = o.admission.Check(ctx, &r)
-	}
-	if opts.Author != nil {
-		for _, text := range e.warnings {
-			opts.Author.Warn(text)
-		}
-	}
-	return err
 }

@@ -60,6 +60,8 @@ var (
 		(*Evaluation).validate, (*Evaluation).check, (*Evaluation).convertLast, (*Evaluation).seal}
 	// Changes that only the server may make follow none of the rules for updates.
 	DirectSteps = []step{(*Evaluation).admit, (*Evaluation).check, (*Evaluation).seal}
+	// Such a change by a request whose body was admitted needs no more than its storage.
+	AdmittedSteps = []step{(*Evaluation).seal}
 )
 
 // Result is the result of a write. The entry is the stored one, or that of a write

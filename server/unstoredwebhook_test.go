@@ -1,0 +1,135 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const (
+	localReviews = accessGroup + "namespaces/default/localsubjectaccessreviews"
+	rulesReviews = accessGroup + "selfsubjectrulesreviews"
+	getPods      = `"resourceAttributes":{"namespace":"default","verb":"get","resource":"pods"}`
+)
+
+// Webhooks review requests whose objects are not stored, and the options of connections
+// before anything is connected.
+func TestWebhooksReviewWhatIsNotStored(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(podsPath, podBody)
+	h.create(accountsPath, `{"metadata":{"name":"robot"}}`)
+	v := newReviewer(t, nil)
+	h.validateBy(v, "all", `{"operations":["CREATE","CONNECT"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*/*"]}`, "")
+	h.validateBy(v, "labels", reviewRule(`"CONNECT"`, "", "v1", "*/*"), `,"objectSelector":{"matchExpressions":[{"key":"a","operator":"DoesNotExist"}]}`)
+	for _, c := range []struct {
+		method, path, body string
+		code               int
+		want               []string
+	}{
+		{"POST", podsPath + "/none/exec?command=ls&command=-l&container=c&stdout=true&tty=0", "", 404, []string{
+			`"kind":{"group":"","kind":"PodExecOptions","version":"v1"},"name":"none","namespace":"default","object":{"apiVersion":"v1","command":["ls","-l"],"container":"c","kind":"PodExecOptions","stdout":true},"oldObject":null,"operation":"CONNECT","options":null`,
+			`"resource":{"group":"","resource":"pods","version":"v1"},"subResource":"exec"`, `"username":"admin"`, `"dryRun":false`}},
+		{"GET", podsPath + "/p/exec?kind=x", "", 400, []string{`"object":{"apiVersion":"v1","command":null,"kind":"PodExecOptions"}`}},
+		{"GET", podsPath + "/p/attach?stdin", "", 400, []string{`"object":{"apiVersion":"v1","kind":"PodAttachOptions","stdin":true}`}},
+		{"POST", podsPath + "/p/portforward?ports=80,081&ports=443", "", 400, []string{`"object":{"apiVersion":"v1","kind":"PodPortForwardOptions","ports":[80,81,443]}`, `"subResource":"portforward"`}},
+		{"PUT", podsPath + "/p:80/proxy/a//b/", "", 400, []string{`"name":"p:80"`, `"object":{"apiVersion":"v1","kind":"PodProxyOptions","path":"/a//b/"}`}},
+		{"GET", "/api/v1/namespaces/default/services/https:s:web/proxy", "", 404, []string{`"name":"https:s:web"`, `"object":{"apiVersion":"v1","kind":"ServiceProxyOptions"}`}},
+		{"DELETE", "/api/v1/nodes/n/proxy/pods?path=no", "", 404, []string{`"kind":"NodeProxyOptions","path":"/pods"}`, `"resource":"nodes"`, `"operation":"CONNECT"`}},
+		{"POST", selfReviews, `{"spec":{` + getPods + `},"status":{"allowed":true}}`, 201, []string{`"kind":"SelfSubjectAccessReview"`, `"operation":"CREATE","options":{"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"}`}},
+		{"POST", accessGroup + "subjectaccessreviews?dryRun=All", `{"spec":{"user":"x",` + getPods + `}}`, 201, []string{`"dryRun":true`, `"resource":"subjectaccessreviews"`}},
+		{"POST", localReviews, `{"spec":{"user":"x",` + getPods + `}}`, 201, []string{`"kind":"LocalSubjectAccessReview"`, `"namespace":"default"`}},
+		{"POST", rulesReviews, `{"spec":{"namespace":"default"}}`, 201, []string{`"resource":"selfsubjectrulesreviews"`}},
+		{"POST", tokenReviews, `{"metadata":{"name":"n"},"spec":{"token":"none"}}`, 201, []string{`"name":"n"`, `"spec":{"token":"none"}`}},
+		{"POST", accountsPath + "/robot/token", `{}`, 201, []string{`"kind":"TokenRequest"`, `"name":"robot"`, `"subResource":"token"`, `"status":{"expirationTimestamp":null,"token":""}`, `"audiences":["https://kubernetes.default.svc"]`}},
+		{"POST", "/api/v1/namespaces/default/bindings", `{"metadata":{"name":"none"},"target":{"name":"n"}}`, 404, []string{`"kind":"Binding"`, `"name":"none"`, `"resource":"bindings"`, `"target":{"name":"n"}`}},
+		{"POST", podsPath + "/none/eviction", `{"metadata":{"name":"none"}}`, 404, []string{`"kind":"Eviction"`, `"subResource":"eviction"`}},
+	} {
+		got := h.send(c.method, c.path, "", []byte(c.body))
+		review, n := v.last()
+		if got.code != c.code || n != 1 {
+			t.Errorf("%s %s: %d after %d reviews: %s", c.method, c.path, got.code, n, got.body)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(review, want) {
+				t.Errorf("%s %s: the review lacks %s: %s", c.method, c.path, want, review)
+			}
+		}
+	}
+	for _, c := range []struct{ path, body string }{ // wrong before any review
+		{podsPath + "/p/exec?dryRun=All", ""}, {podsPath + "/p/portforward?ports=x", ""}, {podsPath + "/p/eviction", `{"metadata":{"name":"p","namespace":"other"}}`},
+		{podsPath + "/p/binding", `{"metadata":{"name":"x"},"target":{"name":"n"}}`}, {tokenReviews, `{}`}, {rulesReviews, `{}`}, {selfReviews, `{"spec":{}}`}} {
+		got := h.send("POST", c.path, "", []byte(c.body))
+		if review, n := v.last(); got.code/100 != 4 || n != 0 {
+			t.Errorf("%s: %d after %s", c.path, got.code, review)
+		}
+	}
+}
+
+// A refusal ends such a request before it has an effect.
+func TestWebhooksRefuseWhatIsNotStored(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(podsPath, podBody)
+	h.create(accountsPath, `{"metadata":{"name":"robot"}}`)
+	v := newReviewer(t, func(_ string, _, response map[string]any) {
+		response["allowed"], response["warnings"] = false, []any{"no way"}
+		response["status"] = map[string]any{"message": "closed", "code": 418}
+	})
+	h.validateBy(v, "all", `{"operations":["CREATE","CONNECT"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*/*"]}`, "")
+	const words = `denied the request: closed`
+	h.run(t, []step{
+		{"exec", "POST", podsPath + "/p/exec?command=ls", "", "", 418, words},
+		{"proxy", "GET", "/api/v1/nodes/n/proxy/", "", "", 418, words},
+		{"review", "POST", selfReviews, "", `{"spec":{` + getPods + `}}`, 418, words},
+		{"rules", "POST", rulesReviews, "", `{"spec":{"namespace":"default"}}`, 418, words},
+		{"token review", "POST", tokenReviews, "", `{"spec":{"token":"admin-token"}}`, 418, words},
+		{"token", "POST", accountsPath + "/robot/token", "", `{}`, 418, words},
+		{"binding", "POST", podsPath + "/p/binding", "", `{"metadata":{"name":"p"},"target":{"name":"n"}}`, 418, words},
+		{"eviction", "POST", podsPath + "/p/eviction", "", `{"metadata":{"name":"p"}}`, 418, words},
+	})
+	if got := h.send("POST", podsPath+"/p/exec", "", nil).header.Get("Warning"); !strings.Contains(got, "no way") {
+		t.Errorf("warning %q", got)
+	}
+	if got := string(h.get(podsPath + "/p").body); strings.Contains(got, "nodeName") || strings.Contains(got, "deletionTimestamp") {
+		t.Errorf("refused, but done: %s", got)
+	}
+}
+
+// The change of a mutating webhook takes effect: it is the changed body that is checked and
+// answered.
+func TestMutatingWebhooksChangeWhatIsNotStored(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(podsPath, podBody)
+	h.create(podsPath, strings.Replace(podBody, `"name":"p"`, `"name":"q"`, 1))
+	h.create(accountsPath, `{"metadata":{"name":"robot"}}`)
+	patch := ""
+	v := newMutator(t, func(string, map[string]any) string { return patch })
+	h.mutateBy(v, "all", `{"operations":["CREATE","CONNECT"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*/*"]}`, "")
+	replace := func(path, value string) string {
+		return fmt.Sprintf(`[{"op":"add","path":%q,"value":%s}]`, path, value)
+	}
+	for _, c := range []struct {
+		patch string
+		step
+	}{
+		{replace("/container", `"other"`), step{"exec", "POST", podsPath + "/p/exec?container=c", "", "", 400, "container other is not valid for pod p"}},
+		{replace("/none", `1`), step{"an unknown option", "POST", podsPath + "/p/exec", "", "", 400, "does not have a host assigned"}},
+		{replace("/spec/token", `"admin-token"`), step{"token review", "POST", tokenReviews, "", `{"spec":{"token":"x"}}`, 201, `"authenticated":true`}},
+		{replace("/spec/token", `""`), step{"no token", "POST", tokenReviews, "", `{"spec":{"token":"x"}}`, 400, `token is required`}},
+		{replace("/status", `{"allowed":true}`), step{"a claim", "POST", accessGroup + "subjectaccessreviews", "", `{"spec":{"user":"x",` + getPods + `}}`, 201, `"status":{"allowed":false}}`}},
+		{replace("/spec/user", `"y"`), step{"another user", "POST", accessGroup + "subjectaccessreviews", "", `{"spec":{"user":"x",` + getPods + `}}`, 201, `"user":"y"`}},
+		{replace("/spec/namespace", `""`), step{"no namespace", "POST", rulesReviews, "", `{"spec":{"namespace":"default"}}`, 400, `no namespace`}},
+		{replace("/spec/audiences", `["vault"]`), step{"token", "POST", accountsPath + "/robot/token", "", `{}`, 201, `"audiences":["vault"]`}},
+		{replace("/target/name", `"other"`), step{"binding", "POST", podsPath + "/p/binding", "", `{"metadata":{"name":"p"},"target":{"name":"n"}}`, 201, ""}},
+		{replace("/metadata/name", `"q"`), step{"another pod", "POST", podsPath + "/q/binding", "", `{"metadata":{"name":"q"},"target":{"name":""}}`, 422, "target.name"}},
+		{replace("/metadata/name", `"p"`), step{"not its name", "POST", podsPath + "/q/binding", "", `{"metadata":{"name":"q"},"target":{"name":"n"}}`, 400, "name in URL does not match"}},
+		{replace("/metadata/name", `"p"`), step{"nor of an eviction", "POST", podsPath + "/q/eviction", "", `{"metadata":{"name":"q"}}`, 400, "name in URL does not match"}},
+		{replace("/deleteOptions", `{"dryRun":["All"]}`), step{"a dry eviction", "POST", podsPath + "/q/eviction", "", `{"metadata":{"name":"q"}}`, 201, ""}},
+	} {
+		patch = c.patch
+		h.run(t, []step{c.step})
+	}
+	h.run(t, []step{
+		{"bound to the other node", "GET", podsPath + "/p", "", "", 200, `"nodeName":"other"`},
+		{"still there", "GET", podsPath + "/q", "", "", 200, `"name":"q"`},
+	})
+}
