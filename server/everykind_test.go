@@ -41,6 +41,28 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
+// TestEveryKindHasBookmarkRows: a bookmark has little more than a revision, and is a row in a
+// table of its kind all the same.
+func TestEveryKindHasBookmarkRows(t *testing.T) {
+	h := startServer(t, withEverything)
+	for _, gv := range generated.New(policy.New(time.Now), conversion.Hooks{}) {
+		for i := range gv.Resources {
+			res := &gv.Resources[i]
+			if !res.Stored || !res.Verbs.Has(api.VerbWatch) {
+				continue
+			}
+			path := "/apis/" + gv.APIVersion() + "/" + res.Plural
+			if gv.Group == "" {
+				path = "/api/v1/" + res.Plural
+			}
+			s := h.watch(path+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&labelSelector=no%3Dobject", "Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+			if e := s.next(); e.Type != "BOOKMARK" || !strings.Contains(string(e.Object), `"kind":"Table"`) || !strings.Contains(string(e.Object), `"rows":[{`) {
+				t.Errorf("%s: %s %s", path, e.Type, e.Object)
+			}
+		}
+	}
+}
+
 // withEverything serves all versions, and keeps the fields of all features.
 func withEverything(c *server.Config) {
 	c.RuntimeConfig = []string{"api/all"}

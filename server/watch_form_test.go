@@ -43,6 +43,24 @@ func TestWatchTables(t *testing.T) {
 	}
 }
 
+// TestWatchTableBookmark: the bookmark after the initial events is a row, too.
+func TestWatchTableBookmark(t *testing.T) {
+	h := startServer(t, nil)
+	h.create(configMaps, configMap("a", `{"k":"v"}`))
+	s := h.watch(configMaps+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan", "Accept", "application/json;as=Table;g=meta.k8s.io;v=v1")
+	for _, want := range []string{"ADDED", "BOOKMARK"} {
+		e := s.next()
+		var table metav1.Table
+		var object metav1.PartialObjectMetadata
+		if err := json.Unmarshal(e.Object, &table); err != nil || e.Type != want || len(table.Rows) != 1 {
+			t.Fatalf("%s %s: %v", e.Type, e.Object, err)
+		}
+		if err := json.Unmarshal(table.Rows[0].Object.Raw, &object); err != nil || (object.Annotations["k8s.io/initial-events-end"] == "true") != (want == "BOOKMARK") {
+			t.Errorf("%s %s: %v", e.Type, e.Object, err)
+		}
+	}
+}
+
 // TestWatchMetadata reads events that hold metadata only.
 func TestWatchMetadata(t *testing.T) {
 	h := startServer(t, nil)

@@ -77,7 +77,7 @@ func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]by
 		if body, err = codec.AppendPartial(nil, body, f.accept.APIVersion); err != nil {
 			return nil, err
 		}
-	case f.accept.As == codec.AsTable && event != bookmark:
+	case f.accept.As == codec.AsTable:
 		rev, err := revisionOf(body)
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (f *streamForm) frame(ctx context.Context, event string, body []byte) ([]by
 		}
 		body = append(text, "]}"...)
 		f.table = f.rest
-	case f.accept.As != codec.AsTable && event != bookmark:
+	case event != bookmark:
 		if body, err = stored.Served(ctx, f.res.Resource, body); err != nil {
 			return nil, err
 		}
