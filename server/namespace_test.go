@@ -58,7 +58,7 @@ func TestNamespaceWaitsForItsContent(t *testing.T) {
 		"NamespaceDeletionDiscoveryFailure":           "False ResourcesDiscovered: All resources successfully discovered",
 		"NamespaceDeletionGroupVersionParsingFailure": "False ParsedGroupVersions: All legacy kube types successfully parsed",
 		"NamespaceDeletionContentFailure":             "False ContentDeleted: All content successfully deleted, may be waiting on finalization",
-		"NamespaceContentRemaining":                   "True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances, pods. has 1 resource instances",
+		"NamespaceContentRemaining":                   "True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances, pods. has 1 resource instances",
 		"NamespaceFinalizersRemaining":                "True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances",
 	} {
 		if got := conditionsOf(have, "shop")[kind]; got != want {
@@ -74,14 +74,11 @@ func TestNamespaceWaitsForItsContent(t *testing.T) {
 		t.Errorf("a create is refused with %s", r.body)
 	}
 
-	h.mergePatch(shop+"/configmaps/held", `{"metadata":{"finalizers":null}}`)
-	have = h.await(namespacesPath, func(o contents) bool {
-		return strings.HasPrefix(conditionsOf(o, "shop")["NamespaceFinalizersRemaining"], "False")
-	})
-	if got := conditionsOf(have, "shop")["NamespaceContentRemaining"]; got != "True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances" {
-		t.Errorf("with the pod left: %s", got)
-	}
 	h.remove(shop+"/pods/p", `{"gracePeriodSeconds":0}`).expect(t, http.StatusOK, "")
+	h.await(namespacesPath, func(o contents) bool {
+		return conditionsOf(o, "shop")["NamespaceContentRemaining"] == "True SomeResourcesRemain: Some resources are remaining: configmaps. has 1 resource instances"
+	})
+	h.mergePatch(shop+"/configmaps/held", `{"metadata":{"finalizers":null}}`)
 	h.awaitGone(namespacesPath, "shop")
 }
 
@@ -115,4 +112,22 @@ func TestLargeNamespace(t *testing.T) {
 	h.remove(namespacesPath+"/shop", "").expect(t, http.StatusOK, "")
 	h.awaitGone(namespacesPath, "shop")
 	t.Logf("1,000 config maps are gone after %v", time.Since(begin))
+}
+
+// The pods of a namespace end first, so that what they use is there until then.
+func TestPodsOfANamespaceEndFirst(t *testing.T) {
+	h := withControllers(t, "namespace")
+	h.create("/api/v1/namespaces", `{"metadata":{"name":"shop"}}`)
+	const ns = "/api/v1/namespaces/shop"
+	h.create(ns+"/configmaps", configMap("used", "{}"))
+	h.create(ns+"/pods", `{"metadata":{"name":"p","finalizers":["example.com/wait"]},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	h.send("DELETE", ns, "", nil)
+	h.await("/api/v1/namespaces", func(o contents) bool {
+		return strings.Contains(conditions(o, "shop"), "NamespaceContentRemaining=True")
+	})
+	if got := h.get(ns + "/configmaps/used"); got.code != 200 {
+		t.Errorf("the config map went before the pod: %d %s", got.code, got.body)
+	}
+	h.mergePatch(ns+"/pods/p", `{"metadata":{"finalizers":null}}`)
+	h.await("/api/v1/namespaces", func(o contents) bool { return o["shop"] == nil })
 }

@@ -77,7 +77,7 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 	e, err := view.Get(n.cluster.namespaces.key("", name))
 	if errors.Is(err, store.ErrNotFound) {
 		// Only the objects of this view: the name may be used again by now.
-		return errors.Join(n.empty(ctx, view, name)...)
+		return errors.Join(n.empty(ctx, view, name, false)...)
 	}
 	if err != nil || !terminating(e.Body) {
 		return err
@@ -85,7 +85,7 @@ func (n *namespaces) sync(ctx context.Context, name string) error {
 	if left, _ := document.Find(e.Body, "spec", "finalizers"); len(left) == 0 || string(left) == "[]" {
 		return nil
 	}
-	errs := n.empty(ctx, view, name)
+	errs := n.empty(ctx, view, name, true)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/capstan-dev/capstan/internal/api"
@@ -15,10 +16,20 @@ const chunk = 1000
 // victim is an object to delete.
 type victim struct{ name, uid string }
 
-// empty deletes all objects that a view has in a namespace.
-func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace string) []error {
+// empty deletes all objects that a view has in a namespace: pods first, and the rest, which
+// they may use, only once no pod is left. Without patience nothing is awaited.
+func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace string, patience bool) []error {
 	var errs []error
 	for _, t := range contentOrder(n.cluster) {
+		if patience && t.Graceful == nil {
+			switch pods, err := n.hasPods(ctx, namespace); {
+			case err != nil:
+				return append(errs, err)
+			case pods:
+				return errs
+			}
+			patience = false
+		}
 		prefix := t.key(namespace, "")
 		for from := prefix; from != "" && ctx.Err() == nil; {
 			var objects []victim
@@ -47,6 +58,25 @@ func (n *namespaces) empty(ctx context.Context, view store.Reader, namespace str
 		}
 	}
 	return errs
+}
+
+// hasPods reports whether objects that end gracefully are left in a namespace.
+func (n *namespaces) hasPods(ctx context.Context, namespace string) (found bool, err error) {
+	view, err := n.Store.At(ctx, 0)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = view.Close() }()
+	for _, t := range contentOrder(n.cluster) {
+		if t.Graceful == nil || found {
+			break
+		}
+		err = errors.Join(err, view.ScanMeta(ctx, t.key(namespace, ""), "", func(*store.Entry) bool {
+			found = true
+			return false
+		}))
+	}
+	return found, err
 }
 
 // remains is the rest of a namespace's content.
