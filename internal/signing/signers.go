@@ -125,9 +125,11 @@ func checkNodeServing(request *x509.CertificateRequest, usages []string) error {
 
 var (
 	errNodeGroup = errors.New("subject organization is not " + nodeGroup)
-	errNodeUser  = errors.New("subject common name does not begin with " + nodeUser)
-	errEmail     = errors.New("Email subjectAltNames are not allowed")
-	errURI       = errors.New("URI subjectAltNames are not allowed")
+	//lint:ignore ST1005 the words of 1.25, which clients see
+	errNodeUser = errors.New("subject common name does not begin with " + nodeUser)
+	//lint:ignore ST1005 the words of 1.25, which clients see
+	errEmail = errors.New("Email subjectAltNames are not allowed")
+	errURI   = errors.New("URI subjectAltNames are not allowed")
 )
 
 // nodeUsages checks the usages of a node's certificate: signatures, its purpose and, for

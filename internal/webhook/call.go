@@ -75,6 +75,7 @@ func readable(contentType string) error {
 	media, _, err := mime.ParseMediaType(contentType)
 	switch {
 	case err != nil:
+		//lint:ignore ST1005 the words of 1.25, which clients see
 		return fmt.Errorf("Internal error occurred: %w", err)
 	case media == "application/json", media == "text/json", media == "text/plain", media == "application/octet-stream", strings.HasSuffix(media, "+json"):
 		return nil

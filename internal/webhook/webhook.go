@@ -136,6 +136,7 @@ func (t *Target) address() (*url.URL, error) {
 	}
 	at, err := url.Parse(t.URL)
 	if err != nil {
+		//lint:ignore ST1005 the words of 1.25, which clients see
 		return nil, fmt.Errorf("Unparsable URL: %w", err)
 	}
 	if at.Scheme != "https" || at.Host == "" {
