@@ -156,7 +156,9 @@ func TestHostileValidatingWebhooks(t *testing.T) {
 		do   func(w http.ResponseWriter, r *http.Request)
 		want string
 	}{
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/else", http.StatusTemporaryRedirect) }, "status code 307"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/else", http.StatusTemporaryRedirect)
+		}, "status code 307"},
 		"huge": {func(w http.ResponseWriter, _ *http.Request) {
 			for part := bytes.Repeat([]byte(" "), 1<<16); ; {
 				if _, err := w.Write(part); err != nil {
