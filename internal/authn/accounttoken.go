@@ -71,8 +71,8 @@ type accountLogin struct {
 	identity    *Identity
 }
 
-// maxTokenBytes bounds a token that is parsed.
-const maxTokenBytes = 64 << 10
+// MaxTokenBytes bounds a token that is parsed.
+const MaxTokenBytes = 64 << 10
 
 // maxClockSkew is the difference between the clocks of machines for which the times of a
 // token are relaxed. An object counts for as long after its deletion.
@@ -84,12 +84,12 @@ var tokenAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.ES3
 // AuthenticateToken implements TokenAuthenticator. Tokens of other issuers, and texts that
 // are no tokens of this kind, are not known.
 func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
-	if len(token) > maxTokenBytes {
+	if len(token) > MaxTokenBytes {
 		return nil, nil
 	}
 	login, ok := a.verified.get(token)
 	if !ok {
-		if issuer := claimedIssuer(token); issuer != LegacyIssuer && !slices.Contains(a.cfg.Issuers, issuer) {
+		if issuer := ClaimedIssuer(token); issuer != LegacyIssuer && !slices.Contains(a.cfg.Issuers, issuer) {
 			return nil, nil
 		}
 		var err error
@@ -104,9 +104,12 @@ func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*I
 	return login.identity, nil
 }
 
-// claimedIssuer is the issuer that a token names, before anything is verified; "" for a
+// ClaimedIssuer is the issuer that a token names, before anything is verified; "" for a
 // text that is not a token.
-func claimedIssuer(token string) string {
+func ClaimedIssuer(token string) string {
+	if len(token) > MaxTokenBytes {
+		return ""
+	}
 	_, rest, _ := strings.Cut(token, ".")
 	payload, rest, ok := strings.Cut(rest, ".")
 	if !ok || strings.Contains(rest, ".") {
@@ -144,7 +147,7 @@ func (a *AccountTokens) verify(token string) (*accountLogin, error) {
 		return nil, err
 	}
 	c := &login.accountClaims
-	user := &User{Name: AccountName(c.Namespace, c.Account.Name), UID: c.Account.UID, Groups: serviceAccountGroups(c.Namespace)}
+	user := ServiceAccount(c.Namespace, c.Account.Name, c.Account.UID)
 	if c.Pod != nil {
 		user.Extra = map[string][]string{podNameExtra: {c.Pod.Name}, podUIDExtra: {c.Pod.UID}}
 	}

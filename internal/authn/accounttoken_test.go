@@ -186,7 +186,7 @@ func TestForgedTokens(t *testing.T) {
 		"another payload":        parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"https://issuer","sub":"admin"}`)) + "." + parts[2],
 		"empty":                  "",
 		"dots":                   "..",
-		"huge":                   m.signed(jose.ES256, m.key, id, with("x", strings.Repeat("x", maxTokenBytes))),
+		"huge":                   m.signed(jose.ES256, m.key, id, with("x", strings.Repeat("x", MaxTokenBytes))),
 	} {
 		if identity, err := a.AuthenticateToken(t.Context(), token); identity != nil {
 			t.Errorf("%s: %+v, %v", name, identity.User, err)

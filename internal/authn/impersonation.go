@@ -119,6 +119,11 @@ func SplitServiceAccount(user string) (namespace, name string, ok bool) {
 	return namespace, name, ok
 }
 
+// ServiceAccount is the user that a service account is.
+func ServiceAccount(namespace, name, uid string) *User {
+	return &User{Name: AccountName(namespace, name), UID: uid, Groups: append(serviceAccountGroups(namespace), GroupAuthenticated)}
+}
+
 // serviceAccountGroups are the groups of all service accounts of a namespace.
 func serviceAccountGroups(namespace string) []string {
 	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace}

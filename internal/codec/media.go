@@ -136,8 +136,11 @@ func Negotiate(accept string, o Offer) (MediaType, error) {
 
 // AcceptsJSON reports whether an Accept header accepts plain JSON, whatever its
 // parameters.
-func AcceptsJSON(accept string) bool {
-	return accept == "" || slices.ContainsFunc(parseAccept(accept), func(a alternative) bool { return a.covers(mediaJSON) })
+func AcceptsJSON(accept string) bool { return Accepts(accept, mediaJSON) }
+
+// Accepts reports whether an Accept header accepts a media type, whatever its parameters.
+func Accepts(accept, media string) bool {
+	return accept == "" || slices.ContainsFunc(parseAccept(accept), func(a alternative) bool { return a.covers(media) })
 }
 
 // ErrorForm is the form of an error for an Accept header. An error is never a

@@ -186,6 +186,18 @@ func (v Value) Text() string {
 	return string(raw)
 }
 
+// Texts are the strings of a list, nil for an empty one.
+func (v Value) Texts() []string {
+	if v.Len() == 0 {
+		return nil
+	}
+	all := make([]string, 0, v.Len())
+	for _, e := range v.Elements() {
+		all = append(all, e.Text())
+	}
+	return all
+}
+
 // AppendText appends a string's text.
 func (v Value) AppendText(dst []byte) []byte {
 	raw, hasEscapes := v.inside()

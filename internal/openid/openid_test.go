@@ -183,7 +183,7 @@ func TestForgedTokens(t *testing.T) {
 		"a stranger's key":  stranger.token(jose.RS256, i.claims(nil)),
 		"no signature":      parts[0] + "." + parts[1] + ".",
 		"none":              "eyJhbGciOiJub25lIn0." + parts[1] + ".",
-		"huge":              i.token(jose.RS256, i.claims(map[string]any{"x": strings.Repeat("x", maxTokenBytes)})),
+		"huge":              i.token(jose.RS256, i.claims(map[string]any{"x": strings.Repeat("x", authn.MaxTokenBytes)})),
 	} {
 		if identity, _ := a.AuthenticateToken(t.Context(), token); identity != nil {
 			t.Errorf("%s: %+v", name, identity.User)

@@ -56,7 +56,7 @@ func readHook(v document.Value, resolver webhook.Resolver) *hook {
 	if seconds, ok := v.Get("timeoutSeconds").Int(); ok {
 		h.timeout = time.Duration(seconds) * time.Second
 	}
-	for _, version := range texts(v.Get("admissionReviewVersions")) {
+	for _, version := range v.Get("admissionReviewVersions").Texts() {
 		if h.review == "" && (version == "v1" || version == "v1beta1") {
 			h.review = version
 		}
@@ -87,11 +87,4 @@ func (c *configuration) close() {
 			client.Close()
 		}
 	}
-}
-
-func texts(list document.Value) (all []string) {
-	for _, v := range list.Elements() {
-		all = append(all, strings.Clone(v.Text()))
-	}
-	return all
 }

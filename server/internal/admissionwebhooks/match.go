@@ -17,8 +17,8 @@ type rule struct {
 }
 
 func readRule(v document.Value) rule {
-	r := rule{operations: texts(v.Get("operations")), groups: texts(v.Get("apiGroups")), versions: texts(v.Get("apiVersions")), scope: strings.Clone(v.Get("scope").Text())}
-	for _, text := range texts(v.Get("resources")) {
+	r := rule{operations: v.Get("operations").Texts(), groups: v.Get("apiGroups").Texts(), versions: v.Get("apiVersions").Texts(), scope: strings.Clone(v.Get("scope").Text())}
+	for _, text := range v.Get("resources").Texts() {
 		resource, sub, _ := strings.Cut(text, "/")
 		r.resources = append(r.resources, [2]string{resource, sub})
 	}
@@ -68,7 +68,7 @@ func readSelector(v document.Value) (all labelSelector) {
 		all = append(all, requirement{strings.Clone(key), "In", []string{strings.Clone(value.Text())}})
 	}
 	for _, e := range v.Get("matchExpressions").Elements() {
-		all = append(all, requirement{strings.Clone(e.Get("key").Text()), strings.Clone(e.Get("operator").Text()), texts(e.Get("values"))})
+		all = append(all, requirement{strings.Clone(e.Get("key").Text()), strings.Clone(e.Get("operator").Text()), e.Get("values").Texts()})
 	}
 	return all
 }

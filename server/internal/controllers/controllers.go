@@ -179,8 +179,7 @@ type actor struct {
 
 // actAs returns the write operations as a service account of kube-system.
 func (c *Controllers) actAs(account string) controller.Cluster {
-	user := &authn.User{Name: "system:serviceaccount:kube-system:" + account,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", authn.GroupAuthenticated}}
+	user := authn.ServiceAccount("kube-system", account, "")
 	return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", FieldManager: "kube-controller-manager"}}
 }
 

@@ -66,7 +66,7 @@ func declaredList(t *expression.Type, s document.Value) {
 		t.ListType = schema.ListSet
 	case "map":
 		t.ListType = schema.ListMap
-		t.Keys = texts(s.Get(extListMapKeys))
+		t.Keys = s.Get(extListMapKeys).Texts()
 	}
 }
 

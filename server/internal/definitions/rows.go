@@ -67,7 +67,7 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 	keep := spec.Get("preserveUnknownFields").Bool()
 	gv.Compile = sync.OnceValue(func() *schema.Table { return r.compile(gv, text, i, keep) })
 	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
-		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: texts(names.Get("shortNames")), Categories: texts(names.Get("categories")),
+		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(), Categories: names.Get("categories").Texts(),
 		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
 		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now)}
 	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
@@ -190,13 +190,6 @@ func (r *Rows) linkRemotely(all []*api.Resource, to *api.Resource, spec document
 func storageHash(to *api.Resource) string {
 	sum := sha256.Sum256([]byte(to.GV.Group + "/" + to.GV.Version + "/" + to.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])
-}
-
-func texts(list document.Value) (all []string) {
-	for _, v := range list.Elements() {
-		all = append(all, v.Text())
-	}
-	return all
 }
 
 // deprecationWarning is the warning for users of a deprecated version: the text of the

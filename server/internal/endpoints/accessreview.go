@@ -95,21 +95,14 @@ func reviewedAttributes(spec document.Value) authz.Attributes {
 
 // reviewedUser is the reviewed user.
 func reviewedUser(spec document.Value) *authn.User {
-	user := &authn.User{Name: spec.Get("user").Text(), UID: spec.Get("uid").Text(), Groups: texts(spec.Get("groups"))}
+	user := &authn.User{Name: spec.Get("user").Text(), UID: spec.Get("uid").Text(), Groups: spec.Get("groups").Texts()}
 	for key, values := range spec.Get("extra").Members() {
 		if user.Extra == nil {
 			user.Extra = map[string][]string{}
 		}
-		user.Extra[key] = texts(values)
+		user.Extra[key] = values.Texts()
 	}
 	return user
-}
-
-func texts(list document.Value) (all []string) {
-	for _, v := range list.Elements() {
-		all = append(all, v.Text())
-	}
-	return all
 }
 
 // reviewRules is POST on selfsubjectrulesreviews: the sender's rights in a namespace. The

@@ -2,9 +2,9 @@ package endpoints
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
@@ -31,24 +31,9 @@ func sendIssuerDocument(r *front.Request, mediaType string, text []byte) error {
 	if r.Method() != http.MethodGet {
 		return api.MethodNotAllowed([]string{http.MethodGet})
 	}
-	if !accepts(r.HTTP.Header.Get("Accept"), mediaType) {
+	if !codec.Accepts(r.HTTP.Header.Get("Accept"), mediaType) {
 		return api.NotAcceptable([]string{mediaType})
 	}
 	r.Writer.Header().Set("Cache-Control", "public, max-age=3600")
 	return r.Send(http.StatusOK, mediaType, text)
-}
-
-// accepts reports whether an Accept header permits a media type.
-func accepts(header, mediaType string) bool {
-	if header == "" {
-		return true
-	}
-	family, _, _ := strings.Cut(mediaType, "/")
-	for part := range strings.SplitSeq(header, ",") {
-		part, _, _ = strings.Cut(part, ";")
-		if part = strings.TrimSpace(part); part == mediaType || part == "*/*" || part == family+"/*" {
-			return true
-		}
-	}
-	return false
 }

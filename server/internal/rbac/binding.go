@@ -2,7 +2,6 @@ package rbac
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -42,9 +41,8 @@ type boundSubject struct {
 
 // readBinding reads a stored binding; namespace is "" for a ClusterRoleBinding.
 func readBinding(obj document.Value, namespace string) *binding {
-	text := func(v document.Value) string { return strings.Clone(v.Text()) }
 	ref := obj.Get("roleRef")
-	b := &binding{namespace: namespace, ref: roleRef{kind: text(ref.Get("kind")), name: text(ref.Get("name"))}}
+	b := &binding{namespace: namespace, ref: roleRef{kind: ref.Get("kind").Text(), name: ref.Get("name").Text()}}
 	if b.ref.kind == "Role" {
 		b.ref.namespace = namespace
 	}
@@ -54,7 +52,7 @@ func readBinding(obj document.Value, namespace string) *binding {
 	}
 	source = "RBAC: allowed by " + source + " of " + b.ref.kind + " " + strconv.Quote(b.ref.name) + " to "
 	for _, v := range obj.Get("subjects").Elements() {
-		kind, name := v.Get("kind").Text(), text(v.Get("name"))
+		kind, name := v.Get("kind").Text(), v.Get("name").Text()
 		s := boundSubject{subject: subject{group: kind == "Group", name: name, namespace: namespace}}
 		described := name
 		switch kind {

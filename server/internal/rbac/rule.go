@@ -50,22 +50,9 @@ func newRule(verbs, groups, resources, names, paths []string) rule {
 func readRules(obj document.Value) []rule {
 	var rules []rule
 	for _, v := range obj.Get("rules").Elements() {
-		rules = append(rules, newRule(texts(v, "verbs"), texts(v, "apiGroups"), texts(v, "resources"), texts(v, "resourceNames"), texts(v, "nonResourceURLs")))
+		rules = append(rules, newRule(v.Get("verbs").Texts(), v.Get("apiGroups").Texts(), v.Get("resources").Texts(), v.Get("resourceNames").Texts(), v.Get("nonResourceURLs").Texts()))
 	}
 	return rules
-}
-
-// texts copies a list of texts.
-func texts(of document.Value, name string) []string {
-	list := of.Get(name)
-	if list.Len() == 0 {
-		return nil
-	}
-	texts := make([]string, 0, list.Len())
-	for _, v := range list.Elements() {
-		texts = append(texts, strings.Clone(v.Text()))
-	}
-	return texts
 }
 
 func (r *rule) hasVerb(verb string, bit uint32) bool {
