@@ -112,7 +112,9 @@ func TestValidatingWebhooks(t *testing.T) {
 		{"POST", configMaps, "", `{"metadata":{"generateName":"made-"}}`, `"userInfo":{"groups":["system:masters","system:authenticated"],"uid":"1","username":"admin"}`},
 		{"DELETE", configMaps, "", "", `"operation":"DELETE"`},
 	} {
-		h.send(c.method, c.path, c.media, []byte(c.body))
+		if got := h.send(c.method, c.path, c.media, []byte(c.body)).header.Get("Warning"); strings.Contains(got, "be careful") != strings.Contains(c.path, "warn") {
+			t.Errorf("%s %s: warning %q", c.method, c.path, got)
+		}
 		if got, n := v.last(); n != 1 || !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %d reviews, the last %s\n want %s", c.method, c.path, n, got, c.want)
 		}

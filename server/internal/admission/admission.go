@@ -52,6 +52,23 @@ type Author interface {
 	Options(r *Request) []byte
 	// Warn sends a warning.
 	Warn(text string)
+	// Audited reports whether events about the write are recorded; with bodies: whether
+	// they show its object.
+	Audited(bodies bool) bool
+	// Annotate adds an annotation to them. The first value of a key stays.
+	Annotate(key, value string)
+}
+
+// Audited reports whether annotations of the write are recorded; with bodies: those that
+// show its object.
+func (r *Request) Audited(bodies bool) bool { return r.By != nil && r.By.Audited(bodies) }
+
+// Annotate adds an annotation to the audit events about the write. One that costs
+// something is made only if Audited.
+func (r *Request) Annotate(key, value string) {
+	if r.By != nil {
+		r.By.Annotate(key, value)
+	}
 }
 
 // Webhooks are the webhooks of the cluster.

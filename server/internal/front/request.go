@@ -227,6 +227,13 @@ func (r *Request) Warn(text string) {
 	r.warned += min(utf8.RuneCountInString(text), maxWarning)
 }
 
+// Audited reports whether audit events of the request are recorded; with bodies: whether
+// they show its body.
+func (r *Request) Audited(bool) bool { return false }
+
+// Annotate adds an annotation to the audit events of the request.
+func (r *Request) Annotate(string, string) {}
+
 // The bounds of warnings in the headers of an answer, in characters: when all together
 // are longer each is cut, and the last are left out.
 const (

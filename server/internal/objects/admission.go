@@ -53,6 +53,18 @@ func (e *Evaluation) admission() admission.Request {
 // Warn implements admission.Author.
 func (e *Evaluation) Warn(text string) { e.warnings = append(e.warnings, text) }
 
+// Audited implements admission.Author.
+func (e *Evaluation) Audited(bodies bool) bool {
+	return e.Opts.Author != nil && e.Opts.Author.Audited(bodies)
+}
+
+// Annotate implements admission.Author.
+func (e *Evaluation) Annotate(key, value string) {
+	if e.Audited(false) {
+		e.notes = append(e.notes, [2]string{key, value})
+	}
+}
+
 // Options implements admission.Author.
 func (e *Evaluation) Options(r *admission.Request) []byte {
 	return optionsText(r.Operation, &e.Opts, e.deletes)

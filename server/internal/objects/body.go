@@ -45,6 +45,18 @@ func (b *Body) Warn(text string) {
 	}
 }
 
+// Audited implements admission.Author.
+func (b *Body) Audited(bodies bool) bool {
+	return b.opts.Author != nil && b.opts.Author.Audited(bodies)
+}
+
+// Annotate implements admission.Author.
+func (b *Body) Annotate(key, value string) {
+	if b.opts.Author != nil {
+		b.opts.Author.Annotate(key, value)
+	}
+}
+
 // AdmitBody runs the mutating admission plug-ins, which may change the body.
 func (o *Objects) AdmitBody(ctx context.Context, b *Body) error {
 	return o.admission.Admit(ctx, &b.request)

@@ -29,6 +29,7 @@ type DeleteOptions struct {
 	Propagation   string      // "", Orphan, Background, Foreground
 	UID, Revision *string     // preconditions; nil for none
 	By            *authn.User // nil for the server
+	Author        Author      // nil for the server
 	Admitted      bool        // admission has seen the delete, or another write that asks for it
 	Collected     bool        // the object is one of a collection that is deleted
 	Cascade       bool        // orphanDependents=false: an object that stays for a while is answered with 202
@@ -81,7 +82,7 @@ func (o *Objects) deleteStep(ctx context.Context, of Ref, opts DeleteOptions) (R
 	if opts.Admitted {
 		steps = admittedSteps
 	}
-	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, DryRun: opts.DryRun}, Steps: steps, deletes: &opts, Change: func(e *Evaluation) (document.Value, error) {
+	return o.Write(ctx, &Write{Ref: of, Opts: Options{User: opts.By, Author: opts.Author, DryRun: opts.DryRun}, Steps: steps, deletes: &opts, Change: func(e *Evaluation) (document.Value, error) {
 		if e.current == nil {
 			return document.Value{}, api.NotFound(of.Row.GroupResource(), of.Name)
 		}

@@ -7,7 +7,7 @@ import (
 // Options are the author and the options of a write. The zero value is the server itself.
 type Options struct {
 	User       *authn.User // nil for the server
-	Author     Warner      // nil for the server
+	Author     Author      // nil for the server
 	DryRun     bool
 	Validation string // Ignore, Warn, Strict
 	// AskedValidation is the validation that the request names; "" for none.
@@ -20,5 +20,10 @@ type Options struct {
 	Subresource     string // that the write is recorded for, if not the target's
 }
 
-// Warner sends warnings to the author of a write.
-type Warner interface{ Warn(text string) }
+// Author is the request that makes a write: its warnings, and its annotations in audit
+// events (admission.Author).
+type Author interface {
+	Warn(text string)
+	Audited(bodies bool) bool
+	Annotate(key, value string)
+}

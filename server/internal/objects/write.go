@@ -94,6 +94,7 @@ type Evaluation struct {
 	ends      *sync.RWMutex // of the namespace that is deleted, held
 	typeAlive *sync.RWMutex // of the custom resource, held for reading
 	warnings  []string      // warnings
+	notes     [][2]string   // annotations of audit events: key, value
 	docs      []*document.Document
 	made      store.Write
 	answer    *store.Entry // if it differs from the stored object
@@ -328,6 +329,9 @@ func (e *Evaluation) finish(key string, entry store.Entry, err error) (Result, e
 	if e.Opts.Author != nil {
 		for _, text := range e.warnings {
 			e.Opts.Author.Warn(text)
+		}
+		for _, note := range e.notes {
+			e.Opts.Author.Annotate(note[0], note[1])
 		}
 	}
 	out := Result{Created: e.made.Op == store.OpCreate, ending: e.ending}

@@ -24,7 +24,7 @@ func (v *Verbs) Delete(r *front.Request) error {
 	if err := objects.CheckProtected(t.Row.Resource, t.Name); err != nil {
 		return err
 	}
-	opts.By = r.User
+	opts.By, opts.Author = r.User, r
 	entry, gone, err := v.objects.DeleteObject(r.Context, t.Ref, opts)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (v *Verbs) DeleteCollection(r *front.Request) error {
 	if err != nil {
 		return err
 	}
-	opts.By, opts.Collected = r.User, true
+	opts.By, opts.Author, opts.Collected = r.User, r, true
 	for _, n := range names {
 		if _, _, err := v.objects.DeleteObject(r.Context, objects.Ref{Row: t.Row, Namespace: n.namespace, Name: n.name}, opts); err != nil {
 			var e *api.Error
