@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/capstan-dev/capstan/internal/controller"
+	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flags"
 )
@@ -55,8 +56,8 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	c.addAccountFlags(fs)
 	c.addLoginFlags(fs)
-	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off")
-	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that have to be on; NodeRestriction is off without it, all others are on anyway; a plug-in that this server lacks is an error")
+	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off, of those that are on by default: "+strings.Join(admission.Names(false), ", "))
+	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that are on, besides those that are by default; the others are "+strings.Join(admission.Names(true), ", "))
 	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
 	fs.Var((*bound)(&c.UnreachableTolerationSeconds), "default-unreachable-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not reachable")
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")

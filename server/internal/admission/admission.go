@@ -5,8 +5,6 @@ package admission
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
@@ -105,57 +103,6 @@ type Objects interface {
 	MayGrant(ctx context.Context, r *Request) error
 }
 
-// plugin is one rule. An error refuses the request; it is an *api.Error, or an
-// I/O error.
-//
-// Invariant: admit, which comes before validation and may change the object, or
-// check, which comes after it and may not, or both are set.
-type plugin struct {
-	name         string
-	admit, check func(c *Chain, ctx context.Context, r *Request) error
-	deletes      bool                                                                         // handles deletes too
-	connects     bool                                                                         // handles connections too
-	optional     bool                                                                         // off unless it is enabled
-	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
-}
-
-// handles reports whether the plug-in sees requests of an operation.
-func (p *plugin) handles(o Operation) bool {
-	switch o {
-	case Delete:
-		return p.deletes
-	case Connect:
-		return p.connects
-	}
-	return true
-}
-
-// plugins are all plug-ins, in the order in which they run.
-var plugins = [...]plugin{
-	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
-	{name: "NodeRestriction", admit: (*Chain).restrictNode, deletes: true, optional: true},
-	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
-	{name: "Priority", admit: (*Chain).priority},
-	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
-	{name: "StorageObjectInUseProtection", admit: (*Chain).protect},
-	{name: "RuntimeClass", admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
-	{name: "CertificateApproval", check: (*Chain).approve},
-	{name: "CertificateSigning", check: (*Chain).sign},
-	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
-	{name: "MutatingAdmissionWebhook", admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
-	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
-}
-
-// Names lists the plug-ins. They are on unless they are disabled, but for the optional
-// ones.
-func Names() []string {
-	names := make([]string, len(plugins))
-	for i, p := range plugins {
-		names[i] = p.name
-	}
-	return names
-}
-
 // Chain runs the enabled plug-ins in their order.
 type Chain struct {
 	objects          Objects
@@ -168,7 +115,7 @@ type Chain struct {
 func New(objects Objects, config Config) *Chain {
 	c := &Chain{objects: objects, config: config}
 	for _, p := range plugins {
-		if slices.Contains(config.DisableAdmissionPlugins, p.name) || p.optional && !slices.Contains(config.EnableAdmissionPlugins, p.name) {
+		if !config.on(&p) {
 			continue
 		}
 		if p.admit != nil {
@@ -222,18 +169,6 @@ func (c *Chain) Admit(ctx context.Context, r *Request) error {
 	return c.objects.MayGrant(ctx, r)
 }
 
-// builtIn are plug-ins of kube-apiserver 1.25 whose rules hold here without a plug-in of
-// that name: nothing is created in a missing or terminating namespace.
-var builtIn = []string{"AlwaysAdmit", "NamespaceExists", "NamespaceLifecycle"}
-
-// upstream are the plug-ins of kube-apiserver 1.25 that this server does not
-// have; they are off.
-var upstream = strings.Fields(`AlwaysDeny AlwaysPullImages DefaultIngressClass DefaultStorageClass DenyServiceExternalIPs EventRateLimit
-	ExtendedResourceToleration ImagePolicyWebhook LimitPodHardAntiAffinityTopology LimitRanger
-	NamespaceAutoProvision OwnerReferencesPermissionEnforcement
-	PersistentVolumeClaimResize PersistentVolumeLabel PodNodeSelector PodSecurity PodTolerationRestriction ResourceQuota
-	SecurityContextDeny`)
-
 // askValidating asks the validating webhooks.
 func (c *Chain) askValidating(ctx context.Context, r *Request) error {
 	if c.config.Webhooks == nil {
@@ -252,8 +187,8 @@ func (c *Chain) askMutating(ctx context.Context, r *Request) error {
 	if err != nil || again == nil {
 		return err
 	}
-	for _, p := range c.admitters[:len(c.admitters)-1] {
-		if !p.handles(r.Operation) {
+	for _, p := range c.admitters {
+		if p.name == mutatingWebhook || !p.handles(r.Operation) {
 			continue
 		}
 		if err := p.admit(c, ctx, r); err != nil {

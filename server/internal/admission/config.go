@@ -10,11 +10,10 @@ import (
 
 // Config selects the plug-ins, with the settings of some.
 type Config struct {
-	// DisableAdmissionPlugins names plug-ins that are off; all others are on, but for
-	// NodeRestriction.
+	// DisableAdmissionPlugins names plug-ins that are off.
 	DisableAdmissionPlugins []string
-	// EnableAdmissionPlugins must name plug-ins of this server. It turns on those that are
-	// off without it.
+	// EnableAdmissionPlugins names plug-ins that are on. Of the others those are that 1.25
+	// has on by default.
 	EnableAdmissionPlugins []string
 	// NotReadyTolerationSeconds and UnreachableTolerationSeconds are the time that a pod
 	// without own tolerations stays on a node that is not ready or not reachable. Default
@@ -41,7 +40,17 @@ func (c *Config) Validate() error {
 	if err := checkDisabled(c.DisableAdmissionPlugins); err != nil {
 		all = append(all, fmt.Errorf("--disable-admission-plugins: %w", err))
 	}
+	for _, n := range c.EnableAdmissionPlugins {
+		if slices.Contains(c.DisableAdmissionPlugins, n) {
+			all = append(all, fmt.Errorf("--enable-admission-plugins and --disable-admission-plugins: both name %s; leave it out of one", n))
+		}
+	}
 	return errors.Join(all...)
+}
+
+// on reports whether a plug-in runs.
+func (c *Config) on(p *plugin) bool {
+	return slices.Contains(c.EnableAdmissionPlugins, p.name) || !p.optional && !slices.Contains(c.DisableAdmissionPlugins, p.name)
 }
 
 // checkEnabled refuses names of plug-ins that this server does not have: an operator who
@@ -50,23 +59,18 @@ func checkEnabled(names []string) error {
 	if err := checkDisabled(names); err != nil {
 		return err
 	}
-	var missing []string
-	for _, n := range names {
-		if slices.Contains(upstream, n) {
-			missing = append(missing, n)
-		}
-	}
-	if missing != nil {
+	missing := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !find(n).missing() })
+	if len(missing) > 0 {
 		return fmt.Errorf("this server does not have %s, and would let pass what they refuse; leave them out if that is not relied upon", strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-// checkDisabled refuses names that are not plug-ins, here or in kube-apiserver 1.25.
+// checkDisabled refuses names that are not plug-ins of 1.25.
 func checkDisabled(names []string) error {
 	for _, n := range names {
-		if !slices.Contains(Names(), n) && !slices.Contains(upstream, n) && !slices.Contains(builtIn, n) {
-			return fmt.Errorf("there is no admission plug-in %q; this server has %s", n, strings.Join(Names(), ", "))
+		if find(n) == nil {
+			return fmt.Errorf("there is no admission plug-in %q; there are %s", n, strings.Join(slices.Concat(Names(false), Names(true)), ", "))
 		}
 	}
 	return nil

@@ -1,0 +1,100 @@
+package admission
+
+import (
+	"context"
+
+	"github.com/capstan-dev/capstan/internal/api"
+)
+
+// plugin is one rule. An error refuses the request; it is an *api.Error, or an
+// I/O error.
+//
+// Invariant: admit, which comes before validation and may change the object, or
+// check, which comes after it and may not, or both are set; neither for a plug-in of
+// 1.25 that this server does not have, or whose rule always holds.
+type plugin struct {
+	name         string
+	admit, check func(c *Chain, ctx context.Context, r *Request) error
+	deletes      bool                                                                         // handles deletes too
+	connects     bool                                                                         // handles connections too
+	optional     bool                                                                         // off unless it is enabled
+	holds        bool                                                                         // its rule holds whether it is on or off
+	waits        func(c *Chain, o Operation, resource *api.Resource, subresource string) bool // whether it may block; nil for never
+}
+
+// missing reports whether this server lacks the plug-in.
+func (p *plugin) missing() bool { return p.admit == nil && p.check == nil && !p.holds }
+
+// handles reports whether the plug-in sees requests of an operation.
+func (p *plugin) handles(o Operation) bool {
+	switch o {
+	case Delete:
+		return p.deletes
+	case Connect:
+		return p.connects
+	}
+	return true
+}
+
+// mutatingWebhook is the plug-in that may have the others see the object again.
+const mutatingWebhook = "MutatingAdmissionWebhook"
+
+// plugins are all plug-ins of 1.25, in the order in which they run.
+var plugins = [...]plugin{
+	{name: "AlwaysAdmit", optional: true, holds: true},
+	{name: "NamespaceAutoProvision", optional: true},
+	{name: "NamespaceLifecycle", holds: true}, // nothing is created in a missing or terminating namespace
+	{name: "NamespaceExists", optional: true, holds: true},
+	{name: "SecurityContextDeny", optional: true},
+	{name: "LimitPodHardAntiAffinityTopology", optional: true},
+	{name: "LimitRanger"},
+	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
+	{name: "NodeRestriction", admit: (*Chain).restrictNode, deletes: true, optional: true},
+	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
+	{name: "AlwaysPullImages", optional: true},
+	{name: "ImagePolicyWebhook", optional: true},
+	{name: "PodSecurity"},
+	{name: "PodNodeSelector", optional: true},
+	{name: "Priority", admit: (*Chain).priority},
+	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},
+	{name: "PodTolerationRestriction", optional: true},
+	{name: "EventRateLimit", optional: true},
+	{name: "ExtendedResourceToleration", optional: true},
+	{name: "PersistentVolumeLabel", optional: true},
+	{name: "DefaultStorageClass"},
+	{name: "StorageObjectInUseProtection", admit: (*Chain).protect},
+	{name: "OwnerReferencesPermissionEnforcement", optional: true},
+	{name: "PersistentVolumeClaimResize"},
+	{name: "RuntimeClass", admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
+	{name: "CertificateApproval", check: (*Chain).approve},
+	{name: "CertificateSigning", check: (*Chain).sign},
+	{name: "CertificateSubjectRestriction", check: (*Chain).restrictSubject},
+	{name: "DefaultIngressClass"},
+	{name: "DenyServiceExternalIPs", optional: true},
+	{name: mutatingWebhook, admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
+	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
+	{name: "ResourceQuota"},
+	{name: "AlwaysDeny", optional: true},
+}
+
+// find returns the plug-in with a name; nil when there is none.
+func find(name string) *plugin {
+	for i := range plugins {
+		if plugins[i].name == name {
+			return &plugins[i]
+		}
+	}
+	return nil
+}
+
+// Names lists the plug-ins that this server has and that are on by default, or those that
+// are off.
+func Names(off bool) []string {
+	var names []string
+	for _, p := range plugins {
+		if p.optional == off && !p.missing() {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
