@@ -49,6 +49,39 @@ func TestTokenReview(t *testing.T) {
 	}
 }
 
+const ownReviews = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+// TestOwnReview: kubectl auth whoami.
+func TestOwnReview(t *testing.T) {
+	h := startServer(t, func(cfg *server.Config) {
+		cfg.TokenAuthFile = filepath.Join(t.TempDir(), "tokens")
+		if err := os.WriteFile(cfg.TokenAuthFile, []byte(adminToken+",admin,1,system:masters\ncarol-token,carol,c1,\"dev,ops\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	h.run(t, []step{
+		{"admin", "POST", ownReviews, "", `{}`, 201, `"status":{"userInfo":{"username":"admin","uid":"1","groups":["system:masters","system:authenticated"]}}}`},
+		{"what a client claims", "POST", ownReviews, "", `{"metadata":{"name":"x"},"status":{"userInfo":{"username":"root"}}}`, 201, `"username":"admin"`},
+		{"unknown field", "POST", ownReviews + "?fieldValidation=Strict", "", `{"spec":{}}`, 400, `unknown field \"spec\"`},
+		{"list", "GET", ownReviews, "", "", 405, ""},
+	})
+	ask := func(code int, want string, headers ...string) {
+		t.Helper()
+		got := h.send("POST", ownReviews, "application/json", []byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`), headers...)
+		if got.code != code || !strings.Contains(string(got.body), want) {
+			t.Errorf("%v: %d %s, want %d with %s", headers, got.code, got.body, code, want)
+		}
+	}
+	ask(201, `"userInfo":{"username":"carol","uid":"c1","groups":["dev","ops","system:authenticated"]}`, "Authorization", "Bearer carol-token")
+	ask(201, `"userInfo":{"username":"dave","groups":["system:authenticated"],"extra":{"team":["red"]}}`, "Impersonate-User", "dave", "Impersonate-Extra-Team", "red")
+	ask(403, "", "Authorization", "")
+	// The right is that to review the own rights.
+	if got := h.send("DELETE", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:basic-user", "", nil); got.code != 200 {
+		t.Fatalf("%d %s", got.code, got.body)
+	}
+	ask(403, `User \"carol\" cannot create resource \"selfsubjectreviews\" in API group \"authentication.k8s.io\"`, "Authorization", "Bearer carol-token")
+}
+
 func TestAccessReview(t *testing.T) {
 	h := startServer(t, nil)
 	const pods, version = `"resourceAttributes":{"namespace":"default","verb":"get","resource":"pods"}`, `"nonResourceAttributes":{"path":"/version","verb":"get"}`

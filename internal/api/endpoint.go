@@ -20,6 +20,7 @@ const (
 	EndpointReviewAccess        Endpoint = "review-access"        // reports whether a user may do something
 	EndpointReviewOwnAccess     Endpoint = "review-own-access"    // reports whether the requesting user may
 	EndpointReviewOwnRules      Endpoint = "review-own-rules"     // lists the rights of the requesting user
+	EndpointReviewOwnUser       Endpoint = "review-own-user"      // reports the requesting user
 	EndpointReviewToken         Endpoint = "review-token"         // reports the user of a token
 	EndpointRun                 Endpoint = "run"                  // connects to a process in a container
 	EndpointScale               Endpoint = "scale"                // reads and writes replicas
@@ -30,14 +31,14 @@ const (
 func Endpoints() []Endpoint {
 	return []Endpoint{EndpointApproval, EndpointBind, EndpointEphemeralContainers, EndpointEvict, EndpointFinalize, EndpointLog, EndpointPortForward,
 		EndpointProxyNode, EndpointProxyPod, EndpointProxyService, EndpointRequestToken, EndpointReviewAccess, EndpointReviewOwnAccess,
-		EndpointReviewOwnRules, EndpointReviewToken, EndpointRun, EndpointScale, EndpointStatus}
+		EndpointReviewOwnRules, EndpointReviewOwnUser, EndpointReviewToken, EndpointRun, EndpointScale, EndpointStatus}
 }
 
 // Operates reports whether the endpoint can be a resource of its own, which stores no
 // objects. All others, and bind, are subresources.
 func (e Endpoint) Operates() bool {
 	switch e {
-	case EndpointBind, EndpointReviewAccess, EndpointReviewOwnAccess, EndpointReviewOwnRules, EndpointReviewToken:
+	case EndpointBind, EndpointReviewAccess, EndpointReviewOwnAccess, EndpointReviewOwnRules, EndpointReviewOwnUser, EndpointReviewToken:
 		return true
 	}
 	return false

@@ -19,6 +19,22 @@ type BoundObjectReference struct {
 	UID string `json:"uid,omitempty"`
 }
 
+// SelfSubjectReview: Asks the server as whom it knows the sender. It is answered at once and not kept.
+type SelfSubjectReview struct {
+	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	// Not needed; the answer has only the time of creation.
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	// The answer. Written by the server.
+	Status SelfSubjectReviewStatus `json:"status"`
+}
+
+// SelfSubjectReviewStatus: The sender, as the server knows it.
+type SelfSubjectReviewStatus struct {
+	// The user of the request, after impersonation.
+	UserInfo UserInfo `json:"userInfo"`
+}
+
 // TokenRequest: Asks the server to issue a time-limited token for a service account.
 type TokenRequest struct {
 	Kind       string `json:"kind,omitempty"`

@@ -3,6 +3,17 @@
 package authenticationv1
 
 // SetKind fills in Kind and APIVersion.
+func (x *SelfSubjectReview) SetKind() {
+	x.Kind, x.APIVersion = "SelfSubjectReview", "authentication.k8s.io/v1"
+}
+
+// GetName returns the name of the object.
+func (x *SelfSubjectReview) GetName() string { return x.Metadata.Name }
+
+// GetNamespace returns the namespace of the object, "" for none.
+func (x *SelfSubjectReview) GetNamespace() string { return x.Metadata.Namespace }
+
+// SetKind fills in Kind and APIVersion.
 func (x *TokenRequest) SetKind() { x.Kind, x.APIVersion = "TokenRequest", "authentication.k8s.io/v1" }
 
 // GetName returns the name of the object.

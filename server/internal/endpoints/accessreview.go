@@ -1,14 +1,11 @@
 package endpoints
 
 import (
-	"net/http"
-
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
-	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
@@ -121,17 +118,13 @@ func (x *Endpoints) reviewRules(r *front.Request) error {
 	namespace := doc.Root().At("spec", "namespace").Text()
 	rules, failed := authz.RulesFor(r.Context, x.authz, r.User, namespace)
 
-	answer, _, err := x.front.Parse([]byte("{}"), front.KindOf(r.Target.Row), document.Value{})
-	if err != nil {
-		return err
-	}
-	defer answer.Release()
-	status := answer.Root().SetObject("status")
-	writeRules(status, rules)
-	if failed != nil {
-		status.SetString("evaluationError", failed.Error())
-	}
-	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
+	return x.answerReview(r, func(answer document.Value) {
+		status := answer.SetObject("status")
+		writeRules(status, rules)
+		if failed != nil {
+			status.SetString("evaluationError", failed.Error())
+		}
+	})
 }
 
 func writeRules(status document.Value, rules authz.Rules) {

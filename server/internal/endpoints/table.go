@@ -29,5 +29,6 @@ func (x *Endpoints) Table(object front.Verbs) map[api.Endpoint]front.Verbs {
 		api.EndpointReviewAccess:        {front.OnPost: x.reviewAccess},
 		api.EndpointReviewOwnAccess:     {front.OnPost: x.reviewAccess},
 		api.EndpointReviewOwnRules:      {front.OnPost: x.reviewRules},
+		api.EndpointReviewOwnUser:       {front.OnPost: x.reviewUser},
 	}
 }

@@ -29,6 +29,17 @@ func (x *Endpoints) review(r *front.Request, check func(obj document.Value) erro
 	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}})
 }
 
+// answerReview answers with a new object, without the sent one.
+func (x *Endpoints) answerReview(r *front.Request, fill func(answer document.Value)) error {
+	answer, _, err := x.front.Parse([]byte("{}"), front.KindOf(r.Target.Row), document.Value{})
+	if err != nil {
+		return err
+	}
+	defer answer.Release()
+	fill(answer.Root())
+	return x.front.RespondEntry(r, http.StatusCreated, store.Entry{Value: store.Value{Body: answer.Root().AppendJSON(nil), RevisionAt: -1}})
+}
+
 // readReview reads a review that check and admission accept. The caller releases it.
 func (x *Endpoints) readReview(r *front.Request, check func(obj document.Value) error) (*document.Document, error) {
 	opts, err := r.WriteOptions("CreateOptions")
@@ -104,6 +115,19 @@ func (x *Endpoints) reviewToken(r *front.Request) error {
 		status.SetBool("authenticated", true)
 		setTexts(status, "audiences", audiences)
 		writeUser(user, known.User)
+	})
+}
+
+// reviewUser is POST on selfsubjectreviews: the user of the request.
+func (x *Endpoints) reviewUser(r *front.Request) error {
+	doc, err := x.readReview(r, func(document.Value) error { return nil })
+	if err != nil {
+		return err
+	}
+	doc.Release()
+	return x.answerReview(r, func(answer document.Value) {
+		answer.SetObject("metadata").SetString("creationTimestamp", x.objects.Now())
+		writeUser(answer.SetObject("status").SetObject("userInfo"), r.User)
 	})
 }
 

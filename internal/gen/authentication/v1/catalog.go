@@ -9,7 +9,12 @@ func New(h Hooks) *api.GroupVersion {
 	gv := &api.GroupVersion{Group: "authentication.k8s.io", Version: "v1", GroupPriority: 17700, VersionPriority: 15,
 		Preferred: true, Table: &Table, Defaults: defaults(h)}
 	gv.Resources = []api.Resource{
-		{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: 21,
+		{GV: gv, Plural: "selfsubjectreviews", Kind: "SelfSubjectReview", ListKind: "SelfSubjectReviewList", Type: 2,
+			Verbs:      api.VerbCreate,
+			NameFormat: "dns1123-subdomain",
+			Endpoint:   "review-own-user",
+		},
+		{GV: gv, Plural: "tokenreviews", Kind: "TokenReview", ListKind: "TokenReviewList", Type: 26,
 			Verbs:      api.VerbCreate,
 			NameFormat: "dns1123-subdomain",
 			Endpoint:   "review-token",

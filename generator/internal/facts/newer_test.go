@@ -1,0 +1,54 @@
+package facts
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/capstan-dev/capstan/generator/internal/model"
+)
+
+// dropNewer removes from the model the resources of testdata/newer.tsv, which 1.25 does not
+// have, with the types that only they have: kinds, those below them without facts, and
+// group versions of nothing else.
+func dropNewer(t *testing.T, m *model.Model) {
+	facts, types := factTypes(t, m.Profile.GroupSuffix), typesByID(m)
+	for _, r := range table(t, "newer") {
+		dropped := false
+		for _, gv := range m.GroupVersions {
+			if groupName(gv) != r["group"] || gv.Version != r["version"] {
+				continue
+			}
+			for _, res := range gv.Resources {
+				if res.Plural == r["resource"] {
+					dropped = true
+					dropTypes(facts, types, res.Type)
+				}
+			}
+			gv.Resources = slices.DeleteFunc(gv.Resources, func(res *model.Resource) bool { return res.Plural == r["resource"] })
+			gv.Served = gv.Served && len(gv.Resources) > 0
+		}
+		if !dropped {
+			t.Errorf("newer.tsv: there are no %s in %s/%s", r["resource"], r["group"], r["version"])
+		}
+	}
+}
+
+// dropTypes removes a kind without facts, its list, and the types without facts below it.
+func dropTypes(facts map[string][]row, types map[string]*model.Type, kind *model.Type) {
+	drop := func(t *model.Type) {
+		if _, known := facts[t.ID]; !known {
+			t.GV.Types = slices.DeleteFunc(t.GV.Types, func(other *model.Type) bool { return other == t })
+		}
+	}
+	drop(kind)
+	if list := types[kind.GV.Dir+"."+kind.Name+"List"]; list != nil {
+		drop(list)
+	}
+	walk(types, kind, "", func(_ string, p typeMember) {
+		if e := elem(p.property.Schema); e.Ref != "" {
+			if below := types[target(p.owner, e.Ref)]; below != nil {
+				drop(below)
+			}
+		}
+	})
+}
