@@ -1,0 +1,349 @@
+// Package fairness shares the capacity of a server among requests. A level has seats, and
+// each request takes as many as it is wide. When they are taken, requests wait in queues:
+// each flow, the requests of one user for example, is dealt a few of them, so that a busy
+// flow fills its own, and the queues get the same part of the seats over time.
+//
+//	l := fairness.NewLevel()
+//	l.Configure(fairness.Rules{Queues: 64, Hand: 8, Length: 50, Wait: 15 * time.Second}, 20)
+//	var t fairness.Ticket
+//	if err := l.Enter(ctx, &t, &fairness.Work{Flow: hash, Seats: 1, Tally: tally}); err == nil {
+//		defer t.Leave()
+//		...
+//	}
+//
+// It is the method of "Fair Queuing for Server Requests" (KEP-1040), with sums that are
+// kept instead of computed: a request that need not wait costs the same whatever the
+// number of queues.
+package fairness
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Rules are the treatment of a level's requests.
+type Rules struct {
+	Exempt bool          // requests never wait, and take no seats from others
+	Queues int           // 0 for none: requests beyond the seats are refused at once
+	Hand   int           // queues that a flow is dealt, at most MaxHand and Queues
+	Length int           // requests that may wait in a queue
+	Wait   time.Duration // the longest that a request waits
+}
+
+// Work is the estimated cost of a request.
+type Work struct {
+	Flow  uint64 // a hash of the flow
+	Seats int    // at least 1
+	// Final seats are taken for a while after the request has ended.
+	Final     int
+	Lingering time.Duration
+	Writes    bool
+	Watchers  int  // of the written object, about
+	Initial   bool // the ticket covers only the begin of a long request
+	Tally     *Tally
+	Note      any // for Level.Visit
+}
+
+// most is the number of seats that the request takes, as long as it takes any.
+func (w *Work) most() int { return max(w.Seats, w.Final) }
+
+// assumedTime is the time that a request is assumed to take, until it has ended.
+const assumedTime = 0.003 // seconds
+
+// total is the work in seat-seconds.
+func (w *Work) total() float64 {
+	return float64(w.Seats)*assumedTime + float64(w.Final)*w.Lingering.Seconds()
+}
+
+// Refusals.
+var (
+	ErrSeats = errors.New("concurrency-limit") // all seats are taken, and nothing waits at this level
+	ErrFull  = errors.New("queue-full")
+	ErrLate  = errors.New("time-out") // it has waited too long
+	ErrGone  = errors.New("cancelled")
+)
+
+// Level is a class of requests with seats of its own. It is safe for concurrent use.
+//
+// Invariants, while mu is not held:
+//
+//	F1. used is the sum of the seats of all requests that have entered and whose seats
+//	    are not free again; wanted that of those that wait.
+//	F2. queues has exactly those with waiting requests or taken seats; due those with
+//	    waiting requests, the next one first.
+//	F3. Something waits only if the next request does not fit.
+//	F4. progress is the work in seat-seconds that each queue could have had so far. A
+//	    queue's next is not below the progress when its oldest request arrived, so that
+//	    being idle saves nothing up.
+type Level struct {
+	mu    sync.Mutex
+	rules Rules
+	seats int
+
+	used, wanted int
+	waiting      int // requests
+	running      int
+	queues       map[int]*queue
+	due          dueQueues
+	free         []*queue
+	dealt        uint64 // hands
+	turns        uint64
+	progress     float64
+	at           time.Time // of progress
+	demand       demand
+	seatUse      *Utilization // of seats
+	runningUse   *Utilization // of seats, by the number of running requests
+	waitingUse   *Utilization // of places in queues
+	last         Moment
+}
+
+// NewLevel makes a level without seats.
+func NewLevel() *Level {
+	now := time.Now()
+	return &Level{queues: map[int]*queue{}, at: now, demand: demand{since: now, at: now},
+		seatUse: newUtilization(seatBounds, now), runningUse: newUtilization(requestBounds, now), waitingUse: newUtilization(requestBounds, now)}
+}
+
+// Configure changes the rules, and the number of seats. Waiting requests go on waiting.
+func (l *Level) Configure(r Rules, seats int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance()
+	l.rules = r
+	l.resize(seats)
+	l.waitingUse.of = float64(max(r.Length, 1) * max(r.Queues, 1))
+}
+
+// Resize changes the number of seats.
+func (l *Level) Resize(seats int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance()
+	l.resize(seats)
+}
+
+func (l *Level) resize(seats int) {
+	l.seats = seats
+	l.observe()
+	l.seatUse.of, l.runningUse.of = float64(seats), float64(seats)
+	l.dispatch()
+}
+
+// advance brings the progress up to date.
+func (l *Level) advance() time.Time {
+	now := time.Now()
+	if active := len(l.queues); active > 0 {
+		l.progress += now.Sub(l.at).Seconds() * float64(min(l.used+l.wanted, l.seats)) / float64(active)
+	}
+	l.at = now
+	return now
+}
+
+// observe notes that the numbers of requests or seats are about to change, or have.
+func (l *Level) observe() {
+	l.demand.observe(l.at, l.used+l.wanted)
+	l.seatUse.observe(l.at, l.used)
+	l.runningUse.observe(l.at, l.running)
+	l.waitingUse.observe(l.at, l.waiting)
+}
+
+// fits reports whether there are so many free seats. A request that is wider than the
+// level gets all of it.
+func (l *Level) fits(seats int) bool {
+	return l.rules.Exempt || l.used+seats <= l.seats || l.used == 0
+}
+
+// Ticket is the place of a request in a level. The zero ticket is none.
+type Ticket struct {
+	level *Level
+	queue *queue // nil when it was not dealt one
+	work  Work
+	began time.Time
+}
+
+// Entered reports whether the ticket has to leave.
+func (t *Ticket) Entered() bool { return t.level != nil }
+
+// Enter gives a ticket its seats, after a wait if necessary. Errors: the refusals above.
+func (l *Level) Enter(ctx context.Context, t *Ticket, w *Work) error {
+	l.mu.Lock()
+	now := l.advance()
+	t.work = *w
+	w.Tally.estimated(w)
+	var q *queue
+	if l.rules.Queues > 0 && !l.rules.Exempt {
+		q = l.choose(w.Flow)
+		w.Tally.Lengths.observe(float64(q.waiting.Len() + 1))
+	}
+	if l.waiting == 0 && l.fits(w.most()) {
+		if q != nil {
+			q.next = max(q.next, l.progress)
+		}
+		l.begin(t, q)
+		if !l.rules.Exempt {
+			w.Tally.Waits[executed].observe(0)
+		}
+		l.mu.Unlock()
+		return nil
+	}
+	var refused error
+	switch {
+	case q == nil:
+		refused = ErrSeats
+	case q.waiting.Len() >= l.rules.Length && l.used >= l.seats:
+		refused = ErrFull
+	}
+	if refused != nil {
+		l.refuse(w.Tally, refused, 0)
+		l.release(q)
+		l.mu.Unlock()
+		return refused
+	}
+	a := &applicant{ticket: t, queue: q, arrived: now, progress: l.progress, admitted: make(chan struct{})}
+	limit := l.rules.Wait
+	l.line(a)
+	l.dispatch()
+	waits := a.place != nil
+	l.mu.Unlock()
+	if !waits {
+		return nil
+	}
+	return l.await(ctx, a, limit)
+}
+
+// await waits for the seats of a request in a queue.
+func (l *Level) await(ctx context.Context, a *applicant, limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	refused := ErrLate
+	select {
+	case <-a.admitted:
+		return nil
+	case <-ctx.Done():
+		refused = ErrGone
+	case <-timer.C:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a.place == nil { // meanwhile
+		return nil
+	}
+	l.advance()
+	l.unline(a)
+	l.release(a.queue)
+	l.refuse(a.ticket.work.Tally, refused, l.at.Sub(a.arrived))
+	l.dispatch()
+	return refused
+}
+
+func (l *Level) refuse(t *Tally, err error, waited time.Duration) {
+	t.Refused[err]++
+	if !l.rules.Exempt {
+		t.Waits[refusedWait].observe(waited.Seconds())
+	}
+}
+
+// begin gives a request its seats.
+func (l *Level) begin(t *Ticket, q *queue) {
+	w := &t.work
+	if w.Final > l.seats && l.seats > 0 && !l.rules.Exempt { // the same work, on fewer seats
+		w.Lingering = time.Duration(float64(w.Lingering) * float64(w.Final) / float64(l.seats))
+		w.Final = l.seats
+	}
+	t.level, t.queue, t.began = l, q, l.at
+	l.used += w.most()
+	l.running++
+	if q != nil {
+		l.last = Moment{Progress: l.progress, Start: q.next}
+		q.seats += w.most()
+		q.next += w.total()
+	}
+	w.Tally.began(w.most())
+	l.observe()
+}
+
+// Leave ends the use of the seats, those of the lingering part after its time. It does
+// nothing for a ticket that has not entered, or has left.
+func (t *Ticket) Leave() {
+	l := t.level
+	if l == nil {
+		return
+	}
+	t.level = nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := l.advance().Sub(t.began)
+	l.running--
+	w := &t.work
+	w.Tally.ended(took, w.Initial)
+	if q := t.queue; q != nil {
+		q.next += float64(w.Seats) * (took.Seconds() - assumedTime)
+		l.settle(q)
+	}
+	if w.Lingering > 0 && w.Final > 0 {
+		held := heldSeats{l, t.queue, w.most(), w.Tally}
+		time.AfterFunc(w.Lingering, held.free)
+		l.observe()
+		return
+	}
+	heldSeats{l, t.queue, w.most(), w.Tally}.vacate()
+}
+
+// heldSeats are seats of a request that has ended.
+type heldSeats struct {
+	level *Level
+	queue *queue
+	seats int
+	tally *Tally
+}
+
+func (h heldSeats) free() {
+	h.level.mu.Lock()
+	defer h.level.mu.Unlock()
+	h.level.advance()
+	h.vacate()
+}
+
+func (h heldSeats) vacate() {
+	l := h.level
+	l.used -= h.seats
+	h.tally.Seats -= h.seats
+	if h.queue != nil {
+		h.queue.seats -= h.seats
+		l.release(h.queue)
+	}
+	l.observe()
+	l.dispatch()
+}
+
+// dispatch lets requests begin while there are seats: each time the oldest of the queue
+// in which it would end first if the queues worked in parallel.
+func (l *Level) dispatch() {
+	for len(l.due) > 0 && (l.used < l.seats || l.used == 0) {
+		q := l.due[0]
+		a := q.oldest()
+		w := &a.ticket.work
+		if !l.fits(w.most()) {
+			w.Tally.Unaccommodated++
+			return
+		}
+		l.unline(a)
+		l.turns++
+		q.turn = l.turns
+		w.Tally.Waits[executed].observe(l.at.Sub(a.arrived).Seconds())
+		l.begin(a.ticket, q)
+		l.settle(q)
+		close(a.admitted)
+	}
+}
+
+// settle keeps F4 and the order of due for a queue whose next has changed.
+func (l *Level) settle(q *queue) {
+	if q.waiting.Len() > 0 {
+		q.next = max(q.next, q.oldest().progress)
+		heap.Fix(&l.due, q.place)
+	}
+}
