@@ -22,6 +22,7 @@ type access struct {
 	op           string // create, get, put, delete
 	mark         string // content of a write
 	precondition uint64 // resourceVersion that a write requires; 0 for none
+	contended    bool   // a write may be refused because others came between again and again
 }
 
 // outcome is the answer to a client; the zero value means that it got none.
@@ -66,7 +67,7 @@ func (r register) step(a access, o outcome) []register {
 		found, matches = r.at(a.precondition)
 	}
 	// A required revision may not be that of an unanswered write.
-	mayDiffer := a.precondition > 0 && (r.revision == 0 || r.revision != a.precondition)
+	mayDiffer := a.contended || a.precondition > 0 && (r.revision == 0 || r.revision != a.precondition)
 	newer := o.revision == 0 || o.revision > r.newest
 	var next []register
 	allow := func(possible bool, after register) {
@@ -166,15 +167,15 @@ func TestRegisterModel(t *testing.T) {
 		"get that misses":                 {made, access{op: "get"}, outcome{code: 404}, 0},
 		"put":                             {made, access{op: "put", mark: "b"}, outcome{code: 200, revision: 6}, 1},
 		"put at an old revision":          {made, access{op: "put", mark: "b"}, outcome{code: 200, revision: 4}, 0},
-		"put with the right precondition": {made, access{"put", "b", 5}, outcome{code: 200, revision: 6}, 1},
-		"put with a wrong precondition":   {made, access{"put", "b", 4}, outcome{code: 200, revision: 6}, 0},
-		"a refused put":                   {made, access{"put", "b", 5}, outcome{code: 409}, 0},
+		"put with the right precondition": {made, access{op: "put", mark: "b", precondition: 5}, outcome{code: 200, revision: 6}, 1},
+		"put with a wrong precondition":   {made, access{op: "put", mark: "b", precondition: 4}, outcome{code: 200, revision: 6}, 0},
+		"a refused put":                   {made, access{op: "put", mark: "b", precondition: 5}, outcome{code: 409}, 0},
 		"put that creates":                {register{}, access{op: "put", mark: "b"}, outcome{code: 201, revision: 6}, 1},
-		"put that must not create":        {register{}, access{"put", "b", 5}, outcome{code: 201, revision: 6}, 0},
+		"put that must not create":        {register{}, access{op: "put", mark: "b", precondition: 5}, outcome{code: 201, revision: 6}, 0},
 		"delete":                          {made, access{op: "delete"}, outcome{code: 200}, 1},
 		"delete of what was seen":         {made, access{op: "delete"}, outcome{code: 200, revision: 5}, 1},
 		"delete of something else":        {made, access{op: "delete"}, outcome{code: 200, revision: 4}, 0},
-		"delete with a wrong one":         {made, access{"delete", "", 4}, outcome{code: 200}, 0},
+		"delete with a wrong one":         {made, access{op: "delete", precondition: 4}, outcome{code: 200}, 0},
 		"delete without an answer":        {made, access{op: "delete"}, outcome{}, 2},
 		"delete that misses":              {made, access{op: "delete"}, outcome{code: 404}, 0},
 	} {
@@ -196,27 +197,63 @@ func TestLinearizable(t *testing.T) {
 	for round := range rounds {
 		run := &linearRun{site: openSite(t), began: time.Now()}
 		run.accesses(seed+uint64(round), 8, 120)
-		unanswered := 0
-		for i := range run.operations {
-			if run.operations[i].Output == (outcome{}) {
-				unanswered++
-			}
-		}
-		began := time.Now()
-		for key, operations := range run.byKey() {
-			if result := porcupine.CheckOperationsTimeout(registerModel(), operations, time.Minute); result != porcupine.Ok {
-				t.Errorf("%s: %s", key, result)
-				for _, o := range operations {
-					t.Logf("%d..%d %+v -> %+v", o.Call, o.Return, o.Input, o.Output)
-				}
-			}
-		}
-		t.Logf("%d operations, %d without an answer, in %v; checked in %v", len(run.operations), unanswered, began.Sub(run.began).Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+		run.check()
 	}
+}
+
+// TestLinearizableWithWebhooks is TestLinearizable with webhooks that answer writes after
+// random times.
+func TestLinearizableWithWebhooks(t *testing.T) {
+	longest, each := 4*time.Millisecond, 30
+	if stress() {
+		longest, each = 200*time.Millisecond, 60
+	}
+	hook := newReviewer(t, func(path string, _, response map[string]any) {
+		time.Sleep(rand.N(longest))
+		if path == "/changes" {
+			response["patchType"], response["patch"] = "JSONPatch", []byte(`[{"op":"add","path":"/metadata/labels/seen","value":"yes"}]`)
+		}
+	})
+	run := &linearRun{site: openSite(t), began: time.Now(), contended: true}
+	for resource, name := range map[string]string{"validatingwebhookconfigurations": "checks", "mutatingwebhookconfigurations": "changes"} {
+		operations := map[string]string{"checks": `"*"`, "changes": `"CREATE","UPDATE"`}[name]
+		body := fmt.Sprintf(`{"metadata":{"name":%q},"webhooks":[{"name":"%s.example.com","clientConfig":{"url":"%s/%s","caBundle":%q},
+			"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[%s,%s]}]}`, name, name, hook.URL, name, hook.caBundle(),
+			reviewRule(operations, "", "v1", "configmaps"), reviewRule(operations, "", "v1", "podtemplates"))
+		if code, text, err := run.send(t.Context(), 2, http.MethodPost, "/apis/admissionregistration.k8s.io/v1/"+resource, nil, "application/json", []byte(body)); code != 201 {
+			t.Fatal(code, err, string(text))
+		}
+	}
+	run.accesses(seed(t), 16, each)
+	run.check()
+	if hook.calls.Load() == 0 {
+		t.Error("no webhook was asked")
+	}
+}
+
+// check finds an order of the operations.
+func (run *linearRun) check() {
+	unanswered := 0
+	for i := range run.operations {
+		if run.operations[i].Output == (outcome{}) {
+			unanswered++
+		}
+	}
+	began := time.Now()
+	for key, operations := range run.byKey() {
+		if result := porcupine.CheckOperationsTimeout(registerModel(), operations, time.Minute); result != porcupine.Ok {
+			run.t.Errorf("%s: %s", key, result)
+			for _, o := range operations {
+				run.t.Logf("%d..%d %+v -> %+v", o.Call, o.Return, o.Input, o.Output)
+			}
+		}
+	}
+	run.t.Logf("%d operations, %d without an answer, in %v; checked in %v", len(run.operations), unanswered, began.Sub(run.began).Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 }
 
 type linearRun struct {
 	*site
+	contended  bool // writes may give up, and fail at the restart
 	began      time.Time
 	mu         sync.Mutex
 	operations []porcupine.Operation
@@ -257,7 +294,7 @@ func (run *linearRun) accesses(seed uint64, clients, each int) {
 // access does one operation and records it.
 func (run *linearRun) access(client int, r *rand.Rand, known map[object]uint64) {
 	o := object{resources[r.IntN(2)], "default", fmt.Sprintf("l-%d", r.IntN(3))}
-	a := access{op: []string{"create", "get", "get", "put", "put", "put", "delete"}[r.IntN(7)]}
+	a := access{op: []string{"create", "get", "get", "put", "put", "put", "delete"}[r.IntN(7)], contended: run.contended}
 	method, path, contentType, body := http.MethodGet, o.path(), "", []byte(nil)
 	if a.op != "create" && a.op != "get" && r.IntN(2) == 0 {
 		a.precondition = known[o]
@@ -288,7 +325,7 @@ func (run *linearRun) access(client int, r *rand.Rand, known map[object]uint64) 
 	code, text, err := run.send(ctx, 1+client%2, method, path, nil, contentType, body)
 	operation.Return = int64(time.Since(run.began))
 	told := outcome{code: code}
-	if err != nil || code == http.StatusServiceUnavailable {
+	if err != nil || code == http.StatusServiceUnavailable || run.contended && code >= 500 {
 		// It may happen at any later time.
 		told, operation.Return = outcome{}, math.MaxInt64
 	} else if code < 300 && !strings.HasPrefix(string(text), `{"kind":"Status"`) {

@@ -171,6 +171,9 @@ func (c *Controllers) startControllers() *controller.Manager {
 	return controller.Start(cfg)
 }
 
+// controllersManager is the manager of the writes of controllers.
+const controllersManager = "kube-controller-manager"
+
 // actor is the server's own write operations, as one controller.
 type actor struct {
 	server *Controllers
@@ -180,7 +183,7 @@ type actor struct {
 // actAs returns the write operations as a service account of kube-system.
 func (c *Controllers) actAs(account string) controller.Cluster {
 	user := authn.ServiceAccount("kube-system", account, "")
-	return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", FieldManager: "kube-controller-manager"}}
+	return &actor{server: c, opts: objects.Options{User: user, Validation: "Ignore", Manager: controllersManager}}
 }
 
 // row is the row of a resource that the controllers know; 404 for one that has been removed.
