@@ -37,8 +37,9 @@ type durations struct {
 	Soon time.Duration
 	// Discovery is the interval of attempts to find the issuer of ID tokens.
 	Discovery time.Duration
-	// Webhook is the time before a call of a token webhook is repeated.
-	Webhook time.Duration
+	// Webhook is the time before a call of a webhook for logins or rights is repeated;
+	// WebhookAnswer bounds a call.
+	Webhook, WebhookAnswer time.Duration
 	// Counts bounds the age of the numbers of objects in metrics.
 	Counts time.Duration
 
@@ -63,7 +64,7 @@ var productionDurations = durations{
 	Counts:   time.Minute,
 
 	Discovery: 10 * time.Second,
-	Webhook:   500 * time.Millisecond,
+	Webhook:   500 * time.Millisecond, WebhookAnswer: 10 * time.Second,
 
 	ExtensionServers: extensions.Times{Check: 30 * time.Second, Retry: 100 * time.Millisecond, Attempt: 5 * time.Second, Stagger: 250 * time.Millisecond, Discovery: 5 * time.Second},
 

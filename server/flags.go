@@ -52,7 +52,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TokenAuthFile, "token-auth-file", c.TokenAuthFile, "CSV file of bearer tokens: token,user,uid[,group...]")
 	fs.Var((*negated)(&c.DisableAnonymousAuth), "anonymous-auth", "accept requests without credentials as system:anonymous")
 	fs.Lookup("anonymous-auth").NoOptDefVal = "true"
-	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, RBAC, Node")
+	fs.StringSliceVar(&c.AuthorizationModes, "authorization-mode", c.AuthorizationModes, "authorizers in the order they are asked: AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node")
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	c.addAccountFlags(fs)
 	c.addLoginFlags(fs)
@@ -107,6 +107,10 @@ func (c *Config) addLoginFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.EnableBootstrapTokenAuth, "enable-bootstrap-token-auth", c.EnableBootstrapTokenAuth, "let new nodes log in by the bootstrap tokens in secrets of kube-system")
 	fs.StringVar(&c.TokenWebhookConfigFile, "authentication-token-webhook-config-file", c.TokenWebhookConfigFile, "client configuration (kubeconfig) for a webhook that knows the users of bearer tokens")
 	fs.StringVar(&c.TokenWebhookVersion, "authentication-token-webhook-version", c.TokenWebhookVersion, "version of the TokenReviews for the webhook: v1 or v1beta1")
+	fs.StringVar(&c.AuthorizationWebhookConfigFile, "authorization-webhook-config-file", c.AuthorizationWebhookConfigFile, "client configuration (kubeconfig) for the webhook of the authorization mode Webhook")
+	fs.StringVar(&c.AuthorizationWebhookVersion, "authorization-webhook-version", c.AuthorizationWebhookVersion, "version of the SubjectAccessReviews for the webhook: v1 or v1beta1")
+	fs.Var((*lasting)(&c.AuthorizationWebhookAllowedTTL), "authorization-webhook-cache-authorized-ttl", "how long an answer of the webhook that allows a request counts; 0 for not at all")
+	fs.Var((*lasting)(&c.AuthorizationWebhookOthersTTL), "authorization-webhook-cache-unauthorized-ttl", "how long any other answer of the webhook counts; 0 for not at all")
 	fs.Var((*lasting)(&c.TokenWebhookCacheTTL), "authentication-token-webhook-cache-ttl", "how long an answer of the webhook counts; 0 for not at all")
 }
 

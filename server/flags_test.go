@@ -155,7 +155,6 @@ func TestRefusedFlags(t *testing.T) {
 		"--encryption_provider_config_automatic_reload":    "does not encrypt what it stores",
 		"--admission-control=PodSecurity":                  "no admission plug-ins that are configured",
 		"--admission-control-config-file=x":                "no admission plug-ins that are configured",
-		"--authorization-webhook-config-file=x":            "asks no webhook",
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
 	} {
 		_, fs, err := parse(line)

@@ -66,16 +66,31 @@ func (s *Server) openAuthentication() error {
 
 // newTokenWebhook is the authenticator of the configured webhook.
 func newTokenWebhook(c *Config) (*authn.TokenWebhook, error) {
-	target, err := webhook.ReadKubeconfig(c.TokenWebhookConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	client, err := webhook.New(target, nil)
+	client, err := webhookOf(c.TokenWebhookConfigFile)
 	if err != nil {
 		return nil, err
 	}
 	return authn.NewTokenWebhook(authn.TokenWebhookConfig{Reviewer: client, Version: c.TokenWebhookVersion, Audiences: c.APIAudiences,
-		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.durations.Webhook}), nil
+		Life: c.TokenWebhookCacheTTL, Clock: c.Clock, Retry: c.durations.Webhook, Timeout: c.durations.WebhookAnswer}), nil
+}
+
+// newAuthorizationWebhook is the authorizer of the configured webhook.
+func newAuthorizationWebhook(c *Config) (*authz.Webhook, error) {
+	client, err := webhookOf(c.AuthorizationWebhookConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	return authz.NewWebhook(authz.WebhookConfig{Reviewer: client, Version: c.AuthorizationWebhookVersion, Allowed: c.AuthorizationWebhookAllowedTTL,
+		Others: c.AuthorizationWebhookOthersTTL, Clock: c.Clock, Retry: c.durations.Webhook, Timeout: c.durations.WebhookAnswer}), nil
+}
+
+// webhookOf is the webhook that a client configuration names.
+func webhookOf(file string) (*webhook.Client, error) {
+	target, err := webhook.ReadKubeconfig(file)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.New(target, nil)
 }
 
 // keysPath is the path of the public keys of service accounts' tokens.
@@ -105,7 +120,13 @@ func (s *Server) openAuthorization(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.authz, err = authz.New(s.cfg.Authorization, authz.Policies{RBAC: s.rbac, Node: s.nodes})
+	policies := authz.Policies{RBAC: s.rbac, Node: s.nodes}
+	if slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook) {
+		if policies.Webhook, err = newAuthorizationWebhook(&s.cfg); err != nil {
+			return fmt.Errorf("authorization webhook: %w", err)
+		}
+	}
+	s.authz, err = authz.New(s.cfg.Authorization, policies)
 	return err
 }
 

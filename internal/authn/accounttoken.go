@@ -55,12 +55,12 @@ type AccountTokenConfig struct {
 // time or on objects is checked at each use.
 type AccountTokens struct {
 	cfg      AccountTokenConfig
-	verified *tokenCache[*accountLogin]
+	verified *Cache[*accountLogin]
 }
 
 // NewAccountTokens returns the authenticator of a configuration.
 func NewAccountTokens(cfg AccountTokenConfig) *AccountTokens {
-	return &AccountTokens{cfg: cfg, verified: newTokenCache[*accountLogin]()}
+	return &AccountTokens{cfg: cfg, verified: NewCache[*accountLogin]()}
 }
 
 // accountLogin is the content of a token with a valid signature.
@@ -87,7 +87,7 @@ func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*I
 	if len(token) > MaxTokenBytes {
 		return nil, nil
 	}
-	login, ok := a.verified.get(token)
+	login, ok := a.verified.Get(token)
 	if !ok {
 		if issuer := ClaimedIssuer(token); issuer != LegacyIssuer && !slices.Contains(a.cfg.Issuers, issuer) {
 			return nil, nil
@@ -96,7 +96,7 @@ func (a *AccountTokens) AuthenticateToken(ctx context.Context, token string) (*I
 		if login, err = a.verify(token); login == nil || err != nil {
 			return nil, err
 		}
-		a.verified.put(token, login)
+		a.verified.Put(token, login)
 	}
 	if err := a.valid(ctx, login, token); err != nil {
 		return nil, err

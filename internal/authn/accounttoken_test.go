@@ -249,13 +249,13 @@ func TestAudiences(t *testing.T) {
 	}
 }
 
-func TestTokenCacheIsBounded(t *testing.T) {
-	c := newTokenCache[int]()
+func TestCacheIsBounded(t *testing.T) {
+	c := NewCache[int]()
 	for i := range 3 * generationSize {
-		c.put(strings.Repeat("x", i%100)+string(rune(i)), i)
-		c.put("used", 7)
+		c.Put(strings.Repeat("x", i%100)+string(rune(i)), i)
+		c.Put("used", 7)
 	}
-	if n, ok := c.get("used"); !ok || n != 7 || len(c.now)+len(c.before) > 2*generationSize {
+	if n, ok := c.Get("used"); !ok || n != 7 || len(c.now)+len(c.before) > 2*generationSize {
 		t.Errorf("%d, %v; %d results", n, ok, len(c.now)+len(c.before))
 	}
 }
@@ -282,7 +282,7 @@ func BenchmarkAccountToken(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if forget {
-					a.verified = newTokenCache[*accountLogin]()
+					a.verified = NewCache[*accountLogin]()
 				}
 				if _, err := a.AuthenticateToken(b.Context(), token); err != nil {
 					b.Fatal(err)

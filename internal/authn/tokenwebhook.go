@@ -12,31 +12,27 @@ import (
 	"github.com/capstan-dev/capstan/internal/webhook"
 )
 
-// TokenReviewer calls a webhook (webhook.Client).
-type TokenReviewer interface {
-	Call(ctx context.Context, call webhook.Call) ([]byte, error)
-}
-
 // TokenWebhookConfig describes a webhook that knows the users of bearer tokens.
 type TokenWebhookConfig struct {
-	Reviewer  TokenReviewer
+	Reviewer  webhook.Caller
 	Version   string // of its TokenReviews: v1 or v1beta1
 	Audiences []string
 	Life      time.Duration // of an answer, good or bad
 	Clock     func() time.Time
 	Retry     time.Duration // before the second attempt of a call; each pause is longer by half
+	Timeout   time.Duration // of a call
 }
 
 // TokenWebhook asks a webhook who the bearer of a token is. Answers count for a while;
 // that the webhook cannot be asked never counts as one.
 type TokenWebhook struct {
 	cfg     TokenWebhookConfig
-	answers *tokenCache[tokenAnswer]
+	answers *Cache[tokenAnswer]
 }
 
 // NewTokenWebhook returns the authenticator of a webhook.
 func NewTokenWebhook(cfg TokenWebhookConfig) *TokenWebhook {
-	return &TokenWebhook{cfg, newTokenCache[tokenAnswer]()}
+	return &TokenWebhook{cfg, NewCache[tokenAnswer]()}
 }
 
 // tokenAnswer is the answer of a webhook.
@@ -45,12 +41,6 @@ type tokenAnswer struct {
 	reason   string    // of a refusal
 	until    time.Time
 }
-
-// The bounds of calls about one token.
-const (
-	reviewTries = 5
-	reviewTime  = 10 * time.Second // of one call
-)
 
 // tokenReview is the object that is sent and answered.
 type tokenReview struct {
@@ -75,14 +65,14 @@ type tokenReview struct {
 
 // AuthenticateToken implements TokenAuthenticator.
 func (w *TokenWebhook) AuthenticateToken(ctx context.Context, token string) (*Identity, error) {
-	answer, ok := w.answers.get(token)
+	answer, ok := w.answers.Get(token)
 	if now := w.cfg.Clock(); !ok || !now.Before(answer.until) {
 		var err error
 		if answer, err = w.ask(ctx, token); err != nil {
 			return nil, err
 		}
 		answer.until = now.Add(w.cfg.Life)
-		w.answers.put(token, answer)
+		w.answers.Put(token, answer)
 	}
 	if answer.reason != "" {
 		return nil, errors.New(answer.reason)
@@ -98,21 +88,11 @@ func (w *TokenWebhook) ask(ctx context.Context, token string) (a tokenAnswer, er
 	if err != nil {
 		return a, err
 	}
-	pause := w.cfg.Retry
-	for try := 1; ; try++ {
-		var text []byte
-		if text, err = w.cfg.Reviewer.Call(ctx, webhook.Call{Body: body, Timeout: reviewTime}); err == nil {
-			return w.read(text, &review)
-		}
-		if try == reviewTries || ctx.Err() != nil {
-			return a, fmt.Errorf("the token webhook cannot be asked: %w", err)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
-		pause += pause / 2
+	text, err := webhook.Insist(ctx, w.cfg.Reviewer, webhook.Call{Body: body, Timeout: w.cfg.Timeout}, w.cfg.Retry)
+	if err != nil {
+		return a, fmt.Errorf("the token webhook cannot be asked: %w", err)
 	}
+	return w.read(text, &review)
 }
 
 // read reads an answer to a review.

@@ -46,7 +46,7 @@ func TestTokenWebhook(t *testing.T) {
 		"unknown":           {[]string{review(`"authenticated":false`)}, nil, 1, ""},
 		"refused":           {[]string{review(`"error":"because"`)}, nil, 1, "because"},
 		"after failures":    {[]string{"", "", review(bob)}, &Identity{User: user, Audiences: []string{"a", "b"}, Sure: true}, 3, ""},
-		"down":              {[]string{""}, nil, 2 * reviewTries, "cannot be asked"},
+		"down":              {[]string{""}, nil, 2 * webhook.Tries, "cannot be asked"},
 		"garbage":           {[]string{"x"}, nil, 2, "is not a TokenReview"},
 		"another version":   {[]string{strings.Replace(review(bob), "/v1", "/v1beta1", 1)}, nil, 2, `of "authentication.k8s.io/v1beta1"`},
 		"another kind":      {[]string{strings.Replace(review(bob), "TokenReview", "Pod", 1)}, nil, 2, `"Pod"`},

@@ -87,7 +87,8 @@ func TestWrongModes(t *testing.T) {
 	for want, cfg := range map[string]Config{
 		"none is set":                   {},
 		`"rbac" is unknown`:             {AuthorizationModes: []string{"rbac"}},
-		"asks no webhook":               {AuthorizationModes: []string{"Webhook", "AlwaysAllow"}},
+		"Webhook needs a file":          {AuthorizationModes: []string{"Webhook", "AlwaysAllow"}, AuthorizationWebhookVersion: "v1"},
+		"is neither v1 nor v1beta1":     {AuthorizationModes: []string{"Webhook"}, AuthorizationWebhookConfigFile: "x", AuthorizationWebhookVersion: "v2"},
 		"RBAC is given twice":           {AuthorizationModes: []string{"RBAC", "Node", "RBAC"}},
 		"ABAC needs a file":             {AuthorizationModes: []string{"ABAC"}},
 		"is used by the authorization":  {AuthorizationModes: []string{"RBAC"}, AuthorizationPolicyFile: "x"},

@@ -1,10 +1,12 @@
 package authz
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The authorization modes of a server's configuration.
@@ -24,6 +26,16 @@ type Config struct {
 	// AuthorizationPolicyFile holds the policies of the mode ABAC: a JSON object in each
 	// line. It is read once, at the start.
 	AuthorizationPolicyFile string
+	// AuthorizationWebhookConfigFile is the client configuration for the webhook of the mode
+	// Webhook.
+	AuthorizationWebhookConfigFile string
+	// AuthorizationWebhookVersion is the version of its SubjectAccessReviews: v1, or v1beta1,
+	// the default.
+	AuthorizationWebhookVersion string
+	// AuthorizationWebhookAllowedTTL and AuthorizationWebhookOthersTTL are the times for which
+	// the webhook's answers count that allow, and all others. Default 5m and 30s; negative for
+	// not at all.
+	AuthorizationWebhookAllowedTTL, AuthorizationWebhookOthersTTL time.Duration
 }
 
 // SetDefaults fills in every field that is not set.
@@ -31,6 +43,9 @@ func (c *Config) SetDefaults() {
 	if len(c.AuthorizationModes) == 0 {
 		c.AuthorizationModes = []string{ModeRBAC}
 	}
+	c.AuthorizationWebhookVersion = cmp.Or(c.AuthorizationWebhookVersion, "v1beta1")
+	c.AuthorizationWebhookAllowedTTL = cmp.Or(c.AuthorizationWebhookAllowedTTL, 5*time.Minute)
+	c.AuthorizationWebhookOthersTTL = cmp.Or(c.AuthorizationWebhookOthersTTL, 30*time.Second)
 }
 
 // Validate reports the first mistake, or nil: an unknown, repeated or missing mode, or one
@@ -44,27 +59,34 @@ func (c *Config) Validate() error {
 		switch {
 		case slices.Contains(modes[:i], mode):
 			return fmt.Errorf("authorization mode: %s is given twice; name it once", mode)
-		case mode == ModeWebhook:
-			return errors.New("authorization mode: this server asks no webhook; leave Webhook out")
 		case !slices.Contains(strings.Split(modeNames, ", "), mode):
 			return fmt.Errorf("authorization mode: %q is unknown; use some of %s", mode, modeNames)
 		}
 	}
-	if abac := slices.Contains(modes, ModeABAC); abac != (c.AuthorizationPolicyFile != "") {
-		if abac {
-			return errors.New("authorization mode: ABAC needs a file of policies; name it with --authorization-policy-file")
-		}
-		return errors.New("--authorization-policy-file is used by the authorization mode ABAC only; add it to --authorization-mode, or leave the file out")
+	if v := c.AuthorizationWebhookVersion; slices.Contains(modes, ModeWebhook) && v != "v1" && v != "v1beta1" {
+		return fmt.Errorf("--authorization-webhook-version: %q is neither v1 nor v1beta1", v)
+	}
+	return errors.Join(c.needs(ModeABAC, "authorization-policy-file", c.AuthorizationPolicyFile),
+		c.needs(ModeWebhook, "authorization-webhook-config-file", c.AuthorizationWebhookConfigFile))
+}
+
+// needs reports a mode without its file, or the file without the mode.
+func (c *Config) needs(mode, flag, file string) error {
+	switch on := slices.Contains(c.AuthorizationModes, mode); {
+	case on && file == "":
+		return fmt.Errorf("authorization mode: %s needs a file; name it with --%s", mode, flag)
+	case !on && file != "":
+		return fmt.Errorf("--%s is used by the authorization mode %s only; add it to --authorization-mode, or leave the file out", flag, mode)
 	}
 	return nil
 }
 
-const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeRBAC + ", " + ModeNode
+const modeNames = ModeAlwaysAllow + ", " + ModeAlwaysDeny + ", " + ModeABAC + ", " + ModeWebhook + ", " + ModeRBAC + ", " + ModeNode
 
-// Policies are the authorizers that decide by objects of the cluster.
+// Policies are the authorizers that decide by objects of the cluster, or elsewhere.
 type Policies struct {
-	RBAC Authorizer
-	Node Authorizer // nil unless the mode is configured
+	RBAC          Authorizer
+	Node, Webhook Authorizer // nil unless the mode is configured
 }
 
 // New returns the authorizer of a configuration: its modes, asked in their order, after
@@ -85,6 +107,8 @@ func New(cfg Config, policies Policies) (Authorizer, error) {
 			list = append(list, policies.RBAC)
 		case ModeNode:
 			list = append(list, policies.Node)
+		case ModeWebhook:
+			list = append(list, policies.Webhook)
 		case ModeABAC:
 			policies, err := readPolicies(cfg.AuthorizationPolicyFile)
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -86,19 +85,27 @@ func readable(contentType string) error {
 // maxWords bounds the words of a failing webhook, in bytes.
 const maxWords = 2048
 
+// RefusedError is an answer that is not a success.
+type RefusedError struct {
+	Code    int // of HTTP
+	Message string
+}
+
+func (e *RefusedError) Error() string { return e.Message }
+
 // refusal is the error of an answer that is not a success: by its message if it is a
 // Status, else by its code and text.
 func refusal(response *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxWords)) // as much as there is
 	var status struct{ Kind, Message string }
 	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" && status.Message != "" {
-		return errors.New(status.Message)
+		return &RefusedError{response.StatusCode, status.Message}
 	}
 	words := "unknown"
 	if media := response.Header.Get("Content-Type"); strings.HasPrefix(media, "text/") || media == "" {
 		words = strings.TrimSpace(string(body))
 	}
-	return errors.New(meaning(response.StatusCode, words))
+	return &RefusedError{response.StatusCode, meaning(response.StatusCode, words)}
 }
 
 // meanings are the messages of 1.25 about answers of other servers.

@@ -49,9 +49,6 @@ var inert = []inertFlags{
 		options: "admission-control admission-control-config-file",
 		refusal: "this server has no admission plug-ins that are configured; leave it out (--enable-admission-plugins and --disable-admission-plugins name those that there are)",
 	}, {
-		options: "authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl authorization-webhook-config-file authorization-webhook-version",
-		refusal: "this server asks no webhook who may do what; leave it out",
-	}, {
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {

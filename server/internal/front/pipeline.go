@@ -177,7 +177,11 @@ func (f *Front) authorize(r *Request, a *authz.Attributes) (authz.Decision, stri
 			return also, why, nil
 		}
 	}
-	return decision, reason, err
+	if err != nil && decision != authz.Allow {
+		f.log.Error("the request cannot be authorized", "user", a.User.Name, "path", r.HTTP.URL.Path, "error", err)
+		return decision, reason, api.Internal("it could not be decided whether the user may do this; the server's log says more")
+	}
+	return decision, reason, nil
 }
 
 // verbOf returns the function for a request, or 404 or 405.
