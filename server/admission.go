@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/objects"
+	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 )
 
@@ -30,8 +31,11 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.quotas, err = quota.Open(ctx, quota.Config{Store: s.store, Catalog: s.catalog, Log: s.log}); err != nil {
+		return err
+	}
 	config := s.cfg.Admission
-	config.Webhooks = s.webhooks
+	config.Webhooks, config.Quotas = s.webhooks, s.quotas
 	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz, s.rbac}, config)
 	if s.cfg.wrapAdmission != nil {
 		s.admission = s.cfg.wrapAdmission(s.admission)

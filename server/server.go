@@ -45,6 +45,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/operate"
 	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
+	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/rbac"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -63,6 +64,7 @@ type Server struct {
 	catalog         *catalog.Catalog
 	classes         *classes
 	webhooks        *admissionwebhooks.Webhooks
+	quotas          *quota.Quotas
 	services        *addresses.Services
 	backends        *backends.Backends
 	extensions      *extensions.Extensions
@@ -352,7 +354,7 @@ const (
 )
 
 // needed are the resource types that the server itself uses.
-var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"policy", "poddisruptionbudgets"},
+var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"}, {"policy", "poddisruptionbudgets"},
 	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"},
 	{rbac.Group, "roles"}, {rbac.Group, "clusterroles"}, {rbac.Group, "rolebindings"}, {rbac.Group, "clusterrolebindings"}}
 

@@ -95,6 +95,7 @@ func (s *Server) closeParts() error {
 	if s.webhooks != nil {
 		s.webhooks.Close()
 	}
+	s.quotas.Close()
 	if s.backends != nil {
 		s.backends.Close()
 	}

@@ -21,6 +21,8 @@ type Config struct {
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
 	// Webhooks are asked by plug-ins; nil for none.
 	Webhooks Webhooks
+	// Quotas are the bounds of namespaces; nil for none.
+	Quotas Quotas
 }
 
 const defaultToleration = 300 // seconds

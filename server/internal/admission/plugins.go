@@ -47,7 +47,7 @@ var plugins = [...]plugin{
 	{name: "NamespaceExists", optional: true, holds: true},
 	{name: "SecurityContextDeny", optional: true},
 	{name: "LimitPodHardAntiAffinityTopology", optional: true},
-	{name: "LimitRanger"},
+	{name: "LimitRanger", admit: (*Chain).fillLimits, check: (*Chain).checkLimits},
 	{name: "ServiceAccount", admit: (*Chain).serviceAccount, waits: awaitsAccount},
 	{name: "NodeRestriction", admit: (*Chain).restrictNode, deletes: true, optional: true},
 	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -119,20 +120,24 @@ func (c *causes) limitBounds(item document.Value, resource string, isPod bool) {
 }
 
 // limitRatio checks the ratio of limits to requests.
-func (c *causes) limitRatio(ratio, low, high bound, resource string) {
+func (c *causes) limitRatio(ratio, low, high bound, name string) {
 	if !ratio.v.Exists() {
 		return
 	}
 	q := amount(ratio.v)
 	if q.CmpInt64(1) < 0 {
-		c.invalidAt(key(ratio.amounts, resource), ratio.v, "ratio "+ratio.v.Text()+" is less than 1")
+		c.invalidAt(key(ratio.amounts, name), ratio.v, "ratio "+ratio.v.Text()+" is less than 1")
 	}
 	if !low.v.Exists() || !high.v.Exists() || isZero(low.v) {
 		return
 	}
-	least, most := amount(low.v), amount(high.v)
-	if bounds := most.AsApproximateFloat64() / least.AsApproximateFloat64(); q.AsApproximateFloat64() > bounds {
-		c.invalidAt(key(ratio.amounts, resource), ratio.v,
+	lowest, highest := amount(low.v), amount(high.v)
+	most, from, to := float64(q.Value()), lowest.Value(), highest.Value()
+	if max(q.Value(), from, to) < resource.MaxMilliValue {
+		most, from, to = float64(q.MilliValue())/1000, lowest.MilliValue(), highest.MilliValue()
+	}
+	if bounds := float64(to) / float64(from); most > bounds {
+		c.invalidAt(key(ratio.amounts, name), ratio.v,
 			"ratio "+ratio.v.Text()+" is greater than max/min = "+strconv.FormatFloat(bounds, 'f', 6, 64))
 	}
 }
