@@ -132,10 +132,10 @@ func gaugeVersions(storage string) string {
 	members := map[string]string{"v1": `"host":{"type":"string"},"port":{"type":"string"},"unit":{"type":"string","default":"bar"}`,
 		"v1beta1": `"address":{"type":"string","maxLength":20},"unit":{"type":"string"}`, "v2": `"host":{"type":"string"},"number":{"type":"string"},"unit":{"type":"string"}`}
 	for _, name := range []string{"v1", "v1beta1", "v2"} {
-		all = append(all, fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
-			"additionalPrinterColumns":[{"name":"At","type":"string","jsonPath":".spec.%s"}],
-			"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer"},%s}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}}`,
-			name, name == storage, map[string]string{"v1": "host", "v2": "host", "v1beta1": "address"}[name], members[name]))
+		all = append(all, fmt.Sprintf(`{"name":%[1]q,"served":true,"storage":%[2]t,"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+			"additionalPrinterColumns":[{"name":"At","type":"string","jsonPath":".spec.%[4]s"}],"selectableFields":[{"jsonPath":".spec.%[4]s"}],
+			"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"replicas":{"type":"integer"},%[3]s}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}}`,
+			name, name == storage, members[name], map[string]string{"v1": "host", "v2": "host", "v1beta1": "address"}[name]))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }

@@ -177,6 +177,7 @@ type Selectable struct {
 	Default string   // the value when the field is absent
 	AliasOf string   // another Name with the same value
 	Never   bool     // accepted, but never equal to anything
+	Served  bool     // of the object in the version of the request, not in the header
 }
 
 // Subresource is an endpoint below one object.

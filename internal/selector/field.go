@@ -59,25 +59,26 @@ func ExactName(text, labels string) string {
 	return name
 }
 
-// resolveFields finds the fields of a selector among those of a resource, whose headers
-// hold those of the storage version. The rules are sorted by slot.
-func resolveFields(parsed fields.Selector, res *api.Resource) ([]fieldRule, error) {
+// resolve finds the fields of a selector among those of a resource, whose headers hold
+// those of the storage version.
+func (s *Selector) resolve(parsed fields.Selector, res *api.Resource) error {
 	selectable, stored := res.Selectable, res.Storage().Selectable
 	names := fieldNames(res)
 	for _, r := range parsed.Requirements() {
-		if _, ok := resolveField(r.Field, selectable, stored); !ok || !slices.Contains(names, r.Field) {
-			return nil, unknownField(r.Field, names, res.Definition != nil)
+		negate := r.Operator == selection.NotEquals
+		if i := slices.IndexFunc(selectable, func(f api.Selectable) bool { return f.Served && f.Name == r.Field }); i >= 0 {
+			s.values = append(s.values, valueRule{path: selectable[i].Path, value: r.Value, negate: negate})
+			continue
 		}
+		rule, ok := resolveField(r.Field, selectable, stored)
+		if !ok || !slices.Contains(names, r.Field) {
+			return unknownField(r.Field, names, res.Definition != nil)
+		}
+		rule.value, rule.negate = r.Value, negate
+		s.fields = append(s.fields, rule)
 	}
-	var rules []fieldRule
-	for _, r := range parsed.Requirements() {
-		rule, _ := resolveField(r.Field, selectable, stored)
-		rule.value = r.Value
-		rule.negate = r.Operator == selection.NotEquals
-		rules = append(rules, rule)
-	}
-	slices.SortStableFunc(rules, func(a, b fieldRule) int { return a.slot - b.slot })
-	return rules, nil
+	slices.SortStableFunc(s.fields, func(a, b fieldRule) int { return a.slot - b.slot })
+	return nil
 }
 
 // resolveField finds the value of a named field. An alias stands for the field that it

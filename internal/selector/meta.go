@@ -30,7 +30,7 @@ func slots(fields []api.Selectable, visit func(slot int, f *api.Selectable)) {
 	n := 0
 	for i := range fields {
 		f := &fields[i]
-		if f.Path != nil && f.AliasOf == "" && !f.Never {
+		if f.Path != nil && f.AliasOf == "" && !f.Never && !f.Served {
 			visit(n, f)
 			n++
 		}

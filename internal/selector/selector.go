@@ -1,6 +1,7 @@
 // Package selector decides which objects a list or a watch returns. A Selector is made
-// once per request from the texts of labelSelector and fieldSelector; it reads only an
-// object's key and the header stored with the object (AppendMeta), never the object.
+// once per request from the texts of labelSelector and fieldSelector; it reads an object's
+// key and the header stored with the object (AppendMeta). Only the fields that the
+// definition of a custom resource declares are in the object (Suits).
 package selector
 
 import (
@@ -22,6 +23,7 @@ import (
 type Selector struct {
 	labels     []labelRule
 	fields     []fieldRule
+	values     []valueRule
 	namespaced bool
 	needle     []byte // nil when the rules require no bytes
 }
@@ -51,9 +53,8 @@ func Parse(labelText, fieldText string) (q Query, err error) {
 // not one of r's selectable fields.
 func (q Query) For(r *api.Resource) (*Selector, error) {
 	s := &Selector{labels: q.labels, namespaced: r.Namespaced}
-	var err error
 	if q.fields != nil {
-		if s.fields, err = resolveFields(q.fields, r); err != nil {
+		if err := s.resolve(q.fields, r); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +90,9 @@ func (s *Selector) demanded() []byte {
 }
 
 // Everything reports whether the selector chooses every object.
-func (s *Selector) Everything() bool { return len(s.labels) == 0 && len(s.fields) == 0 }
+func (s *Selector) Everything() bool {
+	return len(s.labels) == 0 && len(s.fields) == 0 && len(s.values) == 0
+}
 
 // Name returns the only name that can match, when the fields require one. The caller then
 // reads one object and still calls Matches.
@@ -102,7 +105,7 @@ func (s *Selector) Name() (string, bool) {
 	return "", false
 }
 
-// Matches reports whether the selector chooses the object with this key
+// Matches reports whether the selector, but for Suits, chooses the object with this key
 // (<group>/<plural>/<namespace>/<name>, without the namespace where the
 // resource is cluster-scoped) and header. A damaged header matches nothing but
 // Everything. It does not allocate.

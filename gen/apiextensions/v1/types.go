@@ -161,6 +161,9 @@ type CustomResourceDefinitionVersion struct {
 	Subresources *CustomResourceSubresources `json:"subresources,omitempty"`
 	// Columns of tables after the name. The age of objects alone unless given.
 	AdditionalPrinterColumns []CustomResourceColumnDefinition `json:"additionalPrinterColumns,omitempty"`
+	// Fields that field selectors may name in requests to this version, besides name and namespace. At
+	// most 8.
+	SelectableFields []SelectableField `json:"selectableFields,omitempty"`
 }
 
 // CustomResourceSubresourceScale: Where the scale endpoint finds what it shows and changes.
@@ -290,6 +293,13 @@ type JSONSchemaProps struct {
 	XMapType *string `json:"x-kubernetes-map-type,omitempty"`
 	// Expressions that have to hold for the value.
 	XValidations []ValidationRule `json:"x-kubernetes-validations,omitempty"`
+}
+
+// SelectableField: A field that field selectors may name.
+type SelectableField struct {
+	// Path of a string, a boolean or an integer that the schema has, with dots and without lists:
+	// .spec.color. An absent field counts as the empty text.
+	JsonPath string `json:"jsonPath"`
 }
 
 // ServiceReference: A service of this cluster that a webhook is behind.

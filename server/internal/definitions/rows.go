@@ -69,7 +69,7 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 	res := &api.Resource{GV: gv, Plural: names.Get("plural").Text(), Singular: names.Get("singular").Text(), Kind: names.Get("kind").Text(), ListKind: names.Get("listKind").Text(),
 		Namespaced: spec.Get("scope").Equals("Namespaced"), Stored: true, Verbs: everyVerb, ShortNames: names.Get("shortNames").Texts(), Categories: names.Get("categories").Texts(),
 		StorageVersion: gv.Version, NameFormat: "dns1123-subdomain", HasGeneration: true, ConditionalUpdate: true, AnyFinalizer: true,
-		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now)}
+		Off: !version.Get("served").Bool(), Columns: columns(version.Get("additionalPrinterColumns"), r.Now), Selectable: selectable(version.Get("selectableFields"))}
 	res.Checks = []api.Check{api.CheckMetadataChange, api.CheckObject}
 	res.Definition = &api.Definition{Name: d.At("metadata", "name").Text(), UID: d.At("metadata", "uid").Text(), Terminating: isSet(d.At("metadata", "deletionTimestamp"))}
 	if version.Get("deprecated").Bool() {

@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,14 +9,14 @@ import (
 )
 
 // memberPath is the path of causes for a path of a rule, like ".labels['app']", whose
-// members a schema has to have.
-func memberPath(path string, s document.Value) (string, error) {
+// members a schema has to have, and the schema there.
+func memberPath(path string, s document.Value) (string, document.Value, error) {
 	var at strings.Builder
 	for rest := path; rest != ""; {
 		var name string
 		var err error
 		if name, rest, err = cutMember(rest); err != nil {
-			return "", err
+			return "", s, err
 		}
 		properties, additional := s.Get("properties"), s.Get("additionalProperties")
 		switch property := properties.Get(name); {
@@ -29,10 +30,10 @@ func memberPath(path string, s document.Value) (string, error) {
 			s = additional
 			at.WriteString("[" + name + "]")
 		default:
-			return "", fmt.Errorf("there is no member %q", name)
+			return "", s, errors.New("does not refer to a valid field")
 		}
 	}
-	return at.String(), nil
+	return at.String(), s, nil
 }
 
 // cutMember cuts the first member off a path: ".name" or "['name']".
@@ -43,7 +44,7 @@ func cutMember(path string) (name, rest string, err error) {
 			end = len(after)
 		}
 		if end == 0 {
-			return "", "", fmt.Errorf("there is no name after the point")
+			return "", "", errors.New("unexpected end of JSON path")
 		}
 		return after[:end], after[end:], nil
 	}

@@ -179,7 +179,7 @@ func compileRule(scope *expression.Scope, one, s document.Value) rule {
 		}
 	}
 	if path := one.Get("fieldPath").Text(); path != "" {
-		r.path, _ = memberPath(path, s)
+		r.path, _, _ = memberPath(path, s)
 	}
 	return r
 }

@@ -265,7 +265,7 @@ func (w *schemaWalk) ruleOptions(rule, s document.Value, at *fieldPath) {
 	if strings.ContainsAny(text, "\n\r") {
 		w.invalidText(path(), text, "must not contain line breaks")
 	}
-	if _, err := memberPath(text, s); err != nil {
+	if _, _, err := memberPath(text, s); err != nil {
 		w.invalidText(path(), text, "must be a valid path")
 	}
 }

@@ -14,20 +14,22 @@ import (
 const maxDeprecationWarning = 256
 
 // versionPart is a part that each version has, or all the same: a part equal in all is
-// reported at the spec.
+// reported at the spec. It is checked with its version, or with one that has a status if
+// any has.
 type versionPart struct {
 	name, atSpec string
 	shared       bool
-	check        func(part document.Value, at *fieldPath, hasStatus bool)
+	check        func(part document.Value, at *fieldPath, version document.Value)
 }
 
 func (c *causes) versionParts(versions, before document.Value) []versionPart {
 	parts := []versionPart{
-		{"schema", "validation", true, func(part document.Value, at *fieldPath, hasStatus bool) {
-			c.definitionSchema(part, at, hasStatus, func() bool { return hasSchema(before, part) })
+		{"schema", "validation", true, func(part document.Value, at *fieldPath, version document.Value) {
+			c.definitionSchema(part, at, isSet(version.At("subresources", "status")), func() bool { return hasSchema(before, part) })
 		}},
 		{"subresources", "subresources", true, c.subresources},
 		{"additionalPrinterColumns", "additionalPrinterColumns", true, c.printerColumns},
+		{"selectableFields", "selectableFields", true, c.selectableFields},
 	}
 	for i := range parts {
 		first := versions.Index(0).Get(parts[i].name)
@@ -35,6 +37,7 @@ func (c *causes) versionParts(versions, before document.Value) []versionPart {
 			parts[i].shared = parts[i].shared && same(v.Get(parts[i].name), first)
 		}
 	}
+	parts[3].shared = parts[3].shared && parts[0].shared // the fields have to be in the schemas
 	return parts
 }
 
@@ -66,7 +69,7 @@ func (c *causes) definitionVersions(versions document.Value, parts []versionPart
 		c.deprecation(v, path+".deprecationWarning")
 		for _, part := range parts {
 			if !part.shared && isSet(v.Get(part.name)) {
-				part.check(v.Get(part.name), &fieldPath{step: path + "." + part.name}, isSet(v.At("subresources", "status")))
+				part.check(v.Get(part.name), &fieldPath{step: path + "." + part.name}, v)
 			}
 		}
 	}
@@ -83,13 +86,15 @@ func (c *causes) definitionVersions(versions document.Value, parts []versionPart
 
 // sharedParts checks the parts that are the same in all versions.
 func (c *causes) sharedParts(versions document.Value, parts []versionPart) {
-	anyStatus := false
+	version := versions.Index(0)
 	for _, v := range versions.Elements() {
-		anyStatus = anyStatus || isSet(v.At("subresources", "status"))
+		if isSet(v.At("subresources", "status")) {
+			version = v
+		}
 	}
 	for _, part := range parts {
 		if first := versions.Index(0).Get(part.name); part.shared && isSet(first) {
-			part.check(first, &fieldPath{step: "spec." + part.atSpec}, anyStatus)
+			part.check(first, &fieldPath{step: "spec." + part.atSpec}, version)
 		}
 	}
 }
@@ -118,7 +123,7 @@ var (
 	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
 )
 
-func (c *causes) printerColumns(columns document.Value, at *fieldPath, _ bool) {
+func (c *causes) printerColumns(columns document.Value, at *fieldPath, _ document.Value) {
 	for i, column := range columns.Elements() {
 		path := at.index(i).text()
 		if isEmpty(column.Get("name")) {
@@ -136,7 +141,7 @@ func (c *causes) printerColumns(columns document.Value, at *fieldPath, _ bool) {
 	}
 }
 
-func (c *causes) subresources(subresources document.Value, at *fieldPath, _ bool) {
+func (c *causes) subresources(subresources document.Value, at *fieldPath, _ document.Value) {
 	scale := subresources.Get("scale")
 	if !isSet(scale) {
 		return

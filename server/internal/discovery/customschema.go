@@ -15,6 +15,7 @@ const (
 	extPreserve    = profile.ExtensionPrefix + "preserve-unknown-fields"
 	extIntOrString = profile.ExtensionPrefix + "int-or-string"
 	extGVK         = profile.ExtensionPrefix + "group-version-kind"
+	extSelectable  = profile.ExtensionPrefix + "selectable-fields"
 )
 
 // node is a JSON object of a document.
@@ -50,6 +51,18 @@ func customSchema(row *catalog.Row, head node, v2 bool) node {
 	s["properties"] = properties
 	s[extGVK] = gvk(row, row.Kind)
 	return s
+}
+
+// publishSelectable adds the fields that selectors may name to the schema of a custom
+// resource or its list.
+func publishSelectable(s node, row *catalog.Row) {
+	var fields []any
+	for i := range row.Selectable {
+		fields = append(fields, node{"fieldPath": row.Selectable[i].Name})
+	}
+	if fields != nil {
+		s[extSelectable] = fields
+	}
 }
 
 func gvk(row *catalog.Row, kind string) []any {

@@ -102,7 +102,7 @@ func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() {
+	if at == 0 && l.from == "" && !l.oneKey() && !sel.Everything() && !sel.Reads() {
 		planned, err := l.lookup(r.Context, v)
 		if err != nil || planned {
 			return l, err
@@ -111,7 +111,12 @@ func (v *Verbs) openList(r *front.Request, o listOptions) (*list, error) {
 	if l.reader, err = v.store.At(r.Context, at); err != nil {
 		return nil, readError(err, at, r.Query.Get("continue") != "")
 	}
-	if err := l.plan(r.Context, v, r.Features[features.RemainingCount]); err != nil {
+	if sel.Reads() {
+		err = l.search(r.Context, v, t.Row)
+	} else {
+		err = l.plan(r.Context, v, r.Features[features.RemainingCount])
+	}
+	if err != nil {
 		l.close()
 		return nil, err
 	}

@@ -27,9 +27,17 @@ const initialEventsEnd = profile.GroupSuffix + "/initial-events-end"
 // event writes a change as an event for this watcher: an object that begins to match its
 // selectors is ADDED, one that ceases to is DELETED with the last state that matched.
 func (w *watcher) event(e *watch.Event) error {
-	sel := w.opts.selector
-	is := e.Op != store.OpDelete && sel.Matches(e.Entry.Key, e.Entry.Meta)
-	was := e.Op != store.OpCreate && sel.Matches(e.Prev.Key, e.Prev.Meta)
+	var is, was bool
+	var err error
+	if e.Op != store.OpDelete {
+		is, err = w.chooses(e, &e.Entry)
+	}
+	if e.Op != store.OpCreate && err == nil {
+		was, err = w.chooses(e, &e.Prev)
+	}
+	if err != nil {
+		return err
+	}
 	key := watch.FrameKey{Form: w.form.name}
 	switch {
 	case is && was:
@@ -63,10 +71,15 @@ func (w *watcher) frame(e *watch.Event, key watch.FrameKey) ([]byte, error) {
 		}
 		return w.form.frame(context.WithoutCancel(w.ctx), key.Type, body)
 	}
-	switch {
-	case !w.form.shared():
+	if !w.form.shared() {
 		return make()
-	case w.form.res.ConvertsRemotely():
+	}
+	return w.shared(e, key, make)
+}
+
+// shared makes bytes of an event once for all watches that need them.
+func (w *watcher) shared(e *watch.Event, key watch.FrameKey, make func() ([]byte, error)) ([]byte, error) {
+	if w.form.res.ConvertsRemotely() {
 		return e.FrameApart(key, make)
 	}
 	return e.Frame(key, make)

@@ -71,7 +71,7 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 			next = strings.Clone(e.Key) // the entry is valid during the visit only
 			return false
 		}
-		if w.res.ConvertsRemotely() {
+		if w.res.ConvertsRemotely() || w.opts.selector.Reads() {
 			waiting.add(e)
 			return true
 		}
@@ -89,7 +89,12 @@ func (w *watcher) page(from string) (frames [][]byte, next string, err error) {
 		return nil, "", err
 	}
 	if failed == nil {
-		failed = waiting.serve(w.ctx, func(_ string, body []byte) error { return add(body) })
+		failed = waiting.serve(w.ctx, func(_ string, body []byte) error {
+			if !w.opts.selector.Suits(body) {
+				return nil
+			}
+			return add(body)
+		})
 	}
 	return frames, next, failed
 }
