@@ -23,6 +23,8 @@ import (
 //	P2. A write leaves the queue as visible only from its front and only when it
 //	    or a later one is durable: Current() never passes a write that might be
 //	    lost.
+//	    Those of a batch leave together: they are next to each other, and the
+//	    last of them is the one that finish gets.
 //	P3. From the first failed sync on, no write from that one on becomes
 //	    visible.
 //	P4. Subscribers are called with mu held: in order, and never after their
@@ -68,15 +70,17 @@ func (q *publisher) init(current uint64, c *cache, p *presence) {
 	q.current.Store(current)
 }
 
-// enqueue adds a write. The caller holds Engine.write, which orders writes.
-func (q *publisher) enqueue(p *pending) {
+// enqueue adds the writes of a batch. The caller holds Engine.write, which orders writes.
+func (q *publisher) enqueue(all ...*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.broken != nil {
-		p.settled, p.err = true, q.broken
+		for _, p := range all {
+			p.settled, p.err = true, q.broken
+		}
 		return
 	}
-	q.queue = append(q.queue, p)
+	q.queue = append(q.queue, all...)
 }
 
 // finish settles a write whose sync has ended: if it is durable, all writes before it

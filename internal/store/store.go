@@ -208,6 +208,11 @@ type Transactions interface {
 	// I/O errors: the write was not acknowledged and may or may not be there after a
 	// restart; the caller must not report it as failed for good.
 	Update(ctx context.Context, key string, fn func(current *Entry) (Write, error)) (Entry, error)
+	// UpdateAll is Update for several different keys: fn gets and returns as many entries
+	// and writes, and runs under the locks of all keys. All writes or none are stored,
+	// become visible and are announced together, at successive revisions in the order of
+	// the keys.
+	UpdateAll(ctx context.Context, keys []string, fn func(current []*Entry) ([]Write, error)) ([]Entry, error)
 }
 
 // Feed is the power to follow writes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -61,7 +62,11 @@ func (e *Engine) Update(ctx context.Context, key string, fn func(current *Entry)
 	if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
 		return Entry{}, err
 	}
-	return e.commit(key, w, current)
+	p := newPending(key, w, current)
+	if err := e.commit(p); err != nil {
+		return Entry{}, err
+	}
+	return e.handed(p.change.Entry, nil)
 }
 
 // checkWrite refuses writes that contradict the current state.
@@ -86,37 +91,119 @@ func checkWrite(key string, w Write, current *Entry) error {
 	return nil
 }
 
-// commit performs a write of fn. The key's lock is held.
-func (e *Engine) commit(key string, w Write, current *Entry) (Entry, error) {
-	p := &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key}}}
-	c := p.change
-	if current != nil {
-		c.Prev = *current
+// UpdateAll implements Store. The steps are those of Update; the locks are taken in the
+// order of keys, so that two calls never wait for each other.
+func (e *Engine) UpdateAll(ctx context.Context, keys []string, fn func(current []*Entry) ([]Write, error)) ([]Entry, error) {
+	if !e.gate.enter() {
+		return nil, ErrClosed
 	}
-	b := e.db.NewBatchWithSize(batchBytes(key, w.Value))
+	defer e.gate.leave()
+	for _, key := range slices.Sorted(slices.Values(keys)) {
+		if err := checkKey(key); err != nil {
+			return nil, err
+		}
+		lock, err := e.locks.acquire(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		defer e.locks.release(key, lock)
+	}
+	if err := e.broken(); err != nil {
+		return nil, err
+	}
+	current, entries := make([]*Entry, len(keys)), make([]Entry, len(keys))
+	for i, key := range keys {
+		switch found, err := e.newest(key); {
+		case err == nil:
+			current[i], entries[i] = &found, found
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
+	writes, err := fn(current)
+	if err != nil {
+		return nil, err
+	}
+	var made []*pending
+	for i, w := range writes {
+		if err := checkWrite(keys[i], w, current[i]); err != nil {
+			return nil, err
+		}
+		if w.Op == 0 {
+			continue
+		}
+		if err := errors.Join(ctx.Err(), e.admit(w)); err != nil {
+			return nil, err
+		}
+		made = append(made, newPending(keys[i], w, current[i]))
+	}
+	if err := e.commit(made...); err != nil {
+		return nil, err
+	}
+	n := 0
+	for i, w := range writes {
+		if w.Op == 0 {
+			continue
+		}
+		if entries[i], err = e.handed(made[n].change.Entry, nil); err != nil {
+			return nil, err
+		}
+		n++
+	}
+	return entries, nil
+}
+
+// newPending is a write of fn on its way.
+func newPending(key string, w Write, current *Entry) *pending {
+	p := &pending{change: &Change{Op: w.Op, Entry: Entry{Key: key, Value: w.Value}}}
+	if current != nil {
+		p.change.Prev = *current
+	}
+	return p
+}
+
+// commit performs writes, in one batch. The locks of their keys are held.
+func (e *Engine) commit(all ...*pending) error {
+	if len(all) == 0 {
+		return nil
+	}
+	size := 0
+	for _, p := range all {
+		size += batchBytes(p.change.Entry.Key, p.change.Entry.Value)
+	}
+	b := e.db.NewBatchWithSize(size)
 
 	e.write.Lock()
-	c.Entry.Revision = e.write.next
-	p.stored, c.Entry.Value = encodeValue(w.Value, c.Entry.Revision)
-	err := setChange(b, c, p.stored)
+	var err error
+	for i, p := range all {
+		c := p.change
+		c.Entry.Revision = e.write.next + uint64(i)
+		p.stored, c.Entry.Value = encodeValue(c.Entry.Value, c.Entry.Revision)
+		if err == nil {
+			err = setChange(b, c, p.stored)
+		}
+	}
 	if err == nil {
 		err = e.apply(b, true)
 	}
 	if err == nil {
-		e.write.next++
-		e.publisher.enqueue(p)
+		e.write.next += uint64(len(all))
+		e.publisher.enqueue(all...)
 	}
 	e.write.Unlock()
 	if err != nil {
-		return Entry{}, err
+		return err
 	}
 
 	err = e.durable(b)
 	closeErr := b.Close() // returns the batch to its pool
-	if err := e.publisher.finish(p, err); err != nil {
-		return Entry{}, err
+	if err != nil {
+		return e.publisher.finish(all[0], err)
 	}
-	return e.handed(c.Entry, closeErr)
+	if err := e.publisher.finish(all[len(all)-1], nil); err != nil {
+		return err
+	}
+	return closeErr
 }
 
 // setChange adds the records of a change to a batch.

@@ -16,8 +16,13 @@ func (a Again) Update(ctx context.Context, key string, fn func(current *store.En
 	return a.Store.Update(ctx, key, func(current *store.Entry) (store.Write, error) { return again(fn, current) })
 }
 
+// UpdateAll implements store.Store.
+func (a Again) UpdateAll(ctx context.Context, keys []string, fn func(current []*store.Entry) ([]store.Write, error)) ([]store.Entry, error) {
+	return a.Store.UpdateAll(ctx, keys, func(current []*store.Entry) ([]store.Write, error) { return again(fn, current) })
+}
+
 // again runs a function of Update one to three times; the last run counts.
-func again(fn func(current *store.Entry) (store.Write, error), current *store.Entry) (store.Write, error) {
+func again[C, W any](fn func(current C) (W, error), current C) (W, error) {
 	for range rand.IntN(3) {
 		_, _ = fn(current)
 	}

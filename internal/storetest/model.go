@@ -93,8 +93,20 @@ func (m *Model) Get(ctx context.Context, key string) (store.Entry, error) {
 
 // Update implements store.Store.
 func (m *Model) Update(ctx context.Context, key string, fn func(current *store.Entry) (store.Write, error)) (store.Entry, error) {
-	if key == "" || strings.Contains(key, "\x00") {
-		return store.Entry{}, fmt.Errorf("storetest: the key %q is refused", key)
+	all, err := m.UpdateAll(ctx, []string{key}, func(current []*store.Entry) ([]store.Write, error) {
+		w, err := fn(current[0])
+		return []store.Write{w}, err
+	})
+	if err != nil {
+		return store.Entry{}, err
+	}
+	return all[0], nil
+}
+
+// UpdateAll implements store.Store.
+func (m *Model) UpdateAll(ctx context.Context, keys []string, fn func(current []*store.Entry) ([]store.Write, error)) ([]store.Entry, error) {
+	if slices.ContainsFunc(keys, func(key string) bool { return key == "" || strings.Contains(key, "\x00") }) {
+		return nil, fmt.Errorf("storetest: one of the keys %q is refused", keys)
 	}
 	for {
 		moved := m.wait() // before the attempt, so that no release is missed
@@ -103,45 +115,60 @@ func (m *Model) Update(ctx context.Context, key string, fn func(current *store.E
 		}
 		select {
 		case <-ctx.Done():
-			return store.Entry{}, ctx.Err()
+			return nil, ctx.Err()
 		case <-moved:
 		}
 	}
 	defer m.broadcast()
 	defer m.writes.Unlock()
-	current, err := m.Get(ctx, key)
-	found := &current
-	if errors.Is(err, store.ErrNotFound) {
-		found = nil
-	} else if err != nil {
-		return store.Entry{}, err
+	entries, current := make([]store.Entry, len(keys)), make([]*store.Entry, len(keys))
+	for i, key := range keys {
+		found, err := m.Get(ctx, key)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		if entries[i] = found; err == nil {
+			current[i] = &found
+		}
 	}
-	w, err := again(fn, found)
+	writes, err := again(fn, current)
 	if err != nil {
-		return store.Entry{}, err
+		return nil, err
 	}
-	if w.Op == 0 {
-		return current, nil
-	}
-	at := w.Value.RevisionAt
-	if w.Op > store.OpDelete || (w.Op == store.OpCreate) != (found == nil) || at > len(w.Value.Body) {
-		return store.Entry{}, fmt.Errorf("storetest: operation %d on %q is refused", w.Op, key)
+	return entries, m.write(keys, writes, current, entries)
+}
+
+// write performs the writes of a transaction, and replaces the entries that they change.
+func (m *Model) write(keys []string, writes []store.Write, current []*store.Entry, entries []store.Entry) error {
+	for i, w := range writes {
+		if w.Op > store.OpDelete || w.Op != 0 && ((w.Op == store.OpCreate) != (current[i] == nil) || w.Value.RevisionAt > len(w.Value.Body)) {
+			return fmt.Errorf("storetest: operation %d on %q is refused", w.Op, keys[i])
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed {
-		return store.Entry{}, store.ErrClosed
+	var batch []*store.Change
+	for i, w := range writes {
+		if w.Op == 0 {
+			continue
+		}
+		if m.closed {
+			return store.ErrClosed
+		}
+		c := &store.Change{Op: w.Op, Prev: entries[i], Entry: store.Entry{Key: keys[i], Revision: m.current() + 1}}
+		c.Entry.Meta, c.Entry.Body, c.Entry.RevisionAt = slices.Clone(w.Value.Meta), slices.Clone(w.Value.Body), -1
+		if at := w.Value.RevisionAt; at >= 0 {
+			c.Entry.Body = slices.Insert(c.Entry.Body, at, []byte(strconv.FormatUint(c.Entry.Revision, 10))...)
+		}
+		m.changes = append(m.changes, c)
+		batch, entries[i] = append(batch, c), c.Entry
 	}
-	c := &store.Change{Op: w.Op, Prev: current, Entry: store.Entry{Key: key, Revision: m.current() + 1}}
-	c.Entry.Meta, c.Entry.Body, c.Entry.RevisionAt = slices.Clone(w.Value.Meta), slices.Clone(w.Value.Body), -1
-	if at >= 0 {
-		c.Entry.Body = slices.Insert(c.Entry.Body, at, []byte(strconv.FormatUint(c.Entry.Revision, 10))...)
+	if batch != nil {
+		for fn := range m.subs {
+			(*fn)(batch)
+		}
 	}
-	m.changes = append(m.changes, c)
-	for fn := range m.subs {
-		(*fn)([]*store.Change{c})
-	}
-	return c.Entry, nil
+	return nil
 }
 
 // wait returns a channel that is closed at the next change or release.

@@ -50,6 +50,8 @@ func Run(t *testing.T, h Harness) {
 		{"RevisionIsSpliced", testSplice},
 		{"FunctionDecides", testFunctionDecides},
 		{"BadWritesAreRefused", testBadWrites},
+		{"SeveralKeys", testSeveralKeys},
+		{"SeveralKeysAtOnce", testSeveralKeysAtOnce},
 		{"KeyLockHonoursContext", testKeyLock},
 		{"PanicInFunctionFreesTheKey", testPanic},
 		{"LargeValues", testLargeValues},

@@ -145,6 +145,30 @@ func (c *CurrentStore) Update(ctx context.Context, key string, fn func(*store.En
 	return c.Kinds().current(&e, Newest)
 }
 
+// UpdateAll implements store.Transactions.
+func (c *CurrentStore) UpdateAll(ctx context.Context, keys []string, fn func([]*store.Entry) ([]store.Write, error)) ([]store.Entry, error) {
+	all, err := c.Store.UpdateAll(ctx, keys, func(old []*store.Entry) ([]store.Write, error) {
+		turned := make([]*store.Entry, len(old))
+		for i, e := range old {
+			if e == nil {
+				continue
+			}
+			now, err := c.Kinds().current(e, Newest)
+			if err != nil {
+				return nil, err
+			}
+			turned[i] = &now
+		}
+		return fn(turned)
+	})
+	for i := range all {
+		if all[i].Body != nil && err == nil {
+			all[i], err = c.Kinds().current(&all[i], Newest)
+		}
+	}
+	return all, err
+}
+
 // Changes implements store.Feed.
 func (c *CurrentStore) Changes(ctx context.Context, prefix string, after uint64, visit func(*store.Change) bool) (uint64, error) {
 	if !c.Kinds().Old(after) {
