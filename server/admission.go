@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -35,8 +36,8 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 		return err
 	}
 	config := s.cfg.Admission
-	config.Webhooks, config.Quotas = s.webhooks, s.quotas
-	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz, s.rbac}, config)
+	config.Webhooks, config.Quotas, config.RemoteRights = s.webhooks, s.quotas, slices.Contains(s.cfg.AuthorizationModes, authz.ModeWebhook)
+	s.admission = admission.New(&cluster{s.reader, s.classes, s.authz, s.rbac, s.catalog}, config)
 	if s.cfg.wrapAdmission != nil {
 		s.admission = s.cfg.wrapAdmission(s.admission)
 	}
@@ -78,6 +79,7 @@ type cluster struct {
 	classes *classes
 	authz   authz.Authorizer
 	rbac    *rbac.Policy
+	catalog *catalog.Catalog
 }
 
 var _ admission.Objects = &cluster{}
@@ -95,11 +97,19 @@ func (c *cluster) Class(name string) *admission.Class {
 	return nil
 }
 
-// MaySign implements admission.Objects.
-func (c *cluster) MaySign(ctx context.Context, user *authn.User, verb, signer string) (bool, error) {
-	decision, _, err := c.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: verb, Group: certificateGroup,
-		Version: "*", Resource: "signers", Name: signer, ResourceRequest: true})
-	return decision == authz.Allow, err
+// May implements admission.Objects.
+func (c *cluster) May(ctx context.Context, user *authn.User, r admission.Right) (bool, string, error) {
+	decision, reason, err := c.authz.Authorize(ctx, &authz.Attributes{User: user, Verb: r.Verb, Group: r.Group, Version: r.Version,
+		Resource: r.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name, ResourceRequest: true})
+	return decision == authz.Allow, reason, err
+}
+
+// Kind implements admission.Objects.
+func (c *cluster) Kind(apiVersion, kind string) *api.Resource {
+	if row := c.catalog.Snapshot().Kind(apiVersion, kind); row != nil {
+		return row.Resource
+	}
+	return nil
 }
 
 // MayGrant implements admission.Objects.

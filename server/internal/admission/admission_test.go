@@ -268,6 +268,8 @@ func (f failing) MayGrant(context.Context, *admission.Request) error { return f.
 
 func (f failing) Class(string) *admission.Class { return nil }
 
-func (f failing) MaySign(context.Context, *authn.User, string, string) (bool, error) {
-	return false, f.err
+func (f failing) May(context.Context, *authn.User, admission.Right) (bool, string, error) {
+	return false, "", f.err
 }
+
+func (f failing) Kind(string, string) *api.Resource { return nil }

@@ -61,7 +61,7 @@ func (c *Chain) permitted(ctx context.Context, r *Request, verb string) error {
 	signer := r.Old.At("spec", "signerName").Text()
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range [...]string{signer, domain + "/*"} {
-		allowed, err := c.objects.MaySign(ctx, r.User, verb, name)
+		allowed, _, err := c.objects.May(ctx, r.User, Right{Verb: verb, Group: r.Resource.GV.Group, Version: "*", Resource: "signers", Name: name})
 		if err != nil {
 			return err
 		}

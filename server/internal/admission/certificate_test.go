@@ -11,16 +11,19 @@ import (
 	"encoding/pem"
 	"testing"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 )
 
-// MaySign allows the verbs listed as "signers/<user>/<verb> <signer>".
-func (w world) MaySign(_ context.Context, user *authn.User, verb, signer string) (bool, error) {
-	_, allowed := w["signers/"+user.Name+"/"+verb+" "+signer]
-	return allowed, nil
+// May allows the verbs listed as "signers/<user>/<verb> <signer>".
+func (w world) May(_ context.Context, user *authn.User, r admission.Right) (bool, string, error) {
+	_, allowed := w[r.Resource+"/"+user.Name+"/"+r.Verb+" "+r.Name]
+	return allowed, "", nil
 }
+
+func (w world) Kind(string, string) *api.Resource { return nil }
 
 func TestSigners(t *testing.T) {
 	const (

@@ -19,6 +19,9 @@ type Config struct {
 	// without own tolerations stays on a node that is not ready or not reachable. Default
 	// 300; negative for 0.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds int
+	// RemoteRights is set where rights are decided outside of the server: then any write may
+	// block.
+	RemoteRights bool
 	// Webhooks are asked by plug-ins; nil for none.
 	Webhooks Webhooks
 	// Quotas are the bounds of namespaces; nil for none.

@@ -63,7 +63,7 @@ var plugins = [...]plugin{
 	{name: "PersistentVolumeLabel", optional: true},
 	{name: "DefaultStorageClass"},
 	{name: "StorageObjectInUseProtection", admit: (*Chain).protect},
-	{name: "OwnerReferencesPermissionEnforcement", optional: true},
+	{name: "OwnerReferencesPermissionEnforcement", check: (*Chain).enforceOwners, optional: true},
 	{name: "PersistentVolumeClaimResize"},
 	{name: "RuntimeClass", admit: (*Chain).runtimeClass, check: (*Chain).checkOverhead},
 	{name: "CertificateApproval", check: (*Chain).approve},
