@@ -84,8 +84,6 @@ func newColumn(res *api.Resource, c *api.Column) column {
 	}
 	kind, presence := fieldAt(res.GV.Types(), res.Type, col.path)
 	switch {
-	case c.Absent != "":
-		col.absent = string(appendQuoted(nil, c.Absent))
 	case (kind == schema.Time || kind == schema.MicroTime) && c.Type != "date":
 		col.age, col.absent = true, `"`+unknown+`"`
 	case kind == schema.String:
@@ -95,6 +93,9 @@ func newColumn(res *api.Resource, c *api.Column) column {
 		col.absent = "0"
 	case kind == schema.Boolean:
 		col.absent = "false"
+	}
+	if c.Absent != "" {
+		col.absent = string(appendQuoted(nil, c.Absent))
 	}
 	return col
 }

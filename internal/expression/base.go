@@ -18,17 +18,18 @@ type base struct {
 
 // theBase makes the base at the first use: it costs some milliseconds, and most servers
 // have no expressions.
-var theBase = sync.OnceValues(newBase)
+var theBase = sync.OnceValues(func() (*base, error) { return newBase() })
 
-func newBase() (*base, error) {
-	env, err := cel.NewEnv(
+// newBase makes a base with further options.
+func newBase(further ...cel.EnvOption) (*base, error) {
+	env, err := cel.NewEnv(append(further,
 		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(),
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals()),
 		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.TwoVarComprehensions(),
 		cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
 		cel.Lib(library{}),
-	)
+	)...)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (c *costs) EstimateSize(node checker.AstNode) *checker.SizeEstimate {
 			}
 			return &checker.SizeEstimate{} // names count as nothing, as clients expect
 		default:
-			f := t.byEscaped[step]
+			f := t.named(step)
 			if f == nil {
 				return nil
 			}

@@ -65,7 +65,7 @@ func (o *object) typeOf(name string) (*Type, bool) {
 	case Dynamic:
 		return dynamic, true
 	}
-	if f := o.t.byName[name]; f != nil {
+	if f := o.t.field(name); f != nil {
 		return f.Type, true
 	}
 	return nil, false
@@ -113,7 +113,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 	}
 	name := string(text)
 	if o.t.Kind == Object {
-		if f := o.t.byEscaped[name]; f != nil {
+		if f := o.t.named(name); f != nil {
 			return o.field(f)
 		}
 		return nil, false
@@ -159,7 +159,7 @@ func (o *object) Iterator() traits.Iterator {
 	var names []ref.Val
 	for name := range o.v.Members() {
 		if o.t.Kind == Object {
-			f := o.t.byName[name]
+			f := o.t.field(name)
 			if f == nil || f.escaped == "" {
 				continue
 			}
@@ -198,7 +198,7 @@ func (o *object) Equal(other ref.Val) ref.Val {
 			if v.IsNull() {
 				continue
 			}
-			name = o.t.byName[name].escaped
+			name = o.t.field(name).escaped
 		}
 		theirs, found := with.Find(types.String(name))
 		if !found {

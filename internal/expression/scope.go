@@ -27,7 +27,11 @@ type Scope struct {
 // NewScope makes a scope. types has the types of the variables and all below them; nil
 // when all variables are dynamic.
 func NewScope(ts *Types, variables ...Variable) (*Scope, error) {
-	b, err := theBase()
+	return newScope(theBase, ts, variables...)
+}
+
+func newScope(made func() (*base, error), ts *Types, variables ...Variable) (*Scope, error) {
+	b, err := made()
 	if err != nil {
 		return nil, err
 	}

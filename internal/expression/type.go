@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -46,9 +47,28 @@ type Type struct {
 	// estimate of costs.
 	MaxElements, MinSize int64
 
+	zeros   bool   // Object: members that are not set have the zero value of their type
+	declare func() // Object: makes the fields, if they are made when they are needed
+
 	native    *types.Type
 	byName    map[string]*Field
 	byEscaped map[string]*Field // those that expressions can name
+}
+
+// field finds a field of an object by its name, and named by its name in expressions; nil
+// for none.
+func (t *Type) field(name string) *Field {
+	if t.declare != nil {
+		t.declare()
+	}
+	return t.byName[name]
+}
+
+func (t *Type) named(name string) *Field {
+	if t.declare != nil {
+		t.declare()
+	}
+	return t.byEscaped[name]
 }
 
 // Field is a member of an Object.
@@ -71,7 +91,7 @@ var simple = map[Kind]*types.Type{
 
 // Member is the type of a member of an object or map, nil for one that is not declared.
 func (t *Type) Member(name string) *Type {
-	if f := t.byName[name]; f != nil {
+	if f := t.field(name); f != nil {
 		return f.Type
 	}
 	if t.Kind == Map {
@@ -98,17 +118,10 @@ func (ts *Types) Declare(name string, t *Type) {
 	case Object:
 		t.native = types.NewObjectType(name)
 		ts.objects[name] = t
-		t.byName, t.byEscaped = make(map[string]*Field, len(t.Fields)), make(map[string]*Field, len(t.Fields))
 		for i := range t.Fields {
-			f := &t.Fields[i]
-			t.byName[f.Name] = f
-			ts.Declare(name+"."+f.Name, f.Type)
+			ts.Declare(name+"."+t.Fields[i].Name, t.Fields[i].Type)
 		}
-		for i := range t.Fields {
-			if f := &t.Fields[i]; f.declare() {
-				t.byEscaped[f.escaped] = f
-			}
-		}
+		t.index()
 	case Map:
 		ts.Declare(name+"[]", t.Elem)
 		t.native = types.NewMapType(types.StringType, t.Elem.native)
@@ -120,6 +133,18 @@ func (ts *Types) Declare(name string, t *Type) {
 	}
 }
 
+// index makes the fields of an object known by their names.
+func (t *Type) index() {
+	t.byName, t.byEscaped = make(map[string]*Field, len(t.Fields)), make(map[string]*Field, len(t.Fields))
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		t.byName[f.Name] = f
+		if f.declare() {
+			t.byEscaped[f.escaped] = f
+		}
+	}
+}
+
 // declare makes the access to a field of an object, and reports whether expressions can
 // name it.
 func (f *Field) declare() bool {
@@ -127,7 +152,7 @@ func (f *Field) declare() bool {
 	if !ok || f.Type.Kind == Opaque {
 		return false
 	}
-	f.escaped = escaped
+	f.escaped = cmp.Or(f.escaped, escaped)
 	f.access = &types.FieldType{Type: f.Type.native,
 		IsSet: func(target any) bool {
 			o, ok := target.(*object)
@@ -142,10 +167,13 @@ func (f *Field) declare() bool {
 			case *types.Err:
 				return nil, err
 			default:
-				if !ok {
-					return nil, noSuchKey(f.escaped)
+				if ok {
+					return v, nil
 				}
-				return v, nil
+				if o.t.zeros {
+					return f.Type.zero(), nil
+				}
+				return nil, noSuchKey(f.escaped)
 			}
 		}}
 	return true
@@ -171,6 +199,7 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 // FindStructFieldNames implements types.Provider.
 func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 	if t := p.declared.objects[name]; t != nil {
+		t.named("")
 		return slices.Sorted(maps.Keys(t.byEscaped)), true
 	}
 	return p.Provider.FindStructFieldNames(name)
@@ -179,7 +208,7 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 // FindStructFieldType implements types.Provider.
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	if t := p.declared.objects[name]; t != nil {
-		if f := t.byEscaped[field]; f != nil {
+		if f := t.named(field); f != nil {
 			return f.access, true
 		}
 		return nil, false

@@ -75,15 +75,16 @@ func discoveryOrder(a, b catalogGroup) int {
 // catalogGroup is a group version as the templates see it.
 type catalogGroup struct {
 	*model.GroupVersion
-	Package   string
-	Preferred bool
-	Validates bool // some type or resource has a validate hook
-	Converts  []hookMethod
-	Defaults  []string // type names with a default hook, in the order of their numbers
-	Checks    []string // the same with a validation hook
-	Skips     []string // the same with a hook that leaves members out of the validation
-	Methods   []hookMethod
-	Resources []catalogResource
+	Package    string
+	Preferred  bool
+	Validates  bool // some type or resource has a validate hook
+	Expressive bool // some column has an expression
+	Converts   []hookMethod
+	Defaults   []string // type names with a default hook, in the order of their numbers
+	Checks     []string // the same with a validation hook
+	Skips      []string // the same with a hook that leaves members out of the validation
+	Methods    []hookMethod
+	Resources  []catalogResource
 }
 
 type hookMethod struct{ Name, Signature, Doc string }
@@ -107,7 +108,7 @@ type catalogResource struct {
 
 type catalogColumn struct {
 	model.Column
-	Method string // CellPodReady; "" for a path
+	Method string // h.CellPodReady, or that of an expression; "" for a path
 }
 
 type catalogField struct {
@@ -183,6 +184,10 @@ func newCatalogGroup(gv *model.GroupVersion) (catalogGroup, error) {
 
 // column adds the method of a column, if it needs one.
 func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn {
+	if c.Shows != "" {
+		g.Expressive = true
+		return catalogColumn{Column: c, Method: fmt.Sprintf("expression.NewCell(&Table, %d, %q).Show", g.Table.Root(res.Type.Name), c.Shows)}
+	}
 	if c.Cell == "" {
 		return catalogColumn{Column: c}
 	}
@@ -191,7 +196,7 @@ func (g *catalogGroup) column(res *model.Resource, c model.Column) catalogColumn
 		method = hookMethod{"Cell" + upperFirst(c.Cell), "(v document.Value) any", "gives columns that show what is at a path."}
 	}
 	g.Methods = append(g.Methods, method)
-	return catalogColumn{Column: c, Method: method.Name}
+	return catalogColumn{Column: c, Method: "h." + method.Name}
 }
 
 // addTypeHooks adds the hooks that types name.

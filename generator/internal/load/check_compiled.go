@@ -6,6 +6,7 @@ import (
 
 	"github.com/capstan-dev/capstan/generator/internal/model"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/expression"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
@@ -115,7 +116,15 @@ func noHooks(t *schema.Table) []func(document.Value) {
 // checkPaths checks the paths of columns, selectable fields and scales.
 func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Resource) {
 	for _, c := range res.Columns {
-		if c.Path == "" || res.StoredAs != nil { // tables show the storage version
+		if res.StoredAs != nil { // tables show the storage version
+			break
+		}
+		if c.Shows != "" {
+			if err := expression.NewCell(t, root, c.Shows).Compile(); err != nil {
+				d.fail(c.Pos, "fix the expression; self is the object", "the column %q shows nothing: %s", c.Name, oneLine(err))
+			}
+		}
+		if c.Path == "" {
 			continue
 		}
 		fits := shown
@@ -155,6 +164,12 @@ func (d *documents) checkPaths(t *schema.Table, root schema.Ref, res *model.Reso
 			}
 		}
 	}
+}
+
+// oneLine is the first line of a mistake in an expression.
+func oneLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return strings.TrimPrefix(line, "ERROR: <input>:")
 }
 
 // checkKept checks the paths that updates and endpoints leave alone.

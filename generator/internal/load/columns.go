@@ -35,12 +35,14 @@ func (d *documents) column(n node, c *model.Column) {
 	d.object(n, "a column", map[string]func(node){
 		"name": d.text(&c.Name), "type": d.word(&c.Type, "column type", "string", "integer", "number", "boolean", "date"),
 		"format": d.text(&c.Format), "description": d.text(&c.Description), "priority": d.integer(&c.Priority),
-		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "absent": d.text(&c.Absent),
+		"path": d.text(&c.Path), "cell": d.text(&c.Cell), "shows": d.text(&c.Shows), "absent": d.text(&c.Absent),
 	})
 	switch {
-	case c.Path == "" && c.Cell == "":
-		d.fail(c.Pos, "give it one of them", "the column %q has neither path nor cell", c.Name)
-	case c.Absent != "" && c.Cell != "":
+	case c.Path == "" && c.Cell == "" && c.Shows == "":
+		d.fail(c.Pos, "give it one of them", "the column %q has neither path, shows nor cell", c.Name)
+	case c.Shows != "" && c.Path+c.Cell != "":
+		d.fail(c.Pos, "drop one of them: self.spec.x in shows is .spec.x", "the column %q has shows, and a path or cell", c.Name)
+	case c.Absent != "" && c.Cell+c.Shows != "":
 		d.fail(c.Pos, "let the cell say it", "the column %q has both cell and absent", c.Name)
 	}
 	if c.Type = cmp.Or(c.Type, "string"); c.Name == "" || c.Description == "" {

@@ -105,13 +105,13 @@ type Grace struct {
 	Needs   string // "" when all objects are given time
 }
 
-// Column is one column of the table representation: Path or Cell is set. A Cell with a
-// Path shows the value there, of whatever kind.
+// Column is one column of the table representation: Path, Cell or Shows, an expression, is
+// set. A Cell with a Path shows the value there, of whatever kind.
 type Column struct {
 	Pos                             schema.Position
 	Name, Type, Format, Description string
 	Priority                        int
-	Path, Cell, Absent              string
+	Path, Cell, Shows, Absent       string
 }
 
 // Selectable is a field that a fieldSelector may name.

@@ -38,25 +38,3 @@ func (Policy) ValidateAPIService(obj, _ document.Value) []schema.Cause {
 	c.onlyName(obj, want, "must be `spec.version+\".\"+spec.group`: "+strconv.Quote(want))
 	return c
 }
-
-// CellAPIServiceService shows the service of the group version.
-func (Policy) CellAPIServiceService(obj document.Value) any {
-	service := obj.At("spec", "service")
-	if !isSet(service) {
-		return "Local"
-	}
-	return service.Get("namespace").Text() + "/" + service.Get("name").Text()
-}
-
-// CellAPIServiceAvailable shows the condition Available.
-func (Policy) CellAPIServiceAvailable(obj document.Value) any {
-	condition := obj.At("status", "conditions").ElementBy("type", "Available")
-	switch status := condition.Get("status").Text(); {
-	case !condition.Exists():
-		return "Unknown"
-	case status == "True":
-		return status
-	default:
-		return status + " (" + condition.Get("reason").Text() + ")"
-	}
-}

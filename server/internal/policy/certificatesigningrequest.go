@@ -139,22 +139,3 @@ func (Policy) CellCertificateSigningRequestRequestedDuration(obj document.Value)
 	}
 	return duration.HumanDuration(time.Duration(number(seconds)) * time.Second)
 }
-
-// CellCertificateSigningRequestCondition shows the decision about a request and whether
-// the certificate is issued.
-func (Policy) CellCertificateSigningRequestCondition(obj document.Value) any {
-	conditions := obj.At("status", "conditions")
-	text := "Pending"
-	if signing.Has(conditions, "Denied") {
-		text = "Denied"
-	} else if signing.Has(conditions, "Approved") {
-		text = "Approved"
-	}
-	if signing.Has(conditions, "Failed") {
-		text += ",Failed"
-	}
-	if !isEmpty(obj.At("status", "certificate")) {
-		text += ",Issued"
-	}
-	return text
-}

@@ -31,11 +31,6 @@ func (Policy) ValidateClusterCIDR(obj, _ document.Value) []schema.Cause {
 	return c
 }
 
-// CellClusterCIDRPerNodeHostBits is the size of a node's share.
-func (Policy) CellClusterCIDRPerNodeHostBits(obj document.Value) any {
-	return fmt.Sprint(number(obj.At("spec", "perNodeHostBits")))
-}
-
 // CellClusterCIDRNodeSelector shows the selected nodes.
 func (Policy) CellClusterCIDRNodeSelector(obj document.Value) any {
 	if v := obj.At("spec", "nodeSelector"); isSet(v) {

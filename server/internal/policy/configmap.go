@@ -40,8 +40,3 @@ func dataSize(data document.Value, encoded bool) int {
 	}
 	return total
 }
-
-// CellConfigMapData is the number of keys.
-func (Policy) CellConfigMapData(obj document.Value) any {
-	return int64(obj.Get("data").Len() + obj.Get("binaryData").Len())
-}

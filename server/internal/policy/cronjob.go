@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
 )
@@ -59,24 +58,4 @@ func (c *causes) timeZone(zone document.Value) {
 	if _, err := time.LoadLocation(name); err != nil {
 		c.invalid(zone, "unknown time zone "+name)
 	}
-}
-
-// CellCronJobSuspend shows whether no jobs are started.
-func (Policy) CellCronJobSuspend(obj document.Value) any {
-	switch v := obj.At("spec", "suspend"); {
-	case !isSet(v):
-		return "<unset>"
-	case v.Bool():
-		return "True"
-	}
-	return "False"
-}
-
-// CellCronJobLastSchedule is the time since a job was last started.
-func (p Policy) CellCronJobLastSchedule(obj document.Value) any {
-	last := obj.At("status", "lastScheduleTime")
-	if isEmpty(last) {
-		return none
-	}
-	return codec.Age(last.Text(), p.Now())
 }

@@ -82,27 +82,3 @@ func (c *causes) tokenRequests(list document.Value) {
 		}
 	}
 }
-
-// CellCSIDriverTokenRequests lists the audiences.
-func (Policy) CellCSIDriverTokenRequests(obj document.Value) any {
-	var list []string
-	for _, request := range obj.At("spec", "tokenRequests").Elements() {
-		list = append(list, request.Get("audience").Text())
-	}
-	if len(list) == 0 {
-		return "<unset>"
-	}
-	return strings.Join(list, ",")
-}
-
-// CellCSIDriverModes lists the lifecycles of volumes.
-func (Policy) CellCSIDriverModes(obj document.Value) any {
-	var list []string
-	for _, mode := range obj.At("spec", "volumeLifecycleModes").Elements() {
-		list = append(list, mode.Text())
-	}
-	if len(list) == 0 {
-		return none
-	}
-	return strings.Join(list, ",")
-}

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"net/netip"
-	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -78,41 +76,4 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 		return
 	}
 	c.format(v, "ordinary-ip")
-}
-
-// shortList joins the first of many texts for a table; unset stands for none.
-func shortList(list []string, shown int) string {
-	if len(list) > shown {
-		return strings.Join(list[:shown], ",") + " + " + strconv.Itoa(len(list)-shown) + " more..."
-	}
-	if text := strings.Join(list, ","); text != "" {
-		return text
-	}
-	return "<unset>"
-}
-
-// CellEndpointSlicePorts lists the first ports by number, else by name.
-func (Policy) CellEndpointSlicePorts(obj document.Value) any {
-	var list []string
-	for _, port := range obj.Get("ports").Elements() {
-		text := "*"
-		if n := port.Get("port"); isSet(n) {
-			text = strconv.FormatInt(number(n), 10)
-		} else if name := port.Get("name"); isSet(name) {
-			text = name.Text()
-		}
-		list = append(list, text)
-	}
-	return shortList(list, shownEndpoints)
-}
-
-// CellEndpointSliceEndpoints lists the first addresses.
-func (Policy) CellEndpointSliceEndpoints(obj document.Value) any {
-	var list []string
-	for _, endpoint := range obj.Get("endpoints").Elements() {
-		for _, address := range endpoint.Get("addresses").Elements() {
-			list = append(list, address.Text())
-		}
-	}
-	return shortList(list, shownEndpoints)
 }

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strings"
-
 	"github.com/capstan-dev/capstan/internal/codec"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -78,39 +76,4 @@ func (p Policy) CellEventLastSeen(obj document.Value) any {
 		last = firstSeen(obj)
 	}
 	return codec.Age(last, p.Now())
-}
-
-// CellEventCount is the number of occurrences.
-func (Policy) CellEventCount(obj document.Value) any {
-	if series := obj.Get("series"); isSet(series) {
-		return number(series.Get("count"))
-	}
-	return max(number(obj.Get("count")), 1)
-}
-
-// CellEventObject names the object of the event: "pod/name".
-func (Policy) CellEventObject(obj document.Value) any {
-	about := obj.Get("involvedObject")
-	kind := strings.ToLower(about.Get("kind").Text())
-	if name := about.Get("name").Text(); name != "" {
-		return kind + "/" + name
-	}
-	return kind
-}
-
-// CellEventSource names the reporter of the event.
-func (Policy) CellEventSource(obj document.Value) any {
-	component, instance := obj.At("source", "component").Text(), obj.At("source", "host").Text()
-	if component == "" {
-		component, instance = obj.Get("reportingComponent").Text(), obj.Get("reportingInstance").Text()
-	}
-	if instance == "" {
-		return component
-	}
-	return component + ", " + instance
-}
-
-// CellEventMessage is the message of the event.
-func (Policy) CellEventMessage(obj document.Value) any {
-	return strings.TrimSpace(obj.Get("message").Text())
 }

@@ -114,11 +114,3 @@ func (c *causes) flowPath(v document.Value) {
 		c.invalid(v, "wildcard can only do suffix matching")
 	}
 }
-
-// CellFlowSchemaMissingPriorityLevel shows the condition Dangling.
-func (Policy) CellFlowSchemaMissingPriorityLevel(obj document.Value) any {
-	if condition := obj.At("status", "conditions").ElementBy("type", "Dangling"); condition.Exists() {
-		return condition.Get("status").Text()
-	}
-	return "?"
-}

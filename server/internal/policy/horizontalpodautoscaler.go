@@ -1,9 +1,6 @@
 package policy
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/server/internal/conversion"
 )
@@ -61,66 +58,5 @@ func (Policy) StatusHorizontalPodAutoscaler(obj, _ document.Value) {
 	conversion.NormalMeasurements(obj.Get("status"))
 }
 
-// CellHorizontalPodAutoscalerMinPods is the lower bound.
-func (Policy) CellHorizontalPodAutoscalerMinPods(obj document.Value) any {
-	if n, ok := obj.At("spec", "minReplicas").Int(); ok {
-		return fmt.Sprint(n)
-	}
-	return "<unset>"
-}
-
 // shownMetrics bounds the metrics in a table.
 const shownMetrics = 2
-
-// CellHorizontalPodAutoscalerTargets shows measurements and targets: "<unknown>/80%, 3/10
-// (avg) + 1 more...".
-func (Policy) CellHorizontalPodAutoscalerTargets(obj document.Value) any {
-	metrics, current := obj.At("spec", "metrics"), obj.At("status", "currentMetrics")
-	if metrics.Len() == 0 {
-		return "<none>"
-	}
-	var shown []string
-	for i, m := range metrics.Elements() {
-		if i < shownMetrics {
-			shown = append(shown, metricText(m, current.Index(i)))
-		}
-	}
-	text := strings.Join(shown, ", ")
-	if more := metrics.Len() - shownMetrics; more > 0 {
-		text += fmt.Sprintf(" + %d more...", more)
-	}
-	return text
-}
-
-// metricText shows one metric and its latest value.
-func metricText(m, status document.Value) string {
-	source := map[string]string{"External": "external", "Pods": "pods", "Object": "object", "Resource": "resource", "ContainerResource": "containerResource"}[m.Get("type").Text()]
-	if source == "" {
-		return "<unknown type>"
-	}
-	target, current := m.At(source, "target"), status.At(source, "current")
-	use := source == "resource" || source == "containerResource"
-	average := isSet(target.Get("averageValue"))
-	field, suffix := "value", ""
-	switch {
-	case use && !average:
-		return share(current, "<unknown>") + "/" + share(target, "<auto>")
-	case use || source == "pods":
-		field = "averageValue"
-	case average:
-		field, suffix = "averageValue", " (avg)"
-	}
-	now := "<unknown>"
-	if current.Exists() {
-		now = quantityText(current.Get(field))
-	}
-	return now + "/" + quantityText(target.Get(field)) + suffix
-}
-
-// share is a use in percent.
-func share(v document.Value, none string) string {
-	if n, ok := v.Get("averageUtilization").Int(); ok {
-		return fmt.Sprintf("%d%%", n)
-	}
-	return none
-}

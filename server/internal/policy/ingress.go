@@ -2,7 +2,6 @@ package policy
 
 import (
 	"net"
-	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
@@ -62,36 +61,3 @@ func (c *causes) ingressPath(entry document.Value) {
 
 // shownHosts is the number of hosts that the table shows.
 const shownHosts = 3
-
-// CellIngressHosts lists the hosts of the first rules, a star for all hosts.
-func (Policy) CellIngressHosts(obj document.Value) any {
-	var hosts []string
-	rules, more := obj.At("spec", "rules"), false
-	for _, rule := range rules.Elements() {
-		more = more || len(hosts) == shownHosts
-		if host := rule.Get("host").Text(); host != "" && !more {
-			hosts = append(hosts, host)
-		}
-	}
-	switch text := strings.Join(hosts, ","); {
-	case text == "":
-		return "*"
-	case more:
-		return text + " + " + strconv.Itoa(rules.Len()-shownHosts) + " more..."
-	default:
-		return text
-	}
-}
-
-// CellIngressAddress lists the addresses of the load balancer.
-func (Policy) CellIngressAddress(obj document.Value) any {
-	return strings.Join(loadBalancerAddresses(obj), ",")
-}
-
-// CellIngressPorts lists the usual ports.
-func (Policy) CellIngressPorts(obj document.Value) any {
-	if isEmpty(obj.At("spec", "tls")) {
-		return "80"
-	}
-	return "80, 443"
-}

@@ -191,19 +191,6 @@ func (c *causes) unchanged(obj, old document.Value, name string) {
 	}
 }
 
-// CellJobCompletions shows how many of the wanted pods have succeeded.
-func (Policy) CellJobCompletions(obj document.Value) any {
-	text := strconv.FormatInt(number(obj.At("status", "succeeded")), 10) + "/"
-	completions, parallelism := obj.At("spec", "completions"), number(obj.At("spec", "parallelism"))
-	switch {
-	case isSet(completions):
-		return text + strconv.FormatInt(number(completions), 10)
-	case parallelism > 1:
-		return text + "1 of " + strconv.FormatInt(parallelism, 10)
-	}
-	return text + "1"
-}
-
 // CellJobDuration shows how long the job took or has been running.
 func (p Policy) CellJobDuration(obj document.Value) any {
 	start, end := obj.At("status", "startTime"), obj.At("status", "completionTime")

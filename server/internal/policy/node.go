@@ -3,9 +3,7 @@ package policy
 import (
 	"cmp"
 	"net/netip"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -133,55 +131,3 @@ func (c *causes) podCIDRs(list document.Value) {
 		}
 	}
 }
-
-// CellNodeStatus shows whether a node is ready and accepts pods.
-func (Policy) CellNodeStatus(obj document.Value) any {
-	status := "Unknown"
-	for _, condition := range obj.At("status", "conditions").Elements() {
-		if condition.Get("type").Equals("Ready") {
-			status = "NotReady"
-			if condition.Get("status").Equals("True") {
-				status = "Ready"
-			}
-		}
-	}
-	if obj.At("spec", "unschedulable").Bool() {
-		return status + ",SchedulingDisabled"
-	}
-	return status
-}
-
-// CellNodeRoles lists the roles that its labels give a node.
-func (Policy) CellNodeRoles(obj document.Value) any {
-	var roles []string
-	for name, v := range obj.At("metadata", "labels").Members() {
-		role, ok := strings.CutPrefix(name, "node-role."+labelDomain+"/")
-		if name == labelDomain+"/role" {
-			role, ok = v.Text(), true
-		}
-		if ok && role != "" {
-			roles = append(roles, role)
-		}
-	}
-	if len(roles) == 0 {
-		return none
-	}
-	slices.Sort(roles)
-	return strings.Join(slices.Compact(roles), ",")
-}
-
-// nodeAddress is the first address of a type.
-func nodeAddress(obj document.Value, kind string) string {
-	for _, address := range obj.At("status", "addresses").Elements() {
-		if address.Get("type").Equals(kind) {
-			return address.Get("address").Text()
-		}
-	}
-	return none
-}
-
-// CellNodeInternalIP is the address inside the cluster.
-func (Policy) CellNodeInternalIP(obj document.Value) any { return nodeAddress(obj, "InternalIP") }
-
-// CellNodeExternalIP is the address outside the cluster.
-func (Policy) CellNodeExternalIP(obj document.Value) any { return nodeAddress(obj, "ExternalIP") }

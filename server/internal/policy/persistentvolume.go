@@ -115,12 +115,3 @@ func (c *causes) secretReference(ref document.Value) {
 		}
 	}
 }
-
-// CellPersistentVolumeBoundClaim names the claim that the volume is bound to.
-func (Policy) CellPersistentVolumeBoundClaim(obj document.Value) any {
-	claim := obj.At("spec", "claimRef")
-	if !isSet(claim) {
-		return ""
-	}
-	return claim.Get("namespace").Text() + "/" + claim.Get("name").Text()
-}

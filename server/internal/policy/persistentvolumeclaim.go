@@ -140,22 +140,3 @@ func (c *causes) claimTemplateMetadata(meta document.Value) {
 		}
 	}
 }
-
-// isBound reports whether a claim has a volume.
-func isBound(obj document.Value) bool { return !isEmpty(obj.At("spec", "volumeName")) }
-
-// CellPersistentVolumeClaimCapacity is the size of the bound volume.
-func (Policy) CellPersistentVolumeClaimCapacity(obj document.Value) any {
-	if !isBound(obj) {
-		return ""
-	}
-	return quantityText(obj.At("status", "capacity", "storage"))
-}
-
-// CellPersistentVolumeClaimAccessModes lists the access modes of the bound volume.
-func (p Policy) CellPersistentVolumeClaimAccessModes(obj document.Value) any {
-	if !isBound(obj) {
-		return ""
-	}
-	return p.CellAccessModes(obj.At("status", "accessModes"))
-}

@@ -275,9 +275,9 @@ func TestExamples(t *testing.T) {
 				for i := range r.Columns {
 					if c := &r.Columns[i]; c.Cell != nil {
 						switch c.Cell(shown(c, obj)).(type) {
-						case string, int64:
+						case string, int64, bool:
 						default:
-							t.Errorf("column %s: got %T, want a string or an int64", c.Name, c.Cell(shown(c, obj)))
+							t.Errorf("column %s: got %T, want a string, an int64 or a bool", c.Name, c.Cell(shown(c, obj)))
 						}
 					}
 				}

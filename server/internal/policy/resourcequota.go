@@ -100,27 +100,3 @@ func (c *causes) scopeSelector(spec document.Value) {
 		c.invalid(expressions, "conflicting scopes")
 	}
 }
-
-// quotaText lists used and allowed amounts, of container limits or of everything else.
-func quotaText(obj document.Value, limits bool) string {
-	hard, used := obj.At("status", "hard"), obj.At("status", "used")
-	var text []byte
-	for name, v := range hard.Members() {
-		if strings.HasPrefix(name, "limits") != limits {
-			continue
-		}
-		if len(text) > 0 {
-			text = append(text, ", "...)
-		}
-		text = append(append(text, name...), ": "...)
-		text = append(append(text, quantityText(used.Get(name))...), '/')
-		text = append(text, v.Text()...)
-	}
-	return string(text)
-}
-
-// CellResourceQuotaRequest lists used and allowed amounts that are not limits.
-func (Policy) CellResourceQuotaRequest(obj document.Value) any { return quotaText(obj, false) }
-
-// CellResourceQuotaLimit lists used and allowed amounts of container limits.
-func (Policy) CellResourceQuotaLimit(obj document.Value) any { return quotaText(obj, true) }

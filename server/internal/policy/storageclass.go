@@ -63,19 +63,3 @@ func topologyTerm(term document.Value) string {
 	}
 	return text.String()
 }
-
-// CellStorageClassName is the name, with a mark for the default class.
-func (Policy) CellStorageClassName(obj document.Value) any {
-	name, annotations := obj.At("metadata", "name").Text(), obj.At("metadata", "annotations")
-	for _, domain := range [...]string{"storageclass.", "storageclass.beta."} {
-		if annotations.Get(domain + labelDomain + "/is-default-class").Equals("true") {
-			return name + " (default)"
-		}
-	}
-	return name
-}
-
-// CellStorageClassAllowVolumeExpansion shows whether claims may grow.
-func (Policy) CellStorageClassAllowVolumeExpansion(obj document.Value) any {
-	return obj.Get("allowVolumeExpansion").Bool()
-}

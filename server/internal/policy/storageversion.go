@@ -39,13 +39,3 @@ func (Policy) ValidateStorageVersion(obj, _ document.Value) []schema.Cause {
 	}
 	return c
 }
-
-// CellStorageVersionStorageVersions lists the storage version of each server:
-// "id=apps/v1".
-func (Policy) CellStorageVersionStorageVersions(obj document.Value) any {
-	var shown []string
-	for _, server := range obj.At("status", "storageVersions").Elements() {
-		shown = append(shown, server.Get("apiServerID").Text()+"="+server.Get("encodingVersion").Text())
-	}
-	return strings.Join(shown, ",")
-}

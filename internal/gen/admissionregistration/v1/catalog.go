@@ -2,7 +2,9 @@
 
 package admissionregistrationv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // New makes the catalog rows of admissionregistration/v1.
 func New(h Hooks) *api.GroupVersion {

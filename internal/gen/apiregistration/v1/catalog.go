@@ -2,7 +2,10 @@
 
 package apiregistrationv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of apiregistration/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -18,8 +21,8 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:             &api.Hooks{Create: h.CreateAPIService, Validate: h.ValidateAPIService},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the API service.", Path: ".metadata.name"},
-				{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: h.CellAPIServiceService},
-				{Name: "Available", Type: "string", Description: "Whether it can be used, and why not.", Cell: h.CellAPIServiceAvailable},
+				{Name: "Service", Type: "string", Description: "The service behind it, Local for this server.", Cell: expression.NewCell(&Table, 0, "has(self.spec.service) ? self.spec.service.namespace + \"/\" + self.spec.service.name : \"Local\"").Show},
+				{Name: "Available", Type: "string", Description: "Whether it can be used, and why not.", Cell: expression.NewCell(&Table, 0, "self.status.conditions.map(c, c.type == \"Available\", c.status == \"True\" ? \"True\" : c.status + \" (\" + c.reason + \")\")[?0].orValue(\"Unknown\")").Show},
 				{Name: "Age", Type: "string", Description: "Time since the API service was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{

@@ -9,10 +9,6 @@ import (
 
 // Hooks are the rules that the documents of apiregistration/v1 leave to hand-written code.
 type Hooks interface {
-	// CellAPIServiceAvailable gives the column Available of apiservices.
-	CellAPIServiceAvailable(obj document.Value) any
-	// CellAPIServiceService gives the column Service of apiservices.
-	CellAPIServiceService(obj document.Value) any
 	// CreateAPIService sets what the server owns on a new APIService.
 	CreateAPIService(obj document.Value)
 	// ValidateAPIService finds what the schema cannot say; old is absent on create.

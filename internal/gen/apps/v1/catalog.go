@@ -2,7 +2,10 @@
 
 package appsv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of apps/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -15,7 +18,7 @@ func New(h Hooks) *api.GroupVersion {
 			Checks: []api.Check{api.CheckMetadataChange, api.CheckMetadata, api.CheckObject, api.CheckChange},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the controller revision.", Path: ".metadata.name"},
-				{Name: "Controller", Type: "string", Description: "Kind and name of the workload that owns the revision.", Cell: h.CellControllerRevisionController},
+				{Name: "Controller", Type: "string", Description: "Kind and name of the workload that owns the revision.", Cell: expression.NewCell(&Table, 0, "self.metadata.ownerReferences.map(o, o.controller, o.kind.lowerAscii() + (o.apiVersion.contains(\"/\") ? \".\" + o.apiVersion.split(\"/\")[0] : \"\") + \"/\" + o.name)[?0].orValue(\"<none>\")").Show},
 				{Name: "Revision", Type: "string", Description: "Sequence number of the snapshot.", Path: ".revision"},
 				{Name: "Age", Type: "string", Description: "Time since the controller revision was created.", Path: ".metadata.creationTimestamp"},
 			},
@@ -54,7 +57,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Update: h.UpdateDeployment, Validate: h.ValidateDeployment, Warn: h.WarnDeployment},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the deployment.", Path: ".metadata.name"},
-				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Path: ".", Cell: h.CellReady},
+				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Cell: expression.NewCell(&Table, 206, "string(self.status.readyReplicas) + \"/\" + string(self.spec.replicas)").Show},
 				{Name: "Up-to-date", Type: "string", Description: "Pods that were built from the current template.", Path: ".status.updatedReplicas"},
 				{Name: "Available", Type: "string", Description: "Pods that have been ready long enough.", Path: ".status.availableReplicas"},
 				{Name: "Age", Type: "string", Description: "Time since the deployment was created.", Path: ".metadata.creationTimestamp"},
@@ -98,7 +101,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Validate: h.ValidateStatefulSet, Warn: h.WarnStatefulSet},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the stateful set.", Path: ".metadata.name"},
-				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Path: ".", Cell: h.CellReady},
+				{Name: "Ready", Type: "string", Description: "Ready pods of the wanted number.", Cell: expression.NewCell(&Table, 223, "string(self.status.readyReplicas) + \"/\" + string(self.spec.replicas)").Show},
 				{Name: "Age", Type: "string", Description: "Time since the stateful set was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},
 				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.template", Cell: h.CellImages},

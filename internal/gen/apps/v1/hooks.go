@@ -11,14 +11,10 @@ import (
 type Hooks interface {
 	// CellContainers gives columns that show what is at a path.
 	CellContainers(v document.Value) any
-	// CellControllerRevisionController gives the column Controller of controllerrevisions.
-	CellControllerRevisionController(obj document.Value) any
 	// CellImages gives columns that show what is at a path.
 	CellImages(v document.Value) any
 	// CellLabels gives columns that show what is at a path.
 	CellLabels(v document.Value) any
-	// CellReady gives columns that show what is at a path.
-	CellReady(v document.Value) any
 	// CellSelector gives columns that show what is at a path.
 	CellSelector(v document.Value) any
 	// CreateDaemonSet sets what the server owns on a new DaemonSet.

@@ -2,7 +2,9 @@
 
 package autoscalingv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // New makes the catalog rows of autoscaling/v1.
 func New(h Hooks, c Conversions) *api.GroupVersion {

@@ -9,12 +9,6 @@ import (
 
 // Hooks are the rules that the documents of autoscaling/v2 leave to hand-written code.
 type Hooks interface {
-	// CellHorizontalPodAutoscalerMinPods gives the column MinPods of horizontalpodautoscalers.
-	CellHorizontalPodAutoscalerMinPods(obj document.Value) any
-	// CellHorizontalPodAutoscalerTargets gives the column Targets of horizontalpodautoscalers.
-	CellHorizontalPodAutoscalerTargets(obj document.Value) any
-	// CellReference gives columns that show what is at a path.
-	CellReference(v document.Value) any
 	// CreateHorizontalPodAutoscaler sets what the server owns on a new HorizontalPodAutoscaler.
 	CreateHorizontalPodAutoscaler(obj document.Value)
 	// DefaultHorizontalPodAutoscalerBehavior sets the defaults of HorizontalPodAutoscalerBehavior that depend on other fields.

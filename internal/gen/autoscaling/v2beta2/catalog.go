@@ -2,7 +2,9 @@
 
 package autoscalingv2beta2
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // New makes the catalog rows of autoscaling/v2beta2.
 func New(h Hooks) *api.GroupVersion {

@@ -2,7 +2,10 @@
 
 package batchv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of batch/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -19,9 +22,9 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cron job.", Path: ".metadata.name"},
 				{Name: "Schedule", Type: "string", Description: "When jobs are started, as a cron expression.", Path: ".spec.schedule"},
-				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are started for now.", Cell: h.CellCronJobSuspend},
+				{Name: "Suspend", Type: "boolean", Description: "Whether no jobs are started for now.", Cell: expression.NewCell(&Table, 0, "!has(self.spec.suspend) ? \"<unset>\" : self.spec.suspend ? \"True\" : \"False\"").Show},
 				{Name: "Active", Type: "integer", Description: "Jobs of this cron job that are still running.", Path: ".status.active", Cell: h.CellCount},
-				{Name: "Last Schedule", Type: "string", Description: "Time since a job was last started.", Cell: h.CellCronJobLastSchedule},
+				{Name: "Last Schedule", Type: "string", Description: "Time since a job was last started.", Path: ".status.lastScheduleTime", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the cron job was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellContainers},
 				{Name: "Images", Type: "string", Priority: 1, Description: "Images of the containers in the template.", Path: ".spec.jobTemplate.spec.template", Cell: h.CellImages},
@@ -42,7 +45,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:         &api.Hooks{Create: h.CreateJob, Status: h.StatusJob, Validate: h.ValidateJob, Warn: h.WarnJob},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the job.", Path: ".metadata.name"},
-				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: h.CellJobCompletions},
+				{Name: "Completions", Type: "string", Description: "Pods that have succeeded, of the wanted number.", Cell: expression.NewCell(&Table, 214, "string(self.status.succeeded) + \"/\" + (has(self.spec.completions) ? string(self.spec.completions) : self.spec.parallelism > 1 ? \"1 of \" + string(self.spec.parallelism) : \"1\")").Show},
 				{Name: "Duration", Type: "string", Description: "How long the job took, or has been running.", Cell: h.CellJobDuration},
 				{Name: "Age", Type: "string", Description: "Time since the job was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Containers", Type: "string", Priority: 1, Description: "Names of the containers in the template.", Path: ".spec.template", Cell: h.CellContainers},

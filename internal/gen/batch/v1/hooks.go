@@ -13,14 +13,8 @@ type Hooks interface {
 	CellContainers(v document.Value) any
 	// CellCount gives columns that show what is at a path.
 	CellCount(v document.Value) any
-	// CellCronJobLastSchedule gives the column Last Schedule of cronjobs.
-	CellCronJobLastSchedule(obj document.Value) any
-	// CellCronJobSuspend gives the column Suspend of cronjobs.
-	CellCronJobSuspend(obj document.Value) any
 	// CellImages gives columns that show what is at a path.
 	CellImages(v document.Value) any
-	// CellJobCompletions gives the column Completions of jobs.
-	CellJobCompletions(obj document.Value) any
 	// CellJobDuration gives the column Duration of jobs.
 	CellJobDuration(obj document.Value) any
 	// CellSelector gives columns that show what is at a path.

@@ -2,7 +2,10 @@
 
 package certificatesv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of certificates/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -23,7 +26,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "SignerName", Type: "string", Description: "Who is asked to sign.", Path: ".spec.signerName"},
 				{Name: "Requestor", Type: "string", Description: "Who asks.", Path: ".spec.username"},
 				{Name: "RequestedDuration", Type: "string", Description: "Lifetime that is asked for.", Cell: h.CellCertificateSigningRequestRequestedDuration},
-				{Name: "Condition", Type: "string", Description: "Decisions so far, and whether the certificate is there.", Cell: h.CellCertificateSigningRequestCondition},
+				{Name: "Condition", Type: "string", Description: "Decisions so far, and whether the certificate is there.", Cell: expression.NewCell(&Table, 0, "(self.status.conditions.exists(c, c.type == \"Denied\") ? \"Denied\" : self.status.conditions.exists(c, c.type == \"Approved\") ? \"Approved\" : \"Pending\") + (self.status.conditions.exists(c, c.type == \"Failed\") ? \",Failed\" : \"\") + (self.status.certificate == \"\" ? \"\" : \",Issued\")").Show},
 			},
 			Selectable: []api.Selectable{
 				{Name: "spec.signerName", Path: []string{"spec", "signerName"}},

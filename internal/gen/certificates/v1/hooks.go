@@ -9,8 +9,6 @@ import (
 
 // Hooks are the rules that the documents of certificates/v1 leave to hand-written code.
 type Hooks interface {
-	// CellCertificateSigningRequestCondition gives the column Condition of certificatesigningrequests.
-	CellCertificateSigningRequestCondition(obj document.Value) any
 	// CellCertificateSigningRequestRequestedDuration gives the column RequestedDuration of certificatesigningrequests.
 	CellCertificateSigningRequestRequestedDuration(obj document.Value) any
 	// ValidateCertificateSigningRequest finds what the schema cannot say; old is absent on create.

@@ -2,7 +2,9 @@
 
 package coordinationv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // New makes the catalog rows of coordination/v1.
 func New(h Hooks) *api.GroupVersion {

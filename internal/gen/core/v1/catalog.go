@@ -2,7 +2,10 @@
 
 package corev1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of core/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -20,9 +23,9 @@ func New(h Hooks) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.19", RemovedIn: "", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the component status.", Path: ".metadata.name"},
-				{Name: "Status", Type: "string", Description: "Whether the component answers and is healthy.", Cell: h.CellComponentStatusStatus},
-				{Name: "Message", Type: "string", Description: "What the component says about its state.", Cell: h.CellComponentStatusMessage},
-				{Name: "Error", Type: "string", Description: "Why the state could not be found out.", Cell: h.CellComponentStatusError},
+				{Name: "Status", Type: "string", Description: "Whether the component answers and is healthy.", Cell: expression.NewCell(&Table, 63, "self.conditions.map(c, c.type == \"Healthy\", c.status == \"True\" ? \"Healthy\" : \"Unhealthy\")[?0].orValue(\"Unknown\")").Show},
+				{Name: "Message", Type: "string", Description: "What the component says about its state.", Cell: expression.NewCell(&Table, 63, "self.conditions.map(c, c.type == \"Healthy\", c.message)[?0].orValue(\"\")").Show},
+				{Name: "Error", Type: "string", Description: "Why the state could not be found out.", Cell: expression.NewCell(&Table, 63, "self.conditions.map(c, c.type == \"Healthy\", c.error)[?0].orValue(\"\")").Show},
 			},
 		},
 		{GV: gv, Plural: "configmaps", Kind: "ConfigMap", ListKind: "ConfigMapList", Type: 65,
@@ -32,7 +35,7 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:  &api.Hooks{Validate: h.ValidateConfigMap},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the config map.", Path: ".metadata.name"},
-				{Name: "Data", Type: "string", Description: "How many keys it holds.", Cell: h.CellConfigMapData},
+				{Name: "Data", Type: "string", Description: "How many keys it holds.", Cell: expression.NewCell(&Table, 65, "size(self.data) + size(self.binaryData)").Show},
 				{Name: "Age", Type: "string", Description: "Time since the config map was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
@@ -61,12 +64,12 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "Last Seen", Type: "string", Description: "Time since the event happened last.", Cell: h.CellEventLastSeen},
 				{Name: "Type", Type: "string", Description: "Normal or Warning.", Path: ".type"},
 				{Name: "Reason", Type: "string", Description: "Why the event was emitted.", Path: ".reason"},
-				{Name: "Object", Type: "string", Description: "The object that the event is about.", Cell: h.CellEventObject},
+				{Name: "Object", Type: "string", Description: "The object that the event is about.", Cell: expression.NewCell(&Table, 156, "self.involvedObject.kind.lowerAscii() + (self.involvedObject.name == \"\" ? \"\" : \"/\" + self.involvedObject.name)").Show},
 				{Name: "Subobject", Type: "string", Priority: 1, Description: "The part of the object that the event is about.", Path: ".involvedObject.fieldPath"},
-				{Name: "Source", Type: "string", Priority: 1, Description: "Component and host that reported the event.", Cell: h.CellEventSource},
-				{Name: "Message", Type: "string", Description: "What happened.", Cell: h.CellEventMessage},
+				{Name: "Source", Type: "string", Priority: 1, Description: "Component and host that reported the event.", Cell: expression.NewCell(&Table, 156, "self.source.component == \"\" ? self.reportingComponent + (self.reportingInstance == \"\" ? \"\" : \", \" + self.reportingInstance) : self.source.component + (self.source.host == \"\" ? \"\" : \", \" + self.source.host)").Show},
+				{Name: "Message", Type: "string", Description: "What happened.", Cell: expression.NewCell(&Table, 156, "self.message.trim()").Show},
 				{Name: "First Seen", Type: "string", Priority: 1, Description: "Time since the event happened first.", Cell: h.CellEventFirstSeen},
-				{Name: "Count", Type: "string", Priority: 1, Description: "How often the event happened.", Cell: h.CellEventCount},
+				{Name: "Count", Type: "string", Priority: 1, Description: "How often the event happened.", Cell: expression.NewCell(&Table, 156, "has(self.series) ? self.series.count : self.count < 1 ? 1 : self.count").Show},
 				{Name: "Name", Type: "string", Format: "name", Priority: 1, Description: "Name of the event.", Path: ".metadata.name"},
 			},
 			Selectable: []api.Selectable{
@@ -124,12 +127,12 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:          &api.Hooks{Validate: h.ValidateNode},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the node.", Path: ".metadata.name"},
-				{Name: "Status", Type: "string", Description: "Whether the node is ready and takes new pods.", Cell: h.CellNodeStatus},
-				{Name: "Roles", Type: "string", Description: "Roles that the labels of the node give it.", Cell: h.CellNodeRoles},
+				{Name: "Status", Type: "string", Description: "Whether the node is ready and takes new pods.", Cell: expression.NewCell(&Table, 201, "self.status.conditions.map(c, c.type == \"Ready\", c.status == \"True\" ? \"Ready\" : \"NotReady\").last().orValue(\"Unknown\") + (self.spec.unschedulable ? \",SchedulingDisabled\" : \"\")").Show},
+				{Name: "Roles", Type: "string", Description: "Roles that the labels of the node give it.", Cell: expression.NewCell(&Table, 201, "cel.bind(roles, self.metadata.labels.transformList(k, v, k.startsWith(\"node-role.kubernetes.io/\") || k == \"kubernetes.io/role\", k == \"kubernetes.io/role\" ? v : k.substring(k.indexOf(\"/\") + 1)).filter(r, r != \"\"), size(roles) == 0 ? \"<none>\" : roles.sort().distinct().join(\",\"))").Show},
 				{Name: "Age", Type: "string", Description: "Time since the node was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Version", Type: "string", Description: "Version of the node agent.", Path: ".status.nodeInfo.kubeletVersion"},
-				{Name: "Internal-IP", Type: "string", Priority: 1, Description: "Address inside the cluster.", Cell: h.CellNodeInternalIP},
-				{Name: "External-IP", Type: "string", Priority: 1, Description: "Address outside the cluster.", Cell: h.CellNodeExternalIP},
+				{Name: "Internal-IP", Type: "string", Priority: 1, Description: "Address inside the cluster.", Cell: expression.NewCell(&Table, 201, "self.status.addresses.map(a, a.type == \"InternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
+				{Name: "External-IP", Type: "string", Priority: 1, Description: "Address outside the cluster.", Cell: expression.NewCell(&Table, 201, "self.status.addresses.map(a, a.type == \"ExternalIP\", a.address)[?0].orValue(\"<none>\")").Show},
 				{Name: "OS-Image", Type: "string", Priority: 1, Description: "Operating system as the node reports it.", Path: ".status.nodeInfo.osImage", Absent: "<unknown>"},
 				{Name: "Kernel-Version", Type: "string", Priority: 1, Description: "Kernel as the node reports it.", Path: ".status.nodeInfo.kernelVersion", Absent: "<unknown>"},
 				{Name: "Container-Runtime", Type: "string", Priority: 1, Description: "Container runtime and its version.", Path: ".status.nodeInfo.containerRuntimeVersion", Absent: "<unknown>"},
@@ -151,11 +154,11 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:               &api.Hooks{Create: h.CreatePersistentVolumeClaim, Update: h.UpdatePersistentVolumeClaim, Validate: h.ValidatePersistentVolumeClaim},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume claim.", Path: ".metadata.name"},
-				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Path: ".", Cell: h.CellStoragePhase},
+				{Name: "Status", Type: "string", Description: "Pending, Bound, Lost, or Terminating.", Cell: expression.NewCell(&Table, 232, "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},
 				{Name: "Volume", Type: "string", Description: "The volume that the claim is bound to.", Path: ".spec.volumeName"},
-				{Name: "Capacity", Type: "string", Description: "Size of the bound volume.", Cell: h.CellPersistentVolumeClaimCapacity},
-				{Name: "Access Modes", Type: "string", Description: "How the bound volume may be mounted.", Cell: h.CellPersistentVolumeClaimAccessModes},
-				{Name: "StorageClass", Type: "string", Description: "Storage class that the claim asks for.", Path: ".", Cell: h.CellStorageClass},
+				{Name: "Capacity", Type: "string", Description: "Size of the bound volume.", Cell: expression.NewCell(&Table, 232, "self.spec.volumeName == \"\" ? \"\" : self.status.capacity[?\"storage\"].orValue(\"0\")").Show},
+				{Name: "Access Modes", Type: "string", Description: "How the bound volume may be mounted.", Cell: expression.NewCell(&Table, 232, "self.spec.volumeName == \"\" ? \"\" : [[\"ReadWriteOnce\", \"RWO\"], [\"ReadOnlyMany\", \"ROX\"], [\"ReadWriteMany\", \"RWX\"], [\"ReadWriteOncePod\", \"RWOP\"]].map(m, m[0] in self.status.accessModes, m[1]).join(\",\")").Show},
+				{Name: "StorageClass", Type: "string", Description: "Storage class that the claim asks for.", Cell: expression.NewCell(&Table, 232, "self.metadata.annotations[?\"volume.beta.kubernetes.io/storage-class\"].orValue(self.spec.storageClassName)").Show},
 				{Name: "Age", Type: "string", Description: "Time since the persistent volume claim was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "VolumeMode", Type: "string", Priority: 1, Description: "Filesystem or Block.", Path: ".spec.volumeMode", Absent: "<unset>"},
 			},
@@ -173,11 +176,11 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the persistent volume.", Path: ".metadata.name"},
 				{Name: "Capacity", Type: "string", Description: "Size of the volume.", Path: ".spec.capacity.storage", Absent: "0"},
-				{Name: "Access Modes", Type: "string", Description: "How the volume may be mounted.", Path: ".spec.accessModes", Cell: h.CellAccessModes},
+				{Name: "Access Modes", Type: "string", Description: "How the volume may be mounted.", Cell: expression.NewCell(&Table, 219, "[[\"ReadWriteOnce\", \"RWO\"], [\"ReadOnlyMany\", \"ROX\"], [\"ReadWriteMany\", \"RWX\"], [\"ReadWriteOncePod\", \"RWOP\"]].map(m, m[0] in self.spec.accessModes, m[1]).join(\",\")").Show},
 				{Name: "Reclaim Policy", Type: "string", Description: "What happens to the volume when its claim is gone.", Path: ".spec.persistentVolumeReclaimPolicy"},
-				{Name: "Status", Type: "string", Description: "Pending, Available, Bound, Released, Failed, or Terminating.", Path: ".", Cell: h.CellStoragePhase},
-				{Name: "Claim", Type: "string", Description: "Namespace and name of the claim that it is bound to.", Cell: h.CellPersistentVolumeBoundClaim},
-				{Name: "StorageClass", Type: "string", Description: "Storage class of the volume.", Path: ".", Cell: h.CellStorageClass},
+				{Name: "Status", Type: "string", Description: "Pending, Available, Bound, Released, Failed, or Terminating.", Cell: expression.NewCell(&Table, 219, "has(self.metadata.deletionTimestamp) ? \"Terminating\" : self.status.phase").Show},
+				{Name: "Claim", Type: "string", Description: "Namespace and name of the claim that it is bound to.", Cell: expression.NewCell(&Table, 219, "has(self.spec.claimRef) ? self.spec.claimRef.namespace + \"/\" + self.spec.claimRef.name : \"\"").Show},
+				{Name: "StorageClass", Type: "string", Description: "Storage class of the volume.", Cell: expression.NewCell(&Table, 219, "self.metadata.annotations[?\"volume.beta.kubernetes.io/storage-class\"].orValue(self.spec.storageClassName)").Show},
 				{Name: "Reason", Type: "string", Description: "Why the volume is in its state.", Path: ".status.reason"},
 				{Name: "Age", Type: "string", Description: "Time since the persistent volume was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "VolumeMode", Type: "string", Priority: 1, Description: "Filesystem or Block.", Path: ".spec.volumeMode", Absent: "<unset>"},
@@ -279,8 +282,8 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource quota.", Path: ".metadata.name"},
 				{Name: "Age", Type: "string", Description: "Time since the resource quota was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "Request", Type: "string", Description: "Used and allowed amounts that are not limits.", Cell: h.CellResourceQuotaRequest},
-				{Name: "Limit", Type: "string", Description: "Used and allowed amounts of container limits.", Cell: h.CellResourceQuotaLimit},
+				{Name: "Request", Type: "string", Description: "Used and allowed amounts that are not limits.", Cell: expression.NewCell(&Table, 310, "self.status.hard.transformList(k, v, !k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
+				{Name: "Limit", Type: "string", Description: "Used and allowed amounts of container limits.", Cell: expression.NewCell(&Table, 310, "self.status.hard.transformList(k, v, k.startsWith(\"limits\"), k + \": \" + self.status.used[?k].orValue(\"0\") + \"/\" + v).join(\", \")").Show},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "", Version: "v1", Kind: "ResourceQuota", Table: &Table, Type: 310},
@@ -326,9 +329,9 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the service.", Path: ".metadata.name"},
 				{Name: "Type", Type: "string", Description: "How the service is exposed.", Path: ".spec.type"},
-				{Name: "Cluster-IP", Type: "string", Description: "Address inside the cluster.", Cell: h.CellServiceClusterIP},
-				{Name: "External-IP", Type: "string", Description: "Addresses outside the cluster.", Cell: h.CellServiceExternalIP},
-				{Name: "Port(s)", Type: "string", Description: "Ports with their node ports and protocols.", Cell: h.CellServicePorts},
+				{Name: "Cluster-IP", Type: "string", Description: "Address inside the cluster.", Cell: expression.NewCell(&Table, 321, "(self.spec.clusterIPs + [self.spec.clusterIP, \"<none>\"]).filter(ip, ip != \"\")[0]").Show},
+				{Name: "External-IP", Type: "string", Description: "Addresses outside the cluster.", Cell: expression.NewCell(&Table, 321, "self.spec.type == \"ExternalName\" ? self.spec.externalName : cel.bind(ips, (self.spec.type == \"LoadBalancer\" ? self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct() : []) + self.spec.externalIPs, size(ips) > 0 ? ips.join(\",\") : self.spec.type == \"LoadBalancer\" ? \"<pending>\" : \"<none>\")").Show},
+				{Name: "Port(s)", Type: "string", Description: "Ports with their node ports and protocols.", Cell: expression.NewCell(&Table, 321, "size(self.spec.ports) == 0 ? \"<none>\" : self.spec.ports.map(p, string(p.port) + (p.nodePort > 0 ? \":\" + string(p.nodePort) : \"\") + \"/\" + p.protocol).join(\",\")").Show},
 				{Name: "Age", Type: "string", Description: "Time since the service was created.", Path: ".metadata.creationTimestamp"},
 				{Name: "Selector", Type: "string", Priority: 1, Description: "Labels that pick its pods.", Path: ".spec.selector", Cell: h.CellLabels},
 			},

@@ -9,52 +9,20 @@ import (
 
 // Hooks are the rules that the documents of core/v1 leave to hand-written code.
 type Hooks interface {
-	// CellAccessModes gives columns that show what is at a path.
-	CellAccessModes(v document.Value) any
-	// CellComponentStatusError gives the column Error of componentstatuses.
-	CellComponentStatusError(obj document.Value) any
-	// CellComponentStatusMessage gives the column Message of componentstatuses.
-	CellComponentStatusMessage(obj document.Value) any
-	// CellComponentStatusStatus gives the column Status of componentstatuses.
-	CellComponentStatusStatus(obj document.Value) any
-	// CellConfigMapData gives the column Data of configmaps.
-	CellConfigMapData(obj document.Value) any
 	// CellContainers gives columns that show what is at a path.
 	CellContainers(v document.Value) any
 	// CellCount gives columns that show what is at a path.
 	CellCount(v document.Value) any
 	// CellEndpointsEndpoints gives the column Endpoints of endpoints.
 	CellEndpointsEndpoints(obj document.Value) any
-	// CellEventCount gives the column Count of events.
-	CellEventCount(obj document.Value) any
 	// CellEventFirstSeen gives the column First Seen of events.
 	CellEventFirstSeen(obj document.Value) any
 	// CellEventLastSeen gives the column Last Seen of events.
 	CellEventLastSeen(obj document.Value) any
-	// CellEventMessage gives the column Message of events.
-	CellEventMessage(obj document.Value) any
-	// CellEventObject gives the column Object of events.
-	CellEventObject(obj document.Value) any
-	// CellEventSource gives the column Source of events.
-	CellEventSource(obj document.Value) any
 	// CellImages gives columns that show what is at a path.
 	CellImages(v document.Value) any
 	// CellLabels gives columns that show what is at a path.
 	CellLabels(v document.Value) any
-	// CellNodeExternalIP gives the column External-IP of nodes.
-	CellNodeExternalIP(obj document.Value) any
-	// CellNodeInternalIP gives the column Internal-IP of nodes.
-	CellNodeInternalIP(obj document.Value) any
-	// CellNodeRoles gives the column Roles of nodes.
-	CellNodeRoles(obj document.Value) any
-	// CellNodeStatus gives the column Status of nodes.
-	CellNodeStatus(obj document.Value) any
-	// CellPersistentVolumeBoundClaim gives the column Claim of persistentvolumes.
-	CellPersistentVolumeBoundClaim(obj document.Value) any
-	// CellPersistentVolumeClaimAccessModes gives the column Access Modes of persistentvolumeclaims.
-	CellPersistentVolumeClaimAccessModes(obj document.Value) any
-	// CellPersistentVolumeClaimCapacity gives the column Capacity of persistentvolumeclaims.
-	CellPersistentVolumeClaimCapacity(obj document.Value) any
 	// CellPodIp gives the column IP of pods.
 	CellPodIp(obj document.Value) any
 	// CellPodReadinessGates gives the column Readiness Gates of pods.
@@ -65,20 +33,6 @@ type Hooks interface {
 	CellPodRestarts(obj document.Value) any
 	// CellPodStatus gives the column Status of pods.
 	CellPodStatus(obj document.Value) any
-	// CellResourceQuotaLimit gives the column Limit of resourcequotas.
-	CellResourceQuotaLimit(obj document.Value) any
-	// CellResourceQuotaRequest gives the column Request of resourcequotas.
-	CellResourceQuotaRequest(obj document.Value) any
-	// CellServiceClusterIP gives the column Cluster-IP of services.
-	CellServiceClusterIP(obj document.Value) any
-	// CellServiceExternalIP gives the column External-IP of services.
-	CellServiceExternalIP(obj document.Value) any
-	// CellServicePorts gives the column Port(s) of services.
-	CellServicePorts(obj document.Value) any
-	// CellStorageClass gives columns that show what is at a path.
-	CellStorageClass(v document.Value) any
-	// CellStoragePhase gives columns that show what is at a path.
-	CellStoragePhase(v document.Value) any
 	// CreateLimitRange sets what the server owns on a new LimitRange.
 	CreateLimitRange(obj document.Value)
 	// CreateNamespace sets what the server owns on a new Namespace.

@@ -2,7 +2,10 @@
 
 package discoveryv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of discovery/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -18,8 +21,8 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the endpoint slice.", Path: ".metadata.name"},
 				{Name: "AddressType", Type: "string", Description: "Kind of the addresses in the slice.", Path: ".addressType"},
-				{Name: "Ports", Type: "string", Description: "Ports at which the endpoints answer.", Cell: h.CellEndpointSlicePorts},
-				{Name: "Endpoints", Type: "string", Description: "Addresses of the endpoints.", Cell: h.CellEndpointSliceEndpoints},
+				{Name: "Ports", Type: "string", Description: "Ports at which the endpoints answer.", Cell: expression.NewCell(&Table, 17, "cel.bind(list, self.ports.map(p, has(p.port) ? string(p.port) : has(p.name) ? p.name : \"*\"), size(list) > 3 ? list.slice(0, 3).join(\",\") + \" + \" + string(size(list) - 3) + \" more...\" : list.join(\",\") == \"\" ? \"<unset>\" : list.join(\",\"))").Show},
+				{Name: "Endpoints", Type: "string", Description: "Addresses of the endpoints.", Cell: expression.NewCell(&Table, 17, "cel.bind(list, self.endpoints.map(e, e.addresses).flatten(), size(list) > 3 ? list.slice(0, 3).join(\",\") + \" + \" + string(size(list) - 3) + \" more...\" : list.join(\",\") == \"\" ? \"<unset>\" : list.join(\",\"))").Show},
 				{Name: "Age", Type: "string", Description: "Time since the endpoint slice was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},

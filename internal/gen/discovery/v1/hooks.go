@@ -9,10 +9,6 @@ import (
 
 // Hooks are the rules that the documents of discovery/v1 leave to hand-written code.
 type Hooks interface {
-	// CellEndpointSliceEndpoints gives the column Endpoints of endpointslices.
-	CellEndpointSliceEndpoints(obj document.Value) any
-	// CellEndpointSlicePorts gives the column Ports of endpointslices.
-	CellEndpointSlicePorts(obj document.Value) any
 	// CreateEndpointSlice sets what the server owns on a new EndpointSlice.
 	CreateEndpointSlice(obj document.Value)
 	// UpdateEndpointSlice keeps of old what only the server may change.

@@ -2,7 +2,9 @@
 
 package eventsv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // New makes the catalog rows of events/v1.
 func New(h Hooks, c Conversions) *api.GroupVersion {

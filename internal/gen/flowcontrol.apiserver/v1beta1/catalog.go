@@ -2,7 +2,9 @@
 
 package flowcontrolapiserverv1beta1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+)
 
 // New makes the catalog rows of flowcontrol.apiserver/v1beta1.
 func New(h Hooks) *api.GroupVersion {

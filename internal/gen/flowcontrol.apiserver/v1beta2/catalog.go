@@ -2,7 +2,10 @@
 
 package flowcontrolapiserverv1beta2
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of flowcontrol.apiserver/v1beta2.
 func New(h Hooks) *api.GroupVersion {
@@ -23,7 +26,7 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "MatchingPrecedence", Type: "string", Description: "Decides between schemas that match the same request; the lowest wins.", Path: ".spec.matchingPrecedence"},
 				{Name: "DistinguisherMethod", Type: "string", Description: "What divides matching requests into flows.", Path: ".spec.distinguisherMethod.type", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the flow schema was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: h.CellFlowSchemaMissingPriorityLevel},
+				{Name: "MissingPL", Type: "string", Description: "Whether the priority level does not exist.", Cell: expression.NewCell(&Table, 2, "self.status.conditions.map(c, c.type == \"Dangling\", c.status)[?0].orValue(\"?\")").Show},
 			},
 			Subresources: []api.Subresource{
 				{Name: "status", Endpoint: "status", Verbs: api.VerbGet | api.VerbPatch | api.VerbUpdate, Group: "flowcontrol.apiserver.k8s.io", Version: "v1beta2", Kind: "FlowSchema", Table: &Table, Type: 2, Checks: []api.Check{api.CheckObject}, Keeps: [][]string{[]string{"metadata"}}},

@@ -9,8 +9,6 @@ import (
 
 // Hooks are the rules that the documents of flowcontrol.apiserver/v1beta2 leave to hand-written code.
 type Hooks interface {
-	// CellFlowSchemaMissingPriorityLevel gives the column MissingPL of flowschemas.
-	CellFlowSchemaMissingPriorityLevel(obj document.Value) any
 	// ValidateFlowSchema finds what the schema cannot say; old is absent on create.
 	ValidateFlowSchema(obj, old document.Value) []api.FieldError
 	// ValidatePriorityLevelConfiguration finds what the schema cannot say; old is absent on create.

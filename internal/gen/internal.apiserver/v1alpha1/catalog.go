@@ -2,7 +2,10 @@
 
 package internalapiserverv1alpha1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of internal.apiserver/v1alpha1.
 func New(h Hooks) *api.GroupVersion {
@@ -19,7 +22,7 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Group and resource.", Path: ".metadata.name"},
 				{Name: "CommonEncodingVersion", Type: "string", Description: "Version that all servers store.", Path: ".status.commonEncodingVersion", Absent: "<unset>"},
-				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: h.CellStorageVersionStorageVersions},
+				{Name: "StorageVersions", Type: "string", Description: "Version that each server stores.", Cell: expression.NewCell(&Table, 3, "self.status.storageVersions.map(s, s.apiServerID + \"=\" + s.encodingVersion).join(\",\")").Show},
 				{Name: "Age", Type: "string", Description: "Time since the storage version was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{

@@ -9,8 +9,6 @@ import (
 
 // Hooks are the rules that the documents of internal.apiserver/v1alpha1 leave to hand-written code.
 type Hooks interface {
-	// CellStorageVersionStorageVersions gives the column StorageVersions of storageversions.
-	CellStorageVersionStorageVersions(obj document.Value) any
 	// ValidateStorageVersion finds what the schema cannot say; old is absent on create.
 	ValidateStorageVersion(obj, old document.Value) []api.FieldError
 }

@@ -2,7 +2,10 @@
 
 package networkingv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of networking/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -17,7 +20,7 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress class.", Path: ".metadata.name"},
 				{Name: "Controller", Type: "string", Description: "Who carries out the ingresses of the class.", Path: ".spec.controller"},
-				{Name: "Parameters", Type: "string", Description: "Object with further settings of the class.", Cell: h.CellIngressClassParameters},
+				{Name: "Parameters", Type: "string", Description: "Object with further settings of the class.", Cell: expression.NewCell(&Table, 47, "has(self.spec.parameters) ? self.spec.parameters.kind + (has(self.spec.parameters.apiGroup) ? \".\" + self.spec.parameters.apiGroup : \"\") + \"/\" + self.spec.parameters.name : \"<none>\"").Show},
 				{Name: "Age", Type: "string", Description: "Time since the ingress class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
@@ -31,9 +34,9 @@ func New(h Hooks) *api.GroupVersion {
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the ingress.", Path: ".metadata.name"},
 				{Name: "Class", Type: "string", Description: "Class that carries the ingress out.", Path: ".spec.ingressClassName", Absent: "<none>"},
-				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: h.CellIngressHosts},
-				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: h.CellIngressAddress},
-				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: h.CellIngressPorts},
+				{Name: "Hosts", Type: "string", Description: "Host names that the rules are for.", Cell: expression.NewCell(&Table, 15, "cel.bind(hosts, self.spec.rules.map(r, r.host != \"\", r.host), size(hosts) == 0 ? \"*\" : size(hosts) > 3 || size(hosts) == 3 && self.spec.rules.last().value().host == \"\" ? hosts.slice(0, 3).join(\",\") + \" + \" + string(size(self.spec.rules) - 3) + \" more...\" : hosts.join(\",\"))").Show},
+				{Name: "Address", Type: "string", Description: "Addresses at which the ingress is reached.", Cell: expression.NewCell(&Table, 15, "self.status.loadBalancer.ingress.map(i, i.ip == \"\" ? i.hostname : i.ip).filter(a, a != \"\").sort().distinct().join(\",\")").Show},
+				{Name: "Ports", Type: "string", Description: "Ports at which the ingress is reached.", Cell: expression.NewCell(&Table, 15, "size(self.spec.tls) == 0 ? \"80\" : \"80, 443\"").Show},
 				{Name: "Age", Type: "string", Description: "Time since the ingress was created.", Path: ".metadata.creationTimestamp"},
 			},
 			Subresources: []api.Subresource{

@@ -9,14 +9,6 @@ import (
 
 // Hooks are the rules that the documents of networking/v1 leave to hand-written code.
 type Hooks interface {
-	// CellIngressAddress gives the column Address of ingresses.
-	CellIngressAddress(obj document.Value) any
-	// CellIngressClassParameters gives the column Parameters of ingressclasses.
-	CellIngressClassParameters(obj document.Value) any
-	// CellIngressHosts gives the column Hosts of ingresses.
-	CellIngressHosts(obj document.Value) any
-	// CellIngressPorts gives the column Ports of ingresses.
-	CellIngressPorts(obj document.Value) any
 	// CellSelector gives columns that show what is at a path.
 	CellSelector(v document.Value) any
 	// CreateIngress sets what the server owns on a new Ingress.

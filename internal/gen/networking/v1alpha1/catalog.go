@@ -2,7 +2,10 @@
 
 package networkingv1alpha1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of networking/v1alpha1.
 func New(h Hooks) *api.GroupVersion {
@@ -17,7 +20,7 @@ func New(h Hooks) *api.GroupVersion {
 			Deprecated: &api.Deprecation{Since: "1.28", RemovedIn: "1.31", Replacement: ""},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster CIDR.", Path: ".metadata.name"},
-				{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: h.CellClusterCIDRPerNodeHostBits},
+				{Name: "PerNodeHostBits", Type: "string", Description: "Host bits of what a node gets.", Cell: expression.NewCell(&Table, 0, "string(self.spec.perNodeHostBits)").Show},
 				{Name: "IPv4", Type: "string", Description: "Range in IPv4.", Path: ".spec.ipv4", Absent: "<none>"},
 				{Name: "IPv6", Type: "string", Description: "Range in IPv6.", Path: ".spec.ipv6", Absent: "<none>"},
 				{Name: "Age", Type: "string", Description: "Time since the cluster CIDR was created.", Path: ".metadata.creationTimestamp"},

@@ -11,8 +11,6 @@ import (
 type Hooks interface {
 	// CellClusterCIDRNodeSelector gives the column NodeSelector of clustercidrs.
 	CellClusterCIDRNodeSelector(obj document.Value) any
-	// CellClusterCIDRPerNodeHostBits gives the column PerNodeHostBits of clustercidrs.
-	CellClusterCIDRPerNodeHostBits(obj document.Value) any
 	// ValidateClusterCIDR finds what the schema cannot say; old is absent on create.
 	ValidateClusterCIDR(obj, old document.Value) []api.FieldError
 }

@@ -2,7 +2,10 @@
 
 package policyv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of policy/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -20,8 +23,8 @@ func New(h Hooks) *api.GroupVersion {
 			Hooks:             &api.Hooks{Validate: h.ValidatePodDisruptionBudget},
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the pod disruption budget.", Path: ".metadata.name"},
-				{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Path: ".spec.minAvailable", Cell: h.CellAmount},
-				{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Path: ".spec.maxUnavailable", Cell: h.CellAmount},
+				{Name: "Min Available", Type: "string", Description: "Pods that must stay available.", Cell: expression.NewCell(&Table, 19, "has(self.spec.minAvailable) ? string(self.spec.minAvailable) : \"N/A\"").Show},
+				{Name: "Max Unavailable", Type: "string", Description: "Pods that may be unavailable.", Cell: expression.NewCell(&Table, 19, "has(self.spec.maxUnavailable) ? string(self.spec.maxUnavailable) : \"N/A\"").Show},
 				{Name: "Allowed Disruptions", Type: "integer", Description: "Evictions that are allowed right now.", Path: ".status.disruptionsAllowed"},
 				{Name: "Age", Type: "string", Description: "Time since the pod disruption budget was created.", Path: ".metadata.creationTimestamp"},
 			},

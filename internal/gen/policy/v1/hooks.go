@@ -9,8 +9,6 @@ import (
 
 // Hooks are the rules that the documents of policy/v1 leave to hand-written code.
 type Hooks interface {
-	// CellAmount gives columns that show what is at a path.
-	CellAmount(v document.Value) any
 	// ValidatePodDisruptionBudget finds what the schema cannot say; old is absent on create.
 	ValidatePodDisruptionBudget(obj, old document.Value) []api.FieldError
 }

@@ -2,7 +2,10 @@
 
 package rbacauthorizationv1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of rbac.authorization/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -16,11 +19,11 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the cluster role binding.", Path: ".metadata.name"},
-				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Path: ".roleRef", Cell: h.CellReference},
+				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(&Table, 27, "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
 				{Name: "Age", Type: "string", Description: "Time since the cluster role binding was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Path: ".subjects", Cell: h.CellUsers},
-				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Path: ".subjects", Cell: h.CellGroups},
-				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Path: ".subjects", Cell: h.CellServiceAccounts},
+				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(&Table, 27, "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
+				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(&Table, 27, "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
+				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(&Table, 27, "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
 			},
 		},
 		{GV: gv, Plural: "clusterroles", Kind: "ClusterRole", ListKind: "ClusterRoleList", Type: 10,
@@ -41,11 +44,11 @@ func New(h Hooks) *api.GroupVersion {
 			CheckedWhenMissing: true,
 			Columns: []api.Column{
 				{Name: "Name", Type: "string", Format: "name", Description: "Name of the role binding.", Path: ".metadata.name"},
-				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Path: ".roleRef", Cell: h.CellReference},
+				{Name: "Role", Type: "string", Description: "Kind and name of the role that is granted.", Cell: expression.NewCell(&Table, 33, "self.roleRef.kind + \"/\" + self.roleRef.name").Show},
 				{Name: "Age", Type: "string", Description: "Time since the role binding was created.", Path: ".metadata.creationTimestamp"},
-				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Path: ".subjects", Cell: h.CellUsers},
-				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Path: ".subjects", Cell: h.CellGroups},
-				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Path: ".subjects", Cell: h.CellServiceAccounts},
+				{Name: "Users", Type: "string", Priority: 1, Description: "Users that have the role.", Cell: expression.NewCell(&Table, 33, "self.subjects.map(s, s.kind == \"User\", s.name).join(\", \")").Show},
+				{Name: "Groups", Type: "string", Priority: 1, Description: "Groups whose members have the role.", Cell: expression.NewCell(&Table, 33, "self.subjects.map(s, s.kind == \"Group\", s.name).join(\", \")").Show},
+				{Name: "ServiceAccounts", Type: "string", Priority: 1, Description: "Service accounts that have the role.", Cell: expression.NewCell(&Table, 33, "self.subjects.map(s, s.kind == \"ServiceAccount\", s.namespace + \"/\" + s.name).join(\", \")").Show},
 			},
 		},
 		{GV: gv, Plural: "roles", Kind: "Role", ListKind: "RoleList", Type: 32,

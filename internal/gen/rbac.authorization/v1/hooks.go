@@ -9,14 +9,6 @@ import (
 
 // Hooks are the rules that the documents of rbac.authorization/v1 leave to hand-written code.
 type Hooks interface {
-	// CellGroups gives columns that show what is at a path.
-	CellGroups(v document.Value) any
-	// CellReference gives columns that show what is at a path.
-	CellReference(v document.Value) any
-	// CellServiceAccounts gives columns that show what is at a path.
-	CellServiceAccounts(v document.Value) any
-	// CellUsers gives columns that show what is at a path.
-	CellUsers(v document.Value) any
 	// ValidateClusterRole finds what the schema cannot say; old is absent on create.
 	ValidateClusterRole(obj, old document.Value) []api.FieldError
 }

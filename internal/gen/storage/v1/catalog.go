@@ -2,7 +2,10 @@
 
 package storagev1
 
-import "github.com/capstan-dev/capstan/internal/api"
+import (
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/expression"
+)
 
 // New makes the catalog rows of storage/v1.
 func New(h Hooks) *api.GroupVersion {
@@ -21,9 +24,9 @@ func New(h Hooks) *api.GroupVersion {
 				{Name: "AttachRequired", Type: "boolean", Description: "Whether volumes are attached to a node before they are mounted.", Path: ".spec.attachRequired"},
 				{Name: "PodInfoOnMount", Type: "boolean", Description: "Whether the driver is told about the pod when it mounts.", Path: ".spec.podInfoOnMount"},
 				{Name: "StorageCapacity", Type: "boolean", Description: "Whether the scheduler looks at the free space that the driver reports.", Path: ".spec.storageCapacity"},
-				{Name: "TokenRequests", Type: "string", Description: "Audiences of the tokens that the driver gets.", Cell: h.CellCSIDriverTokenRequests},
+				{Name: "TokenRequests", Type: "string", Description: "Audiences of the tokens that the driver gets.", Cell: expression.NewCell(&Table, 0, "size(self.spec.tokenRequests) == 0 ? \"<unset>\" : self.spec.tokenRequests.map(t, t.audience).join(\",\")").Show},
 				{Name: "RequiresRepublish", Type: "boolean", Description: "Whether mounted volumes are published again from time to time.", Path: ".spec.requiresRepublish"},
-				{Name: "Modes", Type: "string", Description: "Lifecycles that volumes of the driver can have.", Cell: h.CellCSIDriverModes},
+				{Name: "Modes", Type: "string", Description: "Lifecycles that volumes of the driver can have.", Cell: expression.NewCell(&Table, 0, "size(self.spec.volumeLifecycleModes) == 0 ? \"<none>\" : self.spec.volumeLifecycleModes.join(\",\")").Show},
 				{Name: "Age", Type: "string", Description: "Time since the CSI driver was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},
@@ -59,11 +62,11 @@ func New(h Hooks) *api.GroupVersion {
 			Checks:              []api.Check{api.CheckMetadata, api.CheckObject, api.CheckMetadataChange, api.CheckChange},
 			Hooks:               &api.Hooks{Validate: h.ValidateStorageClass, Warn: h.WarnStorageClass},
 			Columns: []api.Column{
-				{Name: "Name", Type: "string", Format: "name", Description: "Name of the class, and whether it is the default.", Cell: h.CellStorageClassName},
+				{Name: "Name", Type: "string", Format: "name", Description: "Name of the class, and whether it is the default.", Cell: expression.NewCell(&Table, 40, "self.metadata.name + ([\"\", \"beta.\"].exists(v, self.metadata.annotations[?\"storageclass.\" + v + \"kubernetes.io/is-default-class\"].orValue(\"\") == \"true\") ? \" (default)\" : \"\")").Show},
 				{Name: "Provisioner", Type: "string", Description: "Who makes the volumes.", Path: ".provisioner"},
 				{Name: "ReclaimPolicy", Type: "string", Description: "What becomes of a volume when its claim is gone.", Path: ".reclaimPolicy"},
 				{Name: "VolumeBindingMode", Type: "string", Description: "When volumes are made and bound.", Path: ".volumeBindingMode"},
-				{Name: "AllowVolumeExpansion", Type: "string", Description: "Whether claims may ask for more space later.", Cell: h.CellStorageClassAllowVolumeExpansion},
+				{Name: "AllowVolumeExpansion", Type: "string", Description: "Whether claims may ask for more space later.", Cell: expression.NewCell(&Table, 40, "self.allowVolumeExpansion").Show},
 				{Name: "Age", Type: "string", Description: "Time since the storage class was created.", Path: ".metadata.creationTimestamp"},
 			},
 		},

@@ -9,16 +9,8 @@ import (
 
 // Hooks are the rules that the documents of storage/v1 leave to hand-written code.
 type Hooks interface {
-	// CellCSIDriverModes gives the column Modes of csidrivers.
-	CellCSIDriverModes(obj document.Value) any
-	// CellCSIDriverTokenRequests gives the column TokenRequests of csidrivers.
-	CellCSIDriverTokenRequests(obj document.Value) any
 	// CellCount gives columns that show what is at a path.
 	CellCount(v document.Value) any
-	// CellStorageClassAllowVolumeExpansion gives the column AllowVolumeExpansion of storageclasses.
-	CellStorageClassAllowVolumeExpansion(obj document.Value) any
-	// CellStorageClassName gives the column Name of storageclasses.
-	CellStorageClassName(obj document.Value) any
 	// DefaultCSIDriverSpec sets the defaults of CSIDriverSpec that depend on other fields.
 	DefaultCSIDriverSpec(v document.Value)
 	// DefaultVolumeAttachmentSource sets the defaults of VolumeAttachmentSource that depend on other fields.
