@@ -75,12 +75,16 @@ func (c *REST) send(ctx context.Context, r request) (*http.Response, error) {
 	if r.body != nil {
 		req.Header.Set("Content-Type", r.contentType)
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
+	as, err := c.login.add(ctx, req.Header)
+	if err != nil {
+		return nil, err
 	}
 	response, err := c.http.Do(req)
 	if err != nil {
 		return nil, err
+	}
+	if response.StatusCode == http.StatusUnauthorized {
+		c.login.refused(as)
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		defer response.Body.Close()
