@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 )
 
 // Exec is a program that makes credentials (a credential plug-in).
@@ -38,8 +40,8 @@ type Exec struct {
 }
 
 const (
-	execGroup     = "client.authentication.k8s.io/"
-	execExtension = "client.authentication.k8s.io/exec" // of a cluster, for the program
+	execGroup     = "client.authentication." + profile.GroupSuffix + "/"
+	execExtension = execGroup + "exec" // of a cluster, for the program
 	execInfo      = "KUBERNETES_EXEC_INFO"
 )
 
