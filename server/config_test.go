@@ -71,7 +71,7 @@ func TestValidateSaysAllThatIsWrong(t *testing.T) {
 		"--max-request-bytes":       func(c *Config) { c.MaxRequestBytes = 1 << 20 },
 		"--list-memory-bytes":       func(c *Config) { c.ListMemoryBytes = -1 },
 		"out of range; use 1h0m0s":  func(c *Config) { c.ServiceAccountMaxTokenExpiration = time.Minute },
-		"not have PodSecurity":      func(c *Config) { c.EnableAdmissionPlugins = []string{"Priority", "PodSecurity"} },
+		"there is no admission":     func(c *Config) { c.EnableAdmissionPlugins = []string{"Priority", "PodSecurty"} },
 		"unknown or not safe":       func(c *Config) { c.TLSCipherSuites = []string{"TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"} },
 		"controllers":               func(c *Config) { c.Controllers = []string{"*", "-"} },
 	} {

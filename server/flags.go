@@ -56,10 +56,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AuthorizationPolicyFile, "authorization-policy-file", c.AuthorizationPolicyFile, "policies of the authorizer ABAC, a JSON object in each line")
 	c.addAccountFlags(fs)
 	c.addLoginFlags(fs)
-	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off, of those that are on by default: "+strings.Join(admission.Names(false), ", "))
-	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that are on, besides those that are by default; the others are "+strings.Join(admission.Names(true), ", "))
-	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
-	fs.Var((*bound)(&c.UnreachableTolerationSeconds), "default-unreachable-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not reachable")
+	c.addAdmissionFlags(fs)
 	fs.StringVar(&c.ServiceClusterIPRange, "service-cluster-ip-range", c.ServiceClusterIPRange, "CIDR that service addresses are taken from, or one for each address family with a comma between")
 	fs.StringVar(&c.ServiceNodePortRange, "service-node-port-range", c.ServiceNodePortRange, "ports that node ports are taken from: FIRST-LAST, or FIRST+COUNT")
 	fs.Var((*lasting)(&c.EventTTL), "event-ttl", "how long after its last write an event vanishes; 0 for never")
@@ -90,6 +87,16 @@ func (c *Config) addAccountFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceAccountKeysURL, "service-account-jwks-uri", c.ServiceAccountKeysURL, "public address of the keys of service accounts' tokens (default: that of this server)")
 	fs.StringSliceVar(&c.APIAudiences, "api-audiences", c.APIAudiences, "for whom the tokens of service accounts are that name nobody, and who this server is in reviews of tokens (default: the issuer)")
 	fs.Var((*expiration)(&c.ServiceAccountMaxTokenExpiration), "service-account-max-token-expiration", "longest life of a token of a service account, at least 1h; longer ones are shortened; 0 for no bound")
+}
+
+// addAdmissionFlags defines the flags about admission plug-ins.
+func (c *Config) addAdmissionFlags(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&c.DisableAdmissionPlugins, "disable-admission-plugins", c.DisableAdmissionPlugins, "admission plug-ins that are off, of those that are on by default: "+strings.Join(admission.Names(false), ", "))
+	fs.StringSliceVar(&c.EnableAdmissionPlugins, "enable-admission-plugins", c.EnableAdmissionPlugins, "admission plug-ins that are on, besides those that are by default; the others are "+strings.Join(admission.Names(true), ", "))
+	fs.StringSliceVar(&c.AdmissionControl, "admission-control", c.AdmissionControl, "all admission plug-ins that are on; deprecated: name those that differ from the defaults")
+	fs.StringVar(&c.AdmissionControlConfigFile, "admission-control-config-file", c.AdmissionControlConfigFile, "configurations of admission plug-ins (an AdmissionConfiguration), YAML or JSON")
+	fs.Var((*bound)(&c.NotReadyTolerationSeconds), "default-not-ready-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not ready")
+	fs.Var((*bound)(&c.UnreachableTolerationSeconds), "default-unreachable-toleration-seconds", "seconds that a pod that says nothing about it stays on a node that is not reachable")
 }
 
 // addLoginFlags defines the flags about users that others know: issuers of ID tokens, and

@@ -153,8 +153,6 @@ func TestRefusedFlags(t *testing.T) {
 		"--audit-webhook-config-file=x --etcd-servers=x":   "--audit-webhook-config-file: this server keeps no audit log",
 		"--encryption-provider-config=x":                   "does not encrypt what it stores",
 		"--encryption_provider_config_automatic_reload":    "does not encrypt what it stores",
-		"--admission-control=PodSecurity":                  "no admission plug-ins that are configured",
-		"--admission-control-config-file=x":                "no admission plug-ins that are configured",
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",
 	} {
 		_, fs, err := parse(line)

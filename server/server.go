@@ -28,6 +28,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
+	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
 	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
 	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
@@ -62,7 +63,7 @@ type Server struct {
 	log             *slog.Logger
 	features        features.Gates
 	catalog         *catalog.Catalog
-	classes         *classes
+	kept            *admissionobjects.Objects
 	webhooks        *admissionwebhooks.Webhooks
 	quotas          *quota.Quotas
 	services        *addresses.Services

@@ -99,8 +99,8 @@ func (s *Server) closeParts() error {
 	if s.backends != nil {
 		s.backends.Close()
 	}
-	if s.classes != nil {
-		s.classes.Close()
+	if s.kept != nil {
+		s.kept.Close()
 	}
 	if s.headers != nil {
 		s.headers.Close()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/capstan-dev/capstan/internal/schema"
@@ -145,8 +146,12 @@ func Invalid(group, kind, name string, causes []FieldError) *Error {
 
 // Forbidden is the 403 for one object or collection.
 func Forbidden(r GroupResource, name, why string) *Error {
+	about := r.String()
+	if name != "" {
+		about += " " + strconv.Quote(name)
+	}
 	return &Error{Code: http.StatusForbidden, Reason: ReasonForbidden, HasDetails: true,
-		Message: fmt.Sprintf("%s %q is forbidden: %s", r, name, why), Name: name, Group: r.Group, Kind: r.Resource}
+		Message: about + " is forbidden: " + why, Name: name, Group: r.Group, Kind: r.Resource}
 }
 
 // Unauthorized is the 401 of wrong or missing credentials.

@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 		{"serve --history=-1s", "capstan: invalid argument \"-1s\" for \"--history\" flag: -1s is out of range; use 1s to ", true},
 		{"serve --in-memory --v=-1", "capstan: --v: -1 is no verbosity; use 0 or more\n", true},
 		{"serve --in-memory --encryption-provider-config=e.yaml --audit-policy-file a --audit-log-path=- --bind-address=x", "capstan: --audit-log-path --audit-policy-file: this server keeps no audit log; ", true},
-		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDeny", "capstan: --enable-admission-plugins: this server does not have PodSecurity, AlwaysDeny, and would let pass what they refuse; ", true},
+		{"serve --in-memory --enable-admission-plugins=PodSecurity,AlwaysDeny", "capstan: --enable-admission-plugins: this server does not have AlwaysDeny, and would let pass what they refuse; ", true},
 		{"serve --in-memory --feature-gates=DryRun=false", "capstan: --feature-gates DryRun=false: the feature DryRun is stable", true},
 		{"serve --in-memory --log-level=loud", "capstan: log level: \"loud\" is unknown", true},
 		{"serve --in-memory --secure-port=0 --token-auth-file=" + taken + "x", "capstan: token file: open ", false},

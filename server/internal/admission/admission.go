@@ -69,6 +69,13 @@ func (r *Request) Annotate(key, value string) {
 	}
 }
 
+// warn sends a warning to the author.
+func (r *Request) warn(text string) {
+	if r.By != nil {
+		r.By.Warn(text)
+	}
+}
+
 // Webhooks are the webhooks of the cluster.
 type Webhooks interface {
 	// Waits reports whether a webhook may be asked about such a write.
@@ -100,6 +107,11 @@ type Objects interface {
 	May(ctx context.Context, user *authn.User, right Right) (ok bool, reason string, err error)
 	// Kind returns the resource of a kind; nil when it is not served.
 	Kind(apiVersion, kind string) *api.Resource
+	// Namespace returns the namespace with a name, nil when there is none.
+	Namespace(name string) *Namespace
+	// Each visits the objects of a kind in a namespace, "" for all, in the order of their
+	// names, until visit returns false. The objects are valid during visit.
+	Each(ctx context.Context, group, plural, namespace string, visit func(obj document.Value) bool) error
 	// MayGrant refuses a role or binding that gives rights which its author does not
 	// have. Other requests pass.
 	MayGrant(ctx context.Context, r *Request) error

@@ -3,6 +3,8 @@ package admission_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +54,33 @@ func (w world) Class(name string) (found *admission.Class) {
 		}
 	}
 	return found
+}
+
+func (w world) Namespace(name string) *admission.Namespace {
+	obj, release, err := w.Get(context.Background(), "", "namespaces", "", name)
+	if err != nil {
+		return nil
+	}
+	defer release()
+	return admission.ReadNamespace(obj)
+}
+
+func (w world) Each(ctx context.Context, group, plural, namespace string, visit func(obj document.Value) bool) error {
+	for _, key := range slices.Sorted(maps.Keys(w)) {
+		name, ours := strings.CutPrefix(key, plural+"/"+namespace+"/")
+		if !ours {
+			continue
+		}
+		obj, release, err := w.Get(ctx, group, plural, namespace, name)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if !visit(obj) {
+			return nil
+		}
+	}
+	return nil
 }
 
 func (w world) MayGrant(context.Context, *admission.Request) error { return nil }
@@ -231,7 +260,6 @@ func TestNames(t *testing.T) {
 	}{
 		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAccount", "NamespaceLifecycle"}}, ""},
 		{admission.Config{EnableAdmissionPlugins: []string{"ServiceAcount"}}, "--enable-admission-plugins: there is no admission plug-in \"ServiceAcount\"; there are NamespaceLifecycle, LimitRanger, ServiceAccount"},
-		{admission.Config{EnableAdmissionPlugins: []string{"Priority", "PodSecurity"}}, "does not have PodSecurity"},
 		{admission.Config{EnableAdmissionPlugins: []string{"ImagePolicyWebhook"}}, "would let pass"},
 		{admission.Config{DisableAdmissionPlugins: []string{"ServiceAccount", "PodSecurity", "NamespaceLifecycle"}}, ""},
 		{admission.Config{EnableAdmissionPlugins: []string{"Priority"}, DisableAdmissionPlugins: []string{"Priority"}}, "both name Priority"},
@@ -248,13 +276,16 @@ func TestNames(t *testing.T) {
 func TestBrokenStore(t *testing.T) {
 	broken := errors.New("disk")
 	res := resource(t, "pods")
-	err := admission.New(failing{broken}, admission.Config{}).Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Object: decode(t, res, pod+"}")})
+	err := admission.New(failing{err: broken}, admission.Config{}).Admit(context.Background(), &admission.Request{Operation: admission.Create, Resource: res, Object: decode(t, res, pod+"}")})
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
 
-type failing struct{ err error }
+type failing struct {
+	admission.Objects
+	err error
+}
 
 func (f failing) Get(context.Context, string, string, string, string) (document.Value, func(), error) {
 	return document.Value{}, func() {}, f.err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
 // Config selects the plug-ins, with the settings of some.
@@ -22,10 +24,16 @@ type Config struct {
 	// RemoteRights is set where rights are decided outside of the server: then any write may
 	// block.
 	RemoteRights bool
-	// Webhooks are asked by plug-ins; nil for none.
-	Webhooks Webhooks
-	// Quotas are the bounds of namespaces; nil for none.
-	Quotas Quotas
+	// AdmissionControl names all plug-ins that are on, instead of both.
+	AdmissionControl []string
+	// AdmissionControlConfigFile configures plug-ins; "" for their defaults.
+	AdmissionControlConfigFile string
+
+	// Settings, of that file, and the others are set by the server at its start.
+	Settings Settings
+	Webhooks Webhooks // nil for none
+	Quotas   Quotas   // the bounds of namespaces; nil for none
+	Metrics  *metrics.PodSecurity
 }
 
 const defaultToleration = 300 // seconds
@@ -42,6 +50,12 @@ func (c *Config) Validate() error {
 	if err := checkEnabled(c.EnableAdmissionPlugins); err != nil {
 		all = append(all, fmt.Errorf("--enable-admission-plugins: %w", err))
 	}
+	if err := checkEnabled(c.AdmissionControl); err != nil {
+		all = append(all, fmt.Errorf("--admission-control: %w", err))
+	}
+	if c.AdmissionControl != nil && (c.EnableAdmissionPlugins != nil || c.DisableAdmissionPlugins != nil) {
+		all = append(all, errors.New("--admission-control names all plug-ins that are on: leave it out, or --enable-admission-plugins and --disable-admission-plugins"))
+	}
 	if err := checkDisabled(c.DisableAdmissionPlugins); err != nil {
 		all = append(all, fmt.Errorf("--disable-admission-plugins: %w", err))
 	}
@@ -55,6 +69,9 @@ func (c *Config) Validate() error {
 
 // on reports whether a plug-in runs.
 func (c *Config) on(p *plugin) bool {
+	if c.AdmissionControl != nil {
+		return slices.Contains(c.AdmissionControl, p.name)
+	}
 	return slices.Contains(c.EnableAdmissionPlugins, p.name) || !p.optional && !slices.Contains(c.DisableAdmissionPlugins, p.name)
 }
 

@@ -53,7 +53,7 @@ var plugins = [...]plugin{
 	{name: "TaintNodesByCondition", admit: (*Chain).taintNode},
 	{name: "AlwaysPullImages", optional: true},
 	{name: "ImagePolicyWebhook", optional: true},
-	{name: "PodSecurity"},
+	{name: "PodSecurity", check: (*Chain).podSecurity, waits: awaitsPods},
 	{name: "PodNodeSelector", optional: true},
 	{name: "Priority", admit: (*Chain).priority},
 	{name: "DefaultTolerationSeconds", admit: (*Chain).tolerations},

@@ -46,9 +46,6 @@ var inert = []inertFlags{
 		options:  "encryption-provider-config",
 		refusal:  "this server does not encrypt what it stores; leave it out, and keep --data-dir on an encrypted disk",
 	}, {
-		options: "admission-control admission-control-config-file",
-		refusal: "this server has no admission plug-ins that are configured; leave it out (--enable-admission-plugins and --disable-admission-plugins name those that there are)",
-	}, {
 		options: "strict-transport-security-directives",
 		refusal: "this server does not send the header Strict-Transport-Security; leave it out, or let a proxy add it",
 	}, {

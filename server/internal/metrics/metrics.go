@@ -43,6 +43,7 @@ type Metrics struct {
 	deprecated   *prometheus.GaugeVec
 	Extensions   Availability
 	Webhooks     Webhooks
+	PodSecurity  *PodSecurity
 
 	mu     sync.RWMutex
 	series map[Key]*series
@@ -107,9 +108,10 @@ func New(from Sources) *Metrics {
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 			Help: "1 for a deprecated API that somebody has asked for since the start, with the release that no longer has it."},
 			[]string{"group", "removed_release", "resource", "subresource", "version"}),
-		Extensions: newAvailability(),
-		Webhooks:   newWebhooks(),
-		series:     make(map[Key]*series),
+		Extensions:  newAvailability(),
+		Webhooks:    newWebhooks(),
+		PodSecurity: newPodSecurity(),
+		series:      make(map[Key]*series),
 	}
 	inflight := func(kind string, count func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -118,6 +120,7 @@ func New(from Sources) *Metrics {
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
+		m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),
 		&objectCounts{from: &from}, storeFigures{from.Stats}, featureFigures(from.Features),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

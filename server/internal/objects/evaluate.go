@@ -225,6 +225,9 @@ func (e *Evaluation) prepareAgain(name string) error {
 // check runs the validating admission plug-ins on the valid object.
 func (e *Evaluation) check() error {
 	r := e.admission()
+	if r.Name == "" && e.generated { // by now it is known
+		r.Name = e.obj.Get("metadata").Get("name").Text()
+	}
 	return e.s.admission.Check(e.ctx, &r)
 }
 

@@ -45,6 +45,31 @@ func (r *Reader) Get(ctx context.Context, group, plural, namespace, name string)
 	return doc.Root(), doc.Release, nil
 }
 
+// Each visits the objects of a kind in a namespace, "" for all, in the order of their
+// names, until visit returns false. The objects are valid during visit.
+func (r *Reader) Each(ctx context.Context, group, plural, namespace string, visit func(obj document.Value) bool) error {
+	res := r.catalog.Snapshot().Stored(group, plural)
+	if res == nil {
+		return nil
+	}
+	view, err := r.store.At(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = view.Close() }() // of a read
+	var wrong error
+	err = view.Scan(ctx, res.Prefix(namespace), "", func(e *store.Entry) bool {
+		doc, err := document.ReadStored(res.GV.Types(), res.Type, e.Body)
+		if err != nil {
+			wrong = err
+			return false
+		}
+		defer doc.Release()
+		return visit(doc.Root())
+	})
+	return errors.Join(err, wrong)
+}
+
 // GetSoon is Get for an object that may be created shortly: it waits a little.
 func (r *Reader) GetSoon(ctx context.Context, group, plural, namespace, name string) (document.Value, func(), error) {
 	wait, cancel := context.WithTimeout(ctx, r.soon)

@@ -96,6 +96,7 @@ func (Policy) CreatePod(pod document.Value) {
 	status := pod.SetObject("status")
 	status.SetString("phase", "Pending")
 	status.SetString("qosClass", qosClass(pod.Get("spec")))
+	seccompFields(pod)
 }
 
 // UpdatePod keeps members that are decided once.

@@ -67,6 +67,33 @@ func hasContainer(spec document.Value, name string) bool {
 	return false
 }
 
+// seccompFields makes the profiles that annotations of a new pod name those of its fields
+// too, where these name none.
+func seccompFields(pod document.Value) {
+	annotations, spec := pod.At("metadata", "annotations"), pod.Get("spec")
+	if annotations.Len() == 0 {
+		return
+	}
+	sync := func(of document.Value, key string) {
+		local, isLocal := strings.CutPrefix(annotations.Get(key).Text(), "localhost/")
+		kind := map[string]string{"unconfined": "Unconfined", "runtime/default": "RuntimeDefault", "docker/default": "RuntimeDefault"}[annotations.Get(key).Text()]
+		if isLocal && local != "" {
+			kind = "Localhost"
+		}
+		if kind == "" || isSet(of.At("securityContext", "seccompProfile")) {
+			return
+		}
+		profile := of.SetObject("securityContext").SetObject("seccompProfile")
+		if profile.SetString("type", kind); isLocal {
+			profile.SetString("localhostProfile", local)
+		}
+	}
+	sync(spec, seccompOfPod)
+	for container := range containersIn(spec, podContainers[:]...) {
+		sync(container, seccompOfContainer+container.Get("name").Text())
+	}
+}
+
 // seccompAgrees checks that annotations and fields name the same profiles where
 // both do.
 func (c *causes) seccompAgrees(annotations, spec document.Value) {

@@ -1,0 +1,27 @@
+package admission
+
+import (
+	"strings"
+
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/podsecurity"
+)
+
+// Namespace is the part of a namespace by which plug-ins decide.
+type Namespace struct {
+	PodSecurity map[string]string // the labels that name its rules; nil for none
+}
+
+// ReadNamespace reads a stored namespace.
+func ReadNamespace(obj document.Value) *Namespace {
+	n := &Namespace{}
+	for key, value := range labelsOf(obj) {
+		if strings.HasPrefix(key, podsecurity.LabelPrefix) {
+			if n.PodSecurity == nil {
+				n.PodSecurity = map[string]string{}
+			}
+			n.PodSecurity[strings.Clone(key)] = strings.Clone(value)
+		}
+	}
+	return n
+}

@@ -1,0 +1,63 @@
+package admission_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/capstan-dev/capstan/server/internal/admission"
+)
+
+const settingsHead = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
+
+// readSettings reads a configuration whose plug-ins begin in line 4.
+func readSettings(t *testing.T, plugins string, files map[string]string) (admission.Settings, error) {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, text := range files {
+		write(name, strings.ReplaceAll(text, "DIR", dir))
+	}
+	return admission.ReadSettings(write("all", settingsHead+strings.ReplaceAll(plugins, "DIR", dir)))
+}
+
+const podSecurityKind = "apiVersion: pod-security.admission.config.k8s.io/v1, kind: PodSecurityConfiguration"
+
+func TestReadSettings(t *testing.T) {
+	s, err := readSettings(t, `- {name: PodSecurity, path: pods}
+- name: MutatingAdmissionWebhook
+  configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: /etc/hooks}
+- {name: Priority, configuration: {any: thing}}
+`, map[string]string{"pods": "{" + podSecurityKind + ", defaults: {enforce: baseline, warn: restricted, warn-version: v1.24}, exemptions: {namespaces: [kube-system], usernames: [a, b]}}"})
+	if err != nil || s.MutatingKubeconfig != "/etc/hooks" || s.PodSecurity.Defaults.String() != "enforce=baseline:latest, warn=restricted:v1.24" || len(s.PodSecurity.Usernames) != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	pods := func(more string) string {
+		return "- name: PodSecurity\n  configuration: {" + podSecurityKind + ", " + more + "}\n"
+	}
+	for _, c := range []struct{ want, plugins string }{
+		{`all:4: there is no admission plug-in "PodSecurty"`, "- name: PodSecurty\n"},
+		{`all:5: Priority is configured above already`, "- name: Priority\n- name: Priority\n"},
+		{`all:5: unknown field "config"`, "- name: Priority\n  config: {}\n"},
+		{`all:4: open `, "- {name: PodSecurity, path: gone}\n"},
+		{`all:4: kind "" of "" is not what belongs here: write kind: PodSecurityConfiguration`, "- {name: PodSecurity, configuration: {defaults: {}}}\n"},
+		{`all:5: defaults.enforce: "strict" must be one of privileged, baseline, restricted`, pods("defaults: {enforce: strict}")},
+		{`all:5: defaults.audit-version: "1.2" must be "latest" or "v1.x"`, pods("defaults: {audit-version: '1.2'}")},
+		{`all:5: unknown field "exempt"`, pods("exempt: {}")},
+		{`all:5: exemptions.namespaces: "A" is not a valid name`, pods("exemptions: {namespaces: [A]}")},
+		{`all:5: exemptions.usernames: "" is not a valid name`, pods("exemptions: {usernames: ['']}")},
+		{`all:5: exemptions.runtimeClasses: "a" is there twice`, pods("exemptions: {runtimeClasses: [a, b, a]}")},
+		{`all:4: "hooks" is not an absolute path`, "- {name: ValidatingAdmissionWebhook, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: hooks}}\n"},
+	} {
+		if _, err := readSettings(t, c.plugins, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.plugins, err, c.want)
+		}
+	}
+}
