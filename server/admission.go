@@ -8,6 +8,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/webhook"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/admissionobjects"
 	"github.com/capstan-dev/capstan/server/internal/admissionwebhooks"
@@ -26,7 +27,16 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if s.kept, err = admissionobjects.Open(ctx, admissionobjects.Config{Store: s.store, Catalog: s.catalog, Log: s.log}); err != nil {
 		return err
 	}
-	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Store: s.store, Catalog: s.catalog, Services: s.backends, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: int(s.cfg.MaxRequestBytes),
+	var logins [2]*webhook.Logins
+	for i, path := range [...]string{config.Settings.MutatingKubeconfig, config.Settings.ValidatingKubeconfig} {
+		if path == "" {
+			continue
+		}
+		if logins[i], err = webhook.ReadLogins(path); err != nil {
+			return err
+		}
+	}
+	s.webhooks, err = admissionwebhooks.Open(ctx, admissionwebhooks.Config{Mutating: logins[0], Validating: logins[1], Store: s.store, Catalog: s.catalog, Services: s.backends, Log: s.log, Metrics: s.metrics.Webhooks, MaxBytes: int(s.cfg.MaxRequestBytes),
 		Namespace: func(ctx context.Context, name string) (document.Value, func(), error) {
 			return s.reader.Get(ctx, "", "namespaces", "", name)
 		}})

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,5 +96,28 @@ func TestWrongAdmissionFile(t *testing.T) {
 	}
 	if want := fmt.Sprintf("%s:5: kind", path); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// Webhooks get the credentials that a client configuration has for their servers.
+func TestCredentialsForWebhooks(t *testing.T) {
+	v := newReviewer(t, nil)
+	headers := make(chan string, 9)
+	review := v.Config.Handler
+	v.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		headers <- r.Header.Get("Authorization")
+		review.ServeHTTP(w, r)
+	})
+	logins := filepath.Join(t.TempDir(), "hooks")
+	if err := os.WriteFile(logins, []byte("users: [{name: '"+v.Listener.Addr().String()+"', user: {token: secret}}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := startServer(t, func(c *server.Config) {
+		c.AdmissionControlConfigFile = admissionFile(t, "- name: ValidatingAdmissionWebhook\n  configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: "+logins+"}\n")
+	})
+	h.validateBy(v, "all", reviewRule(`"*"`, "", "v1", "configmaps"), "")
+	h.run(t, []step{{"reviewed", "POST", configMaps, "", configMap("a", `{}`), 201, ""}})
+	if got := <-headers; got != "Bearer secret" {
+		t.Errorf("the webhook got %q", got)
 	}
 }

@@ -1,9 +1,11 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,16 +73,26 @@ type login struct {
 
 // ReadKubeconfig reads the place of a webhook, and the credentials for it, from a client
 // configuration: those of its current context. Paths in it are relative to its folder.
-func ReadKubeconfig(path string) (Target, error) {
+func ReadKubeconfig(path string) (t Target, err error) {
+	return t, readConfig(path, func(config *kubeconfig, read reader) error {
+		t, err = config.target(read)
+		return err
+	})
+}
+
+// reader returns data, or the content of a file.
+type reader func(name string, data []byte) ([]byte, error)
+
+func readConfig(path string, use func(config *kubeconfig, read reader) error) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Target{}, err
+		return err
 	}
 	var config kubeconfig
 	if err := yaml.Unmarshal(text, &config); err != nil {
-		return Target{}, fmt.Errorf("%s: not a client configuration", path) // the text may hold secrets
+		return fmt.Errorf("%s: not a client configuration", path) // the text may hold secrets
 	}
-	target, err := config.target(func(name string, data []byte) ([]byte, error) {
+	err = use(&config, func(name string, data []byte) ([]byte, error) {
 		if len(data) > 0 || name == "" {
 			return data, nil
 		}
@@ -90,14 +102,67 @@ func ReadKubeconfig(path string) (Target, error) {
 		return os.ReadFile(name)
 	})
 	if err != nil {
-		return Target{}, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return target, nil
+	return nil
 }
 
-// target is the webhook of the current context; read returns data, or the content of a
-// file.
-func (k *kubeconfig) target(read func(name string, data []byte) ([]byte, error)) (t Target, err error) {
+// Logins are credentials by the names of servers: "host:port", "host" for port 443,
+// "*.domain" and "*". A nil one has none.
+type Logins struct {
+	byServer map[string]*Credentials
+	usual    *Credentials // of servers without others
+}
+
+// ReadLogins reads credentials from a client configuration, whose users have the names of
+// servers. That of the current context is the usual one.
+func ReadLogins(path string) (*Logins, error) {
+	l := &Logins{byServer: map[string]*Credentials{}}
+	return l, readConfig(path, func(config *kubeconfig, read reader) (err error) {
+		for i := range config.Users {
+			if l.byServer[config.Users[i].Name], err = config.Users[i].User.credentials(read); err != nil {
+				return fmt.Errorf("user %q: %w", config.Users[i].Name, err)
+			}
+		}
+		for _, c := range config.Contexts {
+			if c.Name == config.Current {
+				l.usual = l.byServer[c.Context.User]
+			}
+		}
+		if all := l.byServer["*"]; all != nil {
+			l.usual = all
+		}
+		return nil
+	})
+}
+
+// Of returns the credentials for the server of a target, nil for none.
+func (l *Logins) Of(t Target) *Credentials {
+	at, err := t.address()
+	if l == nil || err != nil {
+		return nil
+	}
+	port := cmp.Or(at.Port(), "443")
+	servers := []string{net.JoinHostPort(at.Hostname(), port)}
+	if port == "443" {
+		servers = append(servers, at.Hostname())
+	}
+	for _, server := range servers {
+		for name := server; ; name = "*." + server {
+			if as := l.byServer[name]; as != nil {
+				return as
+			}
+			var more bool
+			if _, server, more = strings.Cut(server, "."); !more {
+				break
+			}
+		}
+	}
+	return l.usual
+}
+
+// target is the webhook of the current context.
+func (k *kubeconfig) target(read reader) (t Target, err error) {
 	var at *cluster
 	var as login
 	for _, c := range k.Contexts {
@@ -129,7 +194,7 @@ func (k *kubeconfig) target(read func(name string, data []byte) ([]byte, error))
 	return t, err
 }
 
-func (l *login) credentials(read func(name string, data []byte) ([]byte, error)) (*Credentials, error) {
+func (l *login) credentials(read reader) (*Credentials, error) {
 	c := &Credentials{Token: l.Token, Username: l.Username, Password: l.Password}
 	certificate, err := read(l.Certificate, l.CertificateData)
 	if err != nil {

@@ -26,6 +26,24 @@ func TestReadKubeconfig(t *testing.T) {
 	if err != nil || got.URL != "https://h:1/review" || string(got.CABundle) != "CA" || got.ServerName != "name" || got.Credentials.Token != "secret\n" || got.Insecure {
 		t.Errorf("%+v, %v", got, err)
 	}
+	logins, err := ReadLogins(write("logins", "users: [{name: hook.shop.svc, user: {token: svc}}, {name: '*.example.com', user: {token: star}}, {name: 'a.example.com:8443', user: {username: u, password: p}}, {name: rest, user: {token: rest}}]\n"+
+		"contexts: [{name: x, context: {user: rest}}]\ncurrent-context: x\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, target := range map[string]Target{
+		"svc":  {Service: &Service{Namespace: "shop", Name: "hook"}},
+		"rest": {Service: &Service{Namespace: "shop", Name: "hook", Port: 8443}},
+		"star": {URL: "https://b.example.com/x"},
+		"":     {URL: "https://a.example.com:8443"},
+	} {
+		if got := logins.Of(target); got == nil || got.Token != want || (want == "") != (got.Username == "u") {
+			t.Errorf("%+v: %+v, want %q", target, got, want)
+		}
+	}
+	if got := (*Logins)(nil).Of(Target{URL: "https://x"}); got != nil {
+		t.Error(got)
+	}
 	for want, text := range map[string]string{
 		"names no cluster":            "{}",
 		"not a client configuration":  "x: [secret",

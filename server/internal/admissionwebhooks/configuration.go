@@ -28,11 +28,11 @@ type hook struct {
 }
 
 // read is the decoder of configurations.
-func read(resolver webhook.Resolver, mutating bool) func(obj document.Value) *configuration {
+func read(resolver webhook.Resolver, logins *webhook.Logins, mutating bool) func(obj document.Value) *configuration {
 	return func(obj document.Value) *configuration {
 		c := &configuration{}
 		for _, v := range obj.Get("webhooks").Elements() {
-			h := readHook(v, resolver)
+			h := readHook(v, resolver, logins)
 			h.mutating, h.again = mutating, v.Get("reinvocationPolicy").Equals("IfNeeded")
 			c.hooks = append(c.hooks, h)
 		}
@@ -40,7 +40,7 @@ func read(resolver webhook.Resolver, mutating bool) func(obj document.Value) *co
 	}
 }
 
-func readHook(v document.Value, resolver webhook.Resolver) *hook {
+func readHook(v document.Value, resolver webhook.Resolver, logins *webhook.Logins) *hook {
 	h := &hook{
 		name:            strings.Clone(v.Get("name").Text()),
 		namespaceLabels: readSelector(v.Get("namespaceSelector")),
@@ -62,6 +62,7 @@ func readHook(v document.Value, resolver webhook.Resolver) *hook {
 		}
 	}
 	target := readTarget(v.Get("clientConfig"))
+	target.Credentials = logins.Of(target)
 	h.connect = sync.OnceValues(func() (*webhook.Client, error) { return webhook.New(target, resolver) })
 	return h
 }

@@ -32,6 +32,8 @@ type Config struct {
 	Log      *slog.Logger
 	Metrics  metrics.Webhooks
 	MaxBytes int // of a changed object
+	// Mutating and Validating are the credentials for webhooks; nil for none.
+	Mutating, Validating *webhook.Logins
 	// Namespace reads a namespace; the document is valid until release. Errors: 404.
 	Namespace func(ctx context.Context, name string) (obj document.Value, release func(), err error)
 }
@@ -50,10 +52,10 @@ type Webhooks struct {
 func Open(ctx context.Context, cfg Config) (*Webhooks, error) {
 	w := &Webhooks{cfg: cfg}
 	var err error
-	if w.mutating, err = follow(ctx, &cfg, "mutatingwebhookconfigurations", true); err != nil {
+	if w.mutating, err = follow(ctx, &cfg, "mutatingwebhookconfigurations", cfg.Mutating, true); err != nil {
 		return nil, err
 	}
-	if w.validating, err = follow(ctx, &cfg, "validatingwebhookconfigurations", false); err != nil {
+	if w.validating, err = follow(ctx, &cfg, "validatingwebhookconfigurations", cfg.Validating, false); err != nil {
 		w.mutating.close()
 		return nil, err
 	}
@@ -72,12 +74,12 @@ type follower struct {
 	index live.Index[*configuration, []*hook] // in the order of their configurations' names
 }
 
-func follow(ctx context.Context, cfg *Config, plural string, mutating bool) (*follower, error) {
+func follow(ctx context.Context, cfg *Config, plural string, logins *webhook.Logins, mutating bool) (*follower, error) {
 	row := cfg.Catalog.Snapshot().Stored(Group, plural)
 	if row == nil {
 		return nil, fmt.Errorf("the catalog has no %s: regenerate from documents that do", plural)
 	}
-	all, err := live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, read(cfg.Services, mutating)), Logger: cfg.Log})
+	all, err := live.Open(ctx, live.Config[*configuration]{Store: cfg.Store, Prefixes: []string{row.Prefix("")}, Decode: live.Read(row, read(cfg.Services, logins, mutating)), Logger: cfg.Log})
 	if err != nil {
 		return nil, err
 	}
