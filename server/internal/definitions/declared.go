@@ -81,7 +81,7 @@ func declaredObject(t *expression.Type, s document.Value, whole bool) {
 		return
 	}
 	t.Kind, t.MinSize = expression.Object, 2
-	required := namesIn(s.Get("required"))
+	required := document.TextsIn(s.Get("required"))
 	properties := s.Get("properties")
 	replaced := whole && !declaresHead(properties)
 	for name, property := range properties.Members() {
@@ -90,7 +90,7 @@ func declaredObject(t *expression.Type, s document.Value, whole bool) {
 		}
 		f := expression.Field{Name: name, Type: declared(property, embedded(property))}
 		t.Fields = append(t.Fields, f)
-		if required.has(name) && !isSet(property.Get("default")) && f.Type.Kind != expression.Opaque {
+		if required.Has(name) && !isSet(property.Get("default")) && f.Type.Kind != expression.Opaque {
 			t.MinSize += int64(len(name)) + f.Type.MinSize + 4
 		}
 	}

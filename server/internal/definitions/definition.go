@@ -18,8 +18,8 @@ func NoteStoredVersion(obj document.Value) {
 	for _, version := range obj.At("spec", "versions").Elements() {
 		if version.Get("storage").Bool() { // a second one is refused
 			stored := obj.SetObject("status").SetArray("storedVersions")
-			known := namesIn(stored)
-			if name := version.Get("name").Text(); known.add(name) {
+			known := document.TextsIn(stored)
+			if name := version.Get("name").Text(); known.Add(name) {
 				stored.AppendString(name)
 			}
 			return
@@ -62,9 +62,9 @@ func Validate(obj, old document.Value, webhook WebhookRules) []schema.Cause {
 	c.storedVersions(obj)
 	c.approval(obj, old)
 	if keep := spec.Get("preserveUnknownFields"); keep.Bool() && !before.Get("preserveUnknownFields").Bool() {
-		c.invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
+		c.Invalid(keep, "cannot set to true, set "+extPreserveUnknownFields+" to true in spec.versions[*].schema instead")
 	}
-	return c
+	return c.Causes
 }
 
 func established(obj document.Value) bool {
@@ -80,7 +80,7 @@ func (c *causes) definitionName(obj document.Value) {
 func (c *causes) onlyName(obj document.Value, want, why string) {
 	for _, field := range [...]string{"generateName", "name"} {
 		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) {
-			c.invalidText("metadata."+field, name.Text(), why)
+			c.InvalidText("metadata."+field, name.Text(), why)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (c *causes) definitionUpdate(spec, before document.Value, established bool)
 	fixed = append(fixed, []string{"group"}, []string{"names", "plural"})
 	for _, path := range fixed {
 		if v := spec.At(path...); !same(v, before.At(path...)) {
-			c.invalidAt("spec."+strings.Join(path, "."), v, "field is immutable")
+			c.InvalidAt("spec."+strings.Join(path, "."), v, "field is immutable")
 		}
 	}
 }
@@ -104,19 +104,19 @@ func (c *causes) definitionGroup(spec document.Value) {
 	group := spec.Get("group")
 	switch problems := document.CheckFormat("dns1123-subdomain", group.Text()); {
 	case isEmpty(group):
-		c.required("spec.group", "")
+		c.Required("spec.group", "")
 	case len(problems) > 0:
-		c.invalid(group, strings.Join(problems, ", "))
+		c.Invalid(group, strings.Join(problems, ", "))
 	case !strings.Contains(group.Text(), "."):
-		c.invalid(group, "should be a domain with at least one dot")
+		c.Invalid(group, "should be a domain with at least one dot")
 	}
 }
 
 func (c *causes) definitionScope(spec document.Value) {
 	if scope := spec.Get("scope"); isEmpty(scope) {
-		c.required("spec.scope", "")
+		c.Required("spec.scope", "")
 	} else if !scope.Equals("Cluster") && !scope.Equals("Namespaced") {
-		c.notSupported(scope, "Cluster", "Namespaced")
+		c.NotSupported(scope, "Cluster", "Namespaced")
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *causes) definitionNames(spoken document.Value) {
 	fields := [...]string{"plural", "singular", "kind", "listKind"}
 	for _, name := range fields {
 		if isEmpty(spoken.Get(name)) {
-			c.required("spec.names."+name, "")
+			c.Required("spec.names."+name, "")
 		}
 	}
 	for _, name := range fields {
@@ -143,7 +143,7 @@ func (c *causes) definitionNames(spoken document.Value) {
 	}
 	words("shortNames")
 	if kind := spoken.Get("kind"); !isEmpty(kind) && same(kind, spoken.Get("listKind")) {
-		c.invalid(spoken.Get("listKind"), "kind and listKind may not be the same")
+		c.Invalid(spoken.Get("listKind"), "kind and listKind may not be the same")
 	}
 	words("categories")
 }
@@ -151,28 +151,28 @@ func (c *causes) definitionNames(spoken document.Value) {
 // wordText checks one word of a path, given as it was sent and as it is used.
 func (c *causes) wordText(path, sent, used, but string) {
 	if problems := document.CheckFormat("dns1035-label", used); len(problems) > 0 {
-		c.invalidText(path, sent, but+strings.Join(problems, ", "))
+		c.InvalidText(path, sent, but+strings.Join(problems, ", "))
 	}
 }
 
 func (c *causes) storedVersions(obj document.Value) {
 	stored, versions := obj.At("status", "storedVersions"), obj.At("spec", "versions")
 	if stored.Len() == 0 {
-		c.invalidText("status.storedVersions", "", "must have at least one stored version")
+		c.InvalidText("status.storedVersions", "", "must have at least one stored version")
 		return
 	}
-	var declared names
-	known := namesIn(stored)
+	var declared document.Texts
+	known := document.TextsIn(stored)
 	for _, version := range versions.Elements() {
 		name := version.Get("name").Text()
-		again := !declared.add(name) // the first version of a name counts
-		if version.Get("storage").Bool() && (again || !known.has(name)) {
-			c.invalid(stored, "must have the storage version "+name)
+		again := !declared.Add(name) // the first version of a name counts
+		if version.Get("storage").Bool() && (again || !known.Has(name)) {
+			c.Invalid(stored, "must have the storage version "+name)
 		}
 	}
 	for _, v := range stored.Elements() {
-		if !declared.has(v.Text()) {
-			c.invalid(v, "must appear in spec.versions")
+		if !declared.Has(v.Text()) {
+			c.Invalid(v, "must appear in spec.versions")
 		}
 	}
 }
@@ -218,8 +218,8 @@ func (c *causes) approval(obj, old document.Value) {
 	path := "metadata.annotations[" + approvalAnnotation + "]"
 	switch now.Reason {
 	case "MissingAnnotation":
-		c.required(path, now.Message)
+		c.Required(path, now.Message)
 	case "InvalidAnnotation":
-		c.invalidText(path, obj.At("metadata", "annotations", approvalAnnotation).Text(), now.Message)
+		c.InvalidText(path, obj.At("metadata", "annotations", approvalAnnotation).Text(), now.Message)
 	}
 }

@@ -14,19 +14,19 @@ func (w *schemaWalk) lists(s document.Value, at *fieldPath) {
 			w.setItems(items, at.member("items"))
 		}
 		if !slices.Contains([]string{"atomic", "set", "map"}, kind.Text()) {
-			w.notSupportedAt(at.member(extListType).text(), kind, "atomic", "set", "map")
+			w.NotSupportedAt(at.member(extListType).text(), kind, "atomic", "set", "map")
 		}
 	}
 	if path := at.member(extListType).text; keys.Len() > 0 && !isSet(kind) {
-		w.required(path(), "must be map if "+extListMapKeys+" is non-empty")
+		w.Required(path(), "must be map if "+extListMapKeys+" is non-empty")
 	} else if keys.Len() > 0 && !kind.Equals("map") {
-		w.invalidText(path(), kind.Text(), "must be map if "+extListMapKeys+" is non-empty")
+		w.InvalidText(path(), kind.Text(), "must be map if "+extListMapKeys+" is non-empty")
 	}
 	if kind.Equals("map") {
 		w.keyedList(items, keys, at)
 	}
 	if (kind.Equals("set") || kind.Equals("map")) && items.Get("nullable").Bool() {
-		w.forbidden(at.member("items").member("nullable").text(), "cannot be nullable when "+extListType+" is "+kind.Text())
+		w.Forbidden(at.member("items").member("nullable").text(), "cannot be nullable when "+extListType+" is "+kind.Text())
 	}
 	if kind.Equals("map") && items.Kind() == document.Object {
 		w.keyProperties(items, keys, at.member("items"))
@@ -39,11 +39,11 @@ func (w *schemaWalk) setItems(items document.Value, at *fieldPath) {
 	switch items.Get("type").Text() {
 	case "array":
 		if kind := items.Get(extListType); isSet(kind) && !kind.Equals("atomic") {
-			w.invalidAt(at.member(extListType).text(), kind, why)
+			w.InvalidAt(at.member(extListType).text(), kind, why)
 		}
 	case "object":
 		if kind := items.Get(extMapType); !kind.Equals("atomic") {
-			w.invalidAt(at.member(extMapType).text(), kind, why)
+			w.InvalidAt(at.member(extMapType).text(), kind, why)
 		}
 	}
 }
@@ -52,50 +52,50 @@ func (w *schemaWalk) setItems(items document.Value, at *fieldPath) {
 func (w *schemaWalk) keyedList(items, keys document.Value, at *fieldPath) {
 	keysAt, itemsAt := at.member(extListMapKeys), at.member("items")
 	if keys.Len() == 0 {
-		w.required(keysAt.text(), "must not be empty if "+extListType+" is map")
+		w.Required(keysAt.text(), "must not be empty if "+extListType+" is map")
 	}
 	switch {
 	case !isSet(items):
-		w.required(itemsAt.text(), "must have a schema if "+extListType+" is map")
+		w.Required(itemsAt.text(), "must have a schema if "+extListType+" is map")
 		return
 	case items.Kind() != document.Object:
-		w.invalidAt(itemsAt.text(), items, "must only have a single schema if "+extListType+" is map")
+		w.InvalidAt(itemsAt.text(), items, "must only have a single schema if "+extListType+" is map")
 		return
 	case !items.Get("type").Equals("object"):
-		w.invalidText(itemsAt.member("type").text(), items.Get("type").Text(), "must be object if parent array's "+extListType+" is map")
+		w.InvalidText(itemsAt.member("type").text(), items.Get("type").Text(), "must be object if parent array's "+extListType+" is map")
 	}
 	if !items.Get("type").Equals("object") {
 		return
 	}
-	var seen names
+	var seen document.Texts
 	for _, key := range keys.Elements() {
 		name := key.Text()
 		property, path := items.Get("properties").Get(name), itemsAt.member("properties").key(name)
 		if !property.Exists() {
-			w.invalidAt(keysAt.text(), keys, "entries must all be names of item properties")
+			w.InvalidAt(keysAt.text(), keys, "entries must all be names of item properties")
 		} else if kind := property.Get("type").Text(); kind == "array" || kind == "object" {
-			w.invalidText(path.member("type").text(), kind, "must be a scalar type if parent array's "+extListType+" is map")
+			w.InvalidText(path.member("type").text(), kind, "must be a scalar type if parent array's "+extListType+" is map")
 		}
-		if !seen.add(name) {
-			w.invalidAt(keysAt.text(), keys, "must not contain duplicate entries")
+		if !seen.Add(name) {
+			w.InvalidAt(keysAt.text(), keys, "must not contain duplicate entries")
 		}
 	}
 }
 
 // keyProperties checks that every element has a value for each key.
 func (w *schemaWalk) keyProperties(items, keys document.Value, itemsAt *fieldPath) {
-	required := namesIn(items.Get("required"))
+	required := document.TextsIn(items.Get("required"))
 	for _, key := range keys.Elements() {
 		name := key.Text()
 		property, path := items.Get("properties").Get(name), itemsAt.member("properties").key(name)
 		if !property.Exists() {
 			continue
 		}
-		if !required.has(name) && !isSet(property.Get("default")) {
-			w.required(path.member("default").text(), "this property is in "+extListMapKeys+", so it must have a default or be a required property")
+		if !required.Has(name) && !isSet(property.Get("default")) {
+			w.Required(path.member("default").text(), "this property is in "+extListMapKeys+", so it must have a default or be a required property")
 		}
 		if property.Get("nullable").Bool() {
-			w.forbidden(path.member("nullable").text(), "this property is in "+extListMapKeys+", so it cannot be nullable")
+			w.Forbidden(path.member("nullable").text(), "this property is in "+extListMapKeys+", so it cannot be nullable")
 		}
 	}
 }

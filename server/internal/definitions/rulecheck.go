@@ -46,7 +46,7 @@ type ruleRun struct {
 	again    bool // the run has to begin again with counts
 	stopped  bool // no further rules are evaluated
 	left     uint64
-	causes   causes
+	causes   document.Causes
 	forgiven []string
 }
 
@@ -194,7 +194,7 @@ func (run *ruleRun) own(r *ruleset, v, old document.Value, change, near *pair, a
 		if ok && !expression.True(value) {
 			run.breach(r, rule, v, &bound, !rule.transition && (change.unchanged() || change == nil && near.unchanged()), at)
 		}
-		if run.stopped = run.stopped || run.causes.full(); run.ended() {
+		if run.stopped = run.stopped || run.causes.Full(); run.ended() {
 			return
 		}
 	}
@@ -270,7 +270,7 @@ func (run *ruleRun) exhausted(r *ruleset, at *place) {
 // broken adds the cause of a rule that cannot be evaluated. Causes show the type of the
 // value, as in 1.25.
 func (run *ruleRun) broken(r *ruleset, at *place, why string) {
-	run.causes.add(schema.CauseInvalid, run.field(at), "Invalid value: "+strconv.Quote(r.shown)+": "+why)
+	run.causes.Add(schema.CauseInvalid, run.field(at), "Invalid value: "+strconv.Quote(r.shown)+": "+why)
 }
 
 // breach adds the cause of a broken rule, or forgives it.
@@ -303,7 +303,7 @@ func (run *ruleRun) breach(r *ruleset, rule *rule, v document.Value, bound *boun
 		}
 		return
 	}
-	run.causes.add(cause.Reason, cause.Field, cause.Message)
+	run.causes.Add(cause.Reason, cause.Field, cause.Message)
 }
 
 // message is the message of a broken rule: of its expression, its text, or the rule

@@ -55,9 +55,9 @@ func (j *ruleJudge) judge(r *ruleset, s document.Value, at *fieldPath) {
 	j.part(r, s, at, nil, many{n: 1})
 	if j.total > maxSchemaCost {
 		for _, c := range j.costs {
-			j.forbidden(c.path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema")
+			j.Forbidden(c.path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema")
 		}
-		j.forbidden(at.text(), tooCostly(extValidations+" estimated rule cost total for entire OpenAPIv3 schema", j.total, maxSchemaCost))
+		j.Forbidden(at.text(), tooCostly(extValidations+" estimated rule cost total for entire OpenAPIv3 schema", j.total, maxSchemaCost))
 	}
 }
 
@@ -113,11 +113,11 @@ func (j *ruleJudge) wrongBelow(path string) bool {
 func (j *ruleJudge) own(r *ruleset, rules document.Value, at, apart *fieldPath, count many) {
 	switch {
 	case r.is.Kind == expression.Opaque:
-		j.add(schema.CauseInternal, at.text(), "Internal error: internal error: failed to construct type information for "+extValidations+
+		j.Add(schema.CauseInternal, at.text(), "Internal error: internal error: failed to construct type information for "+extValidations+
 			" rules: unable to convert structural schema to CEL declarations")
 		return
 	case r.failed != nil:
-		j.add(schema.CauseInternal, at.text(), "Internal error: "+r.failed.Error())
+		j.Add(schema.CauseInternal, at.text(), "Internal error: "+r.failed.Error())
 		return
 	}
 	if count.unbounded {
@@ -145,21 +145,21 @@ func (j *ruleJudge) one(r *rule, sent document.Value, at, apart *fieldPath, coun
 	}
 	switch {
 	case r.transition && apart != nil:
-		j.invalidText(path(), r.text, "oldSelf cannot be used on the uncorrelatable portion of the schema within "+apart.text())
+		j.InvalidText(path(), r.text, "oldSelf cannot be used on the uncorrelatable portion of the schema within "+apart.text())
 	case !r.transition && isSet(sent.Get("optionalOldSelf")):
-		j.invalidAt(at.member("optionalOldSelf").text(), sent.Get("optionalOldSelf"), "may not be set if oldSelf is not used in rule")
+		j.InvalidAt(at.member("optionalOldSelf").text(), sent.Get("optionalOldSelf"), "may not be set if oldSelf is not used in rule")
 	}
 }
 
 // wrong adds the cause of a wrong expression. The value is shown as 1.25 shows it.
 func (j *ruleJudge) wrong(r *rule, path, why string) {
-	j.add(schema.CauseInvalid, path, "Invalid value: apiextensions.ValidationRule{Rule:"+strconv.Quote(r.text)+", Message:"+strconv.Quote(r.message)+"}: "+why)
+	j.Add(schema.CauseInvalid, path, "Invalid value: apiextensions.ValidationRule{Rule:"+strconv.Quote(r.text)+", Message:"+strconv.Quote(r.message)+"}: "+why)
 }
 
 // cost adds an estimate to the total, and the cause of one above the limit.
 func (j *ruleJudge) cost(what, path string, cost uint64) {
 	if cost > maxRuleCost && !j.accepted {
-		j.forbidden(path, tooCostly(what, cost, maxRuleCost))
+		j.Forbidden(path, tooCostly(what, cost, maxRuleCost))
 	}
 	if j.total += cost; j.total < cost {
 		j.total = math.MaxUint64

@@ -18,7 +18,7 @@ func scaleCauses(paths *api.ScalePaths, obj document.Value) []schema.Cause {
 		if !v.Exists() {
 			for i := range path { // a step leads through what is no object
 				if above := obj.At(path[:i]...); i > 0 && isSet(above) && above.Kind() != document.Object {
-					c.invalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected map[string]interface{}", field, document.Shown(above), above.Kind()))
+					c.InvalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected map[string]interface{}", field, document.Shown(above), above.Kind()))
 					break
 				}
 			}
@@ -26,16 +26,16 @@ func scaleCauses(paths *api.ScalePaths, obj document.Value) []schema.Cause {
 		}
 		switch n, whole := v.Int(); {
 		case !whole:
-			c.invalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected int64", field, document.Shown(v), v.Kind()))
+			c.InvalidText(field, "0", fmt.Sprintf("%s accessor error: %s is of the type %s, expected int64", field, document.Shown(v), v.Kind()))
 		case n < 0:
-			c.invalidAt(field, v, "should be a non-negative integer")
+			c.InvalidAt(field, v, "should be a non-negative integer")
 		case n > math.MaxInt32:
-			c.invalidAt(field, v, fmt.Sprintf("should be less than or equal to %d", math.MaxInt32))
+			c.InvalidAt(field, v, fmt.Sprintf("should be less than or equal to %d", math.MaxInt32))
 		}
 	}
 	if v := obj.At(paths.Selector...); len(paths.Selector) > 0 && v.Exists() && v.Kind() != document.String {
 		field := "." + strings.Join(paths.Selector, ".")
-		c.invalidText(field, "", fmt.Sprintf("%s accessor error: %s is of the type %s, expected string", field, document.Shown(v), v.Kind()))
+		c.InvalidText(field, "", fmt.Sprintf("%s accessor error: %s is of the type %s, expected string", field, document.Shown(v), v.Kind()))
 	}
-	return c
+	return c.Causes
 }

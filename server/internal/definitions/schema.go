@@ -60,12 +60,12 @@ func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus 
 		return
 	}
 	at = at.member("openAPIV3Schema")
-	before := len(*c)
+	before := len(c.Causes)
 	if hasStatus {
 		c.separable(s, at)
 	}
 	if s.Get("nullable").Bool() {
-		c.forbidden(at.member("nullable").text(), "nullable cannot be true at the root")
+		c.Forbidden(at.member("nullable").text(), "nullable cannot be true at the root")
 	}
 	w := schemaWalk{causes: &causes{}}
 	w.schema(s, at, schemaContext{root: true})
@@ -73,20 +73,20 @@ func (c *causes) definitionSchema(part document.Value, at *fieldPath, hasStatus 
 		var structure causes
 		structure.structure(s, at, rootLevel)
 		structure.complete(s, s, at, at)
-		slices.SortStableFunc(structure, func(a, b schema.Cause) int { return strings.Compare(a.Field+": "+a.Message, b.Field+": "+b.Message) })
-		if len(structure) == 0 {
+		slices.SortStableFunc(structure.Causes, func(a, b schema.Cause) int { return strings.Compare(a.Field+": "+a.Message, b.Field+": "+b.Message) })
+		if len(structure.Causes) == 0 {
 			rules := newRuleset(s)
 			(&valueChecker{causes: &structure, parts: map[document.Value]*schemaPart{}, budget: maxObjectCost}).defaults(s, rules, at, true)
-			if len(structure) == 0 && rules != nil {
-				j := ruleJudge{schemaCauses: *w.causes, accepted: accepted()}
+			if len(structure.Causes) == 0 && rules != nil {
+				j := ruleJudge{schemaCauses: w.Causes, accepted: accepted()}
 				j.judge(rules, s, at)
-				*w.causes = append(*w.causes, j.causes...)
+				w.Causes = append(w.Causes, j.Causes...)
 			}
 		}
-		*c = append(*c, structure...)
+		c.Causes = append(c.Causes, structure.Causes...)
 	}
-	if *c = append(*c, *w.causes...); w.dialect && len(*c) == before {
-		c.invalidText(at.text(), "", "OpenAPIV3Schema 'schema' is not supported")
+	if c.Causes = append(c.Causes, w.Causes...); w.dialect && len(c.Causes) == before {
+		c.InvalidText(at.text(), "", "OpenAPIV3Schema 'schema' is not supported")
 	}
 }
 
@@ -95,10 +95,10 @@ func (c *causes) separable(s document.Value, at *fieldPath) {
 	for name := range s.Members() {
 		switch {
 		case name == "type" && !s.Get(name).Equals("object"):
-			c.invalidText(at.member("type").text(), s.Get(name).Text(), `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)
+			c.InvalidText(at.member("type").text(), s.Get(name).Text(), `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)
 			return
 		case !slices.Contains(rootMembers, name):
-			c.invalidAt(at.text(), s.Get(name), "only "+strings.Join(rootMembers, ", ")+" are allowed at the root of the schema if the status subresource is enabled")
+			c.InvalidAt(at.text(), s.Get(name), "only "+strings.Join(rootMembers, ", ")+" are allowed at the root of the schema if the status subresource is enabled")
 			return
 		}
 	}
@@ -124,7 +124,7 @@ func (w *schemaWalk) schema(s document.Value, at *fieldPath, ctx schemaContext) 
 	inner.root = false
 	if additional := s.Get("additionalProperties"); isSet(additional) {
 		if s.Get("properties").Len() > 0 && !(additional.Kind() == document.Bool && additional.Bool()) {
-			w.forbidden(at.member("additionalProperties").text(), "additionalProperties and properties are mutual exclusive")
+			w.Forbidden(at.member("additionalProperties").text(), "additionalProperties and properties are mutual exclusive")
 		}
 		if additional.Kind() == document.Object {
 			below := inner
@@ -182,30 +182,30 @@ func (w *schemaWalk) named(s document.Value, at *fieldPath, inner schemaContext,
 // plain checks the members of JSON Schema.
 func (w *schemaWalk) plain(s document.Value, at *fieldPath, ctx schemaContext) {
 	if kind := s.Get("type"); !isEmpty(kind) && !slices.Contains(schemaTypes, kind.Text()) {
-		w.notSupportedAt(at.member("type").text(), kind, schemaTypes...)
+		w.NotSupportedAt(at.member("type").text(), kind, schemaTypes...)
 	}
 	if isSet(s.Get("default")) && ctx.noDefaults != "" {
-		w.forbidden(at.member("default").text(), "must not be set "+ctx.noDefaults)
+		w.Forbidden(at.member("default").text(), "must not be set "+ctx.noDefaults)
 	}
 	for _, name := range [...]string{"id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"} {
 		if isSet(s.Get(name)) {
 			w.unsupported = true
-			w.forbidden(at.member(name).text(), name+" is not supported")
+			w.Forbidden(at.member(name).text(), name+" is not supported")
 		}
 	}
 	w.dialect = w.dialect || !isEmpty(s.Get("$schema"))
 	if s.Get("type").Equals("null") {
-		w.forbidden(at.member("type").text(), "type cannot be set to null, use nullable as an alternative")
+		w.Forbidden(at.member("type").text(), "type cannot be set to null, use nullable as an alternative")
 	}
 	if s.Get("items").Kind() == document.Array {
 		w.unsupported = true
-		w.forbidden(at.member("items").text(), "items must be a schema object and not an array")
+		w.Forbidden(at.member("items").text(), "items must be a schema object and not an array")
 	}
 	if ctx.inMetadata && s.Get(extEmbeddedResource).Bool() {
-		w.forbidden(at.member(extEmbeddedResource).text(), "must not be used inside of resource meta")
+		w.Forbidden(at.member(extEmbeddedResource).text(), "must not be used inside of resource meta")
 	}
 	if s.Get("uniqueItems").Bool() {
-		w.forbidden(at.member("uniqueItems").text(), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
+		w.Forbidden(at.member("uniqueItems").text(), "uniqueItems cannot be set to true since the runtime complexity becomes quadratic")
 	}
 }
 
@@ -214,12 +214,12 @@ func (w *schemaWalk) plain(s document.Value, at *fieldPath, ctx schemaContext) {
 func (w *schemaWalk) extensions(s document.Value, at *fieldPath) {
 	if keep := s.Get(extPreserveUnknownFields); isSet(keep) && !keep.Bool() {
 		w.unsupported = true
-		w.invalidAt(at.member(extPreserveUnknownFields).text(), keep, "must be true or undefined")
+		w.InvalidAt(at.member(extPreserveUnknownFields).text(), keep, "must be true or undefined")
 	}
 	if kind := s.Get(extMapType); isSet(kind) {
 		w.needsType(s, at, "object", extMapType)
 		if !kind.Equals("granular") && !kind.Equals("atomic") {
-			w.notSupportedAt(at.member(extMapType).text(), kind, "atomic", "granular")
+			w.NotSupportedAt(at.member(extMapType).text(), kind, "atomic", "granular")
 		}
 	}
 }
@@ -232,13 +232,13 @@ func (w *schemaWalk) validations(s document.Value, at *fieldPath) {
 		message := strings.TrimSpace(sent)
 		switch {
 		case text == "":
-			w.required(path.member("rule").text(), "rule is not specified")
+			w.Required(path.member("rule").text(), "rule is not specified")
 		case sent != "" && message == "":
-			w.invalidText(path.member("message").text(), sent, "message must be non-empty if specified")
+			w.InvalidText(path.member("message").text(), sent, "message must be non-empty if specified")
 		case strings.ContainsAny(message, "\n\r"):
-			w.invalidText(path.member("message").text(), sent, "message must not contain line breaks")
+			w.InvalidText(path.member("message").text(), sent, "message must not contain line breaks")
 		case strings.ContainsAny(text, "\n\r") && message == "":
-			w.required(path.member("message").text(), "message must be specified if rule contains line breaks")
+			w.Required(path.member("message").text(), "message must be specified if rule contains line breaks")
 		}
 		w.ruleOptions(rule, s, path)
 	}
@@ -250,23 +250,23 @@ var ruleReasons = []string{schema.CauseDuplicate, schema.CauseForbidden, schema.
 // ruleOptions checks the members of a rule that 1.25 does not have.
 func (w *schemaWalk) ruleOptions(rule, s document.Value, at *fieldPath) {
 	if text := rule.Get("messageExpression").Text(); text != "" && strings.TrimSpace(text) == "" {
-		w.required(at.member("messageExpression").text(), "messageExpression must be non-empty if specified")
+		w.Required(at.member("messageExpression").text(), "messageExpression must be non-empty if specified")
 	}
 	if reason := rule.Get("reason"); isSet(reason) && !slices.Contains(ruleReasons, reason.Text()) {
-		w.notSupportedAt(at.member("reason").text(), reason, ruleReasons...)
+		w.NotSupportedAt(at.member("reason").text(), reason, ruleReasons...)
 	}
 	path, text := at.member("fieldPath").text, rule.Get("fieldPath").Text()
 	if text == "" {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		w.invalidText(path(), text, "must be non-empty if specified")
+		w.InvalidText(path(), text, "must be non-empty if specified")
 	}
 	if strings.ContainsAny(text, "\n\r") {
-		w.invalidText(path(), text, "must not contain line breaks")
+		w.InvalidText(path(), text, "must not contain line breaks")
 	}
 	if _, _, err := memberPath(text, s); err != nil {
-		w.invalidText(path(), text, "must be a valid path")
+		w.InvalidText(path(), text, "must be a valid path")
 	}
 }
 
@@ -277,9 +277,9 @@ func (c *causes) needsType(s document.Value, at *fieldPath, want, extension stri
 	case want:
 		return true
 	case "":
-		c.required(at.member("type").text(), "must be "+want+" if "+extension+" is specified")
+		c.Required(at.member("type").text(), "must be "+want+" if "+extension+" is specified")
 	default:
-		c.invalidText(at.member("type").text(), kind, "must be "+want+" if "+extension+" is specified")
+		c.InvalidText(at.member("type").text(), kind, "must be "+want+" if "+extension+" is specified")
 	}
 	return false
 }

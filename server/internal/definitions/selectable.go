@@ -14,34 +14,34 @@ const maxSelectable = 8
 
 // selectableFields checks the fields that field selectors may name.
 func (c *causes) selectableFields(list document.Value, at *fieldPath, version document.Value) {
-	var seen names
+	var seen document.Texts
 	for i, field := range list.Elements() {
 		path, text := at.index(i).text()+".jsonPath", field.Get("jsonPath").Text()
 		if text == "" {
-			c.required(path, "")
+			c.Required(path, "")
 			continue
 		}
 		where, s, err := memberPath(text, version.At("schema", "openAPIV3Schema"))
 		switch {
 		case strings.Contains(text, "["):
-			c.invalidText(path, text, "is an invalid path: array notation is not allowed")
+			c.InvalidText(path, text, "is an invalid path: array notation is not allowed")
 			continue
 		case err != nil:
-			c.invalidText(path, text, "is an invalid path: "+err.Error())
+			c.InvalidText(path, text, "is an invalid path: "+err.Error())
 			continue
 		}
 		if where == "metadata" || strings.HasPrefix(where, "metadata.") {
-			c.invalidText(path, text, "must not point to fields in metadata")
+			c.InvalidText(path, text, "must not point to fields in metadata")
 		}
 		if kind := s.Get("type"); !kind.Equals("string") && !kind.Equals("boolean") && !kind.Equals("integer") {
-			c.invalidText(path, text, "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.")
+			c.InvalidText(path, text, "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.")
 		}
-		if !seen.add(where) {
-			c.add(schema.CauseDuplicate, path, "Duplicate value: "+strconv.Quote(text))
+		if !seen.Add(where) {
+			c.Add(schema.CauseDuplicate, path, "Duplicate value: "+strconv.Quote(text))
 		}
 	}
 	if len(seen) > maxSelectable {
-		c.add(schema.CauseTooMany, at.text(), "Too many: "+strconv.Itoa(len(seen))+": must have at most "+strconv.Itoa(maxSelectable)+" items")
+		c.Add(schema.CauseTooMany, at.text(), "Too many: "+strconv.Itoa(len(seen))+": must have at most "+strconv.Itoa(maxSelectable)+" items")
 	}
 }
 

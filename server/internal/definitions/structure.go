@@ -25,13 +25,13 @@ func (c *causes) structure(s document.Value, at *fieldPath, lvl level) {
 	if isSet(items) {
 		c.structure(items, at.member("items"), itemLevel)
 	} else if s.Get("type").Equals("array") {
-		c.required(at.member("items").text(), "must be specified")
+		c.Required(at.member("items").text(), "must be specified")
 	}
 	for name, property := range properties.Members() {
 		c.structure(property, at.member("properties").key(name), fieldLevel)
 	}
 	if isSet(additional) && lvl == rootLevel {
-		c.forbidden(at.member("additionalProperties").text(), "must not be used at the root")
+		c.Forbidden(at.member("additionalProperties").text(), "must not be used at the root")
 	}
 	if additional.Kind() == document.Object {
 		c.structure(additional, at.member("additionalProperties"), fieldLevel)
@@ -49,26 +49,26 @@ func (c *causes) structureType(s document.Value, at *fieldPath, lvl level) {
 	either := s.Get(extIntOrString).Bool()
 	switch {
 	case embedded && kind == "":
-		c.required(path(), "must be object if "+extEmbeddedResource+" is true")
+		c.Required(path(), "must be object if "+extEmbeddedResource+" is true")
 	case embedded && kind != "object":
-		c.invalidText(path(), kind, "must be object if "+extEmbeddedResource+" is true")
+		c.InvalidText(path(), kind, "must be object if "+extEmbeddedResource+" is true")
 	case kind == "" && !either && !any:
-		c.required(path(), untypedAt[lvl])
+		c.Required(path(), untypedAt[lvl])
 	}
 	if lvl == rootLevel && kind != "" && kind != "object" {
-		c.invalidText(path(), kind, "must be object at the root")
+		c.InvalidText(path(), kind, "must be object at the root")
 	}
 	if either && any {
-		c.invalidAt(at.member(extPreserveUnknownFields).text(), s.Get(extPreserveUnknownFields), "must be false if "+extIntOrString+" is true")
+		c.InvalidAt(at.member(extPreserveUnknownFields).text(), s.Get(extPreserveUnknownFields), "must be false if "+extIntOrString+" is true")
 	}
 	if either && embedded {
-		c.invalidAt(at.member(extEmbeddedResource).text(), s.Get(extEmbeddedResource), "must be false if "+extIntOrString+" is true")
+		c.InvalidAt(at.member(extEmbeddedResource).text(), s.Get(extEmbeddedResource), "must be false if "+extIntOrString+" is true")
 	}
 	if embedded && isSet(s.Get("additionalProperties")) {
-		c.forbidden(at.member("additionalProperties").text(), "must not be used if "+extEmbeddedResource+" is set")
+		c.Forbidden(at.member("additionalProperties").text(), "must not be used if "+extEmbeddedResource+" is set")
 	}
 	if embedded && !any && s.Get("properties").Len() == 0 {
-		c.required(at.member("properties").text(), "must not be empty if "+extEmbeddedResource+" is true without "+extPreserveUnknownFields)
+		c.Required(at.member("properties").text(), "must not be empty if "+extEmbeddedResource+" is true without "+extPreserveUnknownFields)
 	}
 }
 
@@ -77,7 +77,7 @@ func (c *causes) structureType(s document.Value, at *fieldPath, lvl level) {
 func (c *causes) envelope(properties document.Value, at *fieldPath, lvl level) {
 	for _, field := range [...]struct{ name, kind string }{{"kind", "string"}, {"apiVersion", "string"}, {"metadata", "object"}} {
 		if s := properties.Get(field.name); s.Exists() && !s.Get("type").Equals(field.kind) {
-			c.invalidText(at.key(field.name).member("type").text(), s.Get("type").Text(), "must be "+field.kind)
+			c.InvalidText(at.key(field.name).member("type").text(), s.Get("type").Text(), "must be "+field.kind)
 		}
 	}
 	if lvl != rootLevel {
@@ -92,7 +92,7 @@ func (c *causes) envelope(properties document.Value, at *fieldPath, lvl level) {
 				continue
 			}
 		}
-		c.forbidden(at.key("metadata").text(), "must not specify anything other than name and generateName, but metadata is implicitly specified")
+		c.Forbidden(at.key("metadata").text(), "must not specify anything other than name and generateName, but metadata is implicitly specified")
 		return
 	}
 }
@@ -116,7 +116,7 @@ func (c *causes) valueRules(s document.Value, at *fieldPath) {
 func (c *causes) values(s document.Value, at *fieldPath, skipAny, skipFirst bool) {
 	if pattern := s.Get("pattern").Text(); pattern != "" {
 		if _, err := regexp.Compile(pattern); err != nil {
-			c.invalidText(at.member("pattern").text(), pattern, "must be a valid regular expression, but isn't: "+err.Error())
+			c.InvalidText(at.member("pattern").text(), pattern, "must be a valid regular expression, but isn't: "+err.Error())
 		}
 	}
 	for _, name := range combinations {
@@ -155,12 +155,12 @@ func (c *causes) nested(s document.Value, at *fieldPath, skipAny bool) {
 		if !isSet(v) || v.Kind() == document.Bool && !v.Bool() && member.want == "false" {
 			continue
 		}
-		c.forbidden(at.member(member.name).text(), "must be "+member.want+" to be structural")
+		c.Forbidden(at.member(member.name).text(), "must be "+member.want+" to be structural")
 	}
 	for name, property := range s.Get("properties").Members() {
 		path := at.member("properties").key(name)
 		if name == "metadata" {
-			c.forbidden(path.text(), "must not be specified in a nested context")
+			c.Forbidden(path.text(), "must not be specified in a nested context")
 		}
 		c.nested(property, path, false)
 	}
@@ -184,7 +184,7 @@ func (c *causes) complete(inner, s document.Value, at, innerAt *fieldPath) {
 
 func (c *causes) completeNested(inner, s document.Value, at, innerAt *fieldPath) {
 	if !isSet(s) {
-		c.required(at.text(), "because it is defined in "+innerAt.text())
+		c.Required(at.text(), "because it is defined in "+innerAt.text())
 		return
 	}
 	c.complete(inner, s, at, innerAt)

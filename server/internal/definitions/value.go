@@ -44,9 +44,9 @@ func (c *valueChecker) part(s document.Value) *schemaPart {
 		}
 	}
 	properties := s.Get("properties")
-	var seen names
+	var seen document.Texts
 	for _, v := range s.Get("required").Elements() {
-		if name := v.Text(); seen.add(name) && !isSet(properties.Get(name).Get("default")) {
+		if name := v.Text(); seen.Add(name) && !isSet(properties.Get(name).Get("default")) {
 			p.required = append(p.required, name)
 		}
 	}
@@ -63,14 +63,14 @@ func (c *valueChecker) part(s document.Value) *schemaPart {
 func (c *valueChecker) defaults(s document.Value, rules *ruleset, at *fieldPath, root bool) {
 	if v, embedded := s.Get("default"), root || s.Get(extEmbeddedResource).Bool(); isSet(v) {
 		if hasUnknown(v, s, embedded) {
-			c.invalidAt(at.member("default").text(), v, "must not have unknown fields")
+			c.InvalidAt(at.member("default").text(), v, "must not have unknown fields")
 		}
-		before := len(*c.causes)
+		before := len(c.Causes)
 		c.embedded(v, s, at.member("default"), embedded)
-		if len(*c.causes) == before {
+		if len(c.Causes) == before {
 			c.value(v, s, at.member("default"))
 		}
-		if rules != nil && len(*c.causes) == before {
+		if rules != nil && len(c.Causes) == before {
 			c.rules(v, rules, at.member("default"))
 		}
 	}
@@ -90,7 +90,7 @@ func (c *valueChecker) rules(v document.Value, rules *ruleset, at *fieldPath) {
 		run := &ruleRun{ctx: context.Background(), base: at, counting: true, left: c.budget}
 		run.check(rules, v, old, nil, nil)
 		if len(run.causes) > 0 || !old.Exists() {
-			*c.causes = append(*c.causes, run.causes...)
+			c.Causes = append(c.Causes, run.causes...)
 			c.budget = run.left
 			return
 		}
@@ -136,15 +136,15 @@ func (c *valueChecker) embedded(v, s document.Value, at *fieldPath, whole bool) 
 		for _, name := range [...]string{"apiVersion", "kind"} {
 			switch text := v.Get(name); {
 			case !text.Exists():
-				c.required(at.member(name).text(), "must not be empty")
+				c.Required(at.member(name).text(), "must not be empty")
 			case text.Kind() != document.String:
-				c.invalidAt(at.member(name).text(), text, "must be a string")
+				c.InvalidAt(at.member(name).text(), text, "must be a string")
 			case text.Text() == "":
-				c.invalidText(at.member(name).text(), "", "must not be empty")
+				c.InvalidText(at.member(name).text(), "", "must not be empty")
 			case name == "kind":
 				c.wordText(at.member(name).text(), text.Text(), strings.ToLower(text.Text()), "may have mixed case, but should otherwise match: ")
 			case strings.Count(text.Text(), "/") > 1:
-				c.invalidText(at.member(name).text(), text.Text(), "must be VERSION or GROUP/VERSION")
+				c.InvalidText(at.member(name).text(), text.Text(), "must be VERSION or GROUP/VERSION")
 			}
 		}
 	}
@@ -163,11 +163,11 @@ func (c *valueChecker) value(v, s document.Value, at *fieldPath) {
 		return
 	}
 	if want := expectedType(s); want != "" && !hasType(v, want) {
-		c.add(schema.CauseTypeInvalid, at.text(), "Invalid value: "+document.Shown(v)+": must be of type "+want)
+		c.Add(schema.CauseTypeInvalid, at.text(), "Invalid value: "+document.Shown(v)+": must be of type "+want)
 		return
 	}
-	if enum := c.part(s).enum; enum != nil && !c.full() && !enum[string(v.AppendJSON(nil))] {
-		c.add(schema.CauseNotSupported, at.text(), "Unsupported value: "+document.Shown(v)+": supported values: "+document.Shown(s.Get("enum")))
+	if enum := c.part(s).enum; enum != nil && !c.Full() && !enum[string(v.AppendJSON(nil))] {
+		c.Add(schema.CauseNotSupported, at.text(), "Unsupported value: "+document.Shown(v)+": supported values: "+document.Shown(s.Get("enum")))
 	}
 	switch v.Kind() {
 	case document.String:
@@ -222,17 +222,17 @@ func hasType(v document.Value, want string) bool {
 func (c *valueChecker) textValue(v, s document.Value, at *fieldPath) {
 	size := int64(utf8.RuneCountInString(v.Text()))
 	if least, ok := s.Get("minLength").Int(); ok && size < least {
-		c.invalidAt(at.text(), v, "should be at least "+strconv.FormatInt(least, 10)+" chars long")
+		c.InvalidAt(at.text(), v, "should be at least "+strconv.FormatInt(least, 10)+" chars long")
 	}
 	if most, ok := s.Get("maxLength").Int(); ok && size > most {
-		c.add(schema.CauseTooLong, at.text(), "Too long: may not be longer than "+strconv.FormatInt(most, 10))
+		c.Add(schema.CauseTooLong, at.text(), "Too long: may not be longer than "+strconv.FormatInt(most, 10))
 	}
 	if pattern := c.part(s).pattern; pattern != nil {
 		text := v.Text()
 		if c.matched += (len(text) + 1) * len(pattern.String()); c.matched > mostMatching {
-			c.invalidAt(at.text(), v, "is too long to be matched with the pattern")
+			c.InvalidAt(at.text(), v, "is too long to be matched with the pattern")
 		} else if !pattern.MatchString(text) {
-			c.invalidAt(at.text(), v, "should match '"+pattern.String()+"'")
+			c.InvalidAt(at.text(), v, "should match '"+pattern.String()+"'")
 		}
 	}
 }
@@ -240,32 +240,32 @@ func (c *valueChecker) textValue(v, s document.Value, at *fieldPath) {
 func (c *valueChecker) numberValue(v, s document.Value, at *fieldPath) {
 	n, _ := v.Float()
 	if least, ok := s.Get("minimum").Float(); ok && (n < least || n == least && s.Get("exclusiveMinimum").Bool()) {
-		c.invalidAt(at.text(), v, "should be greater than or equal to "+document.Shown(s.Get("minimum")))
+		c.InvalidAt(at.text(), v, "should be greater than or equal to "+document.Shown(s.Get("minimum")))
 	}
 	if most, ok := s.Get("maximum").Float(); ok && (n > most || n == most && s.Get("exclusiveMaximum").Bool()) {
-		c.invalidAt(at.text(), v, "should be less than or equal to "+document.Shown(s.Get("maximum")))
+		c.InvalidAt(at.text(), v, "should be less than or equal to "+document.Shown(s.Get("maximum")))
 	}
 	if step, ok := s.Get("multipleOf").Float(); ok && step > 0 && math.Abs(math.Remainder(n, step)) > 1e-9*step {
-		c.invalidAt(at.text(), v, "should be a multiple of "+document.Shown(s.Get("multipleOf")))
+		c.InvalidAt(at.text(), v, "should be a multiple of "+document.Shown(s.Get("multipleOf")))
 	}
 }
 
 func (c *valueChecker) counted(v, s document.Value, at *fieldPath, least, most, what string) {
 	if n, ok := s.Get(least).Int(); ok && int64(v.Len()) < n {
-		c.invalidAt(at.text(), v, "should have at least "+strconv.FormatInt(n, 10)+" "+what)
+		c.InvalidAt(at.text(), v, "should have at least "+strconv.FormatInt(n, 10)+" "+what)
 	}
 	if n, ok := s.Get(most).Int(); ok && int64(v.Len()) > n {
-		c.add(schema.CauseTooMany, at.text(), "Too many: "+strconv.Itoa(v.Len())+": must have at most "+strconv.FormatInt(n, 10)+" "+what)
+		c.Add(schema.CauseTooMany, at.text(), "Too many: "+strconv.Itoa(v.Len())+": must have at most "+strconv.FormatInt(n, 10)+" "+what)
 	}
 }
 
 func (c *valueChecker) objectValue(v, s document.Value, at *fieldPath) {
 	for _, name := range c.part(s).required {
-		if c.full() {
+		if c.Full() {
 			return
 		}
 		if !v.Get(name).Exists() {
-			c.required(at.member(name).text(), "")
+			c.Required(at.member(name).text(), "")
 		}
 	}
 	properties, additional := s.Get("properties"), s.Get("additionalProperties")

@@ -54,14 +54,14 @@ func hasSchema(versions, s document.Value) bool {
 func (c *causes) definitionVersions(versions document.Value, parts []versionPart) {
 	for i, v := range versions.Elements() {
 		if !isSet(v.At("schema", "openAPIV3Schema")) {
-			c.required("spec.versions"+index(i)+".schema.openAPIV3Schema", "schemas are required")
+			c.Required("spec.versions"+index(i)+".schema.openAPIV3Schema", "schemas are required")
 		}
 	}
-	var seen names
+	var seen document.Texts
 	unique, storage := true, 0
 	for i, v := range versions.Elements() {
 		name, path := v.Get("name").Text(), "spec.versions"+index(i)
-		unique = seen.add(name) && unique
+		unique = seen.Add(name) && unique
 		if v.Get("storage").Bool() {
 			storage++
 		}
@@ -74,10 +74,10 @@ func (c *causes) definitionVersions(versions document.Value, parts []versionPart
 		}
 	}
 	if !unique {
-		c.invalidAt("spec.versions", versions, "must contain unique version names")
+		c.InvalidAt("spec.versions", versions, "must contain unique version names")
 	}
 	if storage != 1 {
-		c.invalidAt("spec.versions", versions, "must have exactly one version marked as storage version")
+		c.InvalidAt("spec.versions", versions, "must have exactly one version marked as storage version")
 	}
 	if name := versions.Index(0).Get("name").Text(); name != "" {
 		c.wordText("spec.version", name, name, "")
@@ -105,14 +105,14 @@ func (c *causes) deprecation(version document.Value, path string) {
 	switch {
 	case !isSet(warning):
 	case !version.Get("deprecated").Bool():
-		c.invalidText(path, text, "can only be set for deprecated versions")
+		c.InvalidText(path, text, "can only be set for deprecated versions")
 	case text == "":
-		c.invalidText(path, text, "must not be empty")
+		c.InvalidText(path, text, "must not be empty")
 	case len(text) > maxDeprecationWarning:
-		c.invalidText(path, text, "must be <= "+strconv.Itoa(maxDeprecationWarning)+" characters long")
+		c.InvalidText(path, text, "must be <= "+strconv.Itoa(maxDeprecationWarning)+" characters long")
 	default:
 		if i := strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }); i >= 0 {
-			c.invalidText(path, text, "must only contain printable UTF-8 characters; non-printable character found at index "+strconv.Itoa(i))
+			c.InvalidText(path, text, "must only contain printable UTF-8 characters; non-printable character found at index "+strconv.Itoa(i))
 		}
 	}
 }
@@ -127,15 +127,15 @@ func (c *causes) printerColumns(columns document.Value, at *fieldPath, _ documen
 	for i, column := range columns.Elements() {
 		path := at.index(i).text()
 		if isEmpty(column.Get("name")) {
-			c.required(path+".name", "")
+			c.Required(path+".name", "")
 		}
 		if kind := column.Get("type").Text(); kind == "" {
-			c.required(path+".type", "must be one of "+strings.Join(columnTypes, ","))
+			c.Required(path+".type", "must be one of "+strings.Join(columnTypes, ","))
 		} else if !slices.Contains(columnTypes, kind) {
-			c.invalidText(path+".type", kind, "must be one of "+strings.Join(columnTypes, ","))
+			c.InvalidText(path+".type", kind, "must be one of "+strings.Join(columnTypes, ","))
 		}
 		if format := column.Get("format").Text(); format != "" && !slices.Contains(columnFormats, format) {
-			c.invalidText(path+".format", format, "must be one of "+strings.Join(columnFormats, ","))
+			c.InvalidText(path+".format", format, "must be one of "+strings.Join(columnFormats, ","))
 		}
 		c.simplePath(column.Get("jsonPath").Text(), path+".JSONPath", true)
 	}
@@ -155,7 +155,7 @@ func (c *causes) subresources(subresources document.Value, at *fieldPath, _ docu
 			continue
 		}
 		if !slices.ContainsFunc(field.below, func(prefix string) bool { return strings.HasPrefix(text, prefix) }) {
-			c.invalidText(path, text, "should be a json path under "+strings.Join(field.below, " or "))
+			c.InvalidText(path, text, "should be a json path under "+strings.Join(field.below, " or "))
 		}
 	}
 }
@@ -164,9 +164,9 @@ func (c *causes) subresources(subresources document.Value, at *fieldPath, _ docu
 func (c *causes) simplePath(text, path string, required bool) bool {
 	switch {
 	case text == "" && required:
-		c.required(path, "")
+		c.Required(path, "")
 	case text != "" && text[0] != '.':
-		c.invalidText(path, text, "must be a simple json path starting with .")
+		c.InvalidText(path, text, "must be a simple json path starting with .")
 	default:
 		return text != ""
 	}
@@ -177,18 +177,18 @@ func (c *causes) conversion(spec, before document.Value, webhook WebhookRules) {
 	conversion := spec.Get("conversion")
 	strategy, hook := conversion.Get("strategy"), conversion.Get("webhook")
 	if isEmpty(strategy) {
-		c.required("spec.conversion.strategy", "")
+		c.Required("spec.conversion.strategy", "")
 	} else if !strategy.Equals("None") && !strategy.Equals("Webhook") {
-		c.notSupported(strategy, "None", "Webhook")
+		c.NotSupported(strategy, "None", "Webhook")
 	}
 	if strategy.Equals("Webhook") {
-		*c = append(*c, webhook(hook, before.At("conversion", "webhook"))...)
+		c.Causes = append(c.Causes, webhook(hook, before.At("conversion", "webhook"))...)
 		return
 	}
 	if isSet(hook.Get("clientConfig")) {
-		c.forbidden(ClientPath, "should not be set when strategy is not set to Webhook")
+		c.Forbidden(ClientPath, "should not be set when strategy is not set to Webhook")
 	}
 	if hook.Get("conversionReviewVersions").Len() > 0 {
-		c.forbidden(ReviewsPath, "should not be set when strategy is not set to Webhook")
+		c.Forbidden(ReviewsPath, "should not be set when strategy is not set to Webhook")
 	}
 }

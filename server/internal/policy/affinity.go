@@ -11,9 +11,9 @@ import (
 func (Policy) ValidatePodAffinityTerm(term document.Value) []schema.Cause {
 	var c causes
 	if isEmpty(term.Get("topologyKey")) {
-		c.formatText(member(term, "topologyKey"), "", "qualified-name") // the schema requires it
+		c.FormatText(member(term, "topologyKey"), "", "qualified-name") // the schema requires it
 	}
-	return c
+	return c.Causes
 }
 
 // spreadConstraints checks the spreading of pods over a topology.
@@ -28,14 +28,14 @@ func (c *causes) spreadConstraints(list document.Value) {
 	for _, constraint := range list.Elements() {
 		pair := spreadPair(constraint)
 		if left[pair]--; left[pair] > 0 { // all but the last are reported
-			c.add(schema.CauseDuplicate, member(constraint, "{topologyKey, whenUnsatisfiable}"), "Duplicate value: "+strconv.Quote(pair))
+			c.Add(schema.CauseDuplicate, member(constraint, "{topologyKey, whenUnsatisfiable}"), "Duplicate value: "+strconv.Quote(pair))
 		}
 		domains := constraint.Get("minDomains")
 		if !isSet(domains) {
 			continue
 		}
 		if !constraint.Get("whenUnsatisfiable").Equals("DoNotSchedule") {
-			c.invalid(domains, "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+constraint.Get("whenUnsatisfiable").Text())
+			c.Invalid(domains, "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not "+constraint.Get("whenUnsatisfiable").Text())
 		}
 	}
 }

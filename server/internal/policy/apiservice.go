@@ -26,7 +26,7 @@ func (p Policy) CreateAPIService(obj document.Value) {
 func (c *causes) onlyName(obj document.Value, want, why string) {
 	for _, field := range [...]string{"generateName", "name"} {
 		if name := obj.At("metadata", field); !isEmpty(name) && !name.Equals(want) && len(document.CheckFormat("path-segment", name.Text())) == 0 {
-			c.invalidText("metadata."+field, name.Text(), why)
+			c.InvalidText("metadata."+field, name.Text(), why)
 		}
 	}
 }
@@ -36,5 +36,5 @@ func (Policy) ValidateAPIService(obj, _ document.Value) []schema.Cause {
 	var c causes
 	want := obj.At("spec", "version").Text() + "." + obj.At("spec", "group").Text()
 	c.onlyName(obj, want, "must be `spec.version+\".\"+spec.group`: "+strconv.Quote(want))
-	return c
+	return c.Causes
 }

@@ -11,9 +11,9 @@ func (Policy) ValidateHorizontalPodAutoscaler(obj, _ document.Value) []schema.Ca
 	var c causes
 	metrics, least := obj.At("spec", "metrics"), obj.At("spec", "minReplicas")
 	if isSet(least) && number(least) == 0 && !metrics.ElementBy("type", "Object").Exists() && !metrics.ElementBy("type", "External").Exists() {
-		c.forbidden("spec.metrics", "must specify at least one Object or External metric to support scaling to zero replicas")
+		c.Forbidden("spec.metrics", "must specify at least one Object or External metric to support scaling to zero replicas")
 	}
-	return c
+	return c.Causes
 }
 
 // metricSources are the members of a metric by its type, in the order in which they are
@@ -41,7 +41,7 @@ func (Policy) ValidateMetricSpec(m document.Value) []schema.Cause {
 	var c causes
 	t := m.Get("type")
 	if isEmpty(t) {
-		c.required(member(m, "type"), "must specify a metric source type")
+		c.Required(member(m, "type"), "must specify a metric source type")
 	}
 	expected := ""
 	var present []string
@@ -55,26 +55,26 @@ func (Policy) ValidateMetricSpec(m document.Value) []schema.Cause {
 	}
 	unsupported := func() {
 		if expected == "" {
-			c.notSupportedAt(member(m, "type"), t, "ContainerResource", "External", "Object", "Pods", "Resource")
+			c.NotSupportedAt(member(m, "type"), t, "ContainerResource", "External", "Object", "Pods", "Resource")
 		}
 	}
 	unsupported()
-	before := len(c)
+	before := len(c.Causes)
 	unsupported() // 1.25 reports it before the sources and after
 	if expected != "" && !m.Get(expected).Exists() {
 		why := "must populate information for the given metric source"
 		if expected == "containerResource" {
 			why += " (only allowed when HPAContainerMetrics feature is enabled)"
 		}
-		c.required(member(m, expected), why)
+		c.Required(member(m, expected), why)
 	}
 	for _, name := range present {
 		if name != expected && len(present) > 1 {
-			c.forbidden(member(m, name), "must populate the given metric source only")
+			c.Forbidden(member(m, name), "must populate the given metric source only")
 		}
 	}
 	if len(present) > 0 {
-		c.tellAt(before, member(m, present[0]))
+		c.PlaceAt(before, member(m, present[0]))
 	}
-	return c
+	return c.Causes
 }

@@ -36,14 +36,14 @@ func (Policy) ValidateCertificateSigningRequest(obj, old document.Value) []schem
 	replaced := !same(certificate, was)
 	if replaced {
 		if err := signing.CheckCertificates(bytesOf(certificate)); err != nil {
-			c.invalidText(member(status, "certificate"), "<certificate data>", err.Error())
+			c.InvalidText(member(status, "certificate"), "<certificate data>", err.Error())
 		}
 	}
 	c.keptDecisions(status.Get("conditions"), before.Get("conditions"))
 	if replaced && !isEmpty(was) {
-		c.forbidden(member(status, "certificate"), "updates may not modify existing certificate content")
+		c.Forbidden(member(status, "certificate"), "updates may not modify existing certificate content")
 	}
-	return c
+	return c.Causes
 }
 
 // bytesOf decodes a base64 string; it is empty if the string is malformed.
@@ -57,7 +57,7 @@ func bytesOf(v document.Value) []byte {
 
 func (c *causes) signingSpec(spec document.Value) {
 	if _, err := signing.ParseRequest(bytesOf(spec.Get("request"))); err != nil {
-		c.invalidAt(member(spec, "request"), spec.Get("request"), "unable to parse csr: "+err.Error())
+		c.InvalidAt(member(spec, "request"), spec.Get("request"), "unable to parse csr: "+err.Error())
 	}
 	if name := spec.Get("signerName"); !isEmpty(name) { // the schema reports it if it is missing
 		c.signerName(name)
@@ -68,30 +68,30 @@ func (c *causes) signingSpec(spec document.Value) {
 func (c *causes) signerName(v document.Value) {
 	name := v.Text()
 	if name == labelDomain+"/legacy-unknown" {
-		c.invalid(v, "the legacy signerName is not allowed via this API version")
+		c.Invalid(v, "the legacy signerName is not allowed via this API version")
 		return
 	}
 	domain, path, _ := strings.Cut(name, "/")
 	if strings.Count(name, "/") != 1 {
-		c.invalid(v, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
+		c.Invalid(v, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
 		return
 	}
 	for _, problem := range document.CheckFormat("dns1123-subdomain", domain) {
-		c.invalidText(v.Path(), domain, problem)
+		c.InvalidText(v.Path(), domain, problem)
 	}
 	if !strings.Contains(domain, ".") {
-		c.invalidText(v.Path(), domain, "should be a domain with at least two segments separated by dots")
+		c.InvalidText(v.Path(), domain, "should be a domain with at least two segments separated by dots")
 	}
 	for _, part := range strings.Split(path, ".") {
 		for _, problem := range document.CheckFormat("dns1123-subdomain", part) {
-			c.invalidText(v.Path(), part, problem)
+			c.InvalidText(v.Path(), part, problem)
 		}
 	}
 	if len(path) > maxSignerPath {
-		c.tooLong(v.Path(), maxSignerPath)
+		c.TooLong(v.Path(), maxSignerPath)
 	}
 	if len(name) > maxSignerName {
-		c.tooLong(v.Path(), maxSignerName)
+		c.TooLong(v.Path(), maxSignerName)
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *causes) signerName(v document.Value) {
 func (c *causes) keptDecisions(conditions, before document.Value) {
 	for _, decision := range decisions {
 		if signing.Has(before, decision) && !signing.Has(conditions, decision) {
-			c.forbidden("status.conditions", "updates may not remove a condition of type "+strconv.Quote(decision))
+			c.Forbidden("status.conditions", "updates may not remove a condition of type "+strconv.Quote(decision))
 		}
 	}
 }
@@ -109,24 +109,24 @@ func (c *causes) signingConditions(conditions, before document.Value) {
 	if same(conditions, before) {
 		return
 	}
-	var seen names
+	var seen document.Texts
 	for _, condition := range conditions.Elements() {
 		kind, status := condition.Get("type"), condition.Get("status")
 		switch {
 		case isEmpty(status): // the schema reports it
 		case slices.Contains(decisions[:], kind.Text()):
 			if !status.Equals("True") {
-				c.notSupported(status, "True")
+				c.NotSupported(status, "True")
 			}
 		default:
 			c.oneOf(condition, "status", "True", "False", "Unknown")
 		}
-		if kind.Equals("Denied") && seen.has("Approved") || kind.Equals("Approved") && seen.has("Denied") {
-			c.invalid(kind, "Approved and Denied conditions are mutually exclusive")
+		if kind.Equals("Denied") && seen.Has("Approved") || kind.Equals("Approved") && seen.Has("Denied") {
+			c.Invalid(kind, "Approved and Denied conditions are mutually exclusive")
 		}
-		if before := len(*c); !seen.add(kind.Text()) {
-			c.duplicate(kind)
-			c.tellAt(before, condition.Path())
+		if before := len(c.Causes); !seen.Add(kind.Text()) {
+			c.Duplicate(kind)
+			c.PlaceAt(before, condition.Path())
 		}
 	}
 }

@@ -23,12 +23,12 @@ func (Policy) ValidateClusterCIDR(obj, _ document.Value) []schema.Cause {
 		}
 		prefix, err := netip.ParsePrefix(v.Text())
 		if err != nil || prefix.Addr().BitLen() != family.length {
-			c.invalid(v, "must be a valid "+family.name+" CIDR")
+			c.Invalid(v, "must be a valid "+family.name+" CIDR")
 		} else if most := family.length - prefix.Bits(); number(bits) > int64(most) {
-			c.invalidAt("spec.perNodeHostBits", bits, fmt.Sprintf("must be less than or equal to %d", most))
+			c.InvalidAt("spec.perNodeHostBits", bits, fmt.Sprintf("must be less than or equal to %d", most))
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // CellClusterCIDRNodeSelector shows the selected nodes.

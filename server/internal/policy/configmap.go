@@ -17,13 +17,13 @@ func (Policy) ValidateConfigMap(obj, _ document.Value) []schema.Cause {
 	data, binary := obj.Get("data"), obj.Get("binaryData")
 	for name := range binary.Members() {
 		if data.Get(name).Exists() {
-			c.invalidText(key(data, name), name, "duplicate of key present in binaryData")
+			c.InvalidText(key(data, name), name, "duplicate of key present in binaryData")
 		}
 	}
 	if dataSize(data, false)+dataSize(binary, true) > maxData {
-		c.tooLong("", maxData)
+		c.TooLong("", maxData)
 	}
-	return c
+	return c.Causes
 }
 
 // dataSize is the size of the values of data, in bytes.

@@ -24,19 +24,19 @@ func defaultPullPolicy(container document.Value) {
 
 // container checks the members of all sorts of containers. taken are the names of
 // containers before this one, volumes those of the pod by name.
-func (c *causes) container(container document.Value, taken *names, volumes map[string]document.Value) {
+func (c *causes) container(container document.Value, taken *document.Texts, volumes map[string]document.Value) {
 	name := container.Get("name")
-	if before := len(*c); !taken.add(name.Text()) {
-		c.duplicate(name)
-		c.tellAt(before, member(container, "securityContext")) // after the other members of all containers
+	if before := len(c.Causes); !taken.Add(name.Text()) {
+		c.Duplicate(name)
+		c.PlaceAt(before, member(container, "securityContext")) // after the other members of all containers
 	}
 	envFrom := container.Get("envFrom")
 	for _, source := range envFrom.Elements() {
 		switch fromMap, fromSecret := source.Get("configMapRef").Exists(), source.Get("secretRef").Exists(); {
 		case !fromMap && !fromSecret:
-			c.invalidText(envFrom.Path(), "", "must specify one of: `configMapRef` or `secretRef`")
+			c.InvalidText(envFrom.Path(), "", "must specify one of: `configMapRef` or `secretRef`")
 		case fromMap && fromSecret:
-			c.invalidText(envFrom.Path(), "", "may not have more than one field specified at a time")
+			c.InvalidText(envFrom.Path(), "", "may not have more than one field specified at a time")
 		}
 	}
 	c.mounts(container, volumes)
@@ -50,30 +50,30 @@ var notForOnce = [...]string{"livenessProbe", "readinessProbe", "startupProbe", 
 func (c *causes) runsOnce(container document.Value, why string) {
 	for _, name := range notForOnce {
 		if v := container.Get(name); isSet(v) {
-			c.forbidden(v.Path(), why)
-			c.hide(v.Path())
+			c.Forbidden(v.Path(), why)
+			c.Hide(v.Path())
 		}
 	}
 }
 
 // ephemeralContainer checks a container added for debugging; others are the names of the
 // containers that it can target.
-func (c *causes) ephemeralContainer(container document.Value, others names) {
+func (c *causes) ephemeralContainer(container document.Value, others document.Texts) {
 	const why = "cannot be set for an Ephemeral Container"
 	for _, v := range [...]document.Value{container.Get("ports"), container.Get("resources")} {
 		if !isEmpty(v) {
-			c.forbidden(v.Path(), why)
+			c.Forbidden(v.Path(), why)
 		}
 	}
 	c.runsOnce(container, why)
 	for _, mount := range container.Get("volumeMounts").Elements() {
 		for _, name := range [...]string{"subPath", "subPathExpr"} {
 			if v := mount.Get(name); v.Text() != "" {
-				c.forbidden(v.Path(), why)
+				c.Forbidden(v.Path(), why)
 			}
 		}
 	}
-	if target := container.Get("targetContainerName"); target.Text() != "" && !others.has(target.Text()) {
-		c.notFound(target)
+	if target := container.Get("targetContainerName"); target.Text() != "" && !others.Has(target.Text()) {
+		c.NotFound(target)
 	}
 }

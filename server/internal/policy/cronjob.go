@@ -16,16 +16,16 @@ func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 	var c causes
 	name := obj.At("metadata", "name")
 	if !old.Exists() && len(name.Text()) > maxCronJobName {
-		c.invalid(name, "must be no more than 52 characters")
+		c.Invalid(name, "must be no more than 52 characters")
 	}
 	spec := obj.Get("spec")
 	schedule, zone := spec.Get("schedule"), spec.Get("timeZone")
 	if !isEmpty(schedule) {
 		if err := checkSchedule(schedule.Text()); err != nil {
-			c.invalid(schedule, err.Error())
+			c.Invalid(schedule, err.Error())
 		}
 		if isSet(zone) && strings.Contains(schedule.Text(), "TZ") {
-			c.invalid(schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule")
+			c.Invalid(schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule")
 		}
 	}
 	if !old.Exists() || !same(zone, old.At("spec", "timeZone")) {
@@ -34,12 +34,12 @@ func (Policy) ValidateCronJob(obj, old document.Value) []schema.Cause {
 	job := spec.At("jobTemplate", "spec")
 	c.jobSpec(job)
 	if selector := job.Get("selector"); isSet(selector) {
-		c.invalid(selector, "`selector` will be auto-generated")
+		c.Invalid(selector, "`selector` will be auto-generated")
 	}
 	if manual := job.Get("manualSelector"); manual.Bool() {
-		c.notSupported(manual, "nil", "false")
+		c.NotSupported(manual, "nil", "false")
 	}
-	return c
+	return c.Causes
 }
 
 // timeZone checks the name of a zone, which must not depend on the machine.
@@ -49,13 +49,13 @@ func (c *causes) timeZone(zone document.Value) {
 		return
 	}
 	if name == "" {
-		c.invalid(zone, "timeZone must be nil or non-empty string")
+		c.Invalid(zone, "timeZone must be nil or non-empty string")
 		return
 	}
 	if strings.EqualFold(name, "Local") {
-		c.invalid(zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
+		c.Invalid(zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
 	}
 	if _, err := time.LoadLocation(name); err != nil {
-		c.invalid(zone, "unknown time zone "+name)
+		c.Invalid(zone, "unknown time zone "+name)
 	}
 }

@@ -40,13 +40,13 @@ func sameMembers(a, b document.Value, names ...string) bool {
 // driverName checks the name of a storage driver, which may be missing.
 func (c *causes) driverName(field, name string) {
 	if name == "" {
-		c.required(field, "")
+		c.Required(field, "")
 	}
 	if len(name) > maxDriverName {
-		c.tooLong(field, maxDriverName)
+		c.TooLong(field, maxDriverName)
 	}
 	for _, problem := range document.CheckFormat("dns1123-subdomain", strings.ToLower(name)) {
-		c.invalidText(field, name, problem)
+		c.InvalidText(field, name, problem)
 	}
 }
 
@@ -58,27 +58,27 @@ const leastExpiration = 600
 func (Policy) ValidateCSIDriver(obj, old document.Value) []schema.Cause {
 	var c causes
 	c.tokenRequests(obj.At("spec", "tokenRequests"))
-	if first := len(c); first > 0 && old.Exists() && !same(obj, old) {
+	if first := len(c.Causes); first > 0 && old.Exists() && !same(obj, old) {
 		c.tokenRequests(obj.At("spec", "tokenRequests"))
-		c.tellAt(first, "spec")
+		c.PlaceAt(first, "spec")
 	}
-	return c
+	return c.Causes
 }
 
 // tokenRequests checks that no audience gets two tokens, and their lifetimes.
 func (c *causes) tokenRequests(list document.Value) {
-	var audiences names
+	var audiences document.Texts
 	for _, request := range list.Elements() {
-		if audience := request.Get("audience"); !audiences.add(audience.Text()) {
-			c.add(schema.CauseDuplicate, member(request, "audience"), "Duplicate value: "+strconv.Quote(audience.Text()))
+		if audience := request.Get("audience"); !audiences.Add(audience.Text()) {
+			c.Add(schema.CauseDuplicate, member(request, "audience"), "Duplicate value: "+strconv.Quote(audience.Text()))
 			continue
 		}
 		switch seconds := request.Get("expirationSeconds"); {
 		case !isSet(seconds):
 		case number(seconds) < leastExpiration:
-			c.invalid(seconds, "may not specify a duration less than 10 minutes")
+			c.Invalid(seconds, "may not specify a duration less than 10 minutes")
 		case number(seconds) > 1<<32:
-			c.invalid(seconds, "may not specify a duration larger than 2^32 seconds")
+			c.Invalid(seconds, "may not specify a duration larger than 2^32 seconds")
 		}
 	}
 }

@@ -17,23 +17,23 @@ func (Policy) ValidateCSINode(obj, old document.Value) []schema.Cause {
 		c.driverName(member(driver, "name"), name.Text())
 		c.topologyKeys(driver)
 		if was, ok := before[name.Text()]; ok && !same(driver, was) {
-			c.invalidAt("CSINodeDriver", driver, "field is immutable")
+			c.InvalidAt("CSINodeDriver", driver, "field is immutable")
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // topologyKeys checks the labels of the topology of a driver's volumes. Causes name the
 // driver.
 func (c *causes) topologyKeys(driver document.Value) {
-	var keys names
+	var keys document.Texts
 	for _, key := range driver.Get("topologyKeys").Elements() {
 		if isEmpty(key) {
-			c.required(driver.Path(), "")
+			c.Required(driver.Path(), "")
 		}
-		if !keys.add(key.Text()) {
-			c.add(schema.CauseDuplicate, driver.Path(), "Duplicate value: "+document.Shown(key))
+		if !keys.Add(key.Text()) {
+			c.Add(schema.CauseDuplicate, driver.Path(), "Duplicate value: "+document.Shown(key))
 		}
-		c.formatText(driver.Path(), key.Text(), "qualified-name")
+		c.FormatText(driver.Path(), key.Text(), "qualified-name")
 	}
 }

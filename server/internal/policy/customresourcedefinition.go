@@ -35,22 +35,22 @@ func (Policy) ValidateCustomResourceDefinition(obj, old document.Value) []schema
 func conversionWebhook(hook, before document.Value) []schema.Cause {
 	var c, found causes
 	if !isSet(hook.Get("clientConfig")) {
-		c.required(definitions.ClientPath, "required when strategy is set to Webhook")
+		c.Required(definitions.ClientPath, "required when strategy is set to Webhook")
 	} else {
 		found.webhookClient(hook, "clientConfig")
 		if port := hook.At("clientConfig", "service", "port"); isSet(port) && (number(port) < 1 || number(port) > 65535) {
-			found.invalid(port, "port is not valid: must be between 1 and 65535, inclusive")
+			found.Invalid(port, "port is not valid: must be between 1 and 65535, inclusive")
 		}
 	}
 	versions, known := hook.Get("conversionReviewVersions"), before.Get("conversionReviewVersions")
 	if versions.Len() == 0 {
-		c.required(definitions.ReviewsPath, "")
+		c.Required(definitions.ReviewsPath, "")
 	}
 	found.reviewVersions(versions, known.Len() == 0 || knownReview(known))
-	for _, cause := range found {
+	for _, cause := range found.Causes {
 		cause.Field = strings.Replace(cause.Field, "spec.conversion.webhook.clientConfig", definitions.ClientPath, 1)
 		cause.Field = strings.Replace(cause.Field, "spec.conversion.webhook.conversionReviewVersions", definitions.ReviewsPath, 1)
-		c = append(c, cause)
+		c.Causes = append(c.Causes, cause)
 	}
-	return c
+	return c.Causes
 }

@@ -72,12 +72,12 @@ func (Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
 	c.alwaysRestarts(template, "DaemonSet")
 	strategy := spec.Get("updateStrategy")
 	if !strategy.Get("type").Equals("RollingUpdate") {
-		return c
+		return c.Causes
 	}
 	rolling := strategy.Get("rollingUpdate")
 	if !isSet(rolling) {
-		c.required(member(strategy, "rollingUpdate"), "")
-		return c
+		c.Required(member(strategy, "rollingUpdate"), "")
+		return c.Causes
 	}
 	unavailable, surge := rolling.Get("maxUnavailable"), rolling.Get("maxSurge")
 	for _, v := range [...]document.Value{unavailable, surge} {
@@ -86,9 +86,9 @@ func (Policy) ValidateDaemonSet(obj, old document.Value) []schema.Cause {
 	}
 	switch hasUnavailable, hasSurge := intOrPercent(unavailable) != 0, intOrPercent(surge) != 0; {
 	case hasUnavailable && hasSurge:
-		c.invalid(surge, "may not be set when maxUnavailable is non-zero")
+		c.Invalid(surge, "may not be set when maxUnavailable is non-zero")
 	case !hasUnavailable && !hasSurge:
-		c.required(member(rolling, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
+		c.Required(member(rolling, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
 	}
-	return c
+	return c.Causes
 }

@@ -18,7 +18,7 @@ func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 	c.replicated(spec, "deployment")
 	deadline := spec.Get("progressDeadlineSeconds")
 	if isSet(deadline) && number(deadline) <= number(spec.Get("minReadySeconds")) {
-		c.invalid(deadline, "must be greater than minReadySeconds")
+		c.Invalid(deadline, "must be greater than minReadySeconds")
 	}
 	strategy := spec.Get("strategy")
 	rolling := strategy.Get("rollingUpdate")
@@ -27,11 +27,11 @@ func (Policy) ValidateDeployment(obj, old document.Value) []schema.Cause {
 		c.intOrPercent(unavailable)
 		c.intOrPercent(surge)
 		if intOrPercent(unavailable) == 0 && intOrPercent(surge) == 0 {
-			c.invalidAt(member(rolling, "maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0")
+			c.InvalidAt(member(rolling, "maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0")
 		}
 		c.atMostAll(unavailable)
 	}
-	return c
+	return c.Causes
 }
 
 // SkipDeploymentSpec and SkipReplicaSetSpec leave out the template while the selector is
@@ -66,11 +66,11 @@ func (c *causes) amongReplicas(status document.Value, names ...string) {
 	all := number(status.Get("replicas"))
 	for _, name := range names {
 		if v := status.Get(name); number(v) > all {
-			c.invalidAt(member(status, name), v, "cannot be greater than status.replicas")
+			c.InvalidAt(member(status, name), v, "cannot be greater than status.replicas")
 		}
 	}
 	if v := status.Get("availableReplicas"); number(v) > number(status.Get("readyReplicas")) {
-		c.invalidAt(member(status, "availableReplicas"), v, "cannot be greater than readyReplicas")
+		c.InvalidAt(member(status, "availableReplicas"), v, "cannot be greater than readyReplicas")
 	}
 }
 
@@ -78,6 +78,6 @@ func (c *causes) amongReplicas(status document.Value, names ...string) {
 func (c *causes) collisions(status, old document.Value) {
 	now, before := status.Get("collisionCount"), old.Get("collisionCount")
 	if isSet(before) && (!isSet(now) || number(now) < number(before)) {
-		c.invalidAt("status.collisionCount", now, "cannot be decremented")
+		c.InvalidAt("status.collisionCount", now, "cannot be decremented")
 	}
 }

@@ -17,11 +17,11 @@ func (Policy) ValidateEndpoints(obj, _ document.Value) []schema.Cause {
 		several := ports.Index(1).Exists()
 		for _, port := range ports.Elements() {
 			if several && port.Get("name").Text() == "" {
-				c.required(member(port, "name"), "")
+				c.Required(member(port, "name"), "")
 			}
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // shownEndpoints is the number of addresses that the table shows.

@@ -40,7 +40,7 @@ func dropTopology(obj document.Value) {
 func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if obj.Get("ports").Len() > maxSlicePorts || obj.Get("endpoints").Len() > maxSliceEndpoints {
-		return c // reported by the schema; other checks would take long
+		return c.Causes // reported by the schema; other checks would take long
 	}
 	kind := obj.Get("addressType").Text()
 	for _, endpoint := range obj.Get("endpoints").Elements() {
@@ -48,18 +48,18 @@ func (Policy) ValidateEndpointSlice(obj, _ document.Value) []schema.Cause {
 			c.endpointAddress(address, kind)
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // endpointAddress checks an address of a slice of a kind.
 func (c *causes) endpointAddress(v document.Value, kind string) {
 	if kind == "FQDN" && v.Text() == "" {
-		c.required(v.Path(), "")
+		c.Required(v.Path(), "")
 		return
 	}
 	if kind == "FQDN" {
 		for _, problem := range validation.IsFullyQualifiedDomainName(field.NewPath(""), v.Text()) {
-			c.invalid(v, problem.Detail)
+			c.Invalid(v, problem.Detail)
 		}
 		return
 	}
@@ -69,11 +69,11 @@ func (c *causes) endpointAddress(v document.Value, kind string) {
 	ip, err := netip.ParseAddr(v.Text())
 	known := err == nil && ip.Zone() == ""
 	if !known || ip.Is4() != (kind == "IPv4") {
-		c.invalid(v, "must be a valid "+kind+" address")
+		c.Invalid(v, "must be a valid "+kind+" address")
 	}
 	if !known {
-		c.invalid(v, "must be a valid IP address")
+		c.Invalid(v, "must be a valid IP address")
 		return
 	}
-	c.format(v, "ordinary-ip")
+	c.Format(v, "ordinary-ip")
 }

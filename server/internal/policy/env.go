@@ -23,13 +23,13 @@ func (Policy) ValidateEnvVar(env document.Value) []schema.Cause {
 	}
 	switch sources := setOf(from, "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"); {
 	case sources == 0:
-		c.invalidText(from.Path(), "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
+		c.InvalidText(from.Path(), "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
 	case env.Get("value").Text() != "":
-		c.invalidText(from.Path(), "", "may not be specified when `value` is not empty")
+		c.InvalidText(from.Path(), "", "may not be specified when `value` is not empty")
 	case sources > 1:
-		c.invalidText(from.Path(), "", "may not have more than one field specified at a time")
+		c.InvalidText(from.Path(), "", "may not have more than one field specified at a time")
 	}
-	return c
+	return c.Causes
 }
 
 // Fields of a pod that its containers can see: as variables, as files, and all known
@@ -47,25 +47,25 @@ var (
 func (c *causes) fieldRef(ref document.Value, allowed []string) {
 	field := ref.Get("fieldPath")
 	if version := ref.Get("apiVersion"); isEmpty(version) {
-		c.required(member(ref, "apiVersion"), "")
+		c.Required(member(ref, "apiVersion"), "")
 		return
 	} else if !version.Equals("v1") {
-		c.invalidAt(member(ref, "fieldPath"), field, "error converting fieldPath: unsupported pod version: "+version.Text())
+		c.InvalidAt(member(ref, "fieldPath"), field, "error converting fieldPath: unsupported pod version: "+version.Text())
 		return
 	}
 	name, subscript, subscripted := cutSubscript(field.Text())
 	switch {
 	case name == "": // required by the schema
 	case subscripted && name == "metadata.annotations":
-		c.formatText(ref.Path(), strings.ToLower(subscript), "qualified-name")
+		c.FormatText(ref.Path(), strings.ToLower(subscript), "qualified-name")
 	case subscripted && name == "metadata.labels":
-		c.formatText(ref.Path(), subscript, "qualified-name")
+		c.FormatText(ref.Path(), subscript, "qualified-name")
 	case subscripted && slices.Contains(podFields, name):
-		c.invalidText(ref.Path(), name, "does not support subscript")
+		c.InvalidText(ref.Path(), name, "does not support subscript")
 	case subscripted || !slices.Contains(podFields, name):
-		c.invalid(field, "error converting fieldPath: field label not supported: "+field.Text())
+		c.Invalid(field, "error converting fieldPath: field label not supported: "+field.Text())
 	case !slices.Contains(allowed, name):
-		c.notSupported(field, allowed...)
+		c.NotSupported(field, allowed...)
 	}
 }
 
@@ -100,11 +100,11 @@ func (c *causes) resourceFieldRef(ref document.Value, inFile bool) {
 	huge := strings.HasPrefix(name, "limits.hugepages-") || strings.HasPrefix(name, "requests.hugepages-")
 	switch {
 	case inFile && isEmpty(ref.Get("containerName")):
-		c.required(member(ref, "containerName"), "")
+		c.Required(member(ref, "containerName"), "")
 	case name == "":
-		c.required(member(ref, "resource"), "")
+		c.Required(member(ref, "resource"), "")
 	case !huge && !slices.Contains(shownResources, name):
-		c.notSupported(resource, shownResources...)
+		c.NotSupported(resource, shownResources...)
 	}
 	units := sizeUnits
 	switch {
@@ -114,6 +114,6 @@ func (c *causes) resourceFieldRef(ref document.Value, inFile bool) {
 		return
 	}
 	if divisor := ref.Get("divisor"); !isZero(divisor) && !slices.Contains(units, divisor.Text()) {
-		c.invalidText(member(ref, "divisor"), name, "only the divisors "+strings.Join(units, ", ")+" are supported for this resource")
+		c.InvalidText(member(ref, "divisor"), name, "only the divisors "+strings.Join(units, ", ")+" are supported for this resource")
 	}
 }

@@ -25,33 +25,33 @@ func (Policy) ValidateEvent(obj, _ document.Value) []schema.Cause {
 		ok = true
 	}
 	if !ok {
-		c.invalidText("involvedObject.namespace", about.Text(), "does not match event.namespace")
+		c.InvalidText("involvedObject.namespace", about.Text(), "does not match event.namespace")
 	}
 	if !newStyle {
-		return c
+		return c.Causes
 	}
 	c.reporter("reportingController", obj.Get("reportingComponent"))
 	for _, name := range [...]string{"reportingInstance", "action", "reason"} {
 		v := obj.Get(name)
 		if isEmpty(v) {
-			c.required(name, "")
+			c.Required(name, "")
 		} else if len(v.Text()) > maxEventField {
-			c.invalidText(name, "", "can have at most 128 characters")
+			c.InvalidText(name, "", "can have at most 128 characters")
 		}
 	}
 	if len(obj.Get("message").Text()) > maxEventMessage {
-		c.invalidText("message", "", "can have at most 1024 characters")
+		c.InvalidText("message", "", "can have at most 1024 characters")
 	}
-	return c
+	return c.Causes
 }
 
 // reporter checks the reporter of an event, in a field that has another name in the group
 // events.
 func (c *causes) reporter(field string, v document.Value) {
 	if isEmpty(v) {
-		c.required(field, "")
+		c.Required(field, "")
 	}
-	c.formatText(field, v.Text(), "qualified-name")
+	c.FormatText(field, v.Text(), "qualified-name")
 }
 
 // firstSeen is the time when an event happened first.

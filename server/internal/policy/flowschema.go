@@ -34,13 +34,13 @@ func (Policy) ValidateFlowSchema(obj, _ document.Value) []schema.Cause {
 		c.flowRule(rule)
 	}
 	c.fixedSpec(name, spec, fixedFlowSchemas)
-	return c
+	return c.Causes
 }
 
 // oneOf refuses a missing or unsupported text in a member.
 func (c *causes) oneOf(v document.Value, name string, supported ...string) {
 	if text := v.Get(name); !slices.Contains(supported, text.Text()) {
-		c.notSupportedAt(member(v, name), text, supported...)
+		c.NotSupportedAt(member(v, name), text, supported...)
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *causes) oneOf(v document.Value, name string, supported ...string) {
 // given as canonical JSON.
 func (c *causes) fixedSpec(name string, spec document.Value, fixed map[string]string) {
 	if want := fixed[name]; want != "" && string(spec.AppendJSON(nil)) != want {
-		c.invalid(spec, "spec of '"+name+"' must equal the fixed value")
+		c.Invalid(spec, "spec of '"+name+"' must equal the fixed value")
 	}
 }
 
@@ -60,7 +60,7 @@ func (c *causes) flowRule(rule document.Value) {
 		namespaces := r.Get("namespaces")
 		if !c.loneWildcard(namespaces, "namespaces") {
 			for _, n := range namespaces.Elements() {
-				c.format(n, "dns1123-label")
+				c.Format(n, "dns1123-label")
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (c *causes) loneWildcard(list document.Value, what string) bool {
 		found = found || v.Equals(every)
 	}
 	if found && list.Len() > 1 {
-		c.invalid(list, "if '*' is present, must not specify other "+what)
+		c.Invalid(list, "if '*' is present, must not specify other "+what)
 	}
 	return found
 }
@@ -92,7 +92,7 @@ func (c *causes) flowVerbs(verbs document.Value) {
 	}
 	for _, v := range verbs.Elements() {
 		if !slices.Contains(flowVerbs, v.Text()) {
-			c.notSupportedAt(verbs.Path(), verbs, flowVerbs...)
+			c.NotSupportedAt(verbs.Path(), verbs, flowVerbs...)
 			return
 		}
 	}
@@ -102,15 +102,15 @@ func (c *causes) flowPath(v document.Value) {
 	path := v.Text()
 	switch stars := strings.Count(path, "*"); {
 	case path == "":
-		c.invalid(v, "must not be empty")
+		c.Invalid(v, "must not be empty")
 	case path == "/":
 	case path[0] != '/':
-		c.invalid(v, "must start with slash")
+		c.Invalid(v, "must start with slash")
 	case strings.Contains(path, " "):
-		c.invalid(v, "must not contain white-space")
+		c.Invalid(v, "must not contain white-space")
 	case strings.Contains(path, "//"):
-		c.invalid(v, "must not contain double slash")
+		c.Invalid(v, "must not contain double slash")
 	case stars > 1 || stars == 1 && !strings.HasSuffix(path, "/*"):
-		c.invalid(v, "wildcard can only do suffix matching")
+		c.Invalid(v, "wildcard can only do suffix matching")
 	}
 }

@@ -20,17 +20,17 @@ func (Policy) ValidateIngress(obj, old document.Value) []schema.Cause {
 	spec := obj.Get("spec")
 	class := obj.At("metadata", "annotations", ingressClassAnnotation)
 	if !old.Exists() && class.Exists() && isSet(spec.Get("ingressClassName")) {
-		c.invalidAt("annotations."+ingressClassAnnotation, class, "can not be set when the class field is also set")
+		c.InvalidAt("annotations."+ingressClassAnnotation, class, "can not be set when the class field is also set")
 	}
 	for _, rule := range spec.Get("rules").Elements() {
 		if host := rule.Get("host"); net.ParseIP(host.Text()) != nil {
-			c.invalid(host, "must be a DNS name, not an IP address")
+			c.Invalid(host, "must be a DNS name, not an IP address")
 		}
 		for _, path := range rule.At("http", "paths").Elements() {
 			c.ingressPath(path)
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // ingressPath checks that requests can have a path.
@@ -40,20 +40,20 @@ func (c *causes) ingressPath(entry document.Value) {
 	switch entry.Get("pathType").Text() {
 	case "ImplementationSpecific":
 		if path != "" && path[0] != '/' {
-			c.invalid(v, "must be an absolute path")
+			c.Invalid(v, "must be an absolute path")
 		}
 	case "Exact", "Prefix":
 		if !strings.HasPrefix(path, "/") {
-			c.invalidText(member(entry, "path"), path, "must be an absolute path")
+			c.InvalidText(member(entry, "path"), path, "must be an absolute path")
 		}
 		for _, part := range [...]string{"//", "/./", "/../", "%2f", "%2F"} {
 			if strings.Contains(path, part) {
-				c.invalid(v, "must not contain '"+part+"'")
+				c.Invalid(v, "must not contain '"+part+"'")
 			}
 		}
 		for _, end := range [...]string{"/..", "/."} {
 			if strings.HasSuffix(path, end) {
-				c.invalid(v, "must not end with '"+end+"'")
+				c.Invalid(v, "must not end with '"+end+"'")
 			}
 		}
 	}

@@ -17,11 +17,11 @@ func (c *causes) intOrPercent(v document.Value) {
 	switch v.Kind() {
 	case document.String:
 		if !percent.MatchString(v.Text()) {
-			c.invalid(v, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', or '93%')")
+			c.Invalid(v, "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', or '93%')")
 		}
 	case document.Number:
 		if number(v) < 0 {
-			c.invalid(v, "must be greater than or equal to 0")
+			c.Invalid(v, "must be greater than or equal to 0")
 		}
 	}
 }
@@ -29,7 +29,7 @@ func (c *causes) intOrPercent(v document.Value) {
 // atMostAll checks that a share is not more than everything.
 func (c *causes) atMostAll(v document.Value) {
 	if v.Kind() == document.String && percent.MatchString(v.Text()) && intOrPercent(v) > 100 {
-		c.invalid(v, "must not be greater than 100%")
+		c.Invalid(v, "must not be greater than 100%")
 	}
 }
 

@@ -91,7 +91,7 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	}
 	c.jobSpec(spec)
 	if !isSet(selector) {
-		c.required(member(spec, "selector"), "")
+		c.Required(member(spec, "selector"), "")
 	}
 	if labels := template.At("metadata", "labels"); !isSet(selector) || canSelect(selector) && !Selects(selector, labels) {
 		c.notSelected(template, labels)
@@ -103,7 +103,7 @@ func (Policy) ValidateJob(obj, old document.Value) []schema.Cause {
 	if old.Exists() {
 		c.jobUpdate(obj, old)
 	}
-	return c
+	return c.Causes
 }
 
 // indexedHost checks that the pods of an indexed job can have host names.
@@ -115,19 +115,19 @@ func (c *causes) indexedHost(obj document.Value) {
 	name := obj.At("metadata", "name")
 	host := name.Text() + "-" + strconv.FormatInt(completions-1, 10)
 	if len(document.CheckFormat("dns1123-label", host)) > 0 {
-		c.invalidAt("metadata.name", name, "will not able to create pod with invalid DNS label: "+host)
+		c.InvalidAt("metadata.name", name, "will not able to create pod with invalid DNS label: "+host)
 	}
 }
 
 // uncountedPods checks that no pod is counted twice.
 func (c *causes) uncountedPods(status document.Value) {
-	var seen names
+	var seen document.Texts
 	for _, name := range [...]string{"succeeded", "failed"} {
 		for _, uid := range status.Get(name).Elements() {
 			if uid.Equals("") {
-				c.invalid(uid, "must not be empty")
-			} else if !seen.add(uid.Text()) {
-				c.duplicate(uid)
+				c.Invalid(uid, "must not be empty")
+			} else if !seen.Add(uid.Text()) {
+				c.Duplicate(uid)
 			}
 		}
 	}
@@ -147,15 +147,15 @@ func (c *causes) generatedSelector(obj document.Value) {
 	for _, name := range [...]string{controllerUID, jobName} {
 		have := template.Get(name)
 		if !have.Exists() {
-			c.required(field+"["+name+"]", "must be '"+expected[name]+"'")
+			c.Required(field+"["+name+"]", "must be '"+expected[name]+"'")
 		} else if have.Text() != expected[name] {
-			c.invalidAt(field+"["+name+"]", template, "must be '"+expected[name]+"'")
+			c.InvalidAt(field+"["+name+"]", template, "must be '"+expected[name]+"'")
 		}
 	}
 	if parsed, err := parseSelector(selector); err == nil && !parsed.Matches(expected) {
-		before := len(*c)
-		c.invalid(selector, "`selector` not auto-generated")
-		c.tellAt(before, field+"["+jobName+"]")
+		before := len(c.Causes)
+		c.Invalid(selector, "`selector` not auto-generated")
+		c.PlaceAt(before, field+"["+jobName+"]")
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *causes) jobUpdate(obj, old document.Value) {
 	spec, before := obj.Get("spec"), old.Get("spec")
 	annotations := obj.At("metadata", "annotations")
 	if annotations.Get(jobTracking).Exists() && !old.At("metadata", "annotations", jobTracking).Exists() {
-		c.forbidden(key(annotations, jobTracking), "cannot add this annotation")
+		c.Forbidden(key(annotations, jobTracking), "cannot add this annotation")
 	}
 	c.unchanged(spec, before, "completions")
 	c.unchanged(spec, before, "selector")
@@ -187,7 +187,7 @@ func sameTemplate(a, b document.Value) bool {
 // unchanged checks that a member has not changed.
 func (c *causes) unchanged(obj, old document.Value, name string) {
 	if v := obj.Get(name); !same(v, old.Get(name)) {
-		c.invalidAt(member(obj, name), v, "field is immutable")
+		c.InvalidAt(member(obj, name), v, "field is immutable")
 	}
 }
 

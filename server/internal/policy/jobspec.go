@@ -9,18 +9,18 @@ const maxIndexedParallelism = 100_000
 func (c *causes) jobSpec(spec document.Value) {
 	if spec.Get("completionMode").Equals("Indexed") {
 		if !isSet(spec.Get("completions")) {
-			c.required(member(spec, "completions"), "when completion mode is Indexed")
+			c.Required(member(spec, "completions"), "when completion mode is Indexed")
 		}
 		if v := spec.Get("parallelism"); number(v) > maxIndexedParallelism {
-			c.invalid(v, "must be less than or equal to 100000 when completion mode is Indexed")
+			c.Invalid(v, "must be less than or equal to 100000 when completion mode is Indexed")
 		}
 	}
 	template := spec.Get("template")
 	switch policy := template.At("spec", "restartPolicy"); policy.Text() {
 	case "OnFailure", "Never":
 	case "", "Always":
-		c.required(member(template, "spec", "restartPolicy"), `valid values: "OnFailure", "Never"`)
+		c.Required(member(template, "spec", "restartPolicy"), `valid values: "OnFailure", "Never"`)
 	default:
-		c.notSupported(policy, "OnFailure", "Never")
+		c.NotSupported(policy, "OnFailure", "Never")
 	}
 }

@@ -53,13 +53,13 @@ func (Policy) ValidateLimitRange(obj, _ document.Value) []schema.Cause {
 		switch name, field := kind.Text(), member(item, "type"); {
 		case slices.Contains(limitTypes, name):
 		case len(document.CheckFormat("qualified-name", name)) > 0:
-			c.formatText(field, name, "qualified-name")
+			c.FormatText(field, name, "qualified-name")
 		case !strings.Contains(name, "/"):
-			c.invalidText(field, name, "must be a standard limit type or fully qualified")
+			c.InvalidText(field, name, "must be a standard limit type or fully qualified")
 		}
 		c.limitItem(item, kind.Text())
 	}
-	return c
+	return c.Causes
 }
 
 func (c *causes) limitItem(item document.Value, kind string) {
@@ -104,7 +104,7 @@ func (c *causes) limitBounds(item document.Value, resource string, isPod bool) {
 	// greater reports a at the bound named third.
 	greater := func(a, b, at bound) {
 		if a.v.Exists() && b.v.Exists() && compare(a.v, b.v) > 0 {
-			c.invalidAt(key(at.amounts, resource), at.v, a.what+" value "+a.v.Text()+" is greater than "+b.what+" value "+b.v.Text())
+			c.InvalidAt(key(at.amounts, resource), at.v, a.what+" value "+a.v.Text()+" is greater than "+b.what+" value "+b.v.Text())
 		}
 	}
 	greater(low, high, low)
@@ -114,7 +114,7 @@ func (c *causes) limitBounds(item document.Value, resource string, isPod bool) {
 	greater(low, limit, limit)
 	greater(limit, high, limit)
 	if !mayOvercommit(resource) && limit.v.Exists() && request.v.Exists() && compare(limit.v, request.v) != 0 {
-		c.invalidAt(key(request.amounts, resource), request.v, "default value "+limit.v.Text()+" must equal to defaultRequest value "+request.v.Text()+" in "+resource)
+		c.InvalidAt(key(request.amounts, resource), request.v, "default value "+limit.v.Text()+" must equal to defaultRequest value "+request.v.Text()+" in "+resource)
 	}
 	c.limitRatio(get("maxLimitRequestRatio", ""), low, high, resource)
 }
@@ -126,7 +126,7 @@ func (c *causes) limitRatio(ratio, low, high bound, name string) {
 	}
 	q := amount(ratio.v)
 	if q.CmpInt64(1) < 0 {
-		c.invalidAt(key(ratio.amounts, name), ratio.v, "ratio "+ratio.v.Text()+" is less than 1")
+		c.InvalidAt(key(ratio.amounts, name), ratio.v, "ratio "+ratio.v.Text()+" is less than 1")
 	}
 	if !low.v.Exists() || !high.v.Exists() || isZero(low.v) {
 		return
@@ -137,7 +137,7 @@ func (c *causes) limitRatio(ratio, low, high bound, name string) {
 		most, from, to = float64(q.MilliValue())/1000, lowest.MilliValue(), highest.MilliValue()
 	}
 	if bounds := float64(to) / float64(from); most > bounds {
-		c.invalidAt(key(ratio.amounts, name), ratio.v,
+		c.InvalidAt(key(ratio.amounts, name), ratio.v,
 			"ratio "+ratio.v.Text()+" is greater than max/min = "+strconv.FormatFloat(bounds, 'f', 6, 64))
 	}
 }

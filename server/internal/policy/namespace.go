@@ -58,12 +58,12 @@ func (Policy) ValidateNamespace(obj, old document.Value) []schema.Cause {
 		if finalizes {
 			field = finalizer.Path()
 		}
-		c.formatText(field, name, "qualified-name")
+		c.FormatText(field, name, "qualified-name")
 		if !strings.Contains(name, "/") {
-			c.invalidAt(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
+			c.InvalidAt(field, finalizer, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // namespacePhase checks that exactly a namespace being deleted is terminating.
@@ -73,6 +73,6 @@ func (c *causes) namespacePhase(obj document.Value) {
 		want = "Terminating"
 	}
 	if !phase.Equals(want) {
-		c.invalidAt("status.Phase", phase, "may only be "+want)
+		c.InvalidAt("status.Phase", phase, "may only be "+want)
 	}
 }

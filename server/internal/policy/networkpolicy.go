@@ -32,10 +32,10 @@ func (Policy) ValidateNetworkPolicy(obj, _ document.Value) []schema.Cause {
 		}
 	}
 	if types := spec.Get("policyTypes"); types.Len() > 2 {
-		c.invalid(types, "may not specify more than two policyTypes")
-		c[len(c)-1].Hides = types.Path()
+		c.Invalid(types, "may not specify more than two policyTypes")
+		c.Hide(types.Path())
 	}
-	return c
+	return c.Causes
 }
 
 // ipBlock checks that the exceptions of a range are in it.
@@ -47,11 +47,11 @@ func (c *causes) ipBlock(block document.Value) {
 	for _, v := range block.Get("except").Elements() {
 		hole, err := netip.ParsePrefix(v.Text())
 		if err != nil {
-			c.invalid(v, "not a valid CIDR")
+			c.Invalid(v, "not a valid CIDR")
 			return
 		}
 		if hole.Bits() <= whole.Bits() || !whole.Contains(hole.Addr()) {
-			c.invalid(v, "must be a strict subset of `cidr`")
+			c.Invalid(v, "must be a strict subset of `cidr`")
 		}
 	}
 }

@@ -12,24 +12,24 @@ func (Policy) ValidateEventInEventsV1(obj, old document.Value) []schema.Cause {
 	var c causes
 	if old.Exists() {
 		c.changedEvent(obj, old)
-		return c
+		return c.Causes
 	}
 	if name := obj.At("metadata", "name").Text(); name != "" {
-		c.formatText("metadata.name", name, "dns1123-subdomain")
+		c.FormatText("metadata.name", name, "dns1123-subdomain")
 	}
 	c.eventSeries(obj.Get("series"))
 	if !isSet(obj.Get("eventTime")) {
-		c.required("eventTime", "")
+		c.Required("eventTime", "")
 	}
 	if t := obj.Get("type"); !t.Equals("Normal") && !t.Equals("Warning") {
-		c.invalidText("type", "", "has invalid value: "+t.Text())
+		c.InvalidText("type", "", "has invalid value: "+t.Text())
 	}
 	for _, f := range []struct{ field, name string }{{"deprecatedFirstTimestamp", "firstTimestamp"}, {"deprecatedLastTimestamp", "lastTimestamp"}, {"deprecatedCount", "count"}, {"deprecatedSource", "source"}} {
 		if v := obj.Get(f.field); !isEmpty(v) && !(v.Kind() == document.Number && number(v) == 0) {
-			c.invalidText(f.name, "", "needs to be unset")
+			c.InvalidText(f.name, "", "needs to be unset")
 		}
 	}
-	return c
+	return c.Causes
 }
 
 func (c *causes) eventSeries(series document.Value) {
@@ -37,10 +37,10 @@ func (c *causes) eventSeries(series document.Value) {
 		return
 	}
 	if number(series.Get("count")) < 2 {
-		c.invalidText("series.count", "", "should be at least 2")
+		c.InvalidText("series.count", "", "should be at least 2")
 	}
 	if !isSet(series.Get("lastObservedTime")) {
-		c.required("series.lastObservedTime", "")
+		c.Required("series.lastObservedTime", "")
 	}
 }
 
@@ -59,7 +59,7 @@ func (c *causes) changedEvent(obj, old document.Value) {
 	}
 	for _, f := range fixedEventFields {
 		if v := obj.Get(f.field); !document.Equal(v, old.Get(f.field)) {
-			c.invalidAt(f.name, v, "field is immutable")
+			c.InvalidAt(f.name, v, "field is immutable")
 		}
 	}
 }

@@ -45,15 +45,15 @@ func (Policy) ValidateNode(obj, old document.Value) []schema.Cause {
 		}
 	}
 	if !old.Exists() {
-		return c
+		return c.Causes
 	}
 	c.addresses(status.Get("addresses"))
 	if !changed || same(spec, before) {
-		return c
+		return c.Causes
 	}
 	c.changedRanges(spec.Get("podCIDRs"), before.Get("podCIDRs"))
 	c.taints(spec.Get("taints"))
-	return c
+	return c.Causes
 }
 
 // changedRanges checks that the ranges that a node has stay.
@@ -62,11 +62,11 @@ func (c *causes) changedRanges(now, before document.Value) {
 	switch {
 	case isEmpty(before):
 	case before.Len() != now.Len():
-		c.forbidden("spec.podCIDRs", why)
+		c.Forbidden("spec.podCIDRs", why)
 	default:
 		for i, cidr := range before.Elements() {
 			if !same(cidr, now.Index(i)) {
-				c.forbidden("spec.podCIDRs", why)
+				c.Forbidden("spec.podCIDRs", why)
 			}
 		}
 	}
@@ -74,10 +74,10 @@ func (c *causes) changedRanges(now, before document.Value) {
 
 // addresses checks that a node has each of its addresses once.
 func (c *causes) addresses(list document.Value) {
-	var told names
+	var told document.Texts
 	for _, address := range list.Elements() {
-		if !told.add(address.Get("type").Text() + " " + address.Get("address").Text()) {
-			c.duplicate(address)
+		if !told.Add(address.Get("type").Text() + " " + address.Get("address").Text()) {
+			c.Duplicate(address)
 		}
 	}
 }
@@ -85,23 +85,23 @@ func (c *causes) addresses(list document.Value) {
 // taints checks the taints of a node, each kind once. They are reported as a part of the
 // metadata.
 func (c *causes) taints(taints document.Value) {
-	var taken names
+	var taken document.Texts
 	for i, taint := range taints.Elements() {
 		field := "metadata.taints[" + strconv.Itoa(i) + "]"
 		key, effect := taint.Get("key").Text(), taint.Get("effect").Text()
-		c.formatText(field+".key", key, "qualified-name")
+		c.FormatText(field+".key", key, "qualified-name")
 		if value := taint.Get("value"); len(document.CheckFormat("label-value", value.Text())) > 0 {
-			c.invalidAt(field+".value", value, "must be a valid label value")
+			c.InvalidAt(field+".value", value, "must be a valid label value")
 		}
 		switch effect {
 		case "":
-			c.required(field+".effect", "")
+			c.Required(field+".effect", "")
 		case "NoSchedule", "PreferNoSchedule", "NoExecute":
 		default:
-			c.notSupportedAt(field+".effect", taint.Get("effect"), "NoSchedule", "PreferNoSchedule", "NoExecute")
+			c.NotSupportedAt(field+".effect", taint.Get("effect"), "NoSchedule", "PreferNoSchedule", "NoExecute")
 		}
-		if !taken.add(key + ":" + effect) {
-			c.add(schema.CauseDuplicate, field, "Duplicate value: "+document.Shown(taint)+": taints must be unique by key and effect pair")
+		if !taken.Add(key + ":" + effect) {
+			c.Add(schema.CauseDuplicate, field, "Duplicate value: "+document.Shown(taint)+": taints must be unique by key and effect pair")
 		}
 	}
 }
@@ -119,15 +119,15 @@ func (c *causes) podCIDRs(list document.Value) {
 		families[prefix.Addr().Is4()]++
 	}
 	if wrong != nil {
-		c.add(schema.CauseInternal, list.Path(), "Internal error: invalid PodCIDRs. failed to check with dual stack with error:"+wrong.Error())
+		c.Add(schema.CauseInternal, list.Path(), "Internal error: invalid PodCIDRs. failed to check with dual stack with error:"+wrong.Error())
 	}
 	if wrong != nil || list.Len() > 2 || len(families) < 2 {
-		c.invalid(list, "may specify no more than one CIDR for each IP family")
+		c.Invalid(list, "may specify no more than one CIDR for each IP family")
 	}
-	var taken names
+	var taken document.Texts
 	for _, cidr := range list.Elements() {
-		if !taken.add(cidr.Text()) {
-			c.duplicate(cidr)
+		if !taken.Add(cidr.Text()) {
+			c.Duplicate(cidr)
 		}
 	}
 }

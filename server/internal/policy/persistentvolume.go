@@ -26,17 +26,17 @@ func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	spec := obj.Get("spec")
 	capacity := spec.Get("capacity")
 	if isEmpty(capacity) {
-		c.required(member(spec, "capacity"), "")
+		c.Required(member(spec, "capacity"), "")
 	}
 	c.volumeCapacity(spec, capacity)
 	c.persistentSource(obj.At("metadata", "name").Text(), spec)
 	if !old.Exists() {
-		return c
+		return c.Causes
 	}
 	before := old.Get("spec")
 	for _, name := range persistentSources {
 		if !sameSource(name, spec.Get(name), before.Get(name)) {
-			c.forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
+			c.Forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
 			break
 		}
 	}
@@ -44,7 +44,7 @@ func (Policy) ValidatePersistentVolume(obj, old document.Value) []schema.Cause {
 	if affinity := before.Get("nodeAffinity"); isSet(affinity) {
 		c.fixed("nodeAffinity", spec.Get("nodeAffinity"), affinity)
 	}
-	return c
+	return c.Causes
 }
 
 // sameSource reports whether the source of a volume is unchanged. The secret for its
@@ -60,14 +60,14 @@ func sameSource(name string, now, before document.Value) bool {
 // fixed checks that a value has not changed.
 func (c *causes) fixed(field string, now, before document.Value) {
 	if !same(now, before) {
-		c.invalidAt(field, now, "field is immutable")
+		c.InvalidAt(field, now, "field is immutable")
 	}
 }
 
 // volumeCapacity checks that a volume has a size, and no other capacity.
 func (c *causes) volumeCapacity(spec, capacity document.Value) {
 	if capacity.Len() != 1 || !capacity.Get("storage").Exists() {
-		c.notSupportedAt(member(spec, "capacity"), capacity, "storage")
+		c.NotSupportedAt(member(spec, "capacity"), capacity, "storage")
 	}
 	for name, v := range capacity.Members() {
 		c.notNegative(key(capacity, name), v)
@@ -82,11 +82,11 @@ func (c *causes) persistentSource(volume string, spec document.Value) {
 	case "hostPath":
 		policy := spec.Get("persistentVolumeReclaimPolicy")
 		if path.Clean(v.Get("path").Text()) == "/" && policy.Equals("Recycle") {
-			c.forbidden(policy.Path(), "may not be 'recycle' for a hostPath mount of '/'")
+			c.Forbidden(policy.Path(), "may not be 'recycle' for a hostPath mount of '/'")
 		}
 	case "local":
 		if !isSet(spec.Get("nodeAffinity")) {
-			c.required(member(spec, "nodeAffinity"), "Local volume requires node affinity")
+			c.Required(member(spec, "nodeAffinity"), "Local volume requires node affinity")
 		}
 	case "csi":
 		for _, ref := range [...]string{"controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef"} {
@@ -94,7 +94,7 @@ func (c *causes) persistentSource(volume string, spec document.Value) {
 		}
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume)+1+len(v.Get("targetPortal").Text()) > maxPortal {
-			c.invalidAt(member(v, "targetportal"), v.Get("targetPortal"), "<volume name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
+			c.InvalidAt(member(v, "targetportal"), v.Get("targetPortal"), "<volume name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
 		}
 	}
 }
@@ -109,9 +109,9 @@ func (c *causes) secretReference(ref document.Value) {
 	}
 	for _, name := range [...]string{"name", "namespace"} {
 		if v := ref.Get(name); v.Text() == "" {
-			c.required(member(ref, name), "")
+			c.Required(member(ref, name), "")
 		} else {
-			c.format(v, "dns1123-label")
+			c.Format(v, "dns1123-label")
 		}
 	}
 }

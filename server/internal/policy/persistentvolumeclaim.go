@@ -53,7 +53,7 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 	spec := obj.Get("spec")
 	c.claimSpec(spec)
 	if !old.Exists() {
-		return c
+		return c.Causes
 	}
 	before := old.Get("spec")
 	c.changedClass(obj, old)
@@ -65,13 +65,13 @@ func (Policy) ValidatePersistentVolumeClaim(obj, old document.Value) []schema.Ca
 		mutable = append(mutable, "storageClassName")
 	}
 	if !sameBut(spec, before, mutable...) || !sameResources(obj, spec.Get("resources"), before.Get("resources")) {
-		c.forbidden(spec.Path(), "spec is immutable after creation except resources.requests for bound claims")
+		c.Forbidden(spec.Path(), "spec is immutable after creation except resources.requests for bound claims")
 	}
 	if size, was := spec.At("resources", "requests", "storage"), before.At("resources", "requests", "storage"); compare(size, was) < 0 {
-		c.forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
+		c.Forbidden(member(spec, "resources", "requests", "storage"), "field can not be less than previous value")
 	}
 	c.fixed("volumeMode", spec.Get("volumeMode"), before.Get("volumeMode"))
-	return c
+	return c.Causes
 }
 
 // fromAnnotation reports whether an update moves the class of a claim from the annotation
@@ -86,7 +86,7 @@ func fromAnnotation(obj, old document.Value) bool {
 func (c *causes) changedClass(obj, old document.Value) {
 	now, was := obj.At("metadata", "annotations", oldClassAnnotation), old.At("metadata", "annotations", oldClassAnnotation)
 	if now.Text() != was.Text() && !fromAnnotation(obj, old) {
-		c.invalidAt("metadata", now, "field is immutable: "+oldClassAnnotation)
+		c.InvalidAt("metadata", now, "field is immutable: "+oldClassAnnotation)
 	}
 }
 
@@ -102,27 +102,27 @@ func sameResources(obj, now, before document.Value) bool {
 
 // claimSpec checks the requests of a claim or of a template of claims.
 func (c *causes) claimSpec(spec document.Value) {
-	if before := len(*c); isEmpty(spec.Get("accessModes")) {
-		c.required(member(spec, "accessModes"), "at least 1 access mode is required")
-		c.tellAt(before, member(spec, "volumeName")) // before the selector, which comes before the modes themselves
+	if before := len(c.Causes); isEmpty(spec.Get("accessModes")) {
+		c.Required(member(spec, "accessModes"), "at least 1 access mode is required")
+		c.PlaceAt(before, member(spec, "volumeName")) // before the selector, which comes before the modes themselves
 	}
 	field := member(spec, "resources") + "[storage]"
 	if size := spec.At("resources", "requests", "storage"); size.Exists() {
 		c.positive(field, size)
 	} else {
-		c.required(field, "")
+		c.Required(field, "")
 	}
 	if class := spec.Get("storageClassName"); class.Text() != "" {
-		c.format(class, "dns1123-subdomain")
+		c.Format(class, "dns1123-subdomain")
 	}
 	source, ref := spec.Get("dataSource"), spec.Get("dataSourceRef")
 	for _, v := range [...]document.Value{source, ref} {
 		if isSet(v) && isEmpty(v.Get("apiGroup")) && !v.Get("kind").Equals("PersistentVolumeClaim") {
-			c.invalidAt(v.Path(), v.Get("kind"), "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+			c.InvalidAt(v.Path(), v.Get("kind"), "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
 		}
 	}
 	if isSet(source) && isSet(ref) && !same(source, ref) {
-		c.invalidText(spec.Path(), source.Path(), "must match dataSourceRef")
+		c.InvalidText(spec.Path(), source.Path(), "must match dataSourceRef")
 	}
 }
 
@@ -136,7 +136,7 @@ func (c *causes) claimTemplateMetadata(meta document.Value) {
 			if name == "uid" {
 				name = "uID" // 1.25 derives the name from that in Go
 			}
-			c.forbidden(member(meta, name), "cannot be set for an ephemeral volume")
+			c.Forbidden(member(meta, name), "cannot be set for an ephemeral volume")
 		}
 	}
 }

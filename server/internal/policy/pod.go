@@ -145,28 +145,28 @@ func (Policy) ValidatePod(pod, old document.Value) []schema.Cause {
 	}
 	if pod != old && document.Same(spec, old.Get("spec")) {
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
-		return c // the spec was checked when it was written
+		return c.Causes // the spec was checked when it was written
 	}
 	c.podOnly(pod, spec)
 	switch {
 	case pod == old:
-		return c
+		return c.Causes
 	case old.Exists():
 		c.fixedAnnotations(annotations, old.At("metadata", "annotations"))
 		c.podUpdate(spec, old.Get("spec"))
-		return c
+		return c.Causes
 	}
 	if !isEmpty(spec.Get("ephemeralContainers")) {
-		c.forbidden(member(spec, "ephemeralContainers"), "cannot be set on create")
+		c.Forbidden(member(spec, "ephemeralContainers"), "cannot be set on create")
 	}
 	c.seccompAgrees(annotations, spec)
-	return c
+	return c.Causes
 }
 
 // imageName checks the rules for images of pods only.
 func (c *causes) imageName(image document.Value) {
 	if text := image.Text(); strings.TrimSpace(text) != text {
-		c.invalid(image, "must not have leading or trailing whitespace")
+		c.Invalid(image, "must not have leading or trailing whitespace")
 	}
 }
 
@@ -175,7 +175,7 @@ func (c *causes) forbidTokenVolumes(volumes document.Value) {
 	for _, volume := range volumes.Elements() {
 		for _, source := range volume.At("projected", "sources").Elements() {
 			if token := source.Get("serviceAccountToken"); isSet(token) {
-				c.forbidden(token.Path(), "must not be specified when serviceAccountName is not set")
+				c.Forbidden(token.Path(), "must not be specified when serviceAccountName is not set")
 			}
 		}
 	}
@@ -197,23 +197,23 @@ func (c *causes) podOnly(pod, spec document.Value) {
 // createdClaims checks the names of the claims that are created for a pod, and that it
 // does not also use them as existing ones.
 func (c *causes) createdClaims(pod string, volumes document.Value) {
-	var created names
+	var created document.Texts
 	for _, volume := range volumes.Elements() {
 		if !volume.Get("ephemeral").Exists() || isEmpty(volume.Get("name")) {
 			continue
 		}
 		claim := pod + "-" + volume.Get("name").Text()
-		created.add(claim)
+		created.Add(claim)
 		for _, problem := range document.CheckFormat("dns1123-subdomain", claim) {
-			c.invalid(volume.Get("name"), "claim name \""+claim+"\": "+problem)
+			c.Invalid(volume.Get("name"), "claim name \""+claim+"\": "+problem)
 		}
 	}
 	if created == nil {
 		return
 	}
 	for _, volume := range volumes.Elements() {
-		if claim := volume.At("persistentVolumeClaim", "claimName"); created.has(claim.Text()) {
-			c.invalid(claim, "must not reference a claim that is created for an ephemeral volume")
+		if claim := volume.At("persistentVolumeClaim", "claimName"); created.Has(claim.Text()) {
+			c.Invalid(claim, "must not reference a claim that is created for an ephemeral volume")
 		}
 	}
 }

@@ -21,17 +21,17 @@ func (c *causes) podAnnotations(at string, annotations, spec document.Value) {
 		text := v.Text()
 		switch container, isProfile := strings.CutPrefix(name, appArmor); {
 		case name == mirrorAnnotation && isEmpty(spec.Get("nodeName")):
-			c.invalidText(at+"["+name+"]", text, "must set spec.nodeName if mirror pod annotation is set")
+			c.InvalidText(at+"["+name+"]", text, "must set spec.nodeName if mirror pod annotation is set")
 		case name == deletionCost && !isDeletionCost(text):
-			c.invalidText(at+"["+name+"]", text, "must be a 32bit integer")
+			c.InvalidText(at+"["+name+"]", text, "must be a 32bit integer")
 		case name == seccompOfPod, strings.HasPrefix(name, seccompOfContainer):
 			c.seccompProfile(at+"."+name, text)
 		case isProfile:
 			if !hasContainer(spec, container) {
-				c.invalidText(at+"["+name+"]", container, "container not found")
+				c.InvalidText(at+"["+name+"]", container, "container not found")
 			}
 			if !isAppArmorProfile(text) {
-				c.invalidText(at+"["+name+"]", text, "not a profile: write runtime/default, unconfined, or localhost/ and a name")
+				c.InvalidText(at+"["+name+"]", text, "not a profile: write runtime/default, unconfined, or localhost/ and a name")
 			}
 		}
 	}
@@ -52,9 +52,9 @@ func (c *causes) seccompProfile(field, profile string) {
 	local, isLocal := strings.CutPrefix(profile, "localhost/")
 	switch {
 	case isLocal:
-		c.formatText(field, local, "relative-path")
+		c.FormatText(field, local, "relative-path")
 	case profile != "runtime/default" && profile != "docker/default" && profile != "unconfined":
-		c.invalidText(field, profile, "must be a valid seccomp profile")
+		c.InvalidText(field, profile, "must be a valid seccomp profile")
 	}
 }
 
@@ -126,11 +126,11 @@ func (c *causes) sameProfile(annotations document.Value, prefix string, name, of
 		agree = annotation.Equals("runtime/default") || annotation.Equals("docker/default")
 	case "Localhost":
 		if agree = isLocal; agree && !profile.Get("localhostProfile").Equals(local) {
-			c.forbidden(member(profile, "localhostProfile"), "the seccomp profiles of annotation and field must match")
+			c.Forbidden(member(profile, "localhostProfile"), "the seccomp profiles of annotation and field must match")
 		}
 	}
 	if !agree {
-		c.forbidden(member(profile, "type"), "the seccomp types of annotation and field must match")
+		c.Forbidden(member(profile, "type"), "the seccomp types of annotation and field must match")
 	}
 }
 
@@ -142,12 +142,12 @@ func (c *causes) fixedAnnotations(now, before document.Value) {
 	isFixed := func(name string) bool { return name == mirrorAnnotation || strings.HasPrefix(name, appArmor) }
 	for name, v := range before.Members() {
 		if isFixed(name) && !same(v, now.Get(name)) {
-			c.forbidden("metadata.annotations["+name+"]", "may not be removed or updated")
+			c.Forbidden("metadata.annotations["+name+"]", "may not be removed or updated")
 		}
 	}
 	for name := range now.Members() {
 		if isFixed(name) && !before.Get(name).Exists() {
-			c.forbidden("metadata.annotations["+name+"]", "may not be added")
+			c.Forbidden("metadata.annotations["+name+"]", "may not be added")
 		}
 	}
 }

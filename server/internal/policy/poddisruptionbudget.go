@@ -13,5 +13,5 @@ func (Policy) ValidatePodDisruptionBudget(obj, _ document.Value) []schema.Cause 
 		c.intOrPercent(amount)
 		c.atMostAll(amount)
 	}
-	return c
+	return c.Causes
 }

@@ -33,7 +33,7 @@ func (c *causes) systemContext(of document.Value, system string, notWindows []st
 		c.notOnWindows(context, notWindows)
 	case "linux":
 		if options := context.Get("windowsOptions"); isSet(options) {
-			c.forbidden(options.Path(), "windows options cannot be set for a linux pod")
+			c.Forbidden(options.Path(), "windows options cannot be set for a linux pod")
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (c *causes) systemContext(of document.Value, system string, notWindows []st
 func (c *causes) notOnWindows(of document.Value, members []string) {
 	for _, name := range members {
 		if v := of.Get(name); isSet(v) && !((name == "hostPID" || name == "hostIPC") && !v.Bool()) {
-			c.forbidden(v.Path(), "cannot be set for a windows pod")
+			c.Forbidden(v.Path(), "cannot be set for a windows pod")
 		}
 	}
 }

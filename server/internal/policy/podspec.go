@@ -9,7 +9,7 @@ import (
 func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	var c causes
 	volumes := c.volumes(spec.Get("volumes"))
-	var containers names
+	var containers document.Texts
 	for _, container := range spec.Get("containers").Elements() {
 		c.container(container, &containers, volumes)
 	}
@@ -32,7 +32,7 @@ func (Policy) ValidatePodSpec(spec document.Value) []schema.Cause {
 	c.spreadConstraints(spec.Get("topologySpreadConstraints"))
 	c.hostProcess(spec)
 	c.operatingSystem(spec)
-	return c
+	return c.Causes
 }
 
 // maxSearches is the limit of all search domains of a pod together, in characters.
@@ -45,7 +45,7 @@ func (c *causes) dns(spec document.Value) {
 		total += len(search.Text()) + 1
 	}
 	if total > maxSearches {
-		c.invalid(searches, "must not have more than 256 characters (including spaces) in the search list")
+		c.Invalid(searches, "must not have more than 256 characters (including spaces) in the search list")
 	}
 }
 
@@ -53,7 +53,7 @@ func (c *causes) dns(spec document.Value) {
 // and in the host's network they are the containers' own. Init containers run one after
 // the other, so each has the node to itself.
 func (c *causes) hostPorts(spec document.Value) {
-	var taken names
+	var taken document.Texts
 	hostNetwork := spec.Get("hostNetwork").Bool()
 	for _, container := range spec.Get("containers").Elements() {
 		ports := container.Get("ports")
@@ -63,30 +63,30 @@ func (c *causes) hostPorts(spec document.Value) {
 		}
 	}
 	for _, container := range spec.Get("initContainers").Elements() {
-		c.takePorts(container.Get("ports"), new(names))
+		c.takePorts(container.Get("ports"), new(document.Texts))
 	}
 }
 
 // sharedPorts checks ports in the host's network, at the position of the security
 // context.
 func (c *causes) sharedPorts(ports document.Value, turn string) {
-	before := len(*c)
+	before := len(c.Causes)
 	for _, port := range ports.Elements() {
 		if own := port.Get("containerPort"); number(own) != number(port.Get("hostPort")) {
-			c.invalidAt(member(port, "containerPort"), own, "must match `hostPort` when `hostNetwork` is true")
+			c.InvalidAt(member(port, "containerPort"), own, "must match `hostPort` when `hostNetwork` is true")
 		}
 	}
-	c.tellAt(before, turn)
+	c.PlaceAt(before, turn)
 }
 
-func (c *causes) takePorts(ports document.Value, taken *names) {
+func (c *causes) takePorts(ports document.Value, taken *document.Texts) {
 	for _, port := range ports.Elements() {
 		host := port.Get("hostPort")
 		if number(host) == 0 {
 			continue
 		}
-		if !taken.add(port.Get("protocol").Text() + "/" + port.Get("hostIP").Text() + "/" + document.Shown(host)) {
-			c.duplicate(host)
+		if !taken.Add(port.Get("protocol").Text() + "/" + port.Get("hostIP").Text() + "/" + document.Shown(host)) {
+			c.Duplicate(host)
 		}
 	}
 }

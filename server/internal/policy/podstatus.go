@@ -7,11 +7,11 @@ import "github.com/capstan-dev/capstan/internal/document"
 func (c *causes) podStatus(pod, status, old document.Value) {
 	for i, condition := range status.Get("conditions").Elements() {
 		if kind := condition.Get("type").Text(); kind != "PodScheduled" && kind != "Ready" && kind != "Initialized" {
-			c.formatText(element("metadata.conditions", i)+".Type", kind, "qualified-name")
+			c.FormatText(element("metadata.conditions", i)+".Type", kind, "qualified-name")
 		}
 	}
 	if node := status.Get("nominatedNodeName"); node.Text() != "" && !same(node, old.Get("nominatedNodeName")) {
-		c.format(node, "dns1123-subdomain")
+		c.Format(node, "dns1123-subdomain")
 	}
 	policy := pod.At("spec", "restartPolicy").Text()
 	c.endedContainers(status, old, "containerStatuses", policy)
@@ -32,7 +32,7 @@ func (c *causes) endedContainers(status, old document.Value, list, policy string
 		}
 		for _, now := range status.Get(list).Elements() {
 			if same(now.Get("name"), was.Get("name")) && !isSet(now.At("state", "terminated")) {
-				c.forbidden(element("status."+list, i)+".state", "may not be transitioned to non-terminated state")
+				c.Forbidden(element("status."+list, i)+".state", "may not be transitioned to non-terminated state")
 			}
 		}
 	}
@@ -40,18 +40,18 @@ func (c *causes) endedContainers(status, old document.Value, list, policy string
 
 // podIPs checks the addresses of a pod: one of each family.
 func (c *causes) podIPs(ips document.Value) {
-	var taken, families names
+	var taken, families document.Texts
 	for i, ip := range ips.Elements() {
 		text := ip.Get("ip").Text()
 		for _, problem := range document.CheckFormat("ip", text) {
-			c.invalidText(element("status.podIPs", i), text, problem)
+			c.InvalidText(element("status.podIPs", i), text, problem)
 		}
-		families.add(ipFamily(text))
-		if !taken.add(text) {
-			c.duplicate(ip)
+		families.Add(ipFamily(text))
+		if !taken.Add(text) {
+			c.Duplicate(ip)
 		}
 	}
 	if n := ips.Len(); n > 2 || n == 2 && len(families) < 2 {
-		c.invalid(ips, "may specify no more than one IP for each IP family")
+		c.Invalid(ips, "may specify no more than one IP for each IP family")
 	}
 }

@@ -19,12 +19,12 @@ const podImmutable = "pod updates may not change fields other than `spec.contain
 func (c *causes) podUpdate(spec, old document.Value) {
 	for _, list := range podContainers[:2] {
 		if spec.Get(list).Len() != old.Get(list).Len() {
-			c.forbidden(member(spec, list), "pod updates may not add or remove containers")
+			c.Forbidden(member(spec, list), "pod updates may not add or remove containers")
 			return
 		}
 		for _, container := range spec.Get(list).Elements() { // once more, as in 1.25 for updates
 			if image := container.Get("image"); isEmpty(image) {
-				c.required(member(container, "image"), "")
+				c.Required(member(container, "image"), "")
 			} else {
 				c.imageName(image)
 			}
@@ -33,18 +33,18 @@ func (c *causes) podUpdate(spec, old document.Value) {
 	deadline, before := spec.Get("activeDeadlineSeconds"), old.Get("activeDeadlineSeconds")
 	switch n := number(deadline); {
 	case isSet(deadline) && (n < 0 || n > math.MaxInt32):
-		c.invalid(deadline, "must be between 0 and 2147483647, inclusive")
+		c.Invalid(deadline, "must be between 0 and 2147483647, inclusive")
 		return
 	case !isSet(before):
 	case !isSet(deadline):
-		c.invalidAt(member(spec, "activeDeadlineSeconds"), deadline, "must not update from a positive integer to nil value")
+		c.InvalidAt(member(spec, "activeDeadlineSeconds"), deadline, "must not update from a positive integer to nil value")
 	case n > number(before):
-		c.invalid(deadline, "must be less than or equal to previous value")
+		c.Invalid(deadline, "must be less than or equal to previous value")
 		return
 	}
 	c.keptTolerations(spec, old)
 	if !sameBut(spec, old, podMutable...) || !sameContainers(spec, old) || !graceMayChange(spec, old) {
-		c.forbidden(spec.Path(), podImmutable)
+		c.Forbidden(spec.Path(), podImmutable)
 	}
 }
 
@@ -53,17 +53,17 @@ func (c *causes) keptTolerations(spec, old document.Value) {
 	if document.Same(spec.Get("tolerations"), old.Get("tolerations")) {
 		return
 	}
-	var borne names
+	var borne document.Texts
 	for _, t := range spec.Get("tolerations").Elements() {
-		borne.add(toleration(t))
+		borne.Add(toleration(t))
 	}
 	for _, t := range old.Get("tolerations").Elements() {
-		if !borne.has(toleration(t)) {
-			c.forbidden(member(spec, "tolerations"), "existing toleration can not be modified except its tolerationSeconds")
+		if !borne.Has(toleration(t)) {
+			c.Forbidden(member(spec, "tolerations"), "existing toleration can not be modified except its tolerationSeconds")
 			return
 		}
 	}
-	*c = append(*c, document.Validate(spec.Get("tolerations"), nil)...)
+	c.Causes = append(c.Causes, document.Validate(spec.Get("tolerations"), nil)...)
 }
 
 // sameContainers reports whether containers differ in their images only.

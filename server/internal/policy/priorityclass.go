@@ -25,18 +25,18 @@ func (Policy) CreatePriorityClass(obj document.Value) {
 func (Policy) ValidatePriorityClass(obj, old document.Value) []schema.Cause {
 	var c causes
 	if old.Exists() {
-		return c
+		return c.Causes
 	}
 	name, value := obj.At("metadata", "name").Text(), number(obj.Get("value"))
 	switch known, system := systemPriorities[name]; {
 	case system && value == known && !obj.Get("globalDefault").Bool():
 	case strings.HasPrefix(name, "system-"):
-		c.forbidden("metadata.name", "priority class names with 'system-' prefix are reserved for system use only")
+		c.Forbidden("metadata.name", "priority class names with 'system-' prefix are reserved for system use only")
 	case value > maxUserPriority:
-		c.forbidden("value", "maximum allowed value of a user defined priority is "+strconv.Itoa(maxUserPriority))
+		c.Forbidden("value", "maximum allowed value of a user defined priority is "+strconv.Itoa(maxUserPriority))
 	}
 	if policy := obj.Get("preemptionPolicy"); !policy.Equals("PreemptLowerPriority") && !policy.Equals("Never") {
-		c.notSupported(policy, "Never", "PreemptLowerPriority")
+		c.NotSupported(policy, "Never", "PreemptLowerPriority")
 	}
-	return c
+	return c.Causes
 }

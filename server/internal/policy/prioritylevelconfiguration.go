@@ -24,7 +24,7 @@ func (Policy) ValidatePriorityLevelConfiguration(obj, _ document.Value) []schema
 	name, spec := obj.At("metadata", "name").Text(), obj.Get("spec")
 	c.handSize(spec.At("limited", "limitResponse"))
 	c.fixedSpec(name, spec, fixedPriorityLevels)
-	return c
+	return c.Causes
 }
 
 // handSize refuses hands of more cards than there are, and those that need more random
@@ -38,8 +38,8 @@ func (c *causes) handSize(response document.Value) {
 		return // reported by the schema
 	}
 	if cards > queues {
-		c.invalid(hand, fmt.Sprintf("should not be greater than queues (%d)", queues))
+		c.Invalid(hand, fmt.Sprintf("should not be greater than queues (%d)", queues))
 	} else if math.Ceil(float64(cards)*math.Log2(float64(queues))) > maxHandBits {
-		c.invalid(hand, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", queues, cards, maxHandBits))
+		c.Invalid(hand, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d", queues, cards, maxHandBits))
 	}
 }

@@ -11,24 +11,24 @@ import (
 // files of the sources do not collide.
 func (Policy) ValidateProjectedVolumeSource(v document.Value) []schema.Cause {
 	var c causes
-	var paths names
+	var paths document.Texts
 	for _, source := range v.Get("sources").Elements() {
 		for range setOf(source, "secret", "downwardAPI", "configMap", "serviceAccountToken") - 1 {
-			c.forbidden(source.Path(), "may not specify more than 1 volume type")
+			c.Forbidden(source.Path(), "may not specify more than 1 volume type")
 		}
 		if token := source.Get("serviceAccountToken"); isSet(token) && isEmpty(token.Get("path")) {
-			c.required(member(v, "path"), "")
+			c.Required(member(v, "path"), "")
 		}
 		for _, name := range [...]string{"secret", "downwardAPI", "configMap"} {
 			from := source.Get(name)
 			for _, item := range from.Get("items").Elements() {
-				if path := item.Get("path").Text(); path != "" && !paths.add(path) {
-					c.invalidText(v.Path(), from.Get("name").Text(), "conflicting duplicate paths")
+				if path := item.Get("path").Text(); path != "" && !paths.Add(path) {
+					c.InvalidText(v.Path(), from.Get("name").Text(), "conflicting duplicate paths")
 				}
 			}
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // ValidateDownwardAPIVolumeFile checks a file that shows a field of the pod.
@@ -39,12 +39,12 @@ func (Policy) ValidateDownwardAPIVolumeFile(file document.Value) []schema.Cause 
 	case isSet(ref):
 		c.fieldRef(ref, volumeFields)
 		if isSet(resource) {
-			c.invalidText(file.Path(), "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+			c.InvalidText(file.Path(), "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
 		}
 	case isSet(resource):
 		c.resourceFieldRef(resource, true)
 	default:
-		c.required(file.Path(), "one of fieldRef and resourceFieldRef is required")
+		c.Required(file.Path(), "one of fieldRef and resourceFieldRef is required")
 	}
-	return c
+	return c.Causes
 }

@@ -105,13 +105,13 @@ func isFine(text string) bool {
 // notNegative checks that an amount is at least zero.
 func (c *causes) notNegative(field string, v document.Value) {
 	if q := amount(v); q.Value() < 0 {
-		c.invalidAt(field, v, "must be a valid resource quantity")
+		c.InvalidAt(field, v, "must be a valid resource quantity")
 	}
 }
 
 // positive checks that an amount is more than zero.
 func (c *causes) positive(field string, v document.Value) {
 	if q := amount(v); q.Sign() <= 0 {
-		c.invalidAt(field, v, "must be greater than zero")
+		c.InvalidAt(field, v, "must be greater than zero")
 	}
 }

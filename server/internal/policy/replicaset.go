@@ -10,5 +10,5 @@ func (Policy) ValidateReplicaSet(obj, _ document.Value) []schema.Cause {
 	var c causes
 	c.amongReplicas(obj.Get("status"), "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 	c.replicated(obj.Get("spec"), "replica set")
-	return c
+	return c.Causes
 }

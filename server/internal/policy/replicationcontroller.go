@@ -33,7 +33,7 @@ func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Ca
 	}
 	template := spec.Get("template")
 	if !isSet(template) {
-		return c // required by the schema
+		return c.Causes // required by the schema
 	}
 	if labels := template.At("metadata", "labels"); !selectsAll(spec.Get("selector"), labels) {
 		c.notSelected(template, labels)
@@ -42,5 +42,5 @@ func (Policy) ValidateReplicationController(obj, old document.Value) []schema.Ca
 		c.sharedDisks(template)
 	}
 	c.alwaysRestarts(template, "ReplicationController")
-	return c
+	return c.Causes
 }

@@ -25,20 +25,20 @@ func (Policy) ValidateResourceQuota(obj, old document.Value) []schema.Cause {
 	if old.Exists() {
 		now, before := scopeSet(spec), scopeSet(old.Get("spec"))
 		if !maps.Equal(now, before) {
-			c.invalidAt("spec.scopes", spec.Get("scopes"), "field is immutable")
+			c.InvalidAt("spec.scopes", spec.Get("scopes"), "field is immutable")
 		}
 	}
 	c.scopeSelector(spec)
 	for _, name := range [...]string{"hard", "used"} {
 		c.quotaAmounts(obj.At("status", name))
 	}
-	return c
+	return c.Causes
 }
 
-func scopeSet(spec document.Value) names {
-	var set names
+func scopeSet(spec document.Value) document.Texts {
+	var set document.Texts
 	for _, scope := range spec.Get("scopes").Elements() {
-		set.add(scope.Text())
+		set.Add(scope.Text())
 	}
 	return set
 }
@@ -48,7 +48,7 @@ func (c *causes) quotaAmounts(amounts document.Value) {
 		field := key(amounts, name)
 		c.resourceName(field, name)
 		if !strings.Contains(name, "/") && !isQuotaResource(name) {
-			c.invalidText(field, name, "must be a standard resource for quota")
+			c.InvalidText(field, name, "must be a standard resource for quota")
 		}
 		c.resourceAmount(field, name, v)
 	}
@@ -57,17 +57,17 @@ func (c *causes) quotaAmounts(amounts document.Value) {
 // quotaScopes checks the scopes, which are all reported at the list.
 func (c *causes) quotaScopes(spec document.Value) {
 	scopes := spec.Get("scopes")
-	var seen names
+	var seen document.Texts
 	for _, scope := range scopes.Elements() {
-		first := seen.add(scope.Text())
+		first := seen.Add(scope.Text())
 		if !slices.Contains(quotaScopes, scope.Text()) {
-			c.invalid(scopes, "unsupported scope")
+			c.Invalid(scopes, "unsupported scope")
 		} else if first {
 			c.countsInScope(scopes.Path(), spec, scope.Text())
 		}
 	}
 	if conflicting(seen) {
-		c.invalid(scopes, "conflicting scopes")
+		c.Invalid(scopes, "conflicting scopes")
 	}
 }
 
@@ -76,27 +76,27 @@ func (c *causes) quotaScopes(spec document.Value) {
 func (c *causes) countsInScope(field string, spec document.Value, scope string) {
 	for name := range spec.Get("hard").Members() {
 		if isQuotaResource(name) && (!slices.Contains(podQuotas, name) || scope == "BestEffort" && name != "pods") {
-			c.invalidAt(field, spec.Get("scopes"), "unsupported scope applied to resource")
+			c.InvalidAt(field, spec.Get("scopes"), "unsupported scope applied to resource")
 		}
 	}
 }
 
-func conflicting(scopes names) bool {
-	return scopes.has("BestEffort") && scopes.has("NotBestEffort") || scopes.has("Terminating") && scopes.has("NotTerminating")
+func conflicting(scopes document.Texts) bool {
+	return scopes.Has("BestEffort") && scopes.Has("NotBestEffort") || scopes.Has("Terminating") && scopes.Has("NotTerminating")
 }
 
 // scopeSelector checks the scopes of the requirements.
 func (c *causes) scopeSelector(spec document.Value) {
 	expressions := spec.At("scopeSelector", "matchExpressions")
-	var seen names
-	before := len(*c)
+	var seen document.Texts
+	before := len(c.Causes)
 	for _, e := range expressions.Elements() {
-		if scope := e.Get("scopeName").Text(); seen.add(scope) && slices.Contains(quotaScopes, scope) {
+		if scope := e.Get("scopeName").Text(); seen.Add(scope) && slices.Contains(quotaScopes, scope) {
 			c.countsInScope(expressions.Path(), spec, scope)
 		}
 	}
-	c.tellAt(before, member(expressions, "scopeName"))
+	c.PlaceAt(before, member(expressions, "scopeName"))
 	if conflicting(seen) {
-		c.invalid(expressions, "conflicting scopes")
+		c.Invalid(expressions, "conflicting scopes")
 	}
 }

@@ -64,9 +64,9 @@ func mayOvercommit(name string) bool { return isNative(name) && !isHugePages(nam
 func (c *causes) resourceName(field, name string) {
 	switch problems := document.CheckFormat("qualified-name", name); {
 	case len(problems) > 0:
-		c.formatText(field, name, "qualified-name")
+		c.FormatText(field, name, "qualified-name")
 	case !isStandardResource(name) && !strings.Contains(name, "/"):
-		c.invalidText(field, name, "must be a standard resource type or fully qualified")
+		c.InvalidText(field, name, "must be a standard resource type or fully qualified")
 	}
 }
 
@@ -76,10 +76,10 @@ func (c *causes) containerResourceName(field, name string) {
 	switch {
 	case !strings.Contains(name, "/"):
 		if !isContainerResource(name) {
-			c.invalidText(field, name, "must be a standard resource for containers")
+			c.InvalidText(field, name, "must be a standard resource for containers")
 		}
 	case !isNative(name) && !isExtended(name):
-		c.invalidText(field, name, "doesn't follow extended resource name standard")
+		c.InvalidText(field, name, "doesn't follow extended resource name standard")
 	}
 }
 
@@ -87,10 +87,10 @@ func (c *causes) containerResourceName(field, name string) {
 // resources.
 func (c *causes) resourceAmount(field, name string, v document.Value) {
 	if isNegative(v) {
-		c.invalidAt(field, v, "must be greater than or equal to 0")
+		c.InvalidAt(field, v, "must be greater than or equal to 0")
 	}
 	if (slices.Contains(countedResources, name) || !isNative(name) && isExtended(name)) && !isWhole(v) {
-		c.invalidAt(field, v, "must be an integer")
+		c.InvalidAt(field, v, "must be an integer")
 	}
 }
 
@@ -114,7 +114,7 @@ func (c *causes) amounts(at func() string, requests, limits document.Value) {
 		c.containerResourceName(field, name)
 		c.resourceAmount(field, name, v)
 		if isHugePages(name) && !isMultiple(v, strings.TrimPrefix(name, hugePagesPrefix)) {
-			c.invalidAt(field, v, "is not a positive multiple of the page size of "+name)
+			c.InvalidAt(field, v, "is not a positive multiple of the page size of "+name)
 		}
 	}
 	for name, v := range limits.Members() {
@@ -125,15 +125,15 @@ func (c *causes) amounts(at func() string, requests, limits document.Value) {
 		limit := limits.Get(name)
 		switch {
 		case !limit.Exists() && !mayOvercommit(name):
-			c.required(at()+".limits", "Limit must be set for non overcommitable resources")
+			c.Required(at()+".limits", "Limit must be set for non overcommitable resources")
 		case !limit.Exists():
 		case !mayOvercommit(name) && compare(request, limit) != 0:
-			c.invalidAt(at()+".requests", request, "must be equal to "+name+" limit")
+			c.InvalidAt(at()+".requests", request, "must be equal to "+name+" limit")
 		case compare(request, limit) > 0:
-			c.invalidAt(at()+".requests", request, "must be less than or equal to "+name+" limit")
+			c.InvalidAt(at()+".requests", request, "must be less than or equal to "+name+" limit")
 		}
 	}
 	if hugePages && !others {
-		c.forbidden(at(), "HugePages require cpu or memory")
+		c.Forbidden(at(), "HugePages require cpu or memory")
 	}
 }

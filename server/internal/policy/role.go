@@ -10,8 +10,8 @@ func (Policy) ValidateClusterRole(obj, _ document.Value) []schema.Cause {
 	var c causes
 	for _, s := range obj.At("aggregationRule", "clusterRoleSelectors").Elements() {
 		if !canSelect(s) {
-			c.invalid(s, "invalid label selector.")
+			c.Invalid(s, "invalid label selector.")
 		}
 	}
-	return c
+	return c.Causes
 }

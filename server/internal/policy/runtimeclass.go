@@ -11,14 +11,14 @@ import (
 // scheduling.
 func (Policy) ValidateRuntimeClass(obj, _ document.Value) []schema.Cause {
 	var c causes
-	c.formatText("handler", obj.Get("handler").Text(), "dns1123-label")
+	c.FormatText("handler", obj.Get("handler").Text(), "dns1123-label")
 	c.amounts(func() string { return "overhead" }, document.Value{}, obj.At("overhead", "podFixed"))
 	scheduling := obj.Get("scheduling")
-	var all names
+	var all document.Texts
 	for i, t := range scheduling.Get("tolerations").Elements() {
-		if !all.add(fmt.Sprintf("%q %q %q %q", t.Get("key").Text(), t.Get("operator").Text(), t.Get("value").Text(), t.Get("effect").Text())) {
-			c.add(schema.CauseDuplicate, element(member(scheduling, "tolerations"), i), "Duplicate value: "+document.Shown(t))
+		if !all.Add(fmt.Sprintf("%q %q %q %q", t.Get("key").Text(), t.Get("operator").Text(), t.Get("value").Text(), t.Get("effect").Text())) {
+			c.Add(schema.CauseDuplicate, element(member(scheduling, "tolerations"), i), "Duplicate value: "+document.Shown(t))
 		}
 	}
-	return c
+	return c.Causes
 }

@@ -24,12 +24,12 @@ func (Policy) ValidateSecret(obj, _ document.Value) []schema.Cause {
 	var c causes
 	data := obj.Get("data")
 	if dataSize(data, true) > maxData {
-		c.tooLong("data", maxData)
+		c.TooLong("data", maxData)
 	}
-	before := len(c)
+	before := len(c.Causes)
 	c.secretType(obj, data)
-	c.tellAt(before, "metadata.annotations[]") // after all that is wrong in the data
-	return c
+	c.PlaceAt(before, "metadata.annotations[]") // after all that is wrong in the data
+	return c.Causes
 }
 
 // secretType checks that a secret has the data of its type.
@@ -38,7 +38,7 @@ func (c *causes) secretType(obj, data document.Value) {
 	case labelDomain + "/service-account-token":
 		const account = labelDomain + "/service-account.name"
 		if obj.At("metadata", "annotations", account).Text() == "" {
-			c.required("metadata.annotations["+account+"]", "")
+			c.Required("metadata.annotations["+account+"]", "")
 		}
 	case labelDomain + "/dockercfg":
 		c.registryConfig(data, ".dockercfg")
@@ -46,17 +46,17 @@ func (c *causes) secretType(obj, data document.Value) {
 		c.registryConfig(data, ".dockerconfigjson")
 	case labelDomain + "/basic-auth":
 		if !data.Get("username").Exists() && !data.Get("password").Exists() {
-			c.required("data[username]", "")
-			c.required("data[password]", "")
+			c.Required("data[username]", "")
+			c.Required("data[password]", "")
 		}
 	case labelDomain + "/ssh-auth":
 		if data.Get("ssh-privatekey").Text() == "" {
-			c.required("data[ssh-privatekey]", "")
+			c.Required("data[ssh-privatekey]", "")
 		}
 	case labelDomain + "/tls":
 		for _, name := range [...]string{"tls.crt", "tls.key"} {
 			if !data.Get(name).Exists() {
-				c.required("data["+name+"]", "")
+				c.Required("data["+name+"]", "")
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func (c *causes) secretType(obj, data document.Value) {
 func (c *causes) registryConfig(data document.Value, name string) {
 	v := data.Get(name)
 	if !v.Exists() {
-		c.required("data["+name+"]", "")
+		c.Required("data["+name+"]", "")
 		return
 	}
 	text, err := base64.StdEncoding.DecodeString(v.Text())
@@ -75,6 +75,6 @@ func (c *causes) registryConfig(data document.Value, name string) {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
-		c.invalidText("data["+name+"]", "<secret contents redacted>", err.Error())
+		c.InvalidText("data["+name+"]", "<secret contents redacted>", err.Error())
 	}
 }

@@ -14,7 +14,7 @@ const maxSysctl = 253
 func (c *causes) podSecurity(spec document.Value) {
 	for _, sysctl := range spec.At("securityContext", "sysctls").Elements() {
 		if name := sysctl.Get("name"); len(name.Text()) > maxSysctl {
-			c.invalid(name, "must have at most "+strconv.Itoa(maxSysctl)+" characters")
+			c.Invalid(name, "must have at most "+strconv.Itoa(maxSysctl)+" characters")
 		}
 	}
 }
@@ -25,9 +25,9 @@ func (Policy) ValidateSecurityContext(context document.Value) []schema.Cause {
 	if escalation := context.Get("allowPrivilegeEscalation"); isSet(escalation) && !escalation.Bool() {
 		for _, capability := range context.At("capabilities", "add").Elements() {
 			if capability.Equals("CAP_SYS_ADMIN") {
-				c.invalid(context, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+				c.Invalid(context, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
 			}
 		}
 	}
-	return c
+	return c.Causes
 }

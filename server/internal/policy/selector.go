@@ -15,10 +15,10 @@ import (
 func (c *causes) labels(set document.Value) {
 	for name, v := range set.Members() {
 		for _, problem := range document.CheckFormat("qualified-name", name) {
-			c.invalidText(set.Path(), name, problem)
+			c.InvalidText(set.Path(), name, problem)
 		}
 		for _, problem := range document.CheckFormat("label-value", v.Text()) {
-			c.invalidAt(set.Path(), v, problem)
+			c.InvalidAt(set.Path(), v, problem)
 		}
 	}
 }

@@ -138,10 +138,10 @@ func keepClusterIPs(spec, before document.Value) {
 // keepNodePorts gives ports without a node port the one they had, by name, unless another
 // port has it now.
 func keepNodePorts(ports, before document.Value) {
-	var sent names
+	var sent document.Texts
 	for _, port := range ports.Elements() {
 		if v := port.Get("nodePort"); number(v) != 0 {
-			sent.add(document.Shown(v))
+			sent.Add(document.Shown(v))
 		}
 	}
 	had := map[string]document.Value{}
@@ -152,7 +152,7 @@ func keepNodePorts(ports, before document.Value) {
 		if number(port.Get("nodePort")) != 0 {
 			continue
 		}
-		if v := had[port.Get("name").Text()]; number(v) != 0 && sent.add(document.Shown(v)) {
+		if v := had[port.Get("name").Text()]; number(v) != 0 && sent.Add(document.Shown(v)) {
 			port.Put("nodePort", v)
 		}
 	}
@@ -160,12 +160,12 @@ func keepNodePorts(ports, before document.Value) {
 
 // dropNodePorts removes the node ports that the service had.
 func dropNodePorts(ports, before document.Value) {
-	var had names
+	var had document.Texts
 	for _, port := range before.Elements() {
-		had.add(document.Shown(port.Get("nodePort")))
+		had.Add(document.Shown(port.Get("nodePort")))
 	}
 	for _, port := range ports.Elements() {
-		if had.has(document.Shown(port.Get("nodePort"))) {
+		if had.Has(document.Shown(port.Get("nodePort"))) {
 			port.Remove("nodePort")
 		}
 	}

@@ -29,8 +29,8 @@ func ServiceFamilies(spec, before document.Value, configured []string) []schema.
 		spec.SetString("ipFamilyPolicy", f.defaultPolicy())
 	}
 	f.clusterIPs(spec)
-	if len(f.causes) > 0 {
-		return f.causes
+	if len(f.Causes) > 0 {
+		return f.Causes
 	}
 	if before.Exists() {
 		f.downgrade()
@@ -43,8 +43,8 @@ func ServiceFamilies(spec, before document.Value, configured []string) []schema.
 		}
 	}
 	f.infer()
-	if len(f.causes) > 0 {
-		return f.causes
+	if len(f.Causes) > 0 {
+		return f.Causes
 	}
 	if noSelector(spec) {
 		f.complete(true)
@@ -55,11 +55,11 @@ func ServiceFamilies(spec, before document.Value, configured []string) []schema.
 	}
 	for _, family := range spec.Get("ipFamilies").Elements() {
 		if !slices.Contains(configured, family.Text()) {
-			f.invalid(family, "not configured on this cluster")
+			f.Invalid(family, "not configured on this cluster")
 		}
 	}
-	if len(f.causes) > 0 {
-		return f.causes
+	if len(f.Causes) > 0 {
+		return f.Causes
 	}
 	f.complete(len(configured) == 2)
 	return nil
@@ -102,7 +102,7 @@ func (f *families) defaultPolicy() string {
 }
 
 func (f *families) policyWrong(why string) {
-	f.invalidAt(member(f.spec, "ipFamilyPolicy"), f.spec.Get("ipFamilyPolicy"), why)
+	f.InvalidAt(member(f.spec, "ipFamilyPolicy"), f.spec.Get("ipFamilyPolicy"), why)
 }
 
 // downgrade drops the second address and family of a service whose policy is a single
@@ -133,7 +133,7 @@ func (f *families) infer() {
 		}
 		family := ipFamily(ip.Text())
 		if !slices.Contains(f.configured, family) {
-			f.invalidAt(ip.Path(), ips, family+" is not configured on this cluster")
+			f.InvalidAt(ip.Path(), ips, family+" is not configured on this cluster")
 			continue
 		}
 		f.spec.SetArray("ipFamilies").AppendString(family)

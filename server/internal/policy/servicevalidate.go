@@ -19,18 +19,18 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	spec := obj.Get("spec")
 	kind := spec.Get("type").Text()
 	if isEmpty(spec.Get("ports")) && !isHeadless(spec) && kind != "ExternalName" {
-		c.required(member(spec, "ports"), "")
+		c.Required(member(spec, "ports"), "")
 	}
 	if kind != "ExternalName" {
 		c.clusterIPs(spec)
 	}
 	if isHeadless(spec) && needsNodePort(kind) {
-		c.invalidAt(member(spec, "clusterIPs")+"[0]", spec.Get("clusterIPs").Index(0), "may not be set to 'None' for "+kind+" services")
+		c.InvalidAt(member(spec, "clusterIPs")+"[0]", spec.Get("clusterIPs").Index(0), "may not be set to 'None' for "+kind+" services")
 	}
 	c.servicePorts(spec, kind)
 	for _, ip := range spec.Get("externalIPs").Elements() {
 		if _, err := netip.ParseAddr(ip.Text()); err == nil {
-			c.format(ip, "ordinary-ip")
+			c.Format(ip, "ordinary-ip")
 		}
 	}
 	c.healthCheck(spec)
@@ -38,7 +38,7 @@ func (Policy) ValidateService(obj, old document.Value) []schema.Cause {
 	if old.Exists() {
 		c.serviceUpdate(spec, old.Get("spec"))
 	}
-	return c
+	return c.Causes
 }
 
 func isHeadless(spec document.Value) bool {
@@ -50,26 +50,26 @@ func isHeadless(spec document.Value) bool {
 func (c *causes) servicePorts(spec document.Value, kind string) {
 	ports := spec.Get("ports")
 	several := ports.Index(1).Exists()
-	var taken, nodePorts names
+	var taken, nodePorts document.Texts
 	for _, port := range ports.Elements() {
 		switch name := port.Get("name"); {
 		case name.Text() != "":
-			if !taken.add(name.Text()) {
-				c.duplicate(name)
+			if !taken.Add(name.Text()) {
+				c.Duplicate(name)
 			}
 		case several:
-			c.required(member(port, "name"), "")
+			c.Required(member(port, "name"), "")
 		}
 		if kind == "LoadBalancer" && number(port.Get("port")) == kubeletPort {
-			c.invalidAt(port.Path(), port.Get("port"), "may not expose port 10250 externally since it is used by kubelet")
+			c.InvalidAt(port.Path(), port.Get("port"), "may not expose port 10250 externally since it is used by kubelet")
 		}
 		nodePort := port.Get("nodePort")
 		switch n := number(nodePort); {
 		case n == 0:
 		case kind == "ClusterIP":
-			c.forbidden(nodePort.Path(), "may not be used when `type` is 'ClusterIP'")
-		case !nodePorts.add(port.Get("protocol").Text() + document.Shown(nodePort)):
-			c.duplicate(nodePort)
+			c.Forbidden(nodePort.Path(), "may not be used when `type` is 'ClusterIP'")
+		case !nodePorts.Add(port.Get("protocol").Text() + document.Shown(nodePort)):
+			c.Duplicate(nodePort)
 		}
 	}
 }
@@ -83,9 +83,9 @@ func (c *causes) healthCheck(spec document.Value) {
 	switch n := number(port); {
 	case n == 0:
 	case !NeedsHealthCheck(spec):
-		c.invalid(port, "HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local")
+		c.Invalid(port, "HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local")
 	case n < 1 || n > 65535:
-		c.invalid(port, "must be between 1 and 65535, inclusive")
+		c.Invalid(port, "must be between 1 and 65535, inclusive")
 	}
 }
 
@@ -111,11 +111,11 @@ func (c *causes) sourceRanges(obj document.Value, kind string) {
 		return
 	}
 	if kind != "LoadBalancer" {
-		c.forbidden(field, onlyLoadBalancer)
+		c.Forbidden(field, onlyLoadBalancer)
 	}
 	for _, text := range ranges {
 		if len(document.CheckFormat("cidr", strings.TrimSpace(text))) > 0 {
-			c.invalidAt(field, v, "must be a list of IP ranges, like 10.240.0.0/24,10.250.0.0/24")
+			c.InvalidAt(field, v, "must be a list of IP ranges, like 10.240.0.0/24,10.250.0.0/24")
 			return
 		}
 	}
@@ -132,12 +132,12 @@ func (c *causes) serviceUpdate(spec, before document.Value) {
 	}
 	if class := spec.Get("loadBalancerClass"); isSet(class) { // once more, as 1.25 does for updates
 		if kind == "LoadBalancer" {
-			c.format(class, "qualified-name")
+			c.Format(class, "qualified-name")
 		} else {
-			c.forbidden(class.Path(), onlyLoadBalancer)
+			c.Forbidden(class.Path(), onlyLoadBalancer)
 		}
 	}
 	if NeedsHealthCheck(spec) && NeedsHealthCheck(before) && !same(spec.Get("healthCheckNodePort"), before.Get("healthCheckNodePort")) {
-		c.forbidden(member(spec, "healthCheckNodePort"), "field is immutable")
+		c.Forbidden(member(spec, "healthCheckNodePort"), "field is immutable")
 	}
 }

@@ -55,8 +55,8 @@ func (Policy) ValidateStatefulSet(obj, old document.Value) []schema.Cause {
 	}
 	c.alwaysRestarts(template, "StatefulSet")
 	if old.Exists() && !sameBut(spec, old.Get("spec"), statefulMutable...) {
-		c.forbidden(spec.Path(), "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "+
+		c.Forbidden(spec.Path(), "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "+
 			"'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")
 	}
-	return c
+	return c.Causes
 }

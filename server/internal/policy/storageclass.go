@@ -19,21 +19,21 @@ func (Policy) ValidateStorageClass(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if provisioner := obj.Get("provisioner"); !isEmpty(provisioner) {
 		for _, problem := range document.CheckFormat("qualified-name", strings.ToLower(provisioner.Text())) {
-			c.invalid(provisioner, problem)
+			c.Invalid(provisioner, problem)
 		}
 	}
 	c.classParameters(obj.Get("parameters"))
 	c.topologyTerms(obj.Get("allowedTopologies"))
-	return c
+	return c.Causes
 }
 
 func (c *causes) classParameters(parameters document.Value) {
 	if parameters.Len() > maxClassParameters {
-		c.tooLong("parameters", maxClassParameters)
+		c.TooLong("parameters", maxClassParameters)
 		return
 	}
 	if parameters.Get("").Exists() {
-		c.invalidText("parameters", "", "field can not be empty.")
+		c.InvalidText("parameters", "", "field can not be empty.")
 	}
 }
 
@@ -44,7 +44,7 @@ func (c *causes) topologyTerms(terms document.Value) {
 	for _, term := range terms.Elements() {
 		text := topologyTerm(term)
 		for range seen[text] {
-			c.add(schema.CauseDuplicate, member(term, "matchLabelExpressions"), `Duplicate value: ""`)
+			c.Add(schema.CauseDuplicate, member(term, "matchLabelExpressions"), `Duplicate value: ""`)
 		}
 		seen[text]++
 	}
@@ -54,7 +54,7 @@ func (c *causes) topologyTerms(terms document.Value) {
 func topologyTerm(term document.Value) string {
 	required := map[string]string{}
 	for _, e := range term.Get("matchLabelExpressions").Elements() {
-		name, values := e.Get("key"), namesIn(e.Get("values"))
+		name, values := e.Get("key"), document.TextsIn(e.Get("values"))
 		required[name.Text()] = fmt.Sprintf("%q", slices.Sorted(maps.Keys(values)))
 	}
 	var text strings.Builder

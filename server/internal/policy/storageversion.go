@@ -12,7 +12,7 @@ import (
 func (Policy) ValidateStorageVersion(obj, _ document.Value) []schema.Cause {
 	var c causes
 	if name := obj.At("metadata", "name").Text(); name != "" && !strings.Contains(name, ".") {
-		c.invalidText("metadata.name", name, "name must be in the form of <group>.<resource>")
+		c.InvalidText("metadata.name", name, "name must be in the form of <group>.<resource>")
 	}
 	status := obj.Get("status")
 	common, agree := "", true
@@ -27,15 +27,15 @@ func (Policy) ValidateStorageVersion(obj, _ document.Value) []schema.Cause {
 			reads = reads || v.Equals(stores)
 		}
 		if !reads {
-			c.invalidAt(member(server, "decodableVersions"), server.Get("decodableVersions"), "decodableVersions must include encodingVersion "+stores)
+			c.InvalidAt(member(server, "decodableVersions"), server.Get("decodableVersions"), "decodableVersions must include encodingVersion "+stores)
 		}
 	}
 	said := status.Get("commonEncodingVersion")
 	switch {
 	case (!agree || common == "") && isSet(said):
-		c.invalid(said, "should be nil if servers do not agree on the version, or if there is no server reporting the supported versions yet")
+		c.Invalid(said, "should be nil if servers do not agree on the version, or if there is no server reporting the supported versions yet")
 	case agree && common != "" && !said.Equals(common):
-		c.invalidAt("status.commonEncodingVersion", said, "the common encoding version is "+common)
+		c.InvalidAt("status.commonEncodingVersion", said, "the common encoding version is "+common)
 	}
-	return c
+	return c.Causes
 }

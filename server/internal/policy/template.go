@@ -17,9 +17,9 @@ func (Policy) ValidatePodTemplateSpec(template document.Value) []schema.Cause {
 		c.seccompAgrees(annotations, spec)
 	}
 	if list := spec.Get("ephemeralContainers"); !isEmpty(list) {
-		c.forbidden(list.Path(), "ephemeral containers not allowed in pod template")
+		c.Forbidden(list.Path(), "ephemeral containers not allowed in pod template")
 	}
-	return c
+	return c.Causes
 }
 
 // templateMetadata checks the labels and annotations for the pods. The causes leave
@@ -28,10 +28,10 @@ func (c *causes) templateMetadata(template document.Value) {
 	meta := template.Get("metadata")
 	for name, v := range meta.Get("labels").Members() {
 		for _, problem := range document.CheckFormat("qualified-name", name) {
-			c.invalidText(member(template, "labels"), name, problem)
+			c.InvalidText(member(template, "labels"), name, problem)
 		}
 		for _, problem := range document.CheckFormat("label-value", v.Text()) {
-			c.invalidAt(member(template, "labels"), v, problem)
+			c.InvalidAt(member(template, "labels"), v, problem)
 		}
 	}
 	c.annotationsAt(member(template, "annotations"), meta.Get("annotations"))
@@ -44,7 +44,7 @@ func (c *causes) annotations(annotations document.Value) {
 func (c *causes) annotationsAt(field string, annotations document.Value) {
 	for name := range annotations.Members() {
 		for _, problem := range document.CheckFormat("qualified-name", strings.ToLower(name)) {
-			c.invalidText(field, name, problem)
+			c.InvalidText(field, name, problem)
 		}
 	}
 }
@@ -52,14 +52,14 @@ func (c *causes) annotationsAt(field string, annotations document.Value) {
 // alwaysRestarts checks the requirements of a template for pods that a controller of that
 // kind keeps running.
 func (c *causes) alwaysRestarts(template document.Value, kind string) {
-	spec, before := template.Get("spec"), len(*c)
+	spec, before := template.Get("spec"), len(c.Causes)
 	if policy := spec.Get("restartPolicy"); !policy.Equals("Always") {
-		c.notSupported(policy, "Always")
+		c.NotSupported(policy, "Always")
 	}
 	if deadline := spec.Get("activeDeadlineSeconds"); isSet(deadline) {
-		c.forbidden(deadline.Path(), "activeDeadlineSeconds in "+kind+" is not Supported")
+		c.Forbidden(deadline.Path(), "activeDeadlineSeconds in "+kind+" is not Supported")
 	}
-	c.tellAt(before, member(template, "spec"))
+	c.PlaceAt(before, member(template, "spec"))
 }
 
 // selected checks that a controller selects something, and the pods of its own template,
@@ -70,7 +70,7 @@ func (c *causes) selected(selector, template document.Value, kind string) bool {
 	case !isSet(selector):
 		c.notSelected(template, labels)
 	case isNothing(selector):
-		c.invalid(selector, "empty selector is invalid for "+kind)
+		c.Invalid(selector, "empty selector is invalid for "+kind)
 	case !canSelect(selector):
 		return false
 	case !Selects(selector, labels):
@@ -81,12 +81,12 @@ func (c *causes) selected(selector, template document.Value, kind string) bool {
 
 // unselective refuses an invalid selector, without which its template is not validated.
 func (c *causes) unselective(selector, template document.Value) {
-	c.invalid(selector, "invalid label selector")
-	c.hide(template.Path())
+	c.Invalid(selector, "invalid label selector")
+	c.Hide(template.Path())
 }
 
 func (c *causes) notSelected(template, labels document.Value) {
-	c.invalidAt(member(template, "metadata", "labels"), labels, "`selector` does not match template `labels`")
+	c.InvalidAt(member(template, "metadata", "labels"), labels, "`selector` does not match template `labels`")
 }
 
 // sharedDisks checks that disks that can be attached once for writing are not used by
@@ -95,7 +95,7 @@ func (c *causes) sharedDisks(template document.Value) {
 	for _, volume := range template.At("spec", "volumes").Elements() {
 		disk := volume.Get("gcePersistentDisk")
 		if isSet(disk) && !disk.Get("readOnly").Bool() {
-			c.invalidAt(member(volume, "gcePersistentDisk", "readOnly"), disk.Get("readOnly"),
+			c.InvalidAt(member(volume, "gcePersistentDisk", "readOnly"), disk.Get("readOnly"),
 				"must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only")
 		}
 	}

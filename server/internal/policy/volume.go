@@ -27,7 +27,7 @@ func (c *causes) volumes(volumes document.Value) map[string]document.Value {
 		}
 		name := volume.Get("name")
 		if _, taken := byName[name.Text()]; taken {
-			c.duplicate(name)
+			c.Duplicate(name)
 		} else if !volume.Wrong() {
 			byName[name.Text()] = volume
 		}
@@ -42,11 +42,11 @@ func (Policy) ValidateVolume(volume document.Value) []schema.Cause {
 	switch source {
 	case "emptyDir":
 		if limit := v.Get("sizeLimit"); isNegative(limit) {
-			c.forbidden(limit.Path(), "SizeLimit field must be a valid resource quantity")
+			c.Forbidden(limit.Path(), "SizeLimit field must be a valid resource quantity")
 		}
 	case "iscsi":
 		if isSet(v.Get("initiatorName")) && len(volume.Get("name").Text())+1+len(v.Get("targetPortal").Text()) > maxPortal {
-			c.invalid(volume.Get("name"), "<name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
+			c.Invalid(volume.Get("name"), "<name>:<targetPortal> must be at most "+strconv.Itoa(maxPortal)+" bytes when initiatorName is specified")
 		}
 	case "ephemeral":
 		if template := v.Get("volumeClaimTemplate"); isSet(template) {
@@ -54,7 +54,7 @@ func (Policy) ValidateVolume(volume document.Value) []schema.Cause {
 			c.claimSpec(template.Get("spec"))
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // isBlock reports whether a volume may be used as a block device.
@@ -66,75 +66,75 @@ func isBlock(volume document.Value) bool {
 // the mount.
 func (c *causes) mounts(container document.Value, volumes map[string]document.Value) {
 	mounts, devices := container.Get("volumeMounts"), container.Get("volumeDevices")
-	var mounted, paths, deviceNames, devicePaths names
+	var mounted, paths, deviceNames, devicePaths document.Texts
 	for _, device := range devices.Elements() {
-		deviceNames.add(device.Get("name").Text())
-		devicePaths.add(device.Get("devicePath").Text())
+		deviceNames.Add(device.Get("name").Text())
+		devicePaths.Add(device.Get("devicePath").Text())
 	}
 	privileged := container.At("securityContext", "privileged").Bool()
 	for _, mount := range mounts.Elements() {
 		name, path := mount.Get("name"), mount.Get("mountPath")
-		mounted.add(name.Text())
+		mounted.Add(name.Text())
 		if _, ok := volumes[name.Text()]; !ok {
-			c.notFound(name)
+			c.NotFound(name)
 		}
-		if deviceNames.has(name.Text()) {
-			c.invalid(name, "must not already exist in volumeDevices")
+		if deviceNames.Has(name.Text()) {
+			c.Invalid(name, "must not already exist in volumeDevices")
 		}
-		if !paths.add(path.Text()) {
-			c.invalid(path, "must be unique")
+		if !paths.Add(path.Text()) {
+			c.Invalid(path, "must be unique")
 		}
-		if devicePaths.has(path.Text()) {
-			c.invalid(path, "must not already exist as a path in volumeDevices")
+		if devicePaths.Has(path.Text()) {
+			c.Invalid(path, "must not already exist as a path in volumeDevices")
 		}
 		sub, expr := mount.Get("subPath"), mount.Get("subPathExpr")
 		if sub.Text() != "" {
-			c.formatText(member(mounts, "subPath"), sub.Text(), "relative-path")
+			c.FormatText(member(mounts, "subPath"), sub.Text(), "relative-path")
 		}
 		if expr.Text() != "" {
-			c.formatText(member(mounts, "subPathExpr"), expr.Text(), "relative-path")
+			c.FormatText(member(mounts, "subPathExpr"), expr.Text(), "relative-path")
 		}
 		if sub.Text() != "" && expr.Text() != "" {
-			c.invalid(expr, "subPathExpr and subPath are mutually exclusive")
+			c.Invalid(expr, "subPathExpr and subPath are mutually exclusive")
 		}
 		switch propagation := mount.Get("mountPropagation"); {
 		case !isSet(propagation), propagation.Equals("HostToContainer"), propagation.Equals("None"):
 		case !propagation.Equals("Bidirectional"):
-			c.notSupportedAt(member(mounts, "mountPropagation"), propagation, "Bidirectional", "HostToContainer", "None")
+			c.NotSupportedAt(member(mounts, "mountPropagation"), propagation, "Bidirectional", "HostToContainer", "None")
 		case !privileged:
-			c.forbidden(member(mounts, "mountPropagation"), "Bidirectional mount propagation is available only to privileged containers")
+			c.Forbidden(member(mounts, "mountPropagation"), "Bidirectional mount propagation is available only to privileged containers")
 		}
 	}
 	c.devices(devices, volumes, mounted, paths)
 }
 
 // devices checks the block devices of a container.
-func (c *causes) devices(devices document.Value, volumes map[string]document.Value, mounted, mountPaths names) {
-	var taken, paths names
+func (c *causes) devices(devices document.Value, volumes map[string]document.Value, mounted, mountPaths document.Texts) {
+	var taken, paths document.Texts
 	for _, device := range devices.Elements() {
 		name, path := device.Get("name"), device.Get("devicePath")
 		volume, ok := volumes[name.Text()]
 		switch {
 		case ok && !isBlock(volume):
-			c.invalid(name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
+			c.Invalid(name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
 		case !ok:
-			c.notFound(name)
+			c.NotFound(name)
 		}
-		if !taken.add(name.Text()) {
-			c.invalid(name, "must be unique")
+		if !taken.Add(name.Text()) {
+			c.Invalid(name, "must be unique")
 		}
-		if mounted.has(name.Text()) {
-			c.invalid(name, "must not already exist in volumeMounts")
+		if mounted.Has(name.Text()) {
+			c.Invalid(name, "must not already exist in volumeMounts")
 		}
 		if text := path.Text(); text != "" {
-			if !paths.add(text) {
-				c.invalid(path, "must be unique")
+			if !paths.Add(text) {
+				c.Invalid(path, "must be unique")
 			}
 			if len(document.CheckFormat("no-backsteps", text)) > 0 {
-				c.invalid(path, "can not contain backsteps ('..')")
+				c.Invalid(path, "can not contain backsteps ('..')")
 			}
-			if mountPaths.has(text) {
-				c.invalid(path, "must not already exist as a path in volumeMounts")
+			if mountPaths.Has(text) {
+				c.Invalid(path, "must not already exist as a path in volumeMounts")
 			}
 		}
 	}

@@ -30,37 +30,37 @@ func (Policy) ValidateVolumeAttachment(obj, old document.Value) []schema.Cause {
 	if !old.Exists() {
 		c.newAttachment(spec)
 	}
-	return c
+	return c.Causes
 }
 
 // newAttachment checks the names in a new attachment, after everything else.
 func (c *causes) newAttachment(spec document.Value) {
-	before := len(*c)
+	before := len(c.Causes)
 	c.driverName(member(spec, "attacher"), spec.Get("attacher").Text())
 	if name := spec.At("source", "persistentVolumeName"); isSet(name) {
-		c.formatText(name.Path(), name.Text(), "dns1123-subdomain")
+		c.FormatText(name.Path(), name.Text(), "dns1123-subdomain")
 	}
-	c.tellAt(before, spec.Path())
+	c.PlaceAt(before, spec.Path())
 }
 
 // inlineVolume checks a volume without an object of its own, and so without that object's
 // fields.
 func (c *causes) inlineVolume(spec document.Value) {
-	*c = append(*c, document.Validate(spec, nil)...)
+	c.Causes = append(c.Causes, document.Validate(spec, nil)...)
 	for _, name := range [...]string{"claimRef", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity", "storageClassName", "volumeMode"} {
 		if v := spec.Get(name); !isEmpty(v) {
-			c.forbidden(v.Path(), "may not be specified in the context of inline volumes")
+			c.Forbidden(v.Path(), "may not be specified in the context of inline volumes")
 		}
 	}
-	if before := len(*c); !isSet(spec.Get("csi")) {
-		c.required(member(spec, "csi"), "has to be specified in the context of inline volumes")
-		c.tellAt(before, member(spec, "capacity"))
+	if before := len(c.Causes); !isSet(spec.Get("csi")) {
+		c.Required(member(spec, "csi"), "has to be specified in the context of inline volumes")
+		c.PlaceAt(before, member(spec, "capacity"))
 	}
 	c.persistentSource("", spec)
 	var p Policy // the validation of the schema alone does not run the hooks of types
 	hooks := map[string]func(document.Value) []schema.Cause{"azureDisk": p.ValidateAzureDiskVolumeSource,
 		"flexVolume": p.ValidateFlexPersistentVolumeSource, "quobyte": p.ValidateQuobyteVolumeSource}
 	if source, v := spec.Chosen(); hooks[source] != nil {
-		*c = append(*c, hooks[source](v)...)
+		c.Causes = append(c.Causes, hooks[source](v)...)
 	}
 }

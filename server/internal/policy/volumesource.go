@@ -23,10 +23,10 @@ func driverOptions(v document.Value) []schema.Cause {
 	for name := range options.Members() {
 		domain, _, _ := strings.Cut(name, "/")
 		if domain = "." + strings.ToLower(domain); strings.HasSuffix(domain, "."+labelDomain) || strings.HasSuffix(domain, "."+profile.GroupSuffix) {
-			c.invalidText(key(options, name), name, "the namespaces of the system are reserved")
+			c.InvalidText(key(options, name), name, "the namespaces of the system are reserved")
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // maxTenant bounds a Quobyte registry's or tenant's name, in bytes.
@@ -40,15 +40,15 @@ func (Policy) ValidateQuobyteVolumeSource(v document.Value) []schema.Cause {
 	case registry.Text() == "":
 		return nil // required by the schema
 	case len(tenant.Text()) > maxTenant:
-		c.required(tenant.Path(), "must be a UUID of at most "+strconv.Itoa(maxTenant)+" bytes")
-		return c
+		c.Required(tenant.Path(), "must be a UUID of at most "+strconv.Itoa(maxTenant)+" bytes")
+		return c.Causes
 	}
 	for pair := range strings.SplitSeq(registry.Text(), ",") {
 		if _, _, err := net.SplitHostPort(pair); err != nil {
-			c.invalid(registry, "must be a host:port pair or multiple pairs separated by commas")
+			c.Invalid(registry, "must be a host:port pair or multiple pairs separated by commas")
 		}
 	}
-	return c
+	return c.Causes
 }
 
 // The forms of the addresses of disks, managed ones and blobs.
@@ -65,9 +65,9 @@ func (Policy) ValidateAzureDiskVolumeSource(v document.Value) []schema.Cause {
 	managed := v.Get("kind").Equals("Managed")
 	switch {
 	case managed && !strings.HasPrefix(text, "/subscriptions/"):
-		c.notSupportedAt(member(v, "diskURI"), uri, azureManaged)
+		c.NotSupportedAt(member(v, "diskURI"), uri, azureManaged)
 	case !managed && !strings.HasPrefix(text, "https://"):
-		c.notSupportedAt(member(v, "diskURI"), uri, azureBlob)
+		c.NotSupportedAt(member(v, "diskURI"), uri, azureBlob)
 	}
-	return c
+	return c.Causes
 }

@@ -95,9 +95,9 @@ func (w *warnings) repeated(list document.Value, field, what string) {
 	if !document.MayRepeat(list, []string{field}) {
 		return
 	}
-	var seen names
+	var seen document.Texts
 	for i, element := range list.Elements() {
-		if v := element.Get(field); !seen.add(v.Text()) {
+		if v := element.Get(field); !seen.Add(v.Text()) {
 			w.add(list.Path()+"["+strconv.Itoa(i)+"]."+field, "duplicate "+what+" "+strconv.Quote(v.Text()))
 		}
 	}

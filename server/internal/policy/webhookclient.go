@@ -15,7 +15,7 @@ func (c *causes) webhookClient(v document.Value, name string) {
 	address, service := config.Get("url"), config.Get("service")
 	switch {
 	case isSet(address) == isSet(service):
-		c.required(member(v, name), "exactly one of url or service is required")
+		c.Required(member(v, name), "exactly one of url or service is required")
 	case isSet(address):
 		c.webhookURL(address)
 	default:
@@ -27,7 +27,7 @@ func (c *causes) webhookURL(v document.Value) {
 	const form = "; desired format: https://host[/path]"
 	u, err := url.Parse(v.Text())
 	if err != nil {
-		c.required(v.Path(), "url must be a valid URL: "+err.Error()+form)
+		c.Required(v.Path(), "url must be a valid URL: "+err.Error()+form)
 		return
 	}
 	for _, rule := range [...]struct {
@@ -41,7 +41,7 @@ func (c *causes) webhookURL(v document.Value) {
 		{u.RawQuery != "", "query parameters are not permitted in the URL"},
 	} {
 		if rule.broken {
-			c.invalid(v, rule.why)
+			c.Invalid(v, rule.why)
 		}
 	}
 }
@@ -50,10 +50,10 @@ func (c *causes) webhookURL(v document.Value) {
 // other field, as in 1.25: clients may know it from there.
 func (c *causes) webhookService(v document.Value) {
 	if isEmpty(v.Get("namespace")) {
-		c.required(member(v, "name"), "service namespace is required")
+		c.Required(member(v, "name"), "service namespace is required")
 	}
 	if isEmpty(v.Get("name")) {
-		c.required(member(v, "namespace"), "service name is required")
+		c.Required(member(v, "namespace"), "service name is required")
 	}
 	path := v.Get("path")
 	text := path.Text()
@@ -61,20 +61,20 @@ func (c *causes) webhookService(v document.Value) {
 		return
 	}
 	if text == "//" {
-		c.invalid(path, "segment[0] may not be empty")
+		c.Invalid(path, "segment[0] may not be empty")
 		return
 	}
 	if text[0] != '/' {
-		c.invalid(path, "must start with a '/'")
+		c.Invalid(path, "must start with a '/'")
 	}
 	for i, segment := range strings.Split(strings.TrimSuffix(text[1:], "/"), "/") {
 		at := "segment[" + strconv.Itoa(i) + "]"
 		if segment == "" {
-			c.invalid(path, at+" may not be empty")
+			c.Invalid(path, at+" may not be empty")
 			continue
 		}
 		for _, problem := range document.CheckFormat("dns1123-subdomain", segment) {
-			c.invalid(path, at+": "+problem)
+			c.Invalid(path, at+": "+problem)
 		}
 	}
 }

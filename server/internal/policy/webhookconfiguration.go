@@ -26,15 +26,15 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 	// Values accepted by another release stay acceptable.
 	strict := !old.Exists() || knownReviews(before)
 	unique := !old.Exists() || uniqueNames(before)
-	var seen names
+	var seen document.Texts
 	for _, hook := range hooks.Elements() {
 		name := hook.Get("name")
 		if !isEmpty(name) {
 			c.qualifiedDomain(name)
 		}
-		if before := len(c); name.Text() != "" && !seen.add(name.Text()) && unique {
-			c.duplicate(name)
-			c.tellAt(before, hook.Path())
+		if before := len(c.Causes); name.Text() != "" && !seen.Add(name.Text()) && unique {
+			c.Duplicate(name)
+			c.PlaceAt(before, hook.Path())
 		}
 		c.reviewVersions(hook.Get("admissionReviewVersions"), strict)
 		for _, rule := range hook.Get("rules").Elements() {
@@ -42,13 +42,13 @@ func webhookConfiguration(obj, old document.Value) []schema.Cause {
 		}
 		c.webhookClient(hook, "clientConfig")
 	}
-	return c
+	return c.Causes
 }
 
 func uniqueNames(hooks document.Value) bool {
-	var seen names
+	var seen document.Texts
 	for _, hook := range hooks.Elements() {
-		if !seen.add(hook.Get("name").Text()) {
+		if !seen.Add(hook.Get("name").Text()) {
 			return false
 		}
 	}
@@ -71,25 +71,25 @@ func knownReview(versions document.Value) bool {
 
 func (c *causes) qualifiedDomain(v document.Value) {
 	if problems := document.CheckFormat("dns1123-subdomain", v.Text()); len(problems) > 0 {
-		c.format(v, "dns1123-subdomain")
+		c.Format(v, "dns1123-subdomain")
 	} else if strings.Count(v.Text(), ".") < leastWebhookName-1 {
-		c.invalid(v, "should be a domain with at least three segments separated by dots")
+		c.Invalid(v, "should be a domain with at least three segments separated by dots")
 	}
 }
 
 // reviewVersions checks the versions of reviews that a webhook accepts; the schema
 // requires one.
 func (c *causes) reviewVersions(versions document.Value, strict bool) {
-	var seen names
+	var seen document.Texts
 	for _, v := range versions.Elements() {
-		if !seen.add(v.Text()) {
-			c.invalid(v, "duplicate version")
+		if !seen.Add(v.Text()) {
+			c.Invalid(v, "duplicate version")
 			continue
 		}
-		c.format(v, "dns1035-label")
+		c.Format(v, "dns1035-label")
 	}
 	if strict && versions.Len() > 0 && !knownReview(versions) {
-		c.invalid(versions, "must include at least one of v1, v1beta1")
+		c.Invalid(versions, "must include at least one of v1, v1beta1")
 	}
 }
 
@@ -99,7 +99,7 @@ func (c *causes) webhookRule(rule document.Value) {
 	}
 	for _, v := range rule.Get("apiVersions").Elements() {
 		if v.Equals("") {
-			c.required(v.Path(), "")
+			c.Required(v.Path(), "")
 		}
 	}
 	c.webhookResources(rule)
@@ -109,12 +109,12 @@ func (c *causes) webhookRule(rule document.Value) {
 // itself and by a wildcard.
 func (c *causes) webhookResources(rule document.Value) {
 	list := rule.Get("resources")
-	var allOf, ofAll names // x of x/*, x of */x
+	var allOf, ofAll document.Texts // x of x/*, x of */x
 	all, everything, plain := false, false, false
 	for _, v := range list.Elements() {
 		text := v.Text()
 		if text == "" {
-			c.required(v.Path(), "")
+			c.Required(v.Path(), "")
 			continue
 		}
 		resource, sub, found := strings.Cut(text, "/")
@@ -124,23 +124,23 @@ func (c *causes) webhookResources(rule document.Value) {
 			plain = plain || text != "*"
 			continue
 		}
-		if allOf.has(resource) {
-			c.invalid(v, "if '"+resource+"/*' is present, must not specify "+text)
+		if allOf.Has(resource) {
+			c.Invalid(v, "if '"+resource+"/*' is present, must not specify "+text)
 		}
-		if ofAll.has(sub) {
-			c.invalid(v, "if '*/"+sub+"' is present, must not specify "+text)
+		if ofAll.Has(sub) {
+			c.Invalid(v, "if '*/"+sub+"' is present, must not specify "+text)
 		}
 		if sub == "*" {
-			allOf.add(resource)
+			allOf.Add(resource)
 		}
 		if resource == "*" {
-			ofAll.add(sub)
+			ofAll.Add(sub)
 		}
 	}
 	if everything && list.Len() > 1 {
-		c.invalid(list, "if '*/*' is present, must not specify other resources")
+		c.Invalid(list, "if '*/*' is present, must not specify other resources")
 	}
 	if all && plain {
-		c.invalid(list, "if '*' is present, must not specify other resources without subresources")
+		c.Invalid(list, "if '*' is present, must not specify other resources without subresources")
 	}
 }

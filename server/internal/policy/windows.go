@@ -28,15 +28,15 @@ func (Policy) ValidateWindowsSecurityContextOptions(options document.Value) []sc
 	if spec := options.Get("gmsaCredentialSpec"); isSet(spec) {
 		switch size := len(spec.Text()); {
 		case size == 0:
-			c.invalid(spec, "gmsaCredentialSpec cannot be an empty string")
+			c.Invalid(spec, "gmsaCredentialSpec cannot be an empty string")
 		case size > maxCredentialSpec:
-			c.invalid(spec, "gmsaCredentialSpec must be at most 64 KiB")
+			c.Invalid(spec, "gmsaCredentialSpec must be at most 64 KiB")
 		}
 	}
 	if user := options.Get("runAsUserName"); isSet(user) {
 		c.windowsUser(user)
 	}
-	return c
+	return c.Causes
 }
 
 // windowsUser checks the name of a user, which may have a domain before it.
@@ -48,32 +48,32 @@ func (c *causes) windowsUser(v document.Value) {
 	}
 	switch {
 	case text == "":
-		c.invalid(v, "runAsUserName cannot be an empty string")
+		c.Invalid(v, "runAsUserName cannot be an empty string")
 		return
 	case strings.ContainsFunc(text, unicode.IsControl):
-		c.invalid(v, "cannot contain control characters")
+		c.Invalid(v, "cannot contain control characters")
 		return
 	case strings.Contains(user, `\`):
-		c.invalid(v, "cannot contain more than one backslash")
+		c.Invalid(v, "cannot contain more than one backslash")
 		return
 	}
 	if len(domain) > maxUserDomain {
-		c.invalid(v, "the domain must have at most "+strconv.Itoa(maxUserDomain)+" bytes")
+		c.Invalid(v, "the domain must have at most "+strconv.Itoa(maxUserDomain)+" bytes")
 	}
 	if hasDomain && !netBIOSDomain.MatchString(domain) && !dnsDomain.MatchString(domain) {
-		c.invalid(v, "the domain is neither a NetBIOS name nor one of DNS")
+		c.Invalid(v, "the domain is neither a NetBIOS name nor one of DNS")
 	}
 	switch {
 	case user == "":
-		c.invalid(v, "the user cannot be empty")
+		c.Invalid(v, "the user cannot be empty")
 	case len(user) > maxUserName:
-		c.invalid(v, "the user must have at most "+strconv.Itoa(maxUserName)+" bytes")
+		c.Invalid(v, "the user must have at most "+strconv.Itoa(maxUserName)+" bytes")
 	}
 	if user != "" && strings.Trim(user, ". ") == "" {
-		c.invalid(v, "the user cannot consist of dots and spaces")
+		c.Invalid(v, "the user cannot consist of dots and spaces")
 	}
 	if strings.ContainsAny(user, `"/\:;|=,+*?<>@[]`) {
-		c.invalid(v, `the user cannot contain any of "/\:;|=,+*?<>@[]`)
+		c.Invalid(v, `the user cannot contain any of "/\:;|=,+*?<>@[]`)
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *causes) hostProcess(spec document.Value) {
 		count++
 		own := container.At("securityContext", options, process)
 		if isSet(pod) && isSet(own) && pod.Bool() != own.Bool() {
-			c.invalid(own, "must be that of the pod where both are specified")
+			c.Invalid(own, "must be that of the pod where both are specified")
 		}
 		if own.Bool() || !isSet(own) && pod.Bool() {
 			onHost++
@@ -97,9 +97,9 @@ func (c *causes) hostProcess(spec document.Value) {
 		return
 	}
 	if onHost != count {
-		c.invalidText(spec.Path(), "", "either all containers are hostProcess containers or none is")
+		c.InvalidText(spec.Path(), "", "either all containers are hostProcess containers or none is")
 	}
 	if network := spec.Get("hostNetwork"); !network.Bool() {
-		c.add(schema.CauseInvalid, member(spec, "hostNetwork"), "Invalid value: false: must be true if there are hostProcess containers")
+		c.Add(schema.CauseInvalid, member(spec, "hostNetwork"), "Invalid value: false: must be true if there are hostProcess containers")
 	}
 }
