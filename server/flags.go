@@ -61,9 +61,9 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceNodePortRange, "service-node-port-range", c.ServiceNodePortRange, "ports that node ports are taken from: FIRST-LAST, or FIRST+COUNT")
 	fs.Var((*lasting)(&c.EventTTL), "event-ttl", "how long after its last write an event vanishes; 0 for never")
 	fs.Var((*seconds)(&c.MinRequestTimeout), "min-request-timeout", "seconds that a watch stays open at least")
-	fs.Var((*bound)(&c.MaxRequestsInflight), "max-requests-inflight", "reading requests that may run at once, a quarter of them for one user; 0 for no bound")
-	fs.Var((*bound)(&c.MaxMutatingRequestsInflight), "max-mutating-requests-inflight", "writing requests that may run at once, a quarter of them for one user; 0 for no bound")
-	fs.Var((*negated)(&c.DisablePriorityAndFairness), "enable-priority-and-fairness", "keep flow schemas and priority levels as every cluster has them")
+	fs.Var((*bound)(&c.MaxRequestsInflight), "max-requests-inflight", "reading requests that may run at once; without priority and fairness a quarter of them for one user; 0 for no bound")
+	fs.Var((*bound)(&c.MaxMutatingRequestsInflight), "max-mutating-requests-inflight", "writing requests that may run at once; without priority and fairness a quarter of them for one user; 0 for no bound")
+	fs.Var((*negated)(&c.DisablePriorityAndFairness), "enable-priority-and-fairness", "let requests wait by flow schemas and priority levels, which share the numbers of --max-requests-inflight and --max-mutating-requests-inflight; without it these bound reading and writing requests")
 	fs.Lookup("enable-priority-and-fairness").NoOptDefVal = "true"
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"

@@ -24,6 +24,7 @@ func everybodyMay(c *server.Config) { c.AuthorizationModes = []string{"AlwaysAll
 func TestRequestsInFlight(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		everybodyMay(c)
+		c.DisablePriorityAndFairness = true
 		c.MaxRequestsInflight, c.MaxMutatingRequestsInflight = 1, 1
 	})
 	for range 3 { // not counted, else the second would be refused, and all later ones
@@ -76,6 +77,7 @@ func TestRequestsInFlight(t *testing.T) {
 func TestShareOfRequests(t *testing.T) {
 	h := startServer(t, func(c *server.Config) {
 		everybodyMay(c)
+		c.DisablePriorityAndFairness = true
 		c.MaxRequestsInflight = 8
 		c.Shorten(func(d *server.Durations) { d.Future = 20 * time.Second })
 	})

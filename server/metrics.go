@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
@@ -12,6 +13,26 @@ func newMetrics(s *Server, stats func() store.Stats) *metrics.Metrics {
 	return metrics.New(metrics.Sources{Mutating: s.limits.Mutating.InUse.Load, Reading: s.limits.Reading.InUse.Load,
 		Objects: s.countObjects, CountsAge: s.cfg.durations.Counts, Stats: stats, Features: s.features})
 }
+
+// openFlowControl reads the flow schemas and priority levels. They share the numbers of
+// reading and writing requests that may run at once.
+func (s *Server) openFlowControl(ctx context.Context) (err error) {
+	if s.cfg.DisablePriorityAndFairness {
+		return nil
+	}
+	seats := max(s.cfg.MaxRequestsInflight, 0) + max(s.cfg.MaxMutatingRequestsInflight, 0)
+	if seats == 0 {
+		seats = unbounded
+	}
+	s.flow, err = flowcontrol.Open(ctx, flowcontrol.Config{Store: s.store, Catalog: s.catalog, Logger: s.log, Seats: seats, Wait: s.cfg.RequestTimeout / 4, Watchers: s.hub.Watchers})
+	if s.flow != nil {
+		s.metrics.Add(s.flow)
+	}
+	return err
+}
+
+// unbounded is a number of seats that requests do not take up.
+const unbounded = 1 << 24
 
 // countObjects counts the objects of every resource; nil when that fails.
 func (s *Server) countObjects() map[string]int64 {

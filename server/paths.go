@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 
-	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
@@ -31,8 +30,6 @@ func (s *Server) routes() http.Handler {
 	}
 	rt.Add("/.well-known/openid-configuration", front.Target{Endpoint: s.endpoints.IssuerConfiguration, OwnRepresentation: true})
 	rt.Add(keysPath, front.Target{Endpoint: s.endpoints.IssuerKeys, OwnRepresentation: true})
-	if !s.cfg.DisableProfiling {
-		rt.AddBelow("/debug/", endpoints.Profiling)
-	}
+	rt.AddBelow("/debug/", s.endpoints.Debug(s.flow, !s.cfg.DisableProfiling))
 	return rt
 }

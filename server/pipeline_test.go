@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -84,5 +87,34 @@ func TestBodyAtTheLastMoment(t *testing.T) {
 	var refused *api.Error
 	if err := s.front.Receive(r, &room); !errors.As(err, &refused) || refused.Code != http.StatusRequestTimeout {
 		t.Errorf("%v", err)
+	}
+}
+
+// BenchmarkPipeline is the way of a request with next to no verb, for a user of a level
+// with queues and for an administrator, with and without priority and fairness.
+func BenchmarkPipeline(b *testing.B) {
+	tokens := filepath.Join(b.TempDir(), "tokens.csv")
+	if err := os.WriteFile(tokens, []byte("user,user,1\nadmin,admin,2,system:masters\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, off := range []bool{true, false} {
+		s, err := Start(context.Background(), Config{InMemory: true, PKI: PKI{TokenAuthFile: tokens}, Background: Background{DisablePriorityAndFairness: off}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-s.Bootstrapped()
+		for _, user := range []string{"user", "admin"} {
+			b.Run(fmt.Sprintf("%s fairness=%t", user, !off), func(b *testing.B) {
+				q := httptest.NewRequest(http.MethodGet, "/version", nil)
+				q.Header.Set("Authorization", "Bearer "+user)
+				b.ReportAllocs()
+				for b.Loop() {
+					s.front.Serve(httptest.NewRecorder(), q, front.Target{Endpoint: func(*front.Request) error { return nil }, OwnRepresentation: true})
+				}
+			})
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			b.Error(err)
+		}
 	}
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/endpoints"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
@@ -81,6 +82,7 @@ type Server struct {
 	endpoints       *endpoints.Endpoints
 	controllers     *controllers.Controllers
 	limits          *front.Limits
+	flow            *flowcontrol.Control // nil without priority and fairness
 	authn           authn.Authenticator
 	authz           authz.Authorizer
 	rbac            *rbac.Policy
@@ -122,6 +124,9 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	s.controllers.Start()
 	s.controllers.Run(s.definitions.Run)
 	s.controllers.Run(s.extensions.Run)
+	if s.flow != nil {
+		s.controllers.Run(s.flow.Lend)
+	}
 	go s.sweeper.Run(s.done)
 	go s.serve(ctx)
 	return s, nil
@@ -171,6 +176,9 @@ func (s *Server) open(ctx context.Context) error {
 	s.hub = watch.NewHub(s.store, watch.Config{Writing: s.limits.Mutating.InUse.Load})
 	s.definitions.Announce(s.hub)
 	s.headers = index.New(s.store, index.Config{Bits: selector.HeaderBits})
+	if err := s.openFlowControl(ctx); err != nil {
+		return err
+	}
 	if err := s.controllers.CreateNamespaces(ctx); err != nil {
 		return err
 	}
@@ -243,7 +251,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
 	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
 		Requests: cfg.Requests, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
-		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})

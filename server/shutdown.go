@@ -86,6 +86,7 @@ func (s *Server) closeParts() error {
 	}
 	s.extensions.Close()
 	s.openID.Close()
+	s.flow.Close()
 	if s.rbac != nil {
 		s.rbac.Close()
 	}

@@ -203,7 +203,7 @@ func TooLargeResourceVersion(asked, current uint64, retryAfter int) *Error {
 // TooManyRequests is the 429 of a server at its limit of requests in flight.
 func TooManyRequests(retryAfter int) *Error {
 	return &Error{Code: http.StatusTooManyRequests, Reason: ReasonTooManyRequests, HasDetails: true, RetryAfter: retryAfter,
-		Message: "the server has received too many requests and has asked us to try again later"}
+		Message: "Too many requests, please try again later."}
 }
 
 // Internal is a 500; the client reads the message.

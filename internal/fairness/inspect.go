@@ -26,6 +26,7 @@ type State struct {
 // QueueState is a queue at one moment.
 type QueueState struct {
 	Index, Seats, Waiting int
+	Running               int
 	Wanted                int // seats of waiting requests
 	Initial               int // the same, of their first phases
 	Next, Work            float64
@@ -41,7 +42,7 @@ func (l *Level) Inspect(visit func()) State {
 		SeatUse: l.seatUse.clone(), RunningUse: l.runningUse.clone(), WaitUse: l.waitingUse.clone()}
 	for _, index := range slices.Sorted(maps.Keys(l.queues)) {
 		q := l.queues[index]
-		state := QueueState{Index: index, Seats: q.seats, Waiting: q.waiting.Len(), Wanted: q.wanted, Next: q.next, Work: q.work}
+		state := QueueState{Index: index, Seats: q.seats, Waiting: q.waiting.Len(), Running: q.running, Wanted: q.wanted, Next: q.next, Work: q.work}
 		for e := q.waiting.Front(); e != nil; e = e.Next() {
 			state.Initial += e.Value.(*applicant).ticket.work.Seats
 		}

@@ -259,6 +259,7 @@ func (l *Level) begin(t *Ticket, q *queue) {
 	if q != nil {
 		l.last = Moment{Progress: l.progress, Start: q.next}
 		q.seats += w.most()
+		q.running++
 		q.next += w.total()
 	}
 	w.Tally.began(w.most())
@@ -280,6 +281,7 @@ func (t *Ticket) Leave() {
 	w := &t.work
 	w.Tally.ended(took, w.Initial)
 	if q := t.queue; q != nil {
+		q.running--
 		q.next += float64(w.Seats) * (took.Seconds() - assumedTime)
 		l.settle(q)
 	}

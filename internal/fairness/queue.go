@@ -10,7 +10,8 @@ import (
 // queue is the requests of some flows that wait, or have seats.
 type queue struct {
 	index   int
-	seats   int        // taken by its requests
+	seats   int // taken by its requests
+	running int
 	waiting *list.List // of *applicant, in the order of their arrival
 	work    float64    // of those that wait, in seat-seconds
 	wanted  int        // seats of those that wait

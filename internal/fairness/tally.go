@@ -1,6 +1,7 @@
 package fairness
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -146,4 +147,15 @@ func (d *demand) end(now time.Time) (highest, smoothed float64) {
 	highest = d.highest
 	d.since, d.sum, d.squares, d.highest = now, 0, 0, d.value
 	return highest, d.smoothed
+}
+
+// Clone copies the tally.
+func (t *Tally) Clone() Tally {
+	c := *t
+	c.Refused = maps.Clone(t.Refused)
+	c.Lengths, c.Widths, c.Watchers = t.Lengths.clone(), t.Widths.clone(), t.Watchers.clone()
+	for i := range t.Waits {
+		c.Waits[i], c.Runs[i] = t.Waits[i].clone(), t.Runs[i].clone()
+	}
+	return c
 }

@@ -135,6 +135,16 @@ func (h *Hub) leave(prefix string, r *ring) {
 	}
 }
 
+// Watchers is the number of cursors of a resource.
+func (h *Hub) Watchers(prefix string) int {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	if r := h.rings[prefix]; r != nil {
+		return r.users
+	}
+	return 0
+}
+
 // End ends the cursors of a resource that is not served any more: they return the changes
 // that they have not seen yet, then ErrClosed.
 func (h *Hub) End(prefix string) {

@@ -18,8 +18,8 @@ type Settings struct {
 	// minute. A start gives existing events their whole time again. Default 1h; negative
 	// for never.
 	EventTTL time.Duration
-	// DisablePriorityAndFairness turns off the handling of flow schemas and priority
-	// levels: none are created, and their status is not written.
+	// DisablePriorityAndFairness turns off flow schemas and priority levels: requests do
+	// not wait by them, none are created, and their status is not written.
 	DisablePriorityAndFairness bool
 	// ClusterSigningDuration is the life of a certificate whose request asks for nothing
 	// shorter. Default a year.

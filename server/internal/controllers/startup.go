@@ -42,6 +42,8 @@ func (p *startup) hooks() []Hook {
 		{"poststarthook/start-kube-apiserver-admission-initializer", nil},
 		{"poststarthook/generic-apiserver-start-informers", nil},
 		{"poststarthook/priority-and-fairness-config-consumer", p.flows},
+		{"poststarthook/priority-and-fairness-filter", nil},
+		{"poststarthook/storage-object-count-tracker-hook", nil},
 		{"poststarthook/start-apiextensions-informers", p.definitions},
 		{"poststarthook/start-apiextensions-controllers", p.definitions},
 		{"poststarthook/crd-informer-synced", p.definitions},

@@ -31,7 +31,7 @@ var knownFeatures = func() map[string]feature {
 		Compression:      "large answers are compressed for clients that accept it",
 		OpenAPIV3:        "documents below /openapi/v3",
 		VersionHashes:    "discovery says by a hash how a resource is stored",
-		PriorityFairness: "flow schemas and priority levels are kept as every cluster has them",
+		PriorityFairness: "requests wait by flow schemas and priority levels; without it reads and writes are bounded",
 	} {
 		f := all[name]
 		f.does = does

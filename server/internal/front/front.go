@@ -14,6 +14,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conns"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 )
 
@@ -33,6 +34,7 @@ type Config struct {
 	Authn   authn.Authenticator
 	Authz   authz.Authorizer
 	Limits  *Limits
+	Flow    *flowcontrol.Control // nil without priority and fairness
 	Gather  *GatherRoom
 	Metrics *metrics.Metrics
 	Sweeper *conns.Sweeper

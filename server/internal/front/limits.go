@@ -1,17 +1,20 @@
 package front
 
 import (
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 )
 
 // Limits bounds the requests in flight, for all users together and for each of them.
 // Long-running requests (watches) are not counted: they hold next to nothing. A write
-// takes its slot when its body has arrived.
+// takes its slot when its body has arrived. With priority and fairness the number of
+// requests is bounded by priority level instead, and only counted here.
 type Limits struct {
 	Reading, Mutating Pool // requests
 	bodies, answers   Pool // bytes of large ones
@@ -113,13 +116,75 @@ func (h *Slot) Leave() {
 	h.size = 0
 }
 
-// enter takes the slot of a request, or answers 429 when there is none.
-func (l *Limits) enter(r *Request, at *Slot) error {
-	switch {
-	case r.Target.AlwaysServed || r.Target.Remote != nil || r.LongRunning(): // extension servers have limits of their own
+// count adds to a slot of the pool that is not bounded.
+func (p *Pool) count(have *Slot) {
+	have.pool, have.size = p, 1
+	p.InUse.Add(1)
+}
+
+// enter waits for the place of a request among those that run, or answers 429 when there
+// is none: at its priority level, or among all.
+func (f *Front) enter(r *Request, at *Slot) error {
+	watches := r.watches()
+	if r.Target.AlwaysServed || r.Target.Remote != nil || r.LongRunning() && !watches { // extension servers have limits of their own
 		return nil
-	case r.mutating():
-		return l.Mutating.Take(at, r.User, 1)
 	}
-	return l.Reading.Take(at, r.User, 1)
+	pool := &f.limits.Reading
+	if r.mutating() {
+		pool = &f.limits.Mutating
+	}
+	switch flow := f.cfg.Flow; {
+	case flow != nil:
+		if flow.Enter(r.Context, r.place, r.extent()) != nil {
+			return api.TooManyRequests(1)
+		}
+	case !watches:
+		return pool.Take(at, r.User, 1)
+	}
+	if !watches {
+		pool.count(at)
+	}
+	return nil
+}
+
+// watches reports whether the request is a watch of this server. It has a place until it
+// is initialized (Leave).
+func (r *Request) watches() bool {
+	t := &r.Target
+	return t.Row != nil && r.Method() == http.MethodGet && (t.WatchPath || t.collection() && r.Query.IsWatch())
+}
+
+// extent is the part of the objects that the request is about.
+func (r *Request) extent() (e flowcontrol.Extent) {
+	if t := &r.Target; t.Row != nil && t.Row.Stored {
+		e.Prefix = t.Row.Prefix("")
+		switch {
+		case r.watches():
+			version := r.Query.Get("resourceVersion")
+			e.Initial = version == "" || version == "0" || r.Query.Flag("sendInitialEvents")
+			e.Prefix = t.Row.Prefix(t.Namespace)
+		case t.Name == "" && !r.mutating():
+			e.Prefix = t.Row.Prefix(t.Namespace)
+			if limit, err := r.Query.Integer("limit"); err == nil && limit != nil {
+				e.Limit = *limit
+			}
+		}
+	}
+	return e
+}
+
+// Sized notes the number of objects in the collection of a list.
+func (f *Front) Sized(r *Request, objects int64) {
+	if f.cfg.Flow != nil {
+		f.cfg.Flow.Sized(r.Target.Row.Prefix(r.Target.Namespace), objects)
+	}
+}
+
+// Leave gives up the place of a request before its end. The goroutine of a detached
+// request has to call it.
+func (r *Request) Leave() {
+	if r.place != nil {
+		r.place.Leave()
+		r.place = nil
+	}
 }

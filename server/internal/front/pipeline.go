@@ -13,6 +13,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -25,7 +26,7 @@ import (
 //	dispatch     find the target's function for the method       404 405
 //	negotiate    the form of the answer, the query's options     400 406
 //	receive      the whole body                                  408 413
-//	admit        bound the requests in flight, of each user too  429
+//	admit        wait for a place at the priority level          429
 //	verb         decode 400 413 415, default, validate 422,
 //	             store transaction 404 409 410 504, respond
 //
@@ -86,7 +87,12 @@ func (f *Front) handle(r *Request) error {
 	if r.Target.Remote == nil {
 		f.dismiss(r)
 	}
-	if err := f.limits.enter(r, &at); err != nil {
+	defer func() {
+		if !r.Detached {
+			r.Leave()
+		}
+	}()
+	if err := f.enter(r, &at); err != nil {
 		return err
 	}
 	err = verb(r)
@@ -132,13 +138,18 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 		return nil, err
 	}
 
-	attributes := r.attributes()
-	decision, reason, err := f.authorize(r, &attributes)
+	r.place = &flowcontrol.Place{Attributes: r.attributes()}
+	asked := &r.place.Attributes
+	if f.cfg.Flow != nil {
+		r.place.Class = f.cfg.Flow.Classify(asked)
+		r.place.Class.Label(r.Writer.Header())
+	}
+	decision, reason, err := f.authorize(r, asked)
 	if err != nil {
 		return nil, err
 	}
 	if decision != authz.Allow {
-		return nil, authz.Forbidden(&attributes, reason)
+		return nil, authz.Forbidden(asked, reason)
 	}
 	f.count(r)
 

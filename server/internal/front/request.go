@@ -15,6 +15,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/selector"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
@@ -91,7 +92,8 @@ type Request struct {
 	Accept   codec.MediaType
 	Features features.Gates
 	limits   *Limits
-	room     Slot // of a large answer
+	room     Slot               // of a large answer
+	place    *flowcontrol.Place // nil before authorization, and when it is not needed any more
 
 	Body     []byte // complete when the verb runs
 	owed     bool   // it has a body that has not been read
@@ -149,7 +151,7 @@ func (r *Request) LongRunning() bool {
 	if t.Remote != nil {
 		return r.lastsRemotely()
 	}
-	return t.Unbounded || t.Row != nil && r.Method() == http.MethodGet && (t.WatchPath || t.collection() && r.Query.IsWatch())
+	return t.Unbounded || r.watches()
 }
 
 // mayWait reports whether the request can take long, and is bounded in time then. A get

@@ -14,8 +14,9 @@ type Requests struct {
 	// stays open; each picks a time between it and its double. Default 30m.
 	MinRequestTimeout time.Duration
 	// MaxRequestsInflight bounds the reading requests that run at once, watches and
-	// those of administrators not counted. One user has a quarter at most. Default
-	// 400; negative for no bound.
+	// those of administrators not counted. One user has a quarter at most. With
+	// priority and fairness it is a part of the seats that the priority levels share.
+	// Default 400; negative for no bound.
 	MaxRequestsInflight int
 	// MaxMutatingRequestsInflight bounds the writing requests that run at once.
 	// Default 200; negative for no bound.

@@ -127,6 +127,9 @@ func New(from Sources) *Metrics {
 	return m
 }
 
+// Add adds the metrics of another room.
+func (m *Metrics) Add(c prometheus.Collector) { m.registry.MustRegister(c) }
+
 // featureFigures reports for each gate with an effect whether it is on, as later releases
 // of kube-apiserver do.
 func featureFigures(on features.Gates) prometheus.Collector {

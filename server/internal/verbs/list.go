@@ -34,7 +34,15 @@ func (v *Verbs) ListOrWatch(r *front.Request) error {
 		return err
 	}
 	defer list.close()
-	return v.respondList(r, list)
+	if err = v.respondList(r, list); err == nil && list.from == "" && !list.found && !list.oneKey() {
+		switch {
+		case list.remaining != nil:
+			v.front.Sized(r, list.seen+*list.remaining)
+		case list.next == "":
+			v.front.Sized(r, list.seen)
+		}
+	}
+	return err
 }
 
 // list is one page of a collection at one revision.
@@ -53,6 +61,7 @@ type list struct {
 	next      string   // first key after the page, of whatever object; "" on the last one
 	remaining *int64   // entries after the page; nil when unknown or none
 	token     string   // for the next page
+	seen      int64    // entries that the last scan has read
 }
 
 func (l *list) close() { _ = l.reader.Close() }
@@ -287,7 +296,9 @@ func (l *list) scan(ctx context.Context, visit func(*store.Entry) bool) error {
 		return nil
 	}
 	all := l.selector.Everything()
+	l.seen = 0
 	return l.reader.Scan(ctx, l.prefix, l.from, func(e *store.Entry) bool {
+		l.seen++
 		if !all && !l.selector.Matches(e.Key, e.Meta) {
 			return true
 		}

@@ -31,7 +31,7 @@ func (v *Verbs) Watch(r *front.Request) error {
 		r.Head(http.StatusOK, r.Accept.ContentType())
 		return nil
 	}
-	w := &watcher{s: v, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
+	w := &watcher{s: v, begun: r.Leave, path: r.HTTP.URL.Path, res: r.Target.Row, prefix: r.Target.Row.Prefix(r.Target.Namespace), opts: opts, form: form, at: opts.revision,
 		events: v.metrics.EventsOf(r.Target.Row)}
 	if opts.initial {
 		if err := v.waitForRevision(r, opts.revision); err != nil {
@@ -46,6 +46,7 @@ func (v *Verbs) Watch(r *front.Request) error {
 // is writing, never a queue.
 type watcher struct {
 	s      *Verbs
+	begun  func() // ends its place among the requests; nil afterwards
 	path   string
 	res    *catalog.Row
 	prefix string // of the keys
@@ -73,8 +74,18 @@ func (w *watcher) run() {
 	w.end = now.Add(w.opts.timeout)
 	w.timer = time.NewTimer(w.next(now))
 	defer w.timer.Stop()
+	defer w.begin()
 	w.stop(w.stream())
 	w.sink.End()
+}
+
+// begin ends the initialization of the watch: the first page of the present objects, if it
+// begins with them, has been read. A slow client delays no other request.
+func (w *watcher) begin() {
+	if w.begun != nil {
+		w.begun()
+		w.begun = nil
+	}
 }
 
 func (w *watcher) stream() error {
@@ -82,6 +93,9 @@ func (w *watcher) stream() error {
 	// there are later ones.
 	w.cursor = w.s.hub.Watch(w.prefix, w.at)
 	defer w.cursor.Close()
+	if !w.opts.initial {
+		w.begin()
+	}
 	if err := w.sink.Flush(); err != nil { // the head of the answer
 		return err
 	}

@@ -24,6 +24,7 @@ func (w *watcher) initial() error {
 		if err != nil {
 			return err
 		}
+		w.begin()
 		for _, f := range frames {
 			w.events.Written(len(f))
 			if err := w.sink.Add(f); err != nil {

@@ -1,0 +1,214 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/capstan-dev/capstan/server"
+)
+
+const flowAPI = "/apis/flowcontrol.apiserver.k8s.io/v1beta2/"
+
+// flowFor makes a flow schema and a level for the user bob, with these limits besides the
+// shares.
+func (h *harness) flowFor(limits string) {
+	h.t.Helper()
+	h.create(flowAPI+"prioritylevelconfigurations", `{"metadata":{"name":"small"},"spec":{"type":"Limited","limited":{"assuredConcurrencyShares":1,`+limits+`}}}`)
+	h.create(flowAPI+"flowschemas", `{"metadata":{"name":"bobs"},"spec":{"matchingPrecedence":7,"priorityLevelConfiguration":{"name":"small"},"rules":[`+
+		`{"subjects":[{"kind":"User","user":{"name":"bob"}}],"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["configmaps"],"namespaces":["*"]}]}]}}`)
+	h.await(flowAPI+"flowschemas", func(all contents) bool { // the server writes no more
+		conditions, _ := all.in("bobs", "status.conditions").([]any)
+		return len(conditions) == 1
+	})
+}
+
+// hold lets a read of bob wait for the next revision, and returns when it has its seat. The
+// result waits for its end.
+func (h *harness) hold() (end func() reply) {
+	h.t.Helper()
+	next := fmt.Sprintf("%s?resourceVersion=%d", configMaps, 1+h.revision())
+	done := make(chan reply, 1)
+	go func() {
+		h := &harness{t: h.t, server: h.server, client: h.client}
+		done <- h.send("GET", next, "", nil, asBob...)
+	}()
+	h.awaitFigure(`apiserver_flowcontrol_current_executing_requests{flow_schema="bobs",priority_level="small"`, "1")
+	return func() reply { return <-done }
+}
+
+func (h *harness) revision() (n int) {
+	h.t.Helper()
+	if _, err := fmt.Sscan(h.get(configMaps).field(h.t, "metadata.resourceVersion").(string), &n); err != nil {
+		h.t.Fatal(err)
+	}
+	return n
+}
+
+func (h *harness) awaitFigure(name, value string) {
+	h.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); h.figures()[name] != value; {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s is %q, not %s", name, h.figures()[name], value)
+		}
+	}
+}
+
+// flowServer has one seat for bob's config maps.
+func flowServer(t *testing.T) *harness {
+	h := startServer(t, func(c *server.Config) {
+		everybodyMay(c)
+		c.DisablePriorityAndFairness = false
+		c.MaxRequestsInflight, c.MaxMutatingRequestsInflight = 8, 8
+		c.Shorten(func(d *server.Durations) { d.Future = 20 * time.Second })
+	})
+	return h
+}
+
+// TestFlowHeaders: answers name the flow schema and the level of their request, whatever
+// they are.
+func TestFlowHeaders(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.AuthorizationModes, c.DisablePriorityAndFairness = []string{"RBAC"}, false })
+	uid := func(kind, name string) string {
+		got := h.get(flowAPI + kind + "/" + name)
+		got.expect(t, http.StatusOK, "")
+		return got.field(t, "metadata.uid").(string)
+	}
+	for _, c := range []struct {
+		path, schema, level string
+		code                int
+		as                  []string
+	}{
+		{"/api/v1/pods", "exempt", "exempt", 200, nil},
+		{"/api/v1/namespaces/default/configmaps/none", "exempt", "exempt", 404, nil},
+		{"/api/v1/pods?watch=true&timeoutSeconds=1", "exempt", "exempt", 200, nil},
+		{"/nowhere", "exempt", "exempt", 404, nil},
+		{"/api/v1/secrets", "global-default", "global-default", 403, asBob},
+		{"/livez", "probes", "exempt", 200, asBob},
+		{"/livez/ping", "probes", "exempt", 403, asBob},
+		{"/version", "global-default", "global-default", 200, asBob},
+		{"/apis/coordination.k8s.io/v1/namespaces/x/leases/y", "system-leader-election", "leader-election", 403, []string{"Impersonate-User", "system:kube-scheduler"}},
+		{"/api/v1/namespaces/x/secrets", "service-accounts", "workload-low", 403, []string{"Impersonate-User", "system:serviceaccount:x:y"}},
+		{"/api/v1/namespaces/x/secrets", "kube-system-service-accounts", "workload-high", 403, []string{"Impersonate-User", "system:serviceaccount:kube-system:y"}},
+		{"/api/v1/nodes/n", "system-node-high", "node-high", 403, []string{"Impersonate-User", "system:node:n", "Impersonate-Group", "system:nodes"}},
+	} {
+		got := h.send("GET", c.path, "", nil, c.as...)
+		schema, level := got.header.Get("X-Kubernetes-Pf-Flowschema-Uid"), got.header.Get("X-Kubernetes-Pf-Prioritylevel-Uid")
+		if got.code != c.code || schema != uid("flowschemas", c.schema) || level != uid("prioritylevelconfigurations", c.level) {
+			t.Errorf("%s %v: %d, schema %s, level %s, want %d of %s at %s", c.path, c.as, got.code, schema, level, c.code, c.schema, c.level)
+		}
+	}
+	if got := h.send("GET", "/api/v1/pods", "", nil, "Authorization", "Bearer wrong"); got.code != 401 || got.header.Get("X-Kubernetes-Pf-Flowschema-Uid") != "" {
+		t.Errorf("an unknown user: %d %v", got.code, got.header)
+	}
+}
+
+// TestFlowRefused: a level without queues refuses what it has no seat for. Other levels,
+// administrators and watches that have begun do not count; a changed schema does at once.
+func TestFlowRefused(t *testing.T) {
+	h := flowServer(t)
+	h.flowFor(`"limitResponse":{"type":"Reject"}`)
+	for range 3 {
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", h.server.URL()+configMaps+"?watch=true", nil)
+		req.Header.Set("Authorization", "Bearer bob-token")
+		resp, err := h.client.Transport.RoundTrip(req)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatal(err, resp)
+		}
+		defer resp.Body.Close()
+		h.awaitFigure(`apiserver_flowcontrol_current_executing_requests{flow_schema="bobs",priority_level="small"`, "0")
+	}
+	end := h.hold()
+	refused := h.send("GET", configMaps, "", nil, asBob...)
+	refused.expect(t, http.StatusTooManyRequests, "TooManyRequests")
+	if refused.header.Get("Retry-After") != "1" || !strings.Contains(string(refused.body), "Too many requests, please try again later.") {
+		t.Errorf("refused with %v %s", refused.header, refused.body)
+	}
+	h.send("GET", "/api/v1/secrets", "", nil, asBob...).expect(t, http.StatusOK, "")
+	h.send("GET", configMaps, "", nil, asCarol...).expect(t, http.StatusOK, "")
+	h.mergePatch(flowAPI+"flowschemas/bobs", `{"spec":{"matchingPrecedence":9999}}`).expect(t, http.StatusOK, "")
+	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusOK, "")
+	if got := end(); got.code != 200 {
+		t.Errorf("the request with the seat: %d %s", got.code, got.body)
+	}
+	if n := h.figures()[`apiserver_flowcontrol_rejected_requests_total{flow_schema="bobs",priority_level="small",reason="concurrency-limit"`]; n != "1" {
+		t.Errorf("%s rejected", n)
+	}
+}
+
+// TestFlowQueue: requests wait in a queue until they have a seat, are late, or the queue is
+// full. The dumps show them.
+func TestFlowQueue(t *testing.T) {
+	h := flowServer(t)
+	h.flowFor(`"limitResponse":{"type":"Queue","queuing":{"queues":1,"handSize":1,"queueLengthLimit":2}}`)
+	end := h.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer cancel()
+	wait := func(number string) {
+		waiting.Go(func() {
+			req, _ := http.NewRequestWithContext(ctx, "GET", h.server.URL()+configMaps+"/x-"+number, nil)
+			req.Header.Set("Authorization", "Bearer bob-token")
+			if resp, err := h.client.Transport.RoundTrip(req); err == nil {
+				_ = resp.Body.Close()
+				if resp.StatusCode != 404 {
+					t.Errorf("request %s: %s", number, resp.Status)
+				}
+			}
+		})
+		h.awaitFigure(`apiserver_flowcontrol_current_inqueue_requests{flow_schema="bobs",priority_level="small"`, number)
+	}
+	wait("1")
+	wait("2")
+	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusTooManyRequests, "TooManyRequests")
+	for path, want := range map[string][]string{
+		"dump_priority_levels":                  {"PriorityLevelName,", "exempt,            <none>,       <none>, <none>,      <none>,          <none>\n", "small,             1,            false,  false,       2,               1\n"},
+		"dump_queues":                           {"PriorityLevelName, Index,  PendingRequests,", "small,             0,      2,               1,                 1,          "},
+		"dump_requests":                         {"small,             bobs,           0,          0,                   ,                2"},
+		"dump_requests?includeRequestDetails=1": {"bob,      get,    /api/v1/namespaces/default/configmaps/x-2, default,   x-2,    v1,         configmaps,"},
+	} {
+		got := h.get("/debug/api_priority_and_fairness/" + path)
+		for _, text := range want {
+			if got.code != 200 || !strings.Contains(string(got.body), text) {
+				t.Errorf("%s: %d, no %q in\n%s", path, got.code, text, got.body)
+			}
+		}
+	}
+	h.get("/debug/api_priority_and_fairness/others").expect(t, http.StatusNotFound, "")
+	h.create(configMaps, configMap("next", "{}")) // ends the wait for the revision
+	if got := end(); got.code != 200 {
+		t.Errorf("the request with the seat: %d %s", got.code, got.body)
+	}
+	waiting.Wait()
+	h.awaitFigure(`apiserver_flowcontrol_dispatched_requests_total{flow_schema="bobs",priority_level="small"`, "3")
+}
+
+// TestFlowHostile: no object of an administrator makes the server useless: schemas that
+// match everything, absurd numbers, a level without shares, a delete of the mandatory
+// ones.
+func TestFlowHostile(t *testing.T) {
+	h := flowServer(t)
+	h.create(flowAPI+"prioritylevelconfigurations", `{"metadata":{"name":"huge"},"spec":{"type":"Limited","limited":{"assuredConcurrencyShares":2147483647,`+
+		`"limitResponse":{"type":"Queue","queuing":{"queues":10000000,"handSize":2,"queueLengthLimit":2147483647}}}}}`)
+	h.create(flowAPI+"flowschemas", `{"metadata":{"name":"everything"},"spec":{"matchingPrecedence":2,"priorityLevelConfiguration":{"name":"huge"},"rules":[`+
+		`{"subjects":[{"kind":"Group","group":{"name":"*"}}],"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}}`)
+	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusOK, "")
+	h.send("GET", "/livez", "", nil, asBob...).expect(t, http.StatusOK, "")
+	h.get("/debug/api_priority_and_fairness/dump_queues").expect(t, http.StatusOK, "")
+	for _, name := range []string{"exempt", "catch-all"} {
+		h.remove(flowAPI+"flowschemas/"+name, "")
+		h.remove(flowAPI+"prioritylevelconfigurations/"+name, "")
+	}
+	got := h.get(configMaps)
+	got.expect(t, http.StatusOK, "")
+	if uid, ok := got.header["X-Kubernetes-Pf-Flowschema-Uid"]; !ok || uid[0] != "" {
+		t.Errorf("an administrator is of the schema %q, not of the one that is always there", uid)
+	}
+	h.remove(flowAPI+"prioritylevelconfigurations/huge", "")
+	h.send("GET", configMaps, "", nil, asBob...).expect(t, http.StatusOK, "")
+}
