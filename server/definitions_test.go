@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -128,5 +129,39 @@ func TestShutdownEndsDeletionOfDefinitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
+	}
+}
+
+// Of definitions that come at the same time, one gets a name that all want.
+func TestDefinitionNamesAtOnce(t *testing.T) {
+	h := startServer(t, nil)
+	const all = 20
+	var running sync.WaitGroup
+	for i := range all {
+		running.Go(func() {
+			h.post(definitionsPath, custom("shop.example.com", fmt.Sprintf("shoes%d", i), `"kind":"Shoe"`)).expect(t, http.StatusCreated, "")
+		})
+	}
+	running.Wait()
+	h.await(definitionsPath, func(o contents) bool {
+		established, refused := 0, 0
+		for i := range all {
+			switch conditions(o, fmt.Sprintf("shoes%d.shop.example.com", i)) {
+			case "NamesAccepted=True NoConflicts, Established=True InitialNamesAccepted":
+				established++
+			case "NamesAccepted=False ListKindConflict, Established=False NotAccepted":
+				refused++
+			}
+		}
+		return established == 1 && refused == all-1
+	})
+	served := 0
+	for i := range all {
+		if h.get(fmt.Sprintf("/apis/shop.example.com/v1/shoes%d", i)).code == http.StatusOK {
+			served++
+		}
+	}
+	if served != 1 {
+		t.Errorf("%d of them are served", served)
 	}
 }

@@ -34,7 +34,7 @@ const (
 // Names are the accepted ones. hash is one of everything that the rows are made of. The
 // rows hold the text packed, and nothing else of it but what requests need all the time.
 func (r *Rows) Of(packed Text, hash [32]byte) []*api.Resource {
-	text := packed.unpacked()
+	text := packed.Unpacked()
 	whole, err := document.ReadStored(nil, schema.None, text)
 	if err != nil {
 		return nil
@@ -82,7 +82,7 @@ func (r *Rows) row(d document.Value, i int, text Text) *api.Resource {
 
 // compile makes the table of a version.
 func (r *Rows) compile(gv *api.GroupVersion, text Text, i int, keep bool) *schema.Table {
-	doc, err := document.ReadStored(nil, schema.None, text.unpacked())
+	doc, err := document.ReadStored(nil, schema.None, text.Unpacked())
 	if err != nil {
 		return r.Meta.Compile(gv.Group, gv.Version, document.Value{}, keep)
 	}
@@ -92,7 +92,7 @@ func (r *Rows) compile(gv *api.GroupVersion, text Text, i int, keep bool) *schem
 
 // rulesOf compiles the rules of a version.
 func rulesOf(text Text, i int) api.Rules {
-	doc, err := document.ReadStored(nil, schema.None, text.unpacked())
+	doc, err := document.ReadStored(nil, schema.None, text.Unpacked())
 	if err != nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func rulesOf(text Text, i int) api.Rules {
 
 // schemaText is the schema of a version as JSON.
 func schemaText(text Text, i int) []byte {
-	doc, err := document.ReadStored(nil, schema.None, text.unpacked())
+	doc, err := document.ReadStored(nil, schema.None, text.Unpacked())
 	if err != nil {
 		return nil
 	}

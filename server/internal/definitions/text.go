@@ -16,7 +16,7 @@ type Text struct{ packed []byte }
 // Pack packs the JSON of a definition.
 func Pack(text []byte) Text { return Text{bytes.Clone(s2.Encode(nil, text))} }
 
-func (t Text) unpacked() []byte {
+func (t Text) Unpacked() []byte {
 	text, err := s2.Decode(nil, t.packed)
 	if err != nil {
 		return nil // it was packed here, so this cannot be; it reads as no definition

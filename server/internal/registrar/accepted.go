@@ -47,7 +47,7 @@ func readDefinition(obj document.Value) *definition {
 		uid:        strings.Clone(obj.At("metadata", "uid").Text()),
 		text:       definitions.Pack(obj.AppendJSON(nil)),
 	}
-	d.revision, _ = strconv.ParseUint(obj.At("metadata", "resourceVersion").Text(), 10, 64)
+	d.revision = revisionOf(obj)
 	d.unstructured = obj.At("spec", "preserveUnknownFields").Bool()
 	d.mark(obj)
 	for _, c := range obj.At("status", "conditions").Elements() {
@@ -58,6 +58,11 @@ func readDefinition(obj document.Value) *definition {
 		d.finalize = d.finalize || d.deleted && f.Equals(objects.DefinitionFinalizer)
 	}
 	return d
+}
+
+func revisionOf(obj document.Value) uint64 {
+	revision, _ := strconv.ParseUint(obj.At("metadata", "resourceVersion").Text(), 10, 64)
+	return revision
 }
 
 // mark notes the parts that rows are made of.
@@ -98,6 +103,11 @@ func readNames(v document.Value) typeNames {
 		shortNames: list("shortNames"), categories: list("categories")}
 }
 
+// named reports whether the definition has all the names that it wants.
+func (d *definition) named() bool {
+	return d.names.equal(&d.wanted) && d.conditions["NamesAccepted"].status == "True"
+}
+
 // decided returns a definition with its accepted names and conditions, and whether they
 // are new.
 func (d *definition) decided(t taken) (now *definition, news bool) {
@@ -111,7 +121,7 @@ func (d *definition) decided(t taken) (now *definition, news bool) {
 // report whether these are all. It keeps an old name until it can have the new one. Of
 // several conflicts the last is reported.
 func (d *definition) decide(t taken) {
-	if d.names.equal(&d.wanted) && d.conditions["NamesAccepted"].status == "True" {
+	if d.named() {
 		d.establish()
 		return
 	}

@@ -4,14 +4,12 @@ package registrar
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/api"
-	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
@@ -43,12 +41,17 @@ type Follower struct {
 	serving map[string]*definition       // by key, the definitions in the catalog
 	served  live.View[*definition]       // serving is up to date with it, but for the early ones
 	early   []string                     // keys of those served ahead of it
+	pending map[string]*decision         // by key, while they are written
 	forms   map[string]stored.CustomForm // the records of the store, by the names of definitions
+
+	finalizing sync.Map       // keys of definitions whose objects are being removed
+	running    sync.WaitGroup // of those, and of the pending decisions
+	places     chan struct{}  // of the writes of decisions
 }
 
 // Open reads all definitions, and serves the established ones.
 func Open(ctx context.Context, cfg Config) (*Follower, error) {
-	f := &Follower{Config: cfg, serving: map[string]*definition{}}
+	f := &Follower{Config: cfg, serving: map[string]*definition{}, pending: map[string]*decision{}, places: make(chan struct{}, atOnce)}
 	var err error
 	if f.forms, err = cfg.Store.Forms(ctx); err != nil {
 		return nil, err
@@ -71,22 +74,19 @@ func Open(ctx context.Context, cfg Config) (*Follower, error) {
 func (f *Follower) Run(ctx context.Context) {
 	defer f.close()
 	var done live.View[*definition] // its definitions are decided
-	for ctx.Err() == nil {          // the writes of a failing look are changes that next returns
+	for ctx.Err() == nil {
 		now, err := f.next(ctx, done)
 		if err != nil {
 			return
 		}
 		f.serve(ctx, now)
-		if err = f.look(ctx, now, done); err == nil {
-			done = now
-		} else if ctx.Err() == nil {
-			f.Logger.Error("cannot decide about custom resource definitions; trying again", "error", err, "in", f.Retry)
-			wait(ctx, f.Retry)
-		}
+		f.look(ctx, now, done)
+		done = now
 	}
 }
 
 func (f *Follower) close() {
+	f.running.Wait()
 	f.all.Close()
 	for t := range f.Catalog.Snapshot().Types() {
 		closeConverter(t)
@@ -94,13 +94,13 @@ func (f *Follower) close() {
 }
 
 // pause is the interval at which the objects of a deleted definition are counted while
-// some wait for their finalizers.
+// some wait for their finalizers, and after which a failed write is noticed.
 const pause = 250 * time.Millisecond
 
-// next waits for a view with changes. While definitions wait for their objects it returns
-// after a pause.
+// next waits for a view with changes. While definitions wait for their objects, or
+// decisions to be written, it returns after a pause.
 func (f *Follower) next(ctx context.Context, done live.View[*definition]) (now live.View[*definition], err error) {
-	if !f.groups.Of(done).wait() {
+	if !f.groups.Of(done).wait() && len(f.pending) == 0 {
 		return f.all.Next(ctx, done)
 	}
 	soon, cancel := context.WithTimeout(ctx, pause)
@@ -128,7 +128,7 @@ func (f *Follower) serve(ctx context.Context, now live.View[*definition]) {
 // serveSince is serve; since is the revision up to which objects of a definition may be
 // stored in an older form, 0 for the present one.
 func (f *Follower) serveSince(ctx context.Context, now live.View[*definition], since func(name string, d *definition) uint64) {
-	changed := f.early
+	changed := slices.Clone(f.early)
 	var older []string // the keys of those that were served before
 	for c := range now.Since(f.served) {
 		changed = append(changed, c.Key)
@@ -136,7 +136,8 @@ func (f *Follower) serveSince(ctx context.Context, now live.View[*definition], s
 			older = append(older, c.Key)
 		}
 	}
-	f.served, f.early = now, nil
+	f.served = now
+	f.early = slices.DeleteFunc(f.early, func(key string) bool { return !f.pending[key].current(now.Get(key)) })
 	var all []served
 	for _, key := range changed {
 		if d, before := now.Get(key), f.serving[key]; d != nil && d.accepted() && (before == nil || before.rows != d.rows) {
@@ -159,102 +160,4 @@ func (f *Follower) serveSince(ctx context.Context, now live.View[*definition], s
 	for _, key := range older {
 		f.noteForm(ctx, key)
 	}
-}
-
-// look decides about all definitions of the groups with changed ones: another definition
-// may wait for a name that one gives up.
-func (f *Follower) look(ctx context.Context, now, before live.View[*definition]) error {
-	index := f.groups.Of(now)
-	keys := index.waiting.Keys()
-	changed := map[string]bool{}
-	for c := range now.Since(before) {
-		for _, one := range [...]*definition{c.Before, c.After} {
-			if one != nil && !changed[one.group] {
-				changed[one.group] = true
-				for key := range index.in(one.group) {
-					keys = append(keys, key)
-				}
-			}
-		}
-	}
-	var all []error
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		if err := f.settle(ctx, key); err != nil && !api.IsReason(err, api.ReasonNotFound) {
-			all = append(all, err)
-		}
-	}
-	return errors.Join(all...)
-}
-
-// settle decides about one definition, and writes new results. Its view has the earlier
-// decisions about others.
-func (f *Follower) settle(ctx context.Context, key string) error {
-	view := f.all.View()
-	one := view.Get(key)
-	if one == nil {
-		return nil
-	}
-	_, name := f.Row.SplitKey(key)
-	if one.finalize {
-		f.serve(ctx, view) // new objects are refused before the others are deleted
-		return f.finalize(ctx, name, one)
-	}
-	used := f.groups.Of(view).takenIn(one.group, key)
-	if _, news := one.decided(used); !news {
-		return nil
-	}
-	return f.edit(ctx, name, "status", func(obj document.Value) bool {
-		now, news := readDefinition(obj).decided(used) // it may have changed again
-		if news {
-			now.write(obj, f.Objects.Now())
-			f.serveEarly(key, obj)
-		}
-		return news
-	})
-}
-
-// serveEarly serves a definition before it is established, so that a client that reads
-// the condition finds it served. If the write fails, the next view corrects it.
-func (f *Follower) serveEarly(key string, obj document.Value) {
-	if d := readDefinition(obj); d.accepted() && f.serving[key] == nil {
-		f.serving[key], f.early = d, append(f.early, key)
-		f.put(served{versions: f.Rows.Of(d.text, d.rows)})
-	}
-}
-
-// finalize deletes the objects of a definition, and removes its finalizer when none is
-// left.
-func (f *Follower) finalize(ctx context.Context, name string, d *definition) error {
-	left := 0
-	if d.accepted() {
-		if d.conditions["Terminating"].reason == "InstanceDeletionPending" {
-			err := f.terminating(ctx, name, outcome{"True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"})
-			if err != nil {
-				return err
-			}
-		}
-		var err error
-		if left, err = f.deleteObjects(ctx, d.group, d.names.plural); err != nil {
-			return errors.Join(err, f.terminating(ctx, name, outcome{"True", "InstanceDeletionFailed", "could not delete all objects"}))
-		}
-	}
-	if left > 0 {
-		return nil // it is processed again after a pause
-	}
-	if err := f.terminating(ctx, name, outcome{"False", "InstanceDeletionCompleted", "removed all instances"}); err != nil {
-		return err
-	}
-	return f.edit(ctx, name, "", func(obj document.Value) bool {
-		obj.At("metadata", "finalizers").RemoveFunc(func(v document.Value) bool { return v.Equals(objects.DefinitionFinalizer) })
-		return true
-	})
-}
-
-// terminating reports the progress of a definition's deletion in its conditions.
-func (f *Follower) terminating(ctx context.Context, name string, o outcome) error {
-	return f.edit(ctx, name, "status", func(obj document.Value) bool {
-		o.set(obj, "Terminating", f.Objects.Now())
-		return true
-	})
 }

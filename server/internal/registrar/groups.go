@@ -53,12 +53,16 @@ func (g groups) in(group string) iter.Seq2[string, *definition] {
 // taken are the names in use by the types of a group.
 type taken struct{ resources, kinds map[string]bool }
 
-// takenIn gathers the accepted names of other definitions of a group.
-func (g groups) takenIn(group, but string) taken {
+// takenIn gathers the accepted names of other definitions of a group, as some decisions
+// have them.
+func (g groups) takenIn(group, but string, decisions map[string]*decision) taken {
 	t := taken{map[string]bool{}, map[string]bool{}}
 	for key, d := range g.in(group) {
 		if key == but {
 			continue
+		}
+		if one := decisions[key]; one != nil {
+			d = one.now
 		}
 		t.resources[d.names.plural], t.resources[d.names.singular] = true, true
 		for _, short := range d.names.shortNames {

@@ -2,14 +2,11 @@ package registrar
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
-	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/internal/watch"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -143,54 +140,4 @@ func (f *Follower) edit(ctx context.Context, name, subresource string, change fu
 		return nil
 	})})
 	return err
-}
-
-// deletesAtOnce bounds the deletions in flight: they share the disk's sync.
-const deletesAtOnce = 16
-
-// deleteObjects deletes all objects of a terminating type, and counts those that are
-// left.
-func (f *Follower) deleteObjects(ctx context.Context, group, plural string) (left int, err error) {
-	row := f.Catalog.Snapshot().Stored(group, plural)
-	if row == nil || row.Definition == nil {
-		return 0, nil
-	}
-	f.Objects.AwaitCreates(row)
-	keys, err := f.keysUnder(ctx, row.Versions.Prefix)
-	if err != nil {
-		return 0, err
-	}
-	var running sync.WaitGroup
-	errs := make([]error, len(keys))
-	places := make(chan struct{}, deletesAtOnce)
-	for i, key := range keys {
-		places <- struct{}{}
-		running.Go(func() {
-			defer func() { <-places }()
-			namespace, name := row.SplitKey(key)
-			_, _, err := f.Objects.DeleteObject(ctx, objects.Ref{Row: row, Namespace: namespace, Name: name}, objects.DeleteOptions{})
-			if !api.IsReason(err, api.ReasonNotFound) {
-				errs[i] = err
-			}
-		})
-	}
-	running.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return 0, err
-	}
-	keys, err = f.keysUnder(ctx, row.Versions.Prefix)
-	return len(keys), err
-}
-
-func (f *Follower) keysUnder(ctx context.Context, prefix string) (keys []string, err error) {
-	view, err := f.Store.At(ctx, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = view.Close() }()
-	err = view.ScanMeta(ctx, prefix, "", func(e *store.Entry) bool {
-		keys = append(keys, string([]byte(e.Key)))
-		return true
-	})
-	return keys, err
 }
