@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/openid"
@@ -67,6 +68,8 @@ type Config struct {
 	Features
 	Background
 
+	// Audit names the recorded requests, and the places of their events. Default: none.
+	Audit audit.Config
 	// EnableAggregatorRouting connects to services, those of extension servers and
 	// webhooks, by their ready endpoints rather than by their cluster addresses.
 	EnableAggregatorRouting bool
@@ -139,6 +142,7 @@ func (c *Config) setDefaults() {
 	c.Admission.SetDefaults()
 	c.Requests.SetDefaults()
 	c.Background.SetDefaults()
+	c.Audit.SetDefaults()
 	setDefault(&c.MaxObjectBytes, defaultObjectBytes)
 	setDefault(&c.ShutdownTimeout, defaultDrainTime)
 	switch {
@@ -182,7 +186,7 @@ func (c *Config) Validate() error {
 			wrong("bind address: %q is not an IP address; use one of this machine's, or 0.0.0.0 for all of them", d.BindAddress)
 		}
 	}
-	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Admission, &d.Background, &d.Addresses} {
+	for _, part := range []interface{ Validate() error }{&d.Features, &d.PKI, &d.Authentication, &d.OpenID, &d.Authorization, &d.Admission, &d.Background, &d.Addresses, &d.Audit} {
 		all = append(all, part.Validate())
 	}
 	all = append(all, outOfBounds(d.times()), outOfBounds(d.sizes()), outOfBounds(d.counts()),

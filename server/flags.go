@@ -68,6 +68,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Var((*negated)(&c.DisableProfiling), "profiling", "serve profiles below /debug/pprof/")
 	fs.Lookup("profiling").NoOptDefVal = "true"
 
+	c.Audit.AddFlags(fs)
 	c.addExtensionFlags(fs)
 	addLimited(fs, c.times())
 	addLimited(fs, c.sizes())

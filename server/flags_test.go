@@ -119,7 +119,7 @@ func TestFlagRanges(t *testing.T) {
 func TestInertFlags(t *testing.T) {
 	c, fs, err := parse("--allow-privileged --secure-port=1234 --etcd-servers=http://a,http://b --service-account-key-file a --service-account-key-file b " +
 		"--oidc-required-claim=hd=kit --watch-cache=false --enable_bootstrap_token_auth --runtime-config api/all=true --requestheader-client-ca-file=x " +
-		"--encryption-provider-config= --audit-log-compress=false")
+		"--encryption-provider-config=")
 	if err != nil || c.SecurePort != 1234 || fs.NArg() != 0 {
 		t.Fatalf("%v, %v, %v", c, fs.Args(), err)
 	}
@@ -148,9 +148,6 @@ func TestInertFlags(t *testing.T) {
 // start.
 func TestRefusedFlags(t *testing.T) {
 	for line, want := range map[string]string{
-		"--audit-log-path=- --audit-policy-file=x":         "--audit-log-path --audit-policy-file: this server keeps no audit log; leave it out",
-		"--audit-log-compress":                             "--audit-log-compress: this server keeps no audit log",
-		"--audit-webhook-config-file=x --etcd-servers=x":   "--audit-webhook-config-file: this server keeps no audit log",
 		"--encryption-provider-config=x":                   "does not encrypt what it stores",
 		"--encryption_provider_config_automatic_reload":    "does not encrypt what it stores",
 		"--strict-transport-security-directives=max-age=1": "Strict-Transport-Security",

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -96,6 +97,7 @@ type Server struct {
 	openID          *openid.Authenticator  // nil without an issuer of ID tokens
 	issuerDocuments *authn.IssuerDocuments // nil when the issuer is not a URL
 	metrics         *metrics.Metrics
+	audit           *audit.Recorder // nil when nothing is recorded
 	listener        net.Listener
 	http            *http.Server
 
@@ -244,6 +246,10 @@ func (s *Server) openCatalog() ([]*api.GroupVersion, error) {
 func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) error {
 	cfg := &s.cfg
 	d := &dispatch{}
+	var err error
+	if s.audit, err = audit.Open(cfg.Audit, s.metrics.Audit, s.log); err != nil {
+		return err
+	}
 	secret, err := s.pageSecret(ctx)
 	if err != nil {
 		return err
@@ -251,7 +257,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 	gather := front.NewGatherRoom(cfg.ListMemoryBytes)
 	s.front = front.New(front.Config{Log: s.log, AccessLog: logging.Access(s.log), Clock: cfg.Clock, Features: s.features,
 		Requests: cfg.Requests, Body: cfg.durations.Body, Owed: cfg.durations.Owed, DecodeLimits: s.decodeLimits,
-		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
+		Catalog: s.catalog, Authn: s.authn, Authz: s.authz, Limits: s.limits, Flow: s.flow, Gather: gather, Metrics: s.metrics, Audit: s.audit, Sweeper: s.sweeper, VerbsOf: d.verbsOf, Extensions: s.extensions.Serve})
 	s.verbs = verbs.New(verbs.Config{Log: s.log, History: cfg.History, MinRequestTimeout: cfg.MinRequestTimeout, Future: cfg.durations.Future, Bookmark: cfg.durations.Bookmark,
 		DecodeLimits: s.decodeLimits, PageSecret: secret, Front: s.front, Objects: s.objects, Store: s.store, Hub: s.hub, Headers: s.headers, Gather: gather,
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})

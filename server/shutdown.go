@@ -107,6 +107,9 @@ func (s *Server) closeParts() error {
 		s.headers.Close()
 	}
 	s.control.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.ShutdownTimeout)
+	defer cancel()
+	s.audit.Close(ctx)
 	var err error
 	if s.store != nil {
 		err = s.store.Close()

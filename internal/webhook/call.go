@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -19,7 +20,8 @@ const MaxAnswer = 3 << 20
 type Call struct {
 	Body      []byte // JSON; not changed, and not needed after the call
 	Timeout   time.Duration
-	MaxAnswer int // in bytes; 0 for MaxAnswer
+	MaxAnswer int  // in bytes; 0 for MaxAnswer
+	NoAnswer  bool // a success is enough, whatever its body
 }
 
 // Call sends a body by POST and returns the body of a successful answer. It ends at the
@@ -49,6 +51,13 @@ func (c *Client) Call(ctx context.Context, call Call) ([]byte, error) {
 	}
 	if response.StatusCode < 200 || response.StatusCode > 206 {
 		return nil, refusal(response)
+	}
+	if call.NoAnswer {
+		_, err = io.CopyN(io.Discard, response.Body, int64(limit)) // so that the connection can be used again
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return nil, err
 	}
 	if err := readable(response.Header.Get("Content-Type")); err != nil {
 		return nil, err

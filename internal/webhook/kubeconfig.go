@@ -73,9 +73,15 @@ type login struct {
 
 // ReadKubeconfig reads the place of a webhook, and the credentials for it, from a client
 // configuration: those of its current context. Paths in it are relative to its folder.
-func ReadKubeconfig(path string) (t Target, err error) {
+func ReadKubeconfig(path string) (Target, error) { return readTarget(path, false) }
+
+// ReadReceiver is ReadKubeconfig for a receiver of records, which may also be called over
+// HTTP without TLS.
+func ReadReceiver(path string) (Target, error) { return readTarget(path, true) }
+
+func readTarget(path string, plain bool) (t Target, err error) {
 	return t, readConfig(path, func(config *kubeconfig, read reader) error {
-		t, err = config.target(read)
+		t, err = config.target(plain, read)
 		return err
 	})
 }
@@ -162,7 +168,7 @@ func (l *Logins) Of(t Target) *Credentials {
 }
 
 // target is the webhook of the current context.
-func (k *kubeconfig) target(read reader) (t Target, err error) {
+func (k *kubeconfig) target(plain bool, read reader) (t Target, err error) {
 	var at *cluster
 	var as login
 	for _, c := range k.Contexts {
@@ -183,7 +189,7 @@ func (k *kubeconfig) target(read reader) (t Target, err error) {
 	if at == nil || at.Server == "" {
 		return t, errors.New("current-context names no cluster with a server")
 	}
-	t = Target{URL: at.Server, ServerName: at.ServerName, Insecure: at.Insecure}
+	t = Target{URL: at.Server, Plain: plain, ServerName: at.ServerName, Insecure: at.Insecure}
 	if t.CABundle, err = read(at.CA, at.CAData); err != nil {
 		return t, err
 	}

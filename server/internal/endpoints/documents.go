@@ -158,7 +158,7 @@ func (x *Endpoints) cached(r *front.Request, contentType string, doc discovery.T
 	r.Writer.Header().Set("Etag", etag)
 	r.Writer.Header().Add("Vary", "Accept")
 	if r.HTTP.Header.Get("If-None-Match") == etag {
-		r.Status = http.StatusNotModified
+		r.Begun(http.StatusNotModified)
 		r.Writer.WriteHeader(http.StatusNotModified)
 		return nil
 	}

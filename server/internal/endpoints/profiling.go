@@ -44,7 +44,7 @@ func profiling(name string) front.Target {
 		show = pprof.Trace
 	}
 	return front.Target{EndpointPath: "/debug", OwnRepresentation: true, Unbounded: true, Endpoint: func(r *front.Request) error {
-		r.Status = http.StatusOK
+		r.Begun(http.StatusOK)
 		show(r.Writer, r.HTTP)
 		return nil
 	}}

@@ -138,6 +138,7 @@ func (f *forwarding) rewrite(p *httputil.ProxyRequest) {
 	h.Set("X-Forwarded-Uri", path)
 	f.x.strip(h)
 	setUser(h, f.r.User)
+	f.r.NameIn(h)
 }
 
 // strip removes everything from the headers of a client by which it was authenticated, or
@@ -197,7 +198,7 @@ func (f *forwarding) modify(resp *http.Response) error {
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		resp.Header.Set("Content-Length", fmt.Sprint(len(text)))
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		f.r.Status = resp.StatusCode
+		f.r.Begun(resp.StatusCode)
 	case f.r.LongRunning():
 		resp.Body = &endingBody{resp.Body, f.x.cfg.Stopping}
 	}
@@ -254,7 +255,7 @@ type answer struct {
 
 func (a answer) WriteHeader(code int) {
 	if code >= 200 {
-		a.r.Status = code
+		a.r.Begun(code)
 	}
 	a.ResponseWriter.WriteHeader(code)
 }

@@ -31,17 +31,6 @@ type inertFlags struct {
 // opens something (a way to log in, a right) is noticed at once.
 var inert = []inertFlags{
 	{
-		switches: `audit-log-batch-throttle-enable audit-log-compress audit-log-truncate-enabled audit-webhook-batch-throttle-enable
-			audit-webhook-truncate-enabled`,
-		options: `audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst
-			audit-log-batch-throttle-qps audit-log-format audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode
-			audit-log-path audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version audit-policy-file
-			audit-webhook-batch-buffer-size audit-webhook-batch-max-size audit-webhook-batch-max-wait
-			audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps audit-webhook-config-file
-			audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-max-batch-size
-			audit-webhook-truncate-max-event-size audit-webhook-version`,
-		refusal: "this server keeps no audit log; leave it out (--log-level=debug logs a line for every request)",
-	}, {
 		switches: "encryption-provider-config-automatic-reload",
 		options:  "encryption-provider-config",
 		refusal:  "this server does not encrypt what it stores; leave it out, and keep --data-dir on an encrypted disk",

@@ -163,6 +163,7 @@ func (f *Front) Decode(r *Request, text []byte, want BodyKind, old document.Valu
 		doc.Release()
 		return nil, err
 	}
+	f.recordBody(r, doc.Root())
 	return doc, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/capstan-dev/capstan/internal/audit"
 	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
@@ -37,6 +38,7 @@ type Config struct {
 	Flow    *flowcontrol.Control // nil without priority and fairness
 	Gather  *GatherRoom
 	Metrics *metrics.Metrics
+	Audit   *audit.Recorder // nil for none
 	Sweeper *conns.Sweeper
 	// VerbsOf returns the operations of a target by method.
 	VerbsOf func(*Target) Verbs

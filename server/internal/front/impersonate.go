@@ -26,5 +26,8 @@ func (f *Front) impersonate(r *Request) error {
 	}
 	f.log.Debug("the request acts as another user", "user", r.User.Name, "as", wish.User.Name, "groups", wish.User.Groups)
 	r.User = wish.User
+	if r.trail != nil {
+		r.trail.As = wish.User
+	}
 	return nil
 }

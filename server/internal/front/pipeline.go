@@ -2,6 +2,7 @@ package front
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -44,7 +45,11 @@ func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
 		}
 	}()
 	defer func() {
-		if v := recover(); v == http.ErrAbortHandler {
+		v := recover()
+		if v != nil && v != http.ErrAbortHandler && r.trail != nil {
+			r.trail.panicked = fmt.Sprint(v)
+		}
+		if v == http.ErrAbortHandler {
 			panic(v) // the answer is broken off on purpose (fail)
 		} else if v != nil {
 			f.log.Error("request panicked", "path", r.HTTP.URL.Path, "panic", v, logging.TraceKey, string(debug.Stack()))
@@ -64,6 +69,7 @@ func (f *Front) handle(r *Request) error {
 	if r.mayWait() {
 		limit, err := r.timeLimit(f.cfg.RequestTimeout)
 		if err != nil {
+			f.recordRefused(r)
 			return err
 		}
 		var cancel context.CancelFunc
@@ -128,9 +134,15 @@ func (f *Front) anew(r *Request) (Verb, error) {
 func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	identity, err := f.authn.Authenticate(r.HTTP)
 	if err != nil {
+		f.recordRefused(r)
 		return nil, err
 	}
 	r.User = identity.User
+	r.place = &flowcontrol.Place{Attributes: r.attributes()}
+	asked := &r.place.Attributes
+	if err := f.record(r, asked); err != nil {
+		return nil, err
+	}
 	if w := authn.Warning(r.HTTP); w != "" {
 		r.Warn(w)
 	}
@@ -138,13 +150,13 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 		return nil, err
 	}
 
-	r.place = &flowcontrol.Place{Attributes: r.attributes()}
-	asked := &r.place.Attributes
+	asked.User = r.User
 	if f.cfg.Flow != nil {
 		r.place.Class = f.cfg.Flow.Classify(asked)
 		r.place.Class.Label(r.Writer.Header())
 	}
 	decision, reason, err := f.authorize(r, asked)
+	r.recordDecision(decision, reason, err)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +166,8 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	f.count(r)
 
 	custom := r.Target.Row != nil && r.Target.Row.Definition != nil
-	if custom { // whatever else is wrong, as in 1.25
-		r.warnDeprecated()
+	if custom && r.warnDeprecated() { // whatever else is wrong, as in 1.25
+		r.Annotate(deprecatedNote, "true")
 	}
 	if v, err = f.verbOf(r); err != nil {
 		return nil, err
@@ -169,6 +181,8 @@ func (f *Front) verbFor(r *Request) (v Verb, err error) {
 	err = r.negotiate()
 	if !custom && r.Accept.Format != 0 && r.warnDeprecated() {
 		f.metrics.UseDeprecated(&r.figures, r.Target.Row.Deprecated)
+		r.Annotate(deprecatedNote, "true")
+		r.Annotate(removedNote, r.Target.Row.Deprecated.RemovedIn)
 	}
 	if err == nil {
 		err = r.fits()
@@ -296,6 +310,7 @@ func (v *Verbs) Methods() []string {
 // End is the last step of every request.
 func (f *Front) End(r *Request) {
 	f.counted(r)
+	r.recordEnd()
 	f.access(r)
 	if r.taken {
 		f.Intake.done()

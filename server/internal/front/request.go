@@ -104,6 +104,7 @@ type Request struct {
 	Bytes    int64       // of the body, as written
 	lasts    bool        // it is counted among the long-running ones
 	figures  metrics.Key // zero before authorization
+	trail    *trail      // its audit events; nil for none
 	Detached bool        // it continues after its handler has returned, see stream
 }
 
@@ -228,13 +229,6 @@ func (r *Request) Warn(text string) {
 	r.Warnings = append(r.Warnings, text)
 	r.warned += min(utf8.RuneCountInString(text), maxWarning)
 }
-
-// Audited reports whether audit events of the request are recorded; with bodies: whether
-// they show its body.
-func (r *Request) Audited(bool) bool { return false }
-
-// Annotate adds an annotation to the audit events of the request.
-func (r *Request) Annotate(string, string) {}
 
 // The bounds of warnings in the headers of an answer, in characters: when all together
 // are longer each is cut, and the last are left out.

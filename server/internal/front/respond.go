@@ -96,6 +96,7 @@ func (f *Front) RespondEntry(r *Request, code int, e store.Entry) error {
 		if err != nil {
 			return err
 		}
+		f.RecordAnswer(r, body)
 		return f.RespondText(r, code, body)
 	case codec.AsPartial:
 		body, err := MetadataOf(r.Context, res.Resource, e.Body)
@@ -129,6 +130,7 @@ func (f *Front) RespondObject(r *Request, code int, kind BodyKind, body []byte) 
 
 // RespondBytes answers with an object given as canonical JSON.
 func (f *Front) RespondBytes(r *Request, code int, kind BodyKind, body []byte) error {
+	f.RecordAnswer(r, body)
 	if r.Accept.Format == codec.Binary {
 		return f.respondBinary(r, code, kind, body)
 	}
@@ -160,7 +162,11 @@ var Newline = []byte("\n")
 
 // RespondStatus answers with a Status.
 func (f *Front) RespondStatus(r *Request, code int, status codec.StatusBody) error {
-	return f.RespondBytes(r, code, f.MetaKind("Status"), status.JSON())
+	text := status.JSON()
+	if r.trail != nil {
+		r.trail.Event.Status = text
+	}
+	return f.RespondBytes(r, code, f.MetaKind("Status"), text)
 }
 
 // DeletedStatus is the answer of a delete that removed the object.
@@ -219,7 +225,7 @@ var noCache = []string{"no-cache, private"}
 // Head writes the common headers of answers and the status.
 func (r *Request) Head(code int, contentType string) {
 	r.Headers(contentType)
-	r.Status = code
+	r.Begun(code)
 	r.Writer.WriteHeader(code)
 }
 

@@ -44,6 +44,7 @@ type Metrics struct {
 	Extensions   Availability
 	Webhooks     Webhooks
 	PodSecurity  *PodSecurity
+	Audit        *Audit
 
 	mu     sync.RWMutex
 	series map[Key]*series
@@ -112,6 +113,7 @@ func New(from Sources) *Metrics {
 		Webhooks:    newWebhooks(),
 		PodSecurity: newPodSecurity(),
 		series:      make(map[Key]*series),
+		Audit:       newAudit(),
 	}
 	inflight := func(kind string, count func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -119,6 +121,7 @@ func New(from Sources) *Metrics {
 			func() float64 { return float64(count()) })
 	}
 	m.registry.MustRegister(m.requests, m.durations, m.sizes, m.terminations, m.watching, m.events, m.eventSizes, m.deprecated, m.Extensions.unavailable, m.Extensions.turned, buildFigure(),
+		m.Audit.events, m.Audit.refused, m.Audit.failed, m.Audit.levels,
 		m.Webhooks.durations, m.Webhooks.requests, m.Webhooks.rejections, m.Webhooks.open,
 		m.PodSecurity.evaluations, m.PodSecurity.exemptions, m.PodSecurity.errors,
 		inflight("mutating", from.Mutating), inflight("readOnly", from.Reading),

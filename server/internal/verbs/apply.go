@@ -33,6 +33,7 @@ func (v *Verbs) ReadApplied(r *front.Request, want front.BodyKind) (*applied, er
 	if err != nil {
 		return nil, err
 	}
+	r.RecordText(text)
 	plain := want
 	plain.GV = nil // without defaults
 	doc, err := document.DecodeAny(text, v.decodeLimits)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/internal/schema"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/front"
@@ -143,7 +144,17 @@ func (v *Verbs) deleteOptionsFrom(r *front.Request, body []byte, o *objects.Dele
 		return nil, err
 	}
 	defer doc.Release()
+	if r.Audited(true) {
+		r.RecordText(recordedOptions(doc.Root()))
+	}
 	return o.Read(doc.Root()), nil
+}
+
+// recordedOptions are the options of a delete as 1.25 records them: it names a version
+// that there is not.
+func recordedOptions(options document.Value) []byte {
+	options.SetString("apiVersion", "meta."+profile.GroupSuffix+"/__internal")
+	return options.AppendJSON(nil)
 }
 
 // decodeOptions decodes an options object, in any group version that has it.

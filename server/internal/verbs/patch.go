@@ -157,6 +157,7 @@ func (v *Verbs) ReadPatch(r *front.Request) (*patchBody, error) {
 		return nil, err
 	}
 	opts.Patched = true
+	r.RecordText(r.Body)
 	return &patchBody{media: r.Media(), text: r.Body, Opts: opts, limits: v.decodeLimits}, nil
 }
 

@@ -22,6 +22,9 @@ func (v *Verbs) respondList(r *front.Request, l *list) error {
 	if err := r.Mismatch(true); err != nil {
 		return err
 	}
+	if err := v.recordList(r, l); err != nil {
+		return err
+	}
 	if r.Accept.Format == codec.Binary {
 		return v.respondBinaryList(r, l)
 	}
@@ -45,7 +48,7 @@ func (v *Verbs) respondJSONList(r *front.Request, l *list, buf []byte) error {
 		if err != nil {
 			return err
 		}
-		return v.front.RespondText(r, http.StatusOK, text.whole(bytes.TrimSuffix(rest, front.Newline)))
+		return v.front.RespondText(r, http.StatusOK, whole(text.held, bytes.TrimSuffix(rest, front.Newline)))
 	}
 	out := &streamWriter{r: r}
 	rest, err := v.writeList(r, l, out, buf)
@@ -302,10 +305,10 @@ func (l *layout) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// whole is the text with rest after it.
-func (l *layout) whole(rest []byte) []byte {
-	text := make([]byte, 0, int(l.held.Taken)+len(rest))
-	for _, p := range l.held.Parts {
+// whole is a gathered text with rest after it.
+func whole(held *front.Gathered, rest []byte) []byte {
+	text := make([]byte, 0, int(held.Taken)+len(rest))
+	for _, p := range held.Parts {
 		text = append(text, *p...)
 	}
 	return append(text, rest...)

@@ -158,12 +158,12 @@ func (v *Verbs) streamMessages(r *front.Request, w *watcher) error {
 	}
 	messages, err := v.streams.Accept(r.Writer, r.HTTP, skip, &r.Bytes)
 	if err != nil {
-		r.Status = http.StatusBadRequest // it has been answered
+		r.Begun(http.StatusBadRequest) // it has been answered
 		v.log.Debug("no WebSocket", "path", w.path, "error", err)
 		return nil
 	}
 	defer messages.Close() // if the watch panics; otherwise it is closed by then
-	r.Status = http.StatusSwitchingProtocols
+	r.Begun(http.StatusSwitchingProtocols)
 	w.ctx, w.sink = messages.Context(), messages
 	w.run()
 	return nil
@@ -176,7 +176,7 @@ func (v *Verbs) streamDetached(r *front.Request, w *watcher) error {
 	if err != nil {
 		return err
 	}
-	r.Status = http.StatusOK
+	r.Begun(http.StatusOK)
 	if err := d.Begin(header); err != nil {
 		return err
 	}

@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capstan-dev/capstan/internal/audit"
+	"github.com/capstan-dev/capstan/server"
+	"github.com/capstan-dev/capstan/server/internal/admission"
+)
+
+// startAudited starts a server that records requests in a file. lines stops it, and reads
+// the events.
+func startAudited(t *testing.T, policy string, change func(*server.Config)) (h *harness, lines func() []string) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "audit.log")
+	h = startServer(t, func(c *server.Config) {
+		c.Audit.Log.Path = file
+		if policy != "" {
+			c.Audit.PolicyFile = filepath.Join(dir, "policy.yaml")
+			if err := os.WriteFile(c.Audit.PolicyFile, []byte(policy), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if change != nil {
+			change(c)
+		}
+	})
+	return h, func() []string {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := h.server.Shutdown(ctx); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	}
+}
+
+// recordedRequest is a request with the events that kube-apiserver 1.25 recorded.
+type recordedRequest struct {
+	Method, Path, Media, Body string
+	Headers                   http.Header
+	Events                    []map[string]any
+}
+
+// plainEvent replaces the parts of an event that differ each time.
+func plainEvent(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for key, value := range x {
+			text, isText := value.(string)
+			switch {
+			case key == "managedFields":
+				x[key] = "*"
+			case isText && text != "" && slices.Contains([]string{"uid", "resourceVersion", "creationTimestamp", "time", "token", "expirationTimestamp", "lastTransitionTime", "deletionTimestamp"}, key):
+				x[key] = "*"
+			case isText && key == "name" && strings.HasPrefix(text, "gen-"):
+				x[key] = "gen-*"
+			default:
+				plainEvent(value)
+			}
+		}
+	case []any:
+		for _, e := range x {
+			plainEvent(e)
+		}
+	}
+	return v
+}
+
+// Events equal those that kube-apiserver 1.25 writes for the same requests and policy.
+func TestAuditEventsAreThoseOfUpstream(t *testing.T) {
+	policy, err := os.ReadFile("testdata/audit/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, lines := startAudited(t, string(policy), func(c *server.Config) {
+		c.AuthorizationModes, c.DisableAdmissionPlugins, c.DisablePriorityAndFairness = []string{"RBAC"}, nil, false
+	})
+	text, err := os.ReadFile("testdata/audit/requests.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests []recordedRequest
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var r recordedRequest
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		requests = append(requests, r)
+		q, err := http.NewRequest(r.Method, h.server.URL()+r.Path, strings.NewReader(r.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header = http.Header{"Authorization": {"Bearer " + adminToken}, "Accept": {"application/json"}, "User-Agent": {"audit-test/1"}, "Audit-Id": {fmt.Sprint("step-", i)}}
+		if r.Media != "" {
+			q.Header.Set("Content-Type", r.Media)
+		}
+		for name, values := range r.Headers {
+			if q.Header[name] = values; name == "Authorization" && len(values) == 1 && values[0] == "Bearer admintoken" {
+				q.Header.Set(name, "Bearer "+adminToken)
+			}
+		}
+		answer, err := h.client.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := answer.Header.Get("Audit-Id"); id != fmt.Sprint("step-", i) {
+			t.Errorf("%s %s: the answer has the id %q", r.Method, r.Path, id)
+		}
+		_ = answer.Body.Close()
+	}
+	got := map[string][]map[string]any{}
+	for _, line := range lines() {
+		var e map[string]any
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		id, _ := e["auditID"].(string)
+		for _, key := range []string{"kind", "apiVersion", "auditID", "userAgent", "requestReceivedTimestamp", "stageTimestamp"} {
+			delete(e, key)
+		}
+		if user, ok := e["user"].(map[string]any); ok && user["uid"] != nil {
+			e["user"] = "admin"
+		}
+		got[id] = append(got[id], plainEvent(e).(map[string]any))
+	}
+	for i, r := range requests {
+		for _, e := range r.Events {
+			plainEvent(e)
+		}
+		if diff := cmp.Diff(r.Events, got[fmt.Sprint("step-", i)]); r.Events != nil && diff != "" {
+			t.Errorf("%s %s: %s", r.Method, r.Path, diff)
+		}
+	}
+}
+
+// A line has the members of an event in the order of 1.25, and its escapes.
+func TestAuditLine(t *testing.T) {
+	h, lines := startAudited(t, "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n", nil)
+	h.send("PATCH", configMaps+"/a?x=<", "application/merge-patch+json", []byte(`{"data": {"b": "&"}}`), "Audit-ID", "me", "User-Agent", "a\"b")
+	all := lines()
+	want := `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","auditID":"me","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/default/configmaps/a?x=\u003c","verb":"patch",` +
+		`"user":{"username":"admin","uid":"1","groups":["system:masters","system:authenticated"]},"sourceIPs":["127.0.0.1"],"userAgent":"a\"b",` +
+		`"objectRef":{"resource":"configmaps","namespace":"default","name":"a","apiVersion":"v1"},` +
+		`"responseStatus":{"metadata":{},"status":"Failure","message":"configmaps \"a\" not found","reason":"NotFound","details":{"name":"a","kind":"configmaps"},"code":404},` +
+		`"requestObject":{"data":{"b":"\u0026"}},"requestReceivedTimestamp":"T","stageTimestamp":"T","annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":""}}`
+	got := regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"`).ReplaceAllString(all[len(all)-1], `"T"`)
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// Without a policy every answered request is recorded, and nothing of any body.
+func TestStandardAuditPolicy(t *testing.T) {
+	h, lines := startAudited(t, "", nil)
+	h.create("/api/v1/namespaces/default/secrets", `{"metadata":{"name":"s"},"stringData":{"password":"hunter2"}}`)
+	h.get("/api/v1/namespaces/default/secrets/s")
+	h.create("/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"a"}}`)
+	token, _ := h.post("/api/v1/namespaces/default/serviceaccounts/a/token", `{}`).field(t, "status.token").(string)
+	h.post("/apis/authentication.k8s.io/v1/tokenreviews", `{"spec":{"token":"`+token+`"}}`).expect(t, 201, "")
+	all := lines()
+	if len(all) != 5 {
+		t.Errorf("%d events: %s", len(all), all)
+	}
+	for _, line := range all {
+		if !strings.Contains(line, `"stage":"ResponseComplete"`) || strings.Contains(line, "requestObject") || strings.Contains(line, "responseObject") ||
+			strings.Contains(line, "hunter2") || strings.Contains(line, "aHVudGVyMg") || token == "" || strings.Contains(line, token) {
+			t.Error(line)
+		}
+	}
+}
+
+// A request whose begin cannot be recorded is refused in the mode blocking-strict, and
+// counted; in the mode blocking it goes on.
+func TestAuditLogThatCannotBeWritten(t *testing.T) {
+	for mode, code := range map[string]int{"blocking-strict": 500, "blocking": 201} {
+		if _, err := os.Stat("/dev/full"); err != nil {
+			t.Skip(err)
+		}
+		h := startServer(t, func(c *server.Config) {
+			c.Audit.Log.Path, c.Audit.Log.Mode = "/dev/full", mode
+			c.Audit.PolicyFile = filepath.Join(t.TempDir(), "policy.yaml")
+			policy := "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, resources: [{group: \"\"}]}]\n"
+			if err := os.WriteFile(c.Audit.PolicyFile, []byte(policy), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got := h.post(configMaps, configMap("a", "{}")); got.code != code || code == 500 && !strings.Contains(string(got.body), "failed to store audit event") {
+			t.Errorf("%s: %d %s", mode, got.code, got.body)
+		}
+		figures := h.figures()
+		lost, refused, recorded := figures[`apiserver_audit_error_total{plugin="log"`], figures["apiserver_audit_requests_rejected_total"], figures[`apiserver_audit_level_total{level="Metadata"`]
+		if lost == "" || (refused == "1") != (code == 500) || recorded != "1" {
+			t.Errorf("%s: %s lost, %s refused, %s requests", mode, lost, refused, recorded)
+		}
+	}
+}
+
+// A mistake in a policy refuses the start, with file and line.
+func TestAuditPolicyMistakeRefusesStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: All\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := server.Start(context.Background(), server.Config{InMemory: true, Audit: audit.Config{PolicyFile: file, Log: audit.LogConfig{Path: filepath.Join(t.TempDir(), "log")}}})
+	if err == nil || err.Error() != file+`:4: the level "All" is none of None, Metadata, Request, RequestResponse` {
+		t.Error(err)
+	}
+}
+
+// A panic is the last event of its request.
+func TestAuditPanic(t *testing.T) {
+	h, lines := startAudited(t, "", func(c *server.Config) {
+		c.LookOn(server.Onlooker{Admitting: func(r *admission.Request) error {
+			if r.User != nil {
+				panic("on purpose")
+			}
+			return nil
+		}})
+	})
+	h.post(configMaps, configMap("a", "{}")).expect(t, 500, "InternalError")
+	all := lines()
+	if len(all) != 1 || !strings.Contains(all[0], `"stage":"Panic"`) || !strings.Contains(all[0], `"responseStatus":{"metadata":{},"status":"Failure","message":"APIServer panic'd: on purpose","reason":"InternalError","code":500}`) {
+		t.Errorf("%s", all)
+	}
+}
+
+// A list that finds no room in memory is recorded without its body, which the event says.
+func TestAuditLargeList(t *testing.T) {
+	h, lines := startAudited(t, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: RequestResponse, verbs: [list]}]\n", func(c *server.Config) { c.ListMemoryBytes = 64 << 10 })
+	for i := range 3 {
+		h.create(configMaps, configMap(fmt.Sprint("a", i), `{"x":"`+strings.Repeat("x", 50<<10)+`"}`))
+	}
+	h.get(configMaps).expect(t, 200, "")
+	h.get("/api/v1/namespaces/none/configmaps").expect(t, 200, "")
+	all := lines()
+	if len(all) != 2 || strings.Contains(all[0], "responseObject") || !strings.Contains(all[0], `"audit.k8s.io/truncated":"true"`) || !strings.Contains(all[1], `"responseObject":{"kind":"ConfigMapList"`) {
+		t.Errorf("%s", bytes.Join([][]byte{[]byte(all[0][:min(len(all[0]), 500)])}, nil))
+	}
+}
