@@ -225,6 +225,42 @@ func TestAuditPolicyMistakeRefusesStart(t *testing.T) {
 	}
 }
 
+// Events say which webhooks were asked and what they changed, and have their annotations;
+// patches are shown where bodies are.
+func TestAuditOfWebhooks(t *testing.T) {
+	h, lines := startAudited(t, "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules:\n- {level: Request, verbs: [create], resources: [{resources: [configmaps]}]}\n- {level: Metadata, resources: [{resources: [configmaps]}]}\n", nil)
+	v := newReviewer(t, func(path string, _, response map[string]any) {
+		response["auditAnnotations"] = map[string]any{"why": path, "not a key": "x"}
+		if path == "/first" {
+			response["patch"], response["patchType"] = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL2RhdGEiLCJ2YWx1ZSI6eyJhIjoiYiJ9fV0=", "JSONPatch"
+		}
+	})
+	rule := reviewRule(`"CREATE","UPDATE"`, "", "v1", "configmaps")
+	h.mutateBy(v, "first", rule, "")
+	h.mutateBy(v, "second", rule, `,"reinvocationPolicy":"IfNeeded"`)
+	h.validateBy(v, "third", rule, "")
+	h.create(configMaps, configMap("a", "{}"))
+	v.Close()
+	for _, path := range []string{mutatingPath + "/first", mutatingPath + "/second"} {
+		h.remove(path, "")
+	}
+	h.mergePatch(validatingPath+"/third", `{"webhooks":[{"name":"third.example.com","failurePolicy":"Ignore","clientConfig":{"url":"https://127.0.0.1:1"},"sideEffects":"None","admissionReviewVersions":["v1"],"rules":[`+rule+`]}]}`)
+	h.patch(configMaps+"/a", `{"data":{"c":"d"}}`)
+	got := lines()
+	for i, want := range []string{
+		`"annotations":{"authorization.k8s.io/decision":"allow","authorization.k8s.io/reason":"","first.example.com/why":"/first",` +
+			`"mutation.webhook.admission.k8s.io/round_0_index_0":"{\"configuration\":\"first\",\"webhook\":\"first.example.com\",\"mutated\":true}",` +
+			`"mutation.webhook.admission.k8s.io/round_0_index_1":"{\"configuration\":\"second\",\"webhook\":\"second.example.com\",\"mutated\":false}",` +
+			`"patch.webhook.admission.k8s.io/round_0_index_0":"{\"configuration\":\"first\",\"webhook\":\"first.example.com\",\"patch\":[{\"op\":\"add\",\"path\":\"/data\",\"value\":{\"a\":\"b\"}}],\"patchType\":\"JSONPatch\"}",` +
+			`"second.example.com/why":"/second","third.example.com/why":"/third"}}`,
+		`"failed-open.validating.webhook.admission.k8s.io/round_0_index_0":"third.example.com"}}`,
+	} {
+		if i >= len(got) || !strings.HasSuffix(got[i], want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // A panic is the last event of its request.
 func TestAuditPanic(t *testing.T) {
 	h, lines := startAudited(t, "", func(c *server.Config) {

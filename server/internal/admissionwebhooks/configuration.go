@@ -15,7 +15,7 @@ type configuration struct{ hooks []*hook }
 
 // hook is one webhook of a configuration. It never changes.
 type hook struct {
-	name                        string
+	name, configuration         string
 	rules                       []rule
 	namespaceLabels, ownLabels  labelSelector
 	equivalent, ignoresFailures bool
@@ -33,6 +33,7 @@ func read(resolver webhook.Resolver, logins *webhook.Logins, mutating bool) func
 		c := &configuration{}
 		for _, v := range obj.Get("webhooks").Elements() {
 			h := readHook(v, resolver, logins)
+			h.configuration = strings.Clone(obj.At("metadata", "name").Text())
 			h.mutating, h.again = mutating, v.Get("reinvocationPolicy").Equals("IfNeeded")
 			c.hooks = append(c.hooks, h)
 		}

@@ -56,7 +56,11 @@ func (m *mutation) require() {
 // round calls the webhooks that match the object as it is by then; in the second round
 // those that are due.
 func (m *mutation) round(ctx context.Context, second bool) error {
-	for _, h := range m.hooks {
+	number := 0
+	if second {
+		number = 1
+	}
+	for i, h := range m.hooks {
 		in, err := m.w.match(ctx, h, m.r)
 		if err != nil {
 			return err
@@ -64,7 +68,7 @@ func (m *mutation) round(ctx context.Context, second bool) error {
 		if in == nil || second && !m.due[h] {
 			continue
 		}
-		changed, err := m.call(ctx, &call{hook: h, in: in})
+		changed, err := m.call(ctx, &call{hook: h, in: in, round: number, index: i})
 		if err != nil {
 			return err
 		}
@@ -84,6 +88,8 @@ func (m *mutation) call(ctx context.Context, c *call) (changed bool, err error) 
 	unprepared(m.r)
 	c.prepare(ctx, m.r)
 	a, err := m.w.decide(ctx, c, m.r)
+	c.annotate(m.r, a)
+	defer func() { c.annotateMutation(m.r, a, changed) }()
 	for _, text := range a.Warnings {
 		m.r.By.Warn(text)
 	}
@@ -134,6 +140,7 @@ func (w *Webhooks) change(ctx context.Context, c *call, r *admission.Request, a 
 		return false, err
 	}
 	defer doc.Release()
+	c.patched = true
 	before := r.Object.AppendJSON(nil)
 	replace(r.Object, doc.Root())
 	return !bytes.Equal(before, r.Object.AppendJSON(nil)), nil

@@ -121,6 +121,8 @@ type answer struct {
 	Patch     []byte   `json:"patch"`
 	PatchType *string  `json:"patchType"`
 	Warnings  []string `json:"warnings"`
+
+	AuditAnnotations map[string]string `json:"auditAnnotations"`
 }
 
 // status is the explanation of a refusal.

@@ -152,7 +152,7 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 			return err
 		}
 		if in != nil {
-			calls = append(calls, &call{hook: h, in: in})
+			calls = append(calls, &call{hook: h, in: in, index: len(calls)})
 		}
 	}
 	if len(calls) > 0 {
@@ -172,7 +172,8 @@ func (w *Webhooks) Check(ctx context.Context, r *admission.Request) error {
 		}
 	}
 	running.Wait()
-	for _, a := range answers {
+	for i, a := range answers {
+		calls[i].annotate(r, a)
 		for _, text := range a.Warnings {
 			r.By.Warn(text)
 		}
@@ -262,6 +263,11 @@ type call struct {
 	asks *question
 	body []byte
 	err  error // instead of a body
+
+	// For the audit events.
+	round, index int  // index among the mutating webhooks, or the validating ones that are asked
+	failedOpen   bool // it failed, and the write goes on
+	patched      bool // the answer's patch was applied
 }
 
 // prepare makes the review of a call.
@@ -304,6 +310,7 @@ func (w *Webhooks) decide(ctx context.Context, c *call, r *admission.Request) (a
 		return &answer{}, ctx.Err()
 	case err != nil && h.ignoresFailures:
 		w.cfg.Log.Warn("an admission webhook failed and is ignored", "webhook", h.name, "error", err)
+		c.failedOpen = true
 		return &answer{}, nil
 	case err != nil:
 		return &answer{}, api.Internal(fmt.Sprintf("failed calling webhook %q: %v", h.name, err))
