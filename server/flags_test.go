@@ -109,7 +109,7 @@ func TestFlagRanges(t *testing.T) {
 		t.Errorf("only %d flags hold a number", numbers)
 	}
 	for _, line := range []string{"--history=0", "--request-timeout=0s", "--list-memory-bytes=0", "--max-object-bytes=0", "--max-request-bytes=2147483648",
-		"--secure-port=65536", "--http2-max-streams-per-connection=0", "--min-request-timeout=0"} {
+		"--secure-port=65536", "--goaway-chance=x", "--http2-max-streams-per-connection=0", "--min-request-timeout=0"} {
 		if _, _, err := parse(line); err == nil {
 			t.Errorf("%s is accepted", line)
 		}

@@ -3,7 +3,9 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +39,13 @@ func TestShutdownDelay(t *testing.T) {
 // TestDraining: while the last accepted request goes on, others are refused, on new
 // connections too.
 func TestDraining(t *testing.T) {
-	h := startServer(t, nil)
+	for code, reason := range map[int]string{http.StatusServiceUnavailable: "ServiceUnavailable", http.StatusTooManyRequests: "TooManyRequests"} {
+		t.Run(reason, func(t *testing.T) { testDraining(t, code, reason) })
+	}
+}
+
+func testDraining(t *testing.T, code int, reason string) {
+	h := startServer(t, func(c *server.Config) { c.ShutdownSendRetryAfter = code == http.StatusTooManyRequests })
 	held := make(chan reply, 1)
 	go func() {
 		h := &harness{t: t, server: h.server, client: h.client}
@@ -54,7 +62,7 @@ func TestDraining(t *testing.T) {
 	for refused.code == http.StatusOK {
 		refused = h.get(configMaps)
 	}
-	refused.expect(t, http.StatusServiceUnavailable, "ServiceUnavailable")
+	refused.expect(t, code, reason)
 	if refused.header.Get("Retry-After") == "" {
 		t.Error("nobody is told when to come again")
 	}
@@ -64,6 +72,26 @@ func TestDraining(t *testing.T) {
 	last.expect(t, http.StatusGatewayTimeout, "Timeout")
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGoaway: an HTTP/2 client has to connect again now and then; no request is lost.
+func TestGoaway(t *testing.T) {
+	h := startServer(t, func(c *server.Config) { c.GoawayChance = 0.02 })
+	h.http2()
+	addresses := map[string]bool{}
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { addresses[c.Conn.LocalAddr().String()] = true }})
+	for range 2000 { // as many connections as 40, give or take; one with a probability of 1e-17
+		req, _ := http.NewRequestWithContext(ctx, "GET", h.server.URL()+"/version", nil)
+		resp, err := h.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+	}
+	if len(addresses) < 2 {
+		t.Error("one connection served all requests")
 	}
 }
 

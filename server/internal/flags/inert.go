@@ -41,13 +41,12 @@ var inert = []inertFlags{
 		switches: `contention-profiling
 			enable-garbage-collector enable-logs-handler experimental-logging-sanitization
 			kubelet-https log-json-split-stream permit-address-sharing permit-port-sharing
-			shutdown-send-retry-after watch-cache add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
+			watch-cache add-dir-header alsologtostderr logtostderr one-output skip-headers skip-log-headers`,
 		options: `allow-metric-labels apiserver-count azure-container-registry-config
 			cloud-config cloud-provider cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs cors-allowed-origins
 			default-watch-cache-size delete-collection-workers disabled-metrics egress-selector-config-file endpoint-reconciler-type
 			etcd-cafile etcd-certfile etcd-compaction-interval etcd-count-metric-poll-period etcd-db-metric-poll-interval
 			etcd-healthcheck-timeout etcd-keyfile etcd-prefix etcd-readycheck-timeout etcd-servers etcd-servers-overrides
-			goaway-chance
 			identity-lease-duration-seconds identity-lease-renew-interval-seconds
 			kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-port
 			kubelet-preferred-address-types kubelet-read-only-port kubelet-timeout kubernetes-service-node-port

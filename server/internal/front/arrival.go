@@ -30,7 +30,7 @@ func (f *Front) Receive(r *Request, room *Slot) error {
 	guard := f.sweeper.GuardEarly(func() { _ = control.SetReadDeadline(conns.Past()) })
 	defer guard.Release()
 	if f.Intake.closed.Load() { // since the request began
-		return shuttingDown()
+		return f.shuttingDown()
 	}
 	begun := f.sweeper.Now()
 	src := io.LimitReader(r.HTTP.Body, limit+1)
@@ -77,14 +77,20 @@ func (f *Front) bodyTime(bytes int) time.Duration {
 func (f *Front) notReceived(err error) error {
 	switch {
 	case f.Intake.closed.Load():
-		return shuttingDown()
+		return f.shuttingDown()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return &api.Error{Code: http.StatusRequestTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the body of the request did not arrive in time; nothing was done, send it again"}
 	}
 	return api.BadRequest("the body could not be read: %v", err)
 }
 
-func shuttingDown() *api.Error {
+// shuttingDown refuses a request of a server that stops.
+func (f *Front) shuttingDown() *api.Error {
+	if f.cfg.ShutdownSendRetryAfter {
+		e := api.TooManyRequests(5)
+		e.Message = "The apiserver is shutting down, please try again later."
+		return e
+	}
 	return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: "the server is shutting down", RetryAfter: 1}
 }
 

@@ -3,6 +3,7 @@ package front
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -37,6 +38,9 @@ import (
 // An error before the first byte of the answer becomes one Status (respond.go); a panic
 // is logged and becomes a 500.
 func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
+	if f.cfg.GoawayChance > 0 && q.ProtoMajor == 2 && rand.Float64() < f.cfg.GoawayChance {
+		w.Header().Set("Connection", "close") // which HTTP/2 has no header for: it sends GOAWAY
+	}
 	r := NewRequest(w, q, t, f.features, f.limits)
 	r.taken = f.Intake.begin()
 	defer func() {
@@ -64,7 +68,7 @@ func (f *Front) Serve(w http.ResponseWriter, q *http.Request, t Target) {
 func (f *Front) handle(r *Request) error {
 	if !r.taken && !r.Target.AlwaysServed {
 		r.Writer.Header().Set("Connection", "close") // another server may answer
-		return shuttingDown()
+		return f.shuttingDown()
 	}
 	if r.mayWait() {
 		limit, err := r.timeLimit(f.cfg.RequestTimeout)

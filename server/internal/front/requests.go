@@ -2,6 +2,7 @@ package front
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 )
 
@@ -30,6 +31,20 @@ type Requests struct {
 	// are sent (binary, YAML, indented); larger ones are read twice, or not indented.
 	// Default 64 MiB.
 	ListMemoryBytes int64
+	// GoawayChance is the part of the HTTP/2 requests after which the client has to
+	// connect again, perhaps to another server: at most a fiftieth. Default 0.
+	GoawayChance float64
+	// ShutdownSendRetryAfter refuses requests of a server that stops with 429, which more
+	// clients repeat than 503.
+	ShutdownSendRetryAfter bool
+}
+
+// Validate reports the first mistake that no bound of a number finds, or nil.
+func (c *Requests) Validate() error {
+	if !(c.GoawayChance >= 0 && c.GoawayChance <= 0.02) {
+		return fmt.Errorf("--goaway-chance: %v is out of range; use 0 to 0.02", c.GoawayChance)
+	}
+	return nil
 }
 
 // SetDefaults fills in every field that is not set.
