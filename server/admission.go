@@ -43,7 +43,7 @@ func (s *Server) openAdmission(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.quotas, err = quota.Open(ctx, quota.Config{Store: s.store, Catalog: s.catalog, Log: s.log}); err != nil {
+	if s.quotas, err = quota.Open(ctx, quota.Config{Configuration: s.cfg.Quota, Store: s.store, Catalog: s.catalog, Clock: s.cfg.Clock, Log: s.log}); err != nil {
 		return err
 	}
 	config.Webhooks, config.Quotas, config.Metrics = s.webhooks, s.quotas, s.metrics.PodSecurity

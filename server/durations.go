@@ -75,6 +75,7 @@ var productionDurations = durations{
 		Registrations: time.Minute,
 		Services:      3 * time.Minute,
 		Namespaces:    time.Minute,
+		Quotas:        5 * time.Minute,
 		Reload:        10 * time.Second,
 		Renewal:       time.Hour,
 		Retry:         5 * time.Second,

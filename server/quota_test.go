@@ -1,6 +1,13 @@
 package server_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/capstan-dev/capstan/server"
@@ -62,4 +69,191 @@ func TestLimitRanges(t *testing.T) {
 	})
 	off.create(ns+"/limitranges", `{"metadata":{"name":"a"},"spec":{"limits":[{"type":"Container","max":{"cpu":"2"}}]}}`)
 	off.run(t, []step{{"off", c, pods, "", podOf("p", container("c", ""), ""), 201, `"resources":{}`}})
+}
+
+// quotaOf is a quota in JSON.
+func quotaOf(name, hard, rest string) string {
+	return `{"metadata":{"name":"` + name + `"},"spec":{"hard":{` + hard + `}` + rest + `}}`
+}
+
+// Quotas refuse what is too much, in the words of 1.25, and are charged for the rest. No
+// controller runs: nothing is given back, and the test writes the status.
+func TestResourceQuotas(t *testing.T) {
+	const ns, deployments = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default/deployments"
+	const c, merge = "POST", "application/merge-patch+json"
+	h := startServer(t, nil)
+	pods, claims, maps, quotas, services := ns+"/pods", ns+"/persistentvolumeclaims", ns+"/configmaps", ns+"/resourcequotas", ns+"/services"
+	const hard = `"configmaps":"2","count/deployments.apps":"1","count/pods":"5","limits.memory":"1Gi","pods":"2","requests.cpu":"1","requests.example.com/gpu":"2","services.nodeports":"0"`
+	const used = `"configmaps":"0","count/deployments.apps":"0","count/pods":"0","limits.memory":"0","pods":"0","requests.cpu":"0","services.nodeports":"0"`
+	deployment := func(name string) string {
+		return `{"metadata":{"name":"` + name + `"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[` + container("c", "") + `]}}}}`
+	}
+	status := func(name, hard, used string) step {
+		return step{"status of " + name, "PATCH", quotas + "/" + name + "/status", merge, `{"status":{"hard":{` + hard + `},"used":{` + used + `}}}`, 200, ""}
+	}
+	h.run(t, []step{
+		{"quota", c, quotas, "", quotaOf("q", hard, ""), 201, `"status":{}`},
+		{"without a status it has no effect", c, pods, "", podOf("free", container("c", ""), ""), 201, ""},
+		status("q", hard, used),
+		{"needed amounts", c, pods, "", podOf("p", container("c", `"requests":{"cpu":"1"}`)+","+container("b", ""), `,"initContainers":[`+container("a", "")+`]`), 403,
+			`pods \"p\" is forbidden: failed quota: q: must specify limits.memory for: a,b,c; requests.cpu for: a,b"`},
+		{"an unknown amount", c, pods, "", podOf("p", container("c", `"requests":{"cpu":"600m"},"limits":{"memory":"512Mi"}`), ""), 403,
+			`status unknown for quota: q, resources: count/pods,limits.memory,pods,requests.cpu,requests.example.com/gpu"`},
+		{"the rest of the status", "PATCH", quotas + "/q/status", merge, `{"status":{"used":{"requests.example.com/gpu":"0"}}}`, 200, ""},
+		{"pod", c, pods, "", podOf("p", container("c", `"requests":{"cpu":"600m"},"limits":{"memory":"512Mi","example.com/gpu":"1"}`), ""), 201, ""},
+		{"charged", "GET", quotas + "/q", "", "", 200, `"used":{"configmaps":"0","count/deployments.apps":"0","count/pods":"1","limits.memory":"512Mi","pods":"1","requests.cpu":"600m","requests.example.com/gpu":"1","services.nodeports":"0"}`},
+		{"by the server", "GET", quotas + "/q", "", "", 200, `"manager":"kube-apiserver"`},
+		{"too much", c, pods, "", podOf("r", container("c", `"requests":{"cpu":"600m"},"limits":{"memory":"600Mi","example.com/gpu":"2"}`), ""), 403,
+			`pods \"r\" is forbidden: exceeded quota: q, requested: limits.memory=600Mi,requests.cpu=600m,requests.example.com/gpu=2, used: limits.memory=512Mi,requests.cpu=600m,requests.example.com/gpu=1, limited: limits.memory=1Gi,requests.cpu=1,requests.example.com/gpu=2"`},
+		{"too much, tried", c, pods + "?dryRun=All", "", podOf("r", container("c", `"requests":{"cpu":"600m"},"limits":{"memory":"1Mi"}`), ""), 403, "exceeded quota: q, requested: requests.cpu=600m, used"},
+		{"enough, tried", c, pods + "?dryRun=All", "", podOf("r", container("c", `"requests":{"cpu":"400m"},"limits":{"memory":"1Mi"}`), ""), 201, ""},
+		{"the name is taken", c, pods, "", podOf("p", container("c", `"requests":{"cpu":"400m"},"limits":{"memory":"1Mi"}`), ""), 409, "AlreadyExists"},
+		{"map", c, maps, "", `{"metadata":{"name":"a"}}`, 201, ""},
+		{"map by apply", "PATCH", maps + "/b?fieldManager=m", "application/apply-patch+yaml", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`, 201, ""},
+		{"map too many", c, maps, "", `{"metadata":{"name":"c"}}`, 403, `configmaps \"c\" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2"`},
+		{"map too many by PUT", "PUT", maps + "/c", "", `{"metadata":{"name":"c"}}`, 403, "exceeded quota"},
+		{"an update adds nothing", "PATCH", maps + "/a", merge, `{"data":{"a":"b"}}`, 200, ""},
+		{"deployment", c, deployments, "", deployment("d"), 201, ""},
+		{"deployment too many", c, deployments, "", deployment("e"), 403, `deployments.apps \"e\" is forbidden: exceeded quota: q, requested: count/deployments.apps=1`},
+		{"node port", c, services, "", `{"metadata":{"name":"s"},"spec":{"type":"NodePort","ports":[{"port":80}]}}`, 403, `requested: services.nodeports=1, used: services.nodeports=0, limited: services.nodeports=0"`},
+		{"service", c, services, "", `{"metadata":{"name":"s"},"spec":{"ports":[{"port":80}]}}`, 201, ""},
+		{"node port later", "PATCH", services + "/s", merge, `{"spec":{"type":"NodePort"}}`, 403, "requested: services.nodeports=1"},
+		{"balancer without one", "PATCH", services + "/s", merge, `{"spec":{"type":"LoadBalancer","allocateLoadBalancerNodePorts":false}}`, 200, ""},
+		{"delete", "DELETE", maps + "/a", "", "", 200, ""},
+		{"nothing else was charged", "GET", quotas + "/q", "", "", 200, `"used":{"configmaps":"2","count/deployments.apps":"1","count/pods":"1","limits.memory":"512Mi","pods":"1","requests.cpu":"600m","requests.example.com/gpu":"1","services.nodeports":"0"}`},
+		{"no quota", "DELETE", quotas + "/q", "", "", 200, ""},
+
+		{"quota of claims", c, quotas, "", quotaOf("q", `"gold.storageclass.storage.k8s.io/requests.storage":"5Gi","persistentvolumeclaims":"2","requests.storage":"10Gi","resourcequotas":"2"`, ""), 201, ""},
+		status("q", `"gold.storageclass.storage.k8s.io/requests.storage":"5Gi","persistentvolumeclaims":"2","requests.storage":"10Gi","resourcequotas":"2"`, `"gold.storageclass.storage.k8s.io/requests.storage":"0","persistentvolumeclaims":"0","requests.storage":"0","resourcequotas":"1"`),
+		{"claim", c, claims, "", claimOf("v", "1.5", `,"storageClassName":"gold"`), 201, ""},
+		{"whole bytes", "GET", quotas + "/q", "", "", 200, `"used":{"gold.storageclass.storage.k8s.io/requests.storage":"2","persistentvolumeclaims":"1","requests.storage":"2","resourcequotas":"1"}`},
+		{"of a class", c, claims, "", claimOf("w", "6Gi", `,"storageClassName":"gold"`), 403, `requested: gold.storageclass.storage.k8s.io/requests.storage=6Gi, used: gold.storageclass.storage.k8s.io/requests.storage=2, limited: gold.storageclass.storage.k8s.io/requests.storage=5Gi"`},
+		{"of another class", c, claims, "", claimOf("w", "6Gi", `,"storageClassName":"lead"`), 201, ""},
+
+		{"a quota, charged to the other one", c, quotas, "", quotaOf("scoped", `"pods":"1"`, `,"scopes":["BestEffort","NotTerminating"]`), 201, ""},
+		{"charged", "GET", quotas + "/q", "", "", 200, `"resourcequotas":"2"}`},
+		{"quota too many", c, quotas, "", quotaOf("third", `"pods":"1"`, ""), 403, "requested: resourcequotas=1"},
+		status("scoped", `"pods":"1"`, `"pods":"0"`),
+		{"a pod in the scopes", c, pods, "", podOf("best", container("c", ""), ""), 201, ""},
+		{"another", c, pods, "", podOf("second", container("c", ""), ""), 403, "exceeded quota: scoped, requested: pods=1"},
+		{"with a deadline", c, pods, "", podOf("short", container("c", ""), `,"activeDeadlineSeconds":9`), 201, ""},
+		{"with requests", c, pods, "", podOf("second", container("c", `"requests":{"cpu":"1"}`), ""), 201, ""},
+		{"numbers that fit", "PATCH", quotas + "/q/status", merge, `{"status":{"hard":{"pods":"9223372036854775807","requests.memory":"8Ei"},"used":{"pods":"9223372036854775806","requests.memory":"6Ei"}}}`, 200, ""},
+		{"are added up exactly", c, pods, "", podOf("large", container("c", `"requests":{"memory":"1Ei"}`), ""), 201, ""},
+		{"to the last one", c, pods, "", podOf("next", container("c", `"requests":{"memory":"7Ei"}`)+","+container("d", `"requests":{"memory":"7Ei"}`), ""), 403,
+			`exceeded quota: q, requested: pods=1,requests.memory=14Ei, used: pods=9223372036854775807,requests.memory=7Ei, limited: pods=9223372036854775807,requests.memory=9223372036854775807"`},
+	})
+}
+
+// hasUsed reports whether the quota has a used amount.
+func hasUsed(quota, amount, value string) func(contents) bool {
+	return func(all contents) bool {
+		used, _ := all.in(quota, "status.used").(map[string]any)
+		return used[amount] == value
+	}
+}
+
+// The controller fills in the status of a quota, and gives back what has ended.
+func TestQuotaController(t *testing.T) {
+	const ns, merge = "/api/v1/namespaces/default", "application/merge-patch+json"
+	h := withControllers(t, "resourcequota")
+	quotas := ns + "/resourcequotas"
+	h.create(ns+"/configmaps", `{"metadata":{"name":"a"}}`)
+	h.create(ns+"/pods", podOf("p", container("c", `"requests":{"cpu":"300m"}`), ""))
+	h.create(ns+"/services", `{"metadata":{"name":"s"},"spec":{"type":"NodePort","ports":[{"port":80}]}}`)
+	h.create(quotas, quotaOf("q", `"configmaps":"5","count/configmaps":"5","count/ants.zoo.example.com":"1","count/events":"9","cpu":"2","services.nodeports":"3","pods":"3","resourcequotas":"3"`, ""))
+	h.await(quotas, hasUsed("q", "cpu", "300m"))
+	h.run(t, []step{{"what existed", "GET", quotas + "/q", "", "", 200, `"used":{"configmaps":"1","count/configmaps":"1","cpu":"300m","pods":"1","resourcequotas":"1","services.nodeports":"1"}`}})
+	h.create(ns+"/pods", podOf("r", container("c", `"requests":{"cpu":"1"}`), ""))
+	h.await(quotas, hasUsed("q", "cpu", "1300m"))
+	h.run(t, []step{
+		{"a pod ends", "PATCH", ns + "/pods/r/status", merge, `{"status":{"phase":"Succeeded"}}`, 200, ""},
+		{"another goes", "DELETE", ns + "/pods/p?gracePeriodSeconds=0", "", "", 200, ""},
+		{"a map goes", "DELETE", ns + "/configmaps/a", "", "", 200, ""},
+		{"a service is changed", "PATCH", ns + "/services/s", merge, `{"spec":{"type":"ClusterIP","ports":[{"port":80,"nodePort":null}]}}`, 200, ""},
+	})
+	h.await(quotas, func(all contents) bool {
+		return hasUsed("q", "cpu", "0")(all) && hasUsed("q", "configmaps", "0")(all) && hasUsed("q", "services.nodeports", "0")(all)
+	})
+	h.run(t, []step{{"more is allowed", "PATCH", quotas + "/q", merge, `{"spec":{"hard":{"secrets":"4","cpu":null}}}`, 200, ""}})
+	h.await(quotas, hasUsed("q", "secrets", "0"))
+	h.run(t, []step{{"by the controller", "GET", quotas + "/q", "", "", 200, `"manager":"kube-controller-manager","operation":"Update"`}})
+	h.create(definitionsPath, custom("zoo.example.com", "ants", `"kind":"Ant"`))
+	h.await(quotas, hasUsed("q", "count/ants.zoo.example.com", "0"))
+	ants := "/apis/zoo.example.com/v1/namespaces/default/ants"
+	ant := func(name string) string {
+		return `{"apiVersion":"zoo.example.com/v1","kind":"Ant","metadata":{"name":"` + name + `"}}`
+	}
+	h.run(t, []step{
+		{"custom object", "POST", ants, "", ant("a"), 201, ""},
+		{"too many", "POST", ants, "", ant("b"), 403, `ants.zoo.example.com \"b\" is forbidden: exceeded quota: q, requested: count/ants.zoo.example.com=1`},
+		{"one less", "DELETE", ants + "/a", "", "", 200, ""},
+	})
+	h.await(quotas, hasUsed("q", "count/ants.zoo.example.com", "0"))
+}
+
+// Many writers create and delete under two quotas, whose bounds change meanwhile: the
+// used amounts are never above the allowed ones, and right in the end.
+func TestQuotasAreExact(t *testing.T) {
+	const ns, writers, each = "/api/v1/namespaces/default", 64, 6
+	h := withControllers(t, "resourcequota")
+	quotas, maps := ns+"/resourcequotas", ns+"/configmaps"
+	h.create(quotas, quotaOf("count", `"configmaps":"100"`, ""))
+	h.await(quotas, hasUsed("count", "configmaps", "0"))
+	var wg sync.WaitGroup
+	var kept, refused atomic.Int64
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				name := fmt.Sprintf("m-%d-%d", w, i)
+				switch got := h.post(maps, `{"metadata":{"name":"`+name+`"}}`); got.code {
+				case 201:
+					kept.Add(1)
+				case 403:
+					refused.Add(1)
+					continue
+				default:
+					t.Errorf("%d %s", got.code, got.body)
+				}
+				if rand.IntN(4) == 0 {
+					h.delete(maps + "/" + name)
+					kept.Add(-1)
+				}
+			}
+		})
+	}
+	h.create(quotas, quotaOf("later", `"count/configmaps":"1000","configmaps":"90"`, "")) // it is counted while objects are created
+	wg.Wait()
+	want := strconv.FormatInt(kept.Load(), 10)
+	h.await(quotas, func(all contents) bool {
+		return hasUsed("count", "configmaps", want)(all) && hasUsed("later", "count/configmaps", want)(all) && hasUsed("later", "configmaps", want)(all)
+	})
+	if refused.Load() == 0 || kept.Load() > 100 {
+		t.Errorf("%d objects, %d refused", kept.Load(), refused.Load())
+	}
+	h.neverAbove(t, quotas, "configmaps", 100)
+}
+
+// neverAbove fails if a quota in the history of a collection had a used amount above n.
+func (h *harness) neverAbove(t *testing.T, path, amount string, n int) {
+	t.Helper()
+	body := h.get(path + "?watch=1&resourceVersion=1&timeoutSeconds=1").body
+	events, seen := json.NewDecoder(bytes.NewReader(body)), 0
+	for events.More() {
+		var event struct {
+			Object struct {
+				Status struct{ Used map[string]string }
+			}
+		}
+		if err := events.Decode(&event); err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		if used, _ := strconv.Atoi(event.Object.Status.Used[amount]); used > n || used < 0 {
+			t.Errorf("used %d of %d", used, n)
+		}
+	}
+	if seen < n {
+		t.Errorf("only %d changes were seen", seen)
+	}
 }

@@ -202,7 +202,7 @@ func (s *Server) newControllers() *controllers.Controllers {
 	}
 	return controllers.New(controllers.Config{Log: s.log, Clock: cfg.Clock, Pauses: cfg.durations.Pauses, Settings: cfg.Background,
 		ServiceClusterIPRange: cfg.ServiceClusterIPRange, BindAddress: address, Port: s.port,
-		EmptyNamespace: s.emptyNamespace, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer, Authz: s.authz})
+		EmptyNamespace: s.emptyNamespace, Objects: s.objects, Store: s.store, Catalog: s.catalog, Services: s.services, Keys: s.keys, Issuer: s.issuer, Authz: s.authz, Quotas: s.quotas})
 }
 
 // port is the port that the server listens on.
@@ -369,7 +369,7 @@ const (
 )
 
 // needed are the resource types that the server itself uses.
-var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"}, {"policy", "poddisruptionbudgets"},
+var needed = []struct{ group, plural string }{{"", "namespaces"}, {"", "pods"}, {"", "services"}, {"", "configmaps"}, {"", "limitranges"}, {"", "resourcequotas"}, {"policy", "poddisruptionbudgets"},
 	{schedulingGroup, "priorityclasses"}, {certificateGroup, "certificatesigningrequests"}, {objects.DefinitionGroup, "customresourcedefinitions"},
 	{rbac.Group, "roles"}, {rbac.Group, "clusterroles"}, {rbac.Group, "rolebindings"}, {rbac.Group, "clusterrolebindings"}}
 

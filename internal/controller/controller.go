@@ -69,6 +69,8 @@ type Config struct {
 	Logger      *slog.Logger
 
 	Certificates Certificates
+	Quotas       Quotas        // nil for none
+	QuotaResync  time.Duration // after which each quota is counted again
 }
 
 // Custom are the resource types that come and go while controllers run. A type that does
@@ -130,7 +132,11 @@ func Start(cfg Config) *Manager {
 		{Cleaner, "certificate-controller", newCleaner},
 		{BootstrapSigner, "bootstrap-signer", newInfoSigner},
 		{TokenCleaner, "token-cleaner", newTokenCleaner},
+		{ResourceQuota, "resourcequota-controller", newQuotas},
 	} {
+		if made.name == ResourceQuota && cfg.Quotas == nil {
+			continue
+		}
 		if c.namespaces != nil && Enabled(cfg.Controllers, made.name) {
 			m.feed.handlers = append(m.feed.handlers, made.new(ctx, c.as(made.account)))
 		}

@@ -21,18 +21,19 @@ const (
 	Cleaner          = "csrcleaner"
 	BootstrapSigner  = "bootstrapsigner"
 	TokenCleaner     = "tokencleaner"
+	ResourceQuota    = "resourcequota"
 )
 
 // Names lists all controllers, sorted.
 func Names() []string {
-	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, RootCA, ServiceAccount, AccountToken, TokenCleaner}
+	return []string{BootstrapSigner, RoleAggregation, Approver, Cleaner, Signer, GarbageCollector, Namespace, VolumeProtection, ClaimProtection, ResourceQuota, RootCA, ServiceAccount, AccountToken, TokenCleaner}
 }
 
 // otherControllers are the other controllers of kube-controller-manager 1.25. Selections that
 // were written for it may name them, without effect.
 var otherControllers = strings.Fields(`attachdetach cloud-node-lifecycle cronjob daemonset deployment disruption endpoint endpointslice endpointslicemirroring ephemeral-volume
 	horizontalpodautoscaling job nodeipam nodelifecycle persistentvolume-binder persistentvolume-expander podgc
-	replicaset replicationcontroller resourcequota route service statefulset ttl
+	replicaset replicationcontroller route service statefulset ttl
 	ttl-after-finished`)
 
 // Check reports the first word of a selection (see Enabled) that is not the name of a

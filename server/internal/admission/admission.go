@@ -34,6 +34,7 @@ type Request struct {
 	Namespace   string
 	User        *authn.User // nil for the server itself
 	Object, Old document.Value
+	Charge      Charge // set by the check of quotas; nil for what they do not count
 
 	// For webhooks.
 	Asked     *api.Resource // Resource in the version of the request

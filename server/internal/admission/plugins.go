@@ -73,7 +73,7 @@ var plugins = [...]plugin{
 	{name: "DenyServiceExternalIPs", optional: true},
 	{name: mutatingWebhook, admit: (*Chain).askMutating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
 	{name: "ValidatingAdmissionWebhook", check: (*Chain).askValidating, deletes: true, connects: true, waits: (*Chain).awaitsWebhooks},
-	{name: "ResourceQuota"},
+	{name: "ResourceQuota", check: (*Chain).charge},
 	{name: "AlwaysDeny", optional: true},
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/pki"
+	"github.com/capstan-dev/capstan/server/internal/quota"
 	"github.com/capstan-dev/capstan/server/internal/stored"
 )
 
@@ -44,6 +45,7 @@ type Config struct {
 	Keys     *pki.Keyring
 	Issuer   *authn.TokenIssuer
 	Authz    authz.Authorizer
+	Quotas   *quota.Quotas
 }
 
 // Controllers are the server's own activities.
@@ -158,6 +160,8 @@ func (c *Controllers) startControllers() *controller.Manager {
 		Logger: c.log,
 
 		Certificates: controller.Certificates{Authority: c.keys.Authority, Longest: c.cfg.ClusterSigningDuration, Permitted: c.mayHaveCertificate, Cleaning: c.cfg.Pauses.Certificates},
+		QuotaResync:  c.cfg.Pauses.Quotas,
+		Quotas:       &quotas{c.cfg.Quotas, c, objects.Options{User: authn.ServiceAccount("kube-system", "resourcequota-controller", ""), Manager: "kube-controller-manager"}},
 	}
 	for t := range c.catalog.Snapshot().Types() {
 		if t.Stored == nil || t.Stored.Definition != nil {

@@ -15,6 +15,8 @@ type Pauses struct {
 	Reload, Renewal time.Duration
 	// Certificates are those of certificate signing requests.
 	Certificates controller.CleaningTimes
+	// Quotas is the period in which each resource quota is counted again.
+	Quotas time.Duration
 	// Retry is the pause after a failure.
 	Retry time.Duration
 }

@@ -228,7 +228,9 @@ func (e *Evaluation) check() error {
 	if r.Name == "" && e.generated { // by now it is known
 		r.Name = e.obj.Get("metadata").Get("name").Text()
 	}
-	return e.s.admission.Check(e.ctx, &r)
+	err := e.s.admission.Check(e.ctx, &r)
+	e.charge = r.Charge
+	return err
 }
 
 // claimAddresses gives a service its addresses and ports. An abandoned evaluation

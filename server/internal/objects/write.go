@@ -36,6 +36,7 @@ type Write struct {
 	Creates bool           // the object must not exist, and its name may be generated
 	deletes *DeleteOptions // of a delete, which changes the basis itself
 	As      *Via           // admission sees this instead of the object; nil for the object
+	Alone   bool           // no object is created in the namespace from before the change until it is stored; no step may block then
 }
 
 // Change returns the object to store in place of the basis, e.Shown, with e.Was as its
@@ -62,6 +63,8 @@ var (
 	DirectSteps = []step{(*Evaluation).admit, (*Evaluation).check, (*Evaluation).seal}
 	// Such a change by a request whose body was admitted needs no more than its storage.
 	AdmittedSteps = []step{(*Evaluation).seal}
+	// The server's changes of a status are recorded, and not reviewed.
+	StatusSteps = []step{(*Evaluation).own, (*Evaluation).seal}
 )
 
 // Result is the result of a write. The entry is the stored one, or that of a write
@@ -90,11 +93,12 @@ type Evaluation struct {
 	generated bool
 	causes    []schema.Cause // of the object in the version of the write
 	claim     *allocate.Claim
-	alive     *sync.RWMutex // of the namespace, held for reading
-	ends      *sync.RWMutex // of the namespace that is deleted, held
-	typeAlive *sync.RWMutex // of the custom resource, held for reading
-	warnings  []string      // warnings
-	notes     [][2]string   // annotations of audit events: key, value
+	charge    admission.Charge // nil for what quotas do not count
+	alive     *sync.RWMutex    // of the namespace, held for reading
+	ends      *sync.RWMutex    // of the namespace that is deleted, or of a write that is alone, held
+	typeAlive *sync.RWMutex    // of the custom resource, held for reading
+	warnings  []string         // warnings
+	notes     [][2]string      // annotations of audit events: key, value
 	docs      []*document.Document
 	made      store.Write
 	answer    *store.Entry // if it differs from the stored object
@@ -135,15 +139,19 @@ func (o *Objects) Write(ctx context.Context, w *Write) (Result, error) {
 		if err := e.run(); err != nil {
 			return store.Write{}, err
 		}
+		if e.charges() {
+			return store.Write{}, errWaits
+		}
 		return e.commit()
 	})
-	if errors.Is(err, errWaits) {
+	if errors.Is(err, errWaits) || errors.Is(err, errQuotas) {
+		e.abandon()
 		return o.writeApart(ctx, w)
 	}
 	return e.finish(key, entry, err)
 }
 
-// errWaits ends a transaction whose evaluation may block.
+// errWaits ends a transaction whose evaluation may block, or that needs other keys too.
 var errWaits = errors.New("the evaluation may wait")
 
 // waits reports whether a step of the write may block, if it is one of this operation.
@@ -155,7 +163,7 @@ func (o *Objects) waits(w *Write, operation admission.Operation) bool {
 	if w.As != nil {
 		subresource, operation = w.As.Subresource, admission.Create
 	}
-	return w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, subresource)
+	return !w.Alone && (w.deletes == nil && w.Row.Versions.ConvertsRemotely() || o.admission.Waits(operation, w.Row.Storage().Resource, subresource))
 }
 
 // writeApart makes one change whose evaluation may block, or whose key is not known
@@ -178,18 +186,13 @@ func (o *Objects) writeApart(ctx context.Context, w *Write) (Result, error) {
 		}
 		name := e.obj.Get("metadata").Get("name").Text()
 		key := w.Row.Key(w.Namespace, name)
-		entry, err := o.store.Update(ctx, key, func(current *store.Entry) (store.Write, error) {
-			if !sameBasis(basis, current) {
-				return store.Write{}, errStale
-			}
-			return e.commit()
-		})
-		switch stale := errors.Is(err, errStale); {
+		entry, err := e.store(key)
+		switch stale, other := errors.Is(err, errStale), errors.Is(err, errQuotas); {
 		case stale && w.Creates && (!e.generated || try == generateTries):
 			err = api.AlreadyExists(w.Row.GroupResource(), name)
-		case stale && !w.Creates && try == basisTries:
+		case (stale && !w.Creates || other) && try >= basisTries:
 			err = api.Conflict(w.Row.GroupResource(), name, "the object has been modified again and again while the change was decided on; please try again")
-		case stale:
+		case stale, other:
 			e.abandon()
 			continue
 		}
@@ -211,6 +214,7 @@ func newEvaluation(ctx context.Context, s *Objects, w *Write, current *store.Ent
 
 // run evaluates the write: the result is e.made.
 func (e *Evaluation) run() (err error) {
+	e.lockAlone()
 	if e.current != nil {
 		if err = e.readBasis(); err != nil {
 			return err
@@ -269,12 +273,18 @@ func (e *Evaluation) mistakesFirst(err error) error {
 // commit returns the evaluated write to the store. The basis has not changed under the
 // lock.
 func (e *Evaluation) commit() (store.Write, error) {
-	if e.made.Op == store.OpCreate && e.Row.Namespaced && e.alive == nil {
+	creates := e.made.Op == store.OpCreate && e.Row.Namespaced
+	if (creates || e.charge != nil) && e.alive == nil {
 		e.alive = e.s.namespaces.lock(e.Namespace)
 		e.alive.RLock()
+	}
+	if creates {
 		if err := e.s.NamespaceAccepts(e.ctx, e.Row, e.Namespace, e.obj.Get("metadata").Get("name").Text()); err != nil {
 			return store.Write{}, err
 		}
+	}
+	if e.charge != nil && !e.charge.Stands(e.Namespace) {
+		return store.Write{}, errQuotas
 	}
 	e.lockEnding()
 	if err := e.lockType(); err != nil {
@@ -366,35 +376,4 @@ func notStored(current *store.Entry, obj document.Value, version string) *store.
 	}
 	entry.Value = store.Value{Body: obj.AppendJSON(nil), RevisionAt: -1}
 	return entry
-}
-
-// Editing is a change that edit makes in a copy of the object. Errors besides edit's:
-// 404.
-func Editing(edit func(obj document.Value) error) Change {
-	return func(e *Evaluation) (document.Value, error) {
-		if e.Shown == nil {
-			return document.Value{}, api.NotFound(e.Row.GroupResource(), e.Name)
-		}
-		doc, err := document.ReadStored(e.Row.GV.Types(), e.Row.Type, e.Shown.Body)
-		if err != nil {
-			return document.Value{}, err
-		}
-		obj := e.Keep(doc)
-		return obj, edit(obj)
-	}
-}
-
-// NewObject is a change that creates the object that decode returns, first decoded as
-// first; nil when it was not.
-func NewObject(first *document.Document, decode func() (*document.Document, error)) Change {
-	return func(e *Evaluation) (document.Value, error) {
-		doc := first
-		if first = nil; doc == nil {
-			var err error
-			if doc, err = decode(); err != nil {
-				return document.Value{}, err
-			}
-		}
-		return e.makeNew(e.Keep(doc))
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/gen/profile"
 	"github.com/capstan-dev/capstan/server/internal/admission"
@@ -61,7 +62,7 @@ func (q *Quotas) FillLimits(_ context.Context, r *admission.Request) error {
 	if !limited(r) || r.Resource.Plural != "pods" {
 		return nil
 	}
-	for _, ranged := range q.limits.View().Under(q.limitRow.Key(r.Namespace, "")) {
+	for _, ranged := range q.limits.View().Under(q.limitRow.Prefix(r.Namespace)) {
 		r.Reviewed = ranged.fill(r.Object) || r.Reviewed // the pod's quality of service follows from its amounts
 	}
 	return nil
@@ -120,9 +121,9 @@ func (q *Quotas) CheckLimits(_ context.Context, r *admission.Request) error {
 	if !limited(r) {
 		return nil
 	}
-	for _, ranged := range q.limits.View().Under(q.limitRow.Key(r.Namespace, "")) {
+	for _, ranged := range q.limits.View().Under(q.limitRow.Prefix(r.Namespace)) {
 		if broken := ranged.check(r.Object, r.Resource.Plural == "pods"); len(broken) > 0 {
-			return forbid(r, together(broken))
+			return api.Forbidden(r.Resource.GroupResource(), nameOf(r.Object), together(broken))
 		}
 	}
 	return nil

@@ -1,54 +1,74 @@
 // Package quota holds the bounds of namespaces: limit ranges, for each of its objects, and
 // resource quotas, for all of them together.
+//
+// The used amounts are in the status of a quota, and nowhere else. What a write adds, its
+// charge, is stored in one transaction with the object, under the locks of both: so there
+// is never an object without its charge, or a charge without its object, and a write that
+// is abandoned has charged nothing. What ends is not given back by its own write but by
+// the controller, as in 1.25, which counts the objects (Used).
 package quota
 
 import (
 	"context"
 	"log/slog"
+	"time"
 
-	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/admission"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/live"
 )
 
-// Config holds the dependencies.
+// Config holds the dependencies, and the configuration of plug-ins.
 type Config struct {
+	Configuration
 	Store   store.Store
 	Catalog *catalog.Catalog
+	Clock   func() time.Time
 	Log     *slog.Logger
 }
 
 // Quotas are the limit ranges and resource quotas of the cluster.
 type Quotas struct {
-	cfg      Config
-	limits   *live.Collection[*limitRange]
-	limitRow *catalog.Row
+	cfg           Config
+	limits        *live.Collection[*limitRange]
+	quotas        *live.Collection[*resourceQuota]
+	limitRow, row *catalog.Row
+	none          *charge // of writes in namespaces without quotas
 }
 
 var _ admission.Quotas = &Quotas{}
 
 // Open reads the stored ones, and follows them.
 func Open(ctx context.Context, cfg Config) (*Quotas, error) {
-	q := &Quotas{cfg: cfg, limitRow: cfg.Catalog.Snapshot().Core("limitranges")}
+	snapshot := cfg.Catalog.Snapshot()
+	q := &Quotas{cfg: cfg, limitRow: snapshot.Core("limitranges"), row: snapshot.Core("resourcequotas")}
+	q.none = &charge{quotas: q}
 	var err error
-	q.limits, err = live.Open(ctx, live.Config[*limitRange]{Store: cfg.Store, Prefixes: []string{q.limitRow.Prefix("")}, Decode: live.Read(q.limitRow, readLimitRange), Logger: cfg.Log})
-	return q, err
+	if q.limits, err = live.Open(ctx, live.Config[*limitRange]{Store: cfg.Store, Prefixes: []string{q.limitRow.Prefix("")}, Decode: live.Read(q.limitRow, readLimitRange), Logger: cfg.Log}); err != nil {
+		return nil, err
+	}
+	q.quotas, err = live.Open(ctx, live.Config[*resourceQuota]{Store: cfg.Store, Prefixes: []string{q.row.Prefix("")}, Decode: live.Read(q.row, q.readQuota), Logger: cfg.Log})
+	if err != nil {
+		q.limits.Close()
+		return nil, err
+	}
+	return q, nil
 }
 
 // Close ends following.
 func (q *Quotas) Close() {
-	if q != nil && q.limits != nil {
+	if q != nil {
 		q.limits.Close()
+		q.quotas.Close()
 	}
 }
 
-// forbid refuses a write.
-func forbid(r *admission.Request, why string) error {
-	name := r.Object.At("metadata", "name").Text()
-	if name == "" {
-		name = r.Object.At("metadata", "generateName").Text()
+// nameOf is the name of an object in refusals.
+func nameOf(obj document.Value) string {
+	if name := obj.At("metadata", "name").Text(); name != "" {
+		return name
 	}
-	return api.Forbidden(r.Resource.GroupResource(), name, why)
+	return obj.At("metadata", "generateName").Text()
 }

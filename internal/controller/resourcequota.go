@@ -1,0 +1,98 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/capstan-dev/capstan/internal/api"
+	"github.com/capstan-dev/capstan/internal/document"
+	"github.com/capstan-dev/capstan/internal/store"
+)
+
+// Quotas counts what namespaces use of their resource quotas.
+type Quotas interface {
+	// Counting lists the quotas of a namespace that objects of a type have a part in, by
+	// name.
+	Counting(namespace string, res *api.Resource) []string
+	// Incomplete lists the quotas, by namespace and name, for which something could not
+	// be counted.
+	Incomplete() [][2]string
+	// Recalculate counts what a quota bounds, and corrects its status. It reports whether
+	// the quota exists.
+	Recalculate(ctx context.Context, namespace, name string) (exists bool, err error)
+}
+
+// quotas is the controller that gives back to resource quotas what has ended, and fills
+// in the status of those whose bounds have changed. Creates are charged without it.
+type quotas struct {
+	*cluster
+	typ, pods, services, definitions *Type
+	queue                            *queue[[2]string] // by namespace and name
+}
+
+func newQuotas(ctx context.Context, c *cluster) handler {
+	q := &quotas{cluster: c, typ: c.find("", "resourcequotas"), pods: c.find("", "pods"), services: c.find("", "services"), definitions: c.definitions()}
+	q.queue = newQueue(ctx, ResourceQuota, parallel, c.Logger, q.sync)
+	return q
+}
+
+// definitions is the type of the definitions of custom resources, or nil.
+func (c *cluster) definitions() *Type {
+	for _, t := range c.types {
+		if t.Role == api.RoleDefinitions {
+			return t
+		}
+	}
+	return nil
+}
+
+func (q *quotas) wants(t *Type) bool { return t == q.typ }
+func (q *quotas) reset()             {}
+func (q *quotas) close()             { q.queue.close() }
+
+// definitionPause is the time after which the type of a changed definition is served.
+const definitionPause = time.Second
+
+func (q *quotas) observe(_ context.Context, o *observation) {
+	namespace, name := o.typ.split(o.key)
+	switch {
+	case o.typ == q.definitions && q.definitions != nil:
+		for _, key := range q.Quotas.Incomplete() {
+			q.queue.addAfter(key, definitionPause)
+		}
+	case o.typ == q.typ && o.op != store.OpDelete:
+		if o.op != store.OpUpdate || !sameAmounts(o.body) {
+			q.queue.add([2]string{strings.Clone(namespace), strings.Clone(name)})
+		}
+	case o.op == store.OpDelete && o.typ.Namespaced, o.op == store.OpUpdate && (o.typ == q.services || o.typ == q.pods && over(o.body)):
+		for _, name := range q.Quotas.Counting(namespace, o.typ.Resource) {
+			q.queue.add([2]string{strings.Clone(namespace), name})
+		}
+	}
+}
+
+// sameAmounts reports whether the status of a quota has the amounts of the spec.
+func sameAmounts(body []byte) bool {
+	spec, _ := document.Find(body, "spec", "hard")
+	status, _ := document.Find(body, "status", "hard")
+	return string(spec) == string(status)
+}
+
+// over reports whether a pod may have stopped using what it requests.
+func over(body []byte) bool {
+	phase, _ := document.Find(body, "status", "phase")
+	switch document.Unquote(phase) {
+	case "Succeeded", "Failed":
+		return true
+	}
+	return terminating(body)
+}
+
+func (q *quotas) sync(ctx context.Context, key [2]string) error {
+	exists, err := q.Quotas.Recalculate(ctx, key[0], key[1])
+	if exists && err == nil {
+		q.queue.addAfter(key, q.QuotaResync)
+	}
+	return err
+}

@@ -1,0 +1,100 @@
+package quota
+
+import (
+	"slices"
+
+	"github.com/capstan-dev/capstan/internal/document"
+)
+
+// readScopes reads the scopes of a quota, of both lists.
+func readScopes(spec document.Value) (all []Scope) {
+	for _, s := range spec.Get("scopes").Elements() {
+		all = append(all, Scope{ScopeName: s.Text(), Operator: "Exists"})
+	}
+	for _, e := range spec.At("scopeSelector", "matchExpressions").Elements() {
+		all = append(all, Scope{e.Get("scopeName").Text(), e.Get("operator").Text(), e.Get("values").Texts()})
+	}
+	return all
+}
+
+// has reports whether a pod is in the scope.
+func (s *Scope) has(pod document.Value) bool {
+	spec := pod.Get("spec")
+	switch s.ScopeName {
+	case "Terminating":
+		return ends(spec)
+	case "NotTerminating":
+		return !ends(spec)
+	case "BestEffort":
+		return isBestEffort(spec)
+	case "NotBestEffort":
+		return !isBestEffort(spec)
+	case "CrossNamespacePodAffinity":
+		return crossesNamespaces(spec.Get("affinity"))
+	case "PriorityClass":
+		class := spec.Get("priorityClassName").Text()
+		switch s.Operator {
+		case "Exists":
+			return class != ""
+		case "DoesNotExist":
+			return class == ""
+		case "In":
+			return class != "" && slices.Contains(s.Values, class)
+		case "NotIn":
+			return class == "" || !slices.Contains(s.Values, class)
+		}
+	}
+	return false
+}
+
+// inAll reports whether an object is in all scopes, which only pods can be.
+func inAll(scopes []Scope, obj document.Value, isPod bool) bool {
+	for i := range scopes {
+		if !isPod || !scopes[i].has(obj) {
+			return false
+		}
+	}
+	return true
+}
+
+// ends reports whether a pod has a deadline.
+func ends(spec document.Value) bool {
+	deadline, ok := spec.Get("activeDeadlineSeconds").Int()
+	return ok && deadline >= 0
+}
+
+// isBestEffort reports whether no container requests or limits cpu or memory.
+func isBestEffort(spec document.Value) bool {
+	for _, list := range [...]string{"containers", "initContainers"} {
+		for _, c := range spec.Get(list).Elements() {
+			for _, member := range [...]string{"requests", "limits"} {
+				for _, name := range [...]string{"cpu", "memory"} {
+					if q := quantity(c.At("resources", member, name)); q.Sign() > 0 {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// crossesNamespaces reports whether an affinity of pods looks into other namespaces.
+func crossesNamespaces(affinity document.Value) bool {
+	crosses := func(term document.Value) bool {
+		return term.Get("namespaces").Len() > 0 || term.Get("namespaceSelector").Exists()
+	}
+	for _, of := range [...]string{"podAffinity", "podAntiAffinity"} {
+		for _, term := range affinity.At(of, "requiredDuringSchedulingIgnoredDuringExecution").Elements() {
+			if crosses(term) {
+				return true
+			}
+		}
+		for _, term := range affinity.At(of, "preferredDuringSchedulingIgnoredDuringExecution").Elements() {
+			if crosses(term.Get("podAffinityTerm")) {
+				return true
+			}
+		}
+	}
+	return false
+}
