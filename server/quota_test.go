@@ -76,7 +76,7 @@ func quotaOf(name, hard, rest string) string {
 	return `{"metadata":{"name":"` + name + `"},"spec":{"hard":{` + hard + `}` + rest + `}}`
 }
 
-// Quotas refuse what is too much, in the words of 1.25, and are charged for the rest. No
+// Quotas refuse too large amounts, in the words of 1.25, and are charged for the rest. No
 // controller runs: nothing is given back, and the test writes the status.
 func TestResourceQuotas(t *testing.T) {
 	const ns, deployments = "/api/v1/namespaces/default", "/apis/apps/v1/namespaces/default/deployments"

@@ -124,7 +124,7 @@ func addPod(out amounts, spec document.Value) {
 	}
 }
 
-// named are the names and amounts in quotas of what is requested and limited.
+// named are the names and amounts in quotas of requests and limits.
 func named(requests, limits amounts) amounts {
 	out := amounts{}
 	for name, q := range requests {
