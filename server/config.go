@@ -19,6 +19,7 @@ import (
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/addresses"
 	"github.com/capstan-dev/capstan/server/internal/admission"
+	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/controllers"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/front"
@@ -67,6 +68,7 @@ type Config struct {
 	Admission
 	Quota
 	Requests
+	Agents
 	Features
 	Background
 
@@ -119,6 +121,8 @@ type (
 	Admission = admission.Config
 	// Quota says what may only be used where a resource quota bounds it.
 	Quota = quota.Configuration
+	// Agents is about connections to nodes and pods.
+	Agents = agents.Settings
 	// Requests bounds times, sizes and numbers of requests.
 	Requests = front.Requests
 	// Features turns features, versions and resources on and off.
@@ -145,6 +149,7 @@ func (c *Config) setDefaults() {
 	c.Addresses.SetDefaults()
 	c.Admission.SetDefaults()
 	c.Requests.SetDefaults()
+	c.Agents.SetDefaults()
 	c.Background.SetDefaults()
 	c.Audit.SetDefaults()
 	setDefault(&c.MaxObjectBytes, defaultObjectBytes)

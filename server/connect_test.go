@@ -2,7 +2,7 @@ package server_test
 
 import "testing"
 
-// Connections out of the server are answered from the objects.
+// Mistakes in connections out of the server are answered from the objects.
 func TestWaysToWhatRuns(t *testing.T) {
 	h := startServer(t, nil)
 	const services = "/api/v1/namespaces/default/services"
@@ -22,7 +22,7 @@ func TestWaysToWhatRuns(t *testing.T) {
 		{"log of an unknown one", "GET", podsPath + "/two/log?container=x", "", "", 400, "container x is not valid for pod two"},
 		{"log of the first", "GET", podsPath + "/two/log?container=i", "", "", 204, ""},
 		{"log of a lost node", "GET", podsPath + "/lost/log?container=c", "", "", 404, `nodes \"gone\" not found`},
-		{"log of a node", "GET", podsPath + "/three/log?container=c", "", "", 503, "connects to no node"},
+		{"log of a node", "GET", podsPath + "/three/log?container=c", "", "", 503, "node n has reported no address by which it is reached"},
 		{"wrong options", "GET", podsPath + "/p/log?tailLines=-1&limitBytes=0&sinceSeconds=0&sinceTime=2020-01-01T00:00:00Z", "", "", 422, `PodLogOptions \"p\" is invalid: [limitBytes`},
 		{"no number", "GET", podsPath + "/p/log?tailLines=x", "", "", 400, "tailLines"},
 		{"log by POST", "POST", podsPath + "/p/log", "", "", 405, "MethodNotAllowed"},
@@ -36,18 +36,19 @@ func TestWaysToWhatRuns(t *testing.T) {
 
 		{"pod without address", "GET", podsPath + "/p:80/proxy/a//b", "", "", 400, "address not allowed"},
 		{"address", "PATCH", podsPath + "/p/status", mergePatch, `{"status":{"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}]}}`, 200, ""},
-		{"pod with address", "PUT", podsPath + "/http:p:80/proxy/a", "", "", 503, "cannot reach pod p"},
+		{"local address", "PATCH", podsPath + "/p/status", mergePatch, `{"status":{"podIP":"127.0.0.1","podIPs":[{"ip":"127.0.0.1"}]}}`, 200, ""},
+		{"pod of this machine", "PUT", podsPath + "/http:p:80/proxy/a", "", "", 400, "address not allowed"},
 		{"no such scheme", "GET", podsPath + "/ftp:p:80/proxy", "", "", 400, "invalid pod request"},
-		{"node's proxy", "GET", "/api/v1/nodes/n:10250/proxy/", "", "", 503, "cannot reach node n"},
+		{"node's proxy", "GET", "/api/v1/nodes/n:10250/proxy/", "", "", 503, "no address"},
 		{"no node", "DELETE", "/api/v1/nodes/x/proxy/y", "", "", 404, "NotFound"},
 
 		{"service", "POST", services, "", `{"metadata":{"name":"s"},"spec":{"ports":[{"name":"web","port":80}]}}`, 201, ""},
 		{"no endpoints object", "GET", services + "/s/proxy", "", "", 404, `endpoints \"s\" not found`},
 		{"endpoints", "POST", "/api/v1/namespaces/default/endpoints", "", `{"metadata":{"name":"s"}}`, 201, ""},
-		{"no endpoints", "GET", services + "/https:s:web/proxy/x", "", "", 503, `no endpoints available for service \"s\"`},
-		{"no port", "GET", services + "/s:81/proxy/x", "", "", 503, `no service port \"81\" found for service \"s\"`},
+		{"no endpoints", "GET", services + "/https:s:web/proxy/x", "", "", 503, `no endpoints available for service \"https:s:web\"`},
+		{"no port", "GET", services + "/s:81/proxy/x", "", "", 503, `no service port 81 found for service \"s\"`},
 		{"some", "PATCH", "/api/v1/namespaces/default/endpoints/s", mergePatch, `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"name":"web","port":8080}]}]}`, 200, ""},
-		{"ready", "POST", services + "/s:80/proxy/x", "", "", 503, "cannot reach service s"},
+		{"an endpoint that is not a pod", "POST", services + "/s:80/proxy/x", "", "", 503, `no endpoints available for service \"s:80\"`},
 		{"no service", "GET", services + "/x/proxy", "", "", 404, "NotFound"},
 	})
 }

@@ -12,12 +12,15 @@ import (
 	"github.com/capstan-dev/capstan/internal/document"
 	generated "github.com/capstan-dev/capstan/internal/gen/catalog"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/conversionreview"
 	"github.com/capstan-dev/capstan/server/internal/definitions"
 	"github.com/capstan-dev/capstan/server/internal/extensions"
+	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/objects"
 	"github.com/capstan-dev/capstan/server/internal/operate"
+	"github.com/capstan-dev/capstan/server/internal/pki"
 	"github.com/capstan-dev/capstan/server/internal/policy"
 	"github.com/capstan-dev/capstan/server/internal/registrar"
 	"github.com/capstan-dev/capstan/server/internal/stored"
@@ -74,15 +77,29 @@ func MigrateStore(ctx context.Context, dataDir string, report func(operate.Step)
 
 // openExtensions follows the API services of extension servers.
 func (s *Server) openExtensions(ctx context.Context) (err error) {
-	s.extensions, err = extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: s.backends, Sweeper: s.sweeper, Metrics: s.metrics.Extensions,
-		Certificate: func() *tls.Certificate { return s.keys.Credentials().FrontProxy() }, Proxied: s.keys.UntrustedHeaders(), ForwardRedirects: s.cfg.ForwardExtensionRedirects,
-		Stopping: s.stopping, Times: s.cfg.durations.ExtensionServers})
+	s.forwarder = &forward.Forwarder{Log: s.log, Sweeper: s.sweeper, Proxied: s.keys.UntrustedHeaders(), Stopping: s.stopping}
+	s.extensions, err = extensions.Open(ctx, extensions.Config{Log: s.log, Store: s.store, Catalog: s.catalog, Objects: s.objects, Backends: s.backends, Forwarder: s.forwarder, Metrics: s.metrics.Extensions,
+		Certificate: func() *tls.Certificate { return s.keys.Credentials().FrontProxy() }, ForwardRedirects: s.cfg.ForwardExtensionRedirects, Times: s.cfg.durations.ExtensionServers})
 	return err
 }
 
 // emptyNamespace deletes the objects of a namespace that extension servers keep.
 func (s *Server) emptyNamespace(ctx context.Context, namespace string) (left map[string]int, unknown, failed []error) {
 	return s.extensions.EmptyNamespace(ctx, namespace)
+}
+
+// agents connects to nodes and pods.
+func (s *Server) agents() *agents.Agents {
+	return agents.New(s.cfg.Agents, func() *pki.AgentTrust { return s.keys.Credentials().Agents() })
+}
+
+// addAgentFlags defines the flags of connections to nodes and pods.
+func (c *Config) addAgentFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.KubeletClientCertFile, "kubelet-client-certificate", c.KubeletClientCertFile, "client certificate by which the agents of nodes know this server, PEM")
+	fs.StringVar(&c.KubeletClientKeyFile, "kubelet-client-key", c.KubeletClientKeyFile, "private key of --kubelet-client-certificate, PEM")
+	fs.StringVar(&c.KubeletCAFile, "kubelet-certificate-authority", c.KubeletCAFile, "authorities of the certificates of the agents of nodes, PEM (default: they are not verified)")
+	fs.StringSliceVar(&c.KubeletPreferredAddressTypes, "kubelet-preferred-address-types", c.KubeletPreferredAddressTypes, "types of the addresses of nodes by which their agents are reached, the best first")
+	fs.BoolVar(&c.ConnectToLocalAddresses, "connect-to-local-addresses", c.ConnectToLocalAddresses, "connect to nodes, pods and services at loopback, link-local and metadata addresses too, for clusters on one machine")
 }
 
 // host is the host and port of this server, by which its own service is reached.

@@ -72,6 +72,7 @@ func (c *Config) AddFlags(fs *pflag.FlagSet) {
 	fs.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance, "part of the HTTP/2 requests after which clients connect again, perhaps to another server: 0 to 0.02")
 	fs.BoolVar(&c.ShutdownSendRetryAfter, "shutdown-send-retry-after", c.ShutdownSendRetryAfter, "refuse new requests with 429 rather than 503 while the server stops")
 	c.addExtensionFlags(fs)
+	c.addAgentFlags(fs)
 	addLimited(fs, c.times())
 	addLimited(fs, c.sizes())
 	addLimited(fs, c.counts())

@@ -55,6 +55,7 @@ func (c *Config) sizes() []limited[int64] {
 func (c *Config) counts() []limited[int] {
 	return []limited[int]{
 		{"secure-port", &c.SecurePort, 0, 65535, "port to listen on; 0 for any free one"},
+		{"kubelet-port", &c.KubeletPort, 1, 65535, "port of agents of nodes that report none"},
 		{"http2-max-streams-per-connection", &c.MaxStreamsPerConnection, 1, 1 << 20, "requests that a client may have under way on one HTTP/2 connection"},
 	}
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/extensions"
 	"github.com/capstan-dev/capstan/server/internal/features"
 	"github.com/capstan-dev/capstan/server/internal/flowcontrol"
+	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/logging"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
@@ -71,6 +72,7 @@ type Server struct {
 	services        *addresses.Services
 	backends        *backends.Backends
 	extensions      *extensions.Extensions
+	forwarder       *forward.Forwarder
 	store           store.Store
 	shown           *stored.CurrentStore // is in store
 	definitions     *registrar.Follower
@@ -263,7 +265,7 @@ func (s *Server) openFront(ctx context.Context, groups []*api.GroupVersion) erro
 		Streams: stream.New(s.sweeper, cfg.durations.Ping), Metrics: s.metrics, Stopping: s.stopping})
 	s.endpoints = endpoints.New(endpoints.Config{Log: s.log, Clock: cfg.Clock, APIAudiences: cfg.APIAudiences, ServiceAccountMaxTokenExpiration: cfg.ServiceAccountMaxTokenExpiration,
 		DecodeLimits: s.decodeLimits, Front: s.front, Verbs: s.verbs, Objects: s.objects, Store: s.store, Catalog: s.catalog, Features: s.features, Authz: s.authz,
-		Issuer: s.issuer, IssuerDocuments: s.issuerDocuments, KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Checks: s.healthChecks})
+		Issuer: s.issuer, IssuerDocuments: s.issuerDocuments, KeepTokenExpiration: cfg.KeepTokenExpiration, Tokens: s.tokens, Metrics: s.metrics, Agents: s.agents(), Forwarder: s.forwarder, Checks: s.healthChecks})
 	s.dispatch(d)
 	return d.check(groups)
 }

@@ -1,9 +1,9 @@
 package endpoints
 
 import (
-	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +15,9 @@ import (
 	"github.com/capstan-dev/capstan/server/internal/objects"
 )
 
-// Some subresources connect to processes in the cluster: logs, commands, ports. This
-// server stores objects and does not connect to nodes and pods. It answers from the
-// objects, as 1.25 does, and where only a connection could answer it reports that it
-// makes none.
-
-// unreachable is the answer where a connection out of the server would be needed.
-func unreachable(what string) *api.Error {
-	return unavailable("cannot reach " + what + ": this server keeps objects and connects to no node; ask the node itself")
-}
+// Some subresources connect to processes in the cluster: logs and commands by the agents of
+// the nodes, ports of pods and services directly. Mistakes that show in the stored objects
+// are answered without a connection.
 
 func unavailable(message string) *api.Error {
 	return &api.Error{Code: http.StatusServiceUnavailable, Reason: api.ReasonServiceUnavailable, Message: message}
@@ -34,16 +28,27 @@ func (x *Endpoints) podLog(r *front.Request) error {
 	if err := checkLogOptions(r); err != nil {
 		return err
 	}
-	container := r.Query.Get("container")
-	node, err := x.nodeOf(r, &container)
+	at, err := x.placeOf(r, r.Query.Get("container"), true)
 	if err != nil {
 		return err
 	}
-	if node == "" {
+	if at.node == "" {
 		r.Head(http.StatusNoContent, "")
 		return nil
 	}
-	return unreachable("node " + node)
+	query := url.Values{}
+	for _, name := range []string{"follow", "previous", "timestamps"} {
+		if r.Query.Has(name) && isTrue(r.Query.Get(name)) {
+			query.Set(name, "true")
+		}
+	}
+	for _, name := range []string{"sinceSeconds", "sinceTime", "tailLines", "limitBytes"} {
+		if v := r.Query.Get(name); v != "" {
+			query.Set(name, v)
+		}
+	}
+	insecure := r.Query.Has("insecureSkipTLSVerifyBackend") && isTrue(r.Query.Get("insecureSkipTLSVerifyBackend"))
+	return x.askAgent(r, at, "/containerLogs/"+r.Target.Namespace+"/"+r.Target.Name+"/"+at.container, query, insecure, plainLog)
 }
 
 // logNumbers are the numbers in the options of a log, with the least of each.
@@ -85,52 +90,80 @@ func (x *Endpoints) enterPod(r *front.Request, one bool) error {
 		return err
 	}
 	defer options.Release()
-	var container *string
-	if one {
-		container = new(string)
-		*container = options.Root().Get("container").Text()
-	}
-	node, err := x.nodeOf(r, container)
-	if err != nil {
+	at, err := x.placeOf(r, options.Root().Get("container").Text(), one)
+	switch {
+	case err != nil:
 		return err
-	}
-	if node == "" {
+	case at.node == "":
 		return api.BadRequest("pod %s does not have a host assigned", r.Target.Name)
+	case at.failure == nil && r.Upgrade() == "":
+		return api.BadRequest("Upgrade request required")
 	}
-	return unreachable("node " + node)
+	path := "/" + r.Target.Sub.Name + "/" + r.Target.Namespace + "/" + r.Target.Name + "/" + at.container
+	if !one {
+		path = "/portForward/" + r.Target.Namespace + "/" + r.Target.Name
+	}
+	return x.askAgent(r, at, path, agentQuery(options.Root()), false, nil)
 }
 
-// nodeOf is the node of the request's pod, "" while it has none. It checks that the node
-// exists and, for a request about a container, that the pod has it; "" is its only one.
-func (x *Endpoints) nodeOf(r *front.Request, container *string) (string, error) {
+// agentQuery are the options of a connection in the words of agents.
+func agentQuery(options document.Value) url.Values {
+	query := url.Values{}
+	for name, word := range map[string]string{"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"} {
+		if options.Get(name).Bool() {
+			query.Set(word, "1")
+		}
+	}
+	for _, c := range options.Get("command").Texts() {
+		query.Add("command", c)
+	}
+	var ports []string
+	for _, p := range options.Get("ports").Elements() {
+		n, _ := p.Int()
+		ports = append(ports, strconv.FormatInt(n, 10))
+	}
+	if ports != nil {
+		query.Set("port", strings.Join(ports, ","))
+	}
+	return query
+}
+
+// place is the place of a process.
+type place struct {
+	node       string // "" for a pod that has none yet
+	host, port string // of the node's agent
+	failure    error  // the reason why there are none
+	container  string // in the pod; "" for the pod as a whole
+}
+
+// placeOf finds the node of the request's pod and, for a request about a container, checks
+// that the pod has it; "" is its only one. Errors: no such pod, container or node.
+func (x *Endpoints) placeOf(r *front.Request, container string, one bool) (at place, err error) {
 	res := r.Target.Row
 	pod, release, err := x.reader.Get(r.Context, res.GV.Group, res.Plural, r.Target.Namespace, r.Target.Name)
 	defer release()
 	if err != nil {
-		return "", err
+		return at, err
 	}
-	if container != nil {
-		if err := checkContainer(r.Target.Name, *container, pod.Get("spec")); err != nil {
-			return "", err
+	if one {
+		if at.container, err = findContainer(r.Target.Name, container, pod.Get("spec")); err != nil {
+			return at, err
 		}
 	}
-	node := pod.At("spec", "nodeName").Text()
-	if node == "" {
-		return "", nil
+	if at.node = pod.At("spec", "nodeName").Text(); at.node == "" {
+		return at, nil
 	}
-	return node, x.exists(r.Context, "nodes", "", node)
+	node, release, err := x.reader.Get(r.Context, "", "nodes", "", at.node)
+	defer release()
+	if err == nil {
+		at.host, at.port, at.failure = x.agents.Address(node)
+	}
+	return at, err
 }
 
-// exists returns the 404 of a missing core object.
-func (x *Endpoints) exists(ctx context.Context, plural, namespace, name string) error {
-	_, release, err := x.reader.Get(ctx, "", plural, namespace, name)
-	release()
-	return err
-}
-
-// checkContainer finds the container of a pod that a request names. Only a pod with
+// findContainer finds the container of a pod that a request names. Only a pod with
 // one container needs no name.
-func checkContainer(pod, name string, spec document.Value) error {
+func findContainer(pod, name string, spec document.Value) (string, error) {
 	names := func(list string) (all []string) {
 		for _, c := range spec.Get(list).Elements() {
 			all = append(all, c.Get("name").Text())
@@ -140,71 +173,15 @@ func checkContainer(pod, name string, spec document.Value) error {
 	main, first := names("containers"), names("initContainers")
 	switch {
 	case name == "" && len(main) == 1:
-		return nil
+		return main[0], nil
 	case name != "" && slices.Contains(slices.Concat(main, first, names("ephemeralContainers")), name):
-		return nil
+		return name, nil
 	case name != "":
-		return api.BadRequest("container %s is not valid for pod %s", name, pod)
+		return "", api.BadRequest("container %s is not valid for pod %s", name, pod)
 	}
 	message := fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod, main)
 	if len(first) > 0 {
 		message += fmt.Sprintf(" or one of the init containers: %v", first)
 	}
-	return api.BadRequest("%s", message)
-}
-
-// proxy is every method on the proxy of a pod, a node or a service, whose name may have a
-// scheme before and a port after it: "https:web:8443".
-func (x *Endpoints) proxy(r *front.Request) error {
-	options, err := x.admitConnection(r)
-	if err != nil {
-		return err
-	}
-	defer options.Release()
-	t := r.Target
-	name, port := t.Name, ""
-	switch parts := strings.Split(t.Name, ":"); {
-	case len(parts) == 2:
-		name, port = parts[0], parts[1]
-	case len(parts) == 3 && (parts[0] == "" || parts[0] == "http" || parts[0] == "https"):
-		name, port = parts[1], parts[2]
-	case len(parts) > 2:
-		return api.BadRequest("invalid %s request %q: use name, name:port or scheme:name:port", strings.TrimSuffix(t.Row.Plural, "s"), t.Name)
-	}
-	obj, release, err := x.reader.Get(r.Context, t.Row.GV.Group, t.Row.Plural, t.Namespace, name)
-	defer release()
-	if err != nil {
-		return err
-	}
-	switch t.Sub.Endpoint {
-	case api.EndpointProxyService:
-		return x.proxyService(r, obj, name, port)
-	case api.EndpointProxyPod:
-		if obj.At("status", "podIP").Text() == "" {
-			return api.BadRequest("address not allowed: pod %s has no address yet", name)
-		}
-	}
-	return unreachable(strings.TrimSuffix(t.Row.Plural, "s") + " " + name)
-}
-
-func (x *Endpoints) proxyService(r *front.Request, service document.Value, name, port string) error {
-	found := port == ""
-	for _, p := range service.At("spec", "ports").Elements() {
-		n, _ := p.Get("port").Int()
-		found = found || p.Get("name").Equals(port) || strconv.FormatInt(n, 10) == port
-	}
-	if !found {
-		return unavailable(fmt.Sprintf("no service port %q found for service %q", port, name))
-	}
-	endpoints, release, err := x.reader.Get(r.Context, "", "endpoints", r.Target.Namespace, name)
-	defer release()
-	if err != nil {
-		return err
-	}
-	for _, subset := range endpoints.Get("subsets").Elements() {
-		if subset.Get("addresses").Len() > 0 {
-			return unreachable("service " + name)
-		}
-	}
-	return unavailable(fmt.Sprintf("no endpoints available for service %q", name))
+	return "", api.BadRequest("%s", message)
 }

@@ -45,8 +45,7 @@ func connectionOptions(r *front.Request) (*document.Document, error) {
 		values := r.Query.Values[f.Name]
 		switch of := sub.Table.Types[f.Type]; {
 		case of.Kind == schema.Boolean:
-			first := strings.ToLower(values[0])
-			obj.SetBool(f.Name, first != "0" && first != "false")
+			obj.SetBool(f.Name, isTrue(values[0]))
 		case of.Kind == schema.String:
 			obj.SetString(f.Name, values[0])
 		case of.Kind == schema.List && sub.Table.Types[of.Elem].Kind == schema.String:
@@ -67,6 +66,9 @@ func connectionOptions(r *front.Request) (*document.Document, error) {
 	obj.DropZeros()
 	return doc, nil
 }
+
+// isTrue reads a switch in a query.
+func isTrue(text string) bool { return text != "0" && !strings.EqualFold(text, "false") }
 
 // setPorts writes a list of ports, of which a value of the query may have several.
 func setPorts(obj document.Value, name string, values []string) error {

@@ -10,9 +10,11 @@ import (
 	"github.com/capstan-dev/capstan/internal/authz"
 	"github.com/capstan-dev/capstan/internal/document"
 	"github.com/capstan-dev/capstan/internal/store"
+	"github.com/capstan-dev/capstan/server/internal/agents"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
 	"github.com/capstan-dev/capstan/server/internal/discovery"
 	"github.com/capstan-dev/capstan/server/internal/features"
+	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/front"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -40,6 +42,9 @@ type Config struct {
 	// IssuerDocuments are published; nil for none.
 	IssuerDocuments *authn.IssuerDocuments
 	Metrics         *metrics.Metrics
+	// Agents and Forwarder are for connections to nodes and pods.
+	Agents    *agents.Agents
+	Forwarder *forward.Forwarder
 	// Checks are those of a health endpoint: livez, readyz or healthz.
 	Checks func(endpoint string) []discovery.Check
 }
@@ -59,6 +64,7 @@ type Endpoints struct {
 	authz        authz.Authorizer
 	issuer       *authn.TokenIssuer
 	tokens       authn.TokenAuthenticator
+	agents       *agents.Agents
 	metrics      *metrics.Metrics
 	checks       func(endpoint string) []discovery.Check
 	discovery    discovery.Documents
@@ -68,5 +74,5 @@ type Endpoints struct {
 // New makes the endpoints of a server.
 func New(cfg Config) *Endpoints {
 	return &Endpoints{cfg: cfg, custom: discovery.NewCustomOpenAPI(), log: cfg.Log, decodeLimits: cfg.DecodeLimits, front: cfg.Front, verbs: cfg.Verbs, objects: cfg.Objects, reader: cfg.Objects.Reader,
-		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, metrics: cfg.Metrics, checks: cfg.Checks}
+		store: cfg.Store, catalog: cfg.Catalog, features: cfg.Features, authz: cfg.Authz, issuer: cfg.Issuer, tokens: cfg.Tokens, agents: cfg.Agents, metrics: cfg.Metrics, checks: cfg.Checks}
 }

@@ -12,11 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/capstan-dev/capstan/internal/authn"
 	"github.com/capstan-dev/capstan/internal/store"
 	"github.com/capstan-dev/capstan/server/internal/backends"
 	"github.com/capstan-dev/capstan/server/internal/catalog"
-	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/live"
 	"github.com/capstan-dev/capstan/server/internal/metrics"
 	"github.com/capstan-dev/capstan/server/internal/objects"
@@ -29,19 +28,16 @@ type Config struct {
 	Catalog  *catalog.Catalog
 	Objects  *objects.Objects
 	Backends *backends.Backends
-	Sweeper  *conns.Sweeper
 	Metrics  metrics.Availability
+	// Forwarder sends requests to extension servers.
+	Forwarder *forward.Forwarder
 	// Certificate is the client certificate by which extension servers know this server;
 	// nil for none.
 	Certificate func() *tls.Certificate
-	// Proxied are the headers that name users, which only this server may set.
-	Proxied []authn.ProxyHeaders
 	// ForwardRedirects sends redirects of extension servers to the client, which are
 	// refused otherwise. None is followed.
 	ForwardRedirects bool
-	// Stopping is closed when watches have to end.
-	Stopping <-chan struct{}
-	Times    Times
+	Times            Times
 }
 
 // Times are the periods and time-outs for extension servers.

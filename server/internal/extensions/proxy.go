@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/capstan-dev/capstan/internal/api"
 	"github.com/capstan-dev/capstan/internal/authn"
-	"github.com/capstan-dev/capstan/server/internal/conns"
+	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
@@ -52,108 +50,34 @@ func refuse(r *front.Request, code int, text string) error {
 
 // forward sends a request to an address and the answer back.
 func (x *Extensions) forward(r *front.Request, made *transports, address string) error {
-	ctx, cancel := context.WithCancel(r.Context)
-	defer cancel()
+	ctx := r.Context
 	if r.Discovers() {
+		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, x.cfg.Times.Discovery)
 		defer cancel()
 	}
-	f := &forwarding{x: x, r: r, address: address}
-	to := answer{ResponseWriter: r.Writer, r: r}
-	transport := made.requests
-	if r.Upgrade() != "" {
-		transport = made.upgrades
-	}
-	if r.LongRunning() {
-		defer x.endWith(cancel, ctx)()
-		control := http.NewResponseController(r.Writer)
-		_ = control.SetWriteDeadline(time.Time{}) // clears the deadline of short requests
-		to.guard = x.cfg.Sweeper.Guard(func() { _ = control.SetWriteDeadline(conns.Past()) })
-		defer to.guard.Release()
-	}
-	defer x.cutBody(ctx, r)()
-	proxy := httputil.ReverseProxy{Rewrite: f.rewrite, Transport: transport, ModifyResponse: f.modify, ErrorLog: slog.NewLogLogger(x.cfg.Log.Handler(), slog.LevelDebug),
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { f.err = err }}
-	if r.LongRunning() {
-		proxy.FlushInterval = -1 // at once
-	}
-	proxy.ServeHTTP(to, r.HTTP.WithContext(ctx))
-	return f.failed()
-}
-
-// endWith cancels a long-running request when the server stops.
-func (x *Extensions) endWith(cancel context.CancelFunc, ctx context.Context) (release func()) {
-	released := make(chan struct{})
-	go func() {
-		select {
-		case <-x.cfg.Stopping:
-			cancel()
-		case <-ctx.Done():
-		case <-released:
-		}
-	}()
-	return func() { close(released) }
-}
-
-// cutBody gives up reading the client's body when the request ends: else the end would
-// wait for the client.
-func (x *Extensions) cutBody(ctx context.Context, r *front.Request) (release func()) {
-	if r.HTTP.Body == nil || r.HTTP.Body == http.NoBody || r.Upgrade() != "" {
-		return func() {}
-	}
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		_ = http.NewResponseController(r.Writer).SetReadDeadline(conns.Past())
-	})
-	return func() {
-		if !stop() {
-			<-done
-		}
-	}
-}
-
-// forwarding is one request on its way to an extension server.
-type forwarding struct {
-	x       *Extensions
-	r       *front.Request
-	address string
-	err     error // of the connection to the server, before the answer
+	err := x.cfg.Forwarder.Send(ctx, forward.Trip{Request: r, Transports: made.Transports,
+		Rewrite: func(p *httputil.ProxyRequest) { rewrite(p, r, address) }, Modify: x.modify})
+	return failed(r, err)
 }
 
 // rewrite makes the request for the extension server: that of the client, with the user
-// in headers in place of everything that authenticates the client.
-func (f *forwarding) rewrite(p *httputil.ProxyRequest) {
+// in headers.
+func rewrite(p *httputil.ProxyRequest, r *front.Request, address string) {
 	out, h := p.Out, p.Out.Header
-	path := f.r.HTTP.URL.Path
-	if asked, _, _ := strings.Cut(f.r.HTTP.RequestURI, "?"); strings.HasSuffix(asked, "/") {
+	path := r.HTTP.URL.Path
+	if asked, _, _ := strings.Cut(r.HTTP.RequestURI, "?"); strings.HasSuffix(asked, "/") {
 		path += "/" // the router has removed it
 	}
-	out.URL = &url.URL{Scheme: "https", Host: f.address, Path: path, RawQuery: f.r.HTTP.URL.Query().Encode()}
-	out.Host = f.address
+	out.URL = &url.URL{Scheme: "https", Host: address, Path: path, RawQuery: r.HTTP.URL.Query().Encode()}
+	out.Host = address
 	if len(p.In.Header["X-Forwarded-For"]) > 0 {
 		h["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 	}
 	p.SetXForwarded()
 	h.Set("X-Forwarded-Uri", path)
-	f.x.strip(h)
-	setUser(h, f.r.User)
-	f.r.NameIn(h)
-}
-
-// strip removes everything from the headers of a client by which it was authenticated, or
-// by which it could pretend to be somebody else.
-func (x *Extensions) strip(h http.Header) {
-	h.Del("Authorization")
-	for name := range h {
-		if lower := strings.ToLower(name); strings.HasPrefix(lower, "impersonate-") || strings.HasPrefix(lower, "x-remote-") {
-			delete(h, name)
-		}
-	}
-	for _, proxied := range x.cfg.Proxied {
-		proxied.Remove(h)
-	}
-	authn.RemoveProtocolToken(h)
+	setUser(h, r.User)
+	r.NameIn(h)
 }
 
 // setUser names the user in the headers of a request for an extension server.
@@ -184,100 +108,34 @@ func escapeHeader(text string) string {
 	return b.String()
 }
 
-// modify prepares the answer of an extension server for the client.
-func (f *forwarding) modify(resp *http.Response) error {
-	redirects := resp.StatusCode >= 300 && resp.StatusCode <= 399 && resp.StatusCode != http.StatusNotModified && resp.Header.Get("Location") != ""
-	switch {
-	case f.r.Upgrade() != "" && resp.StatusCode != http.StatusSwitchingProtocols && resp.StatusCode < 400:
-		return fmt.Errorf("invalid upgrade response: status code %d", resp.StatusCode)
-	case redirects && !f.x.cfg.ForwardRedirects:
-		_ = resp.Body.Close()
-		const text = "the backend attempted to redirect this request, which is not permitted"
-		resp.StatusCode, resp.Status = http.StatusBadGateway, ""
-		resp.Header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
-		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
-		resp.Header.Set("Content-Length", fmt.Sprint(len(text)))
-	case resp.StatusCode == http.StatusSwitchingProtocols:
-		f.r.Begun(resp.StatusCode)
-	case f.r.LongRunning():
-		resp.Body = &endingBody{resp.Body, f.x.cfg.Stopping}
+// modify refuses redirects, unless they are for the client.
+func (x *Extensions) modify(resp *http.Response) error {
+	if !forward.Redirects(resp) || x.cfg.ForwardRedirects {
+		return nil
 	}
-	f.r.Headers("")
-	if resp.Header.Get("Cache-Control") != "" {
-		f.r.Writer.Header().Del("Cache-Control")
-	}
+	_ = resp.Body.Close()
+	const text = "the backend attempted to redirect this request, which is not permitted"
+	resp.StatusCode, resp.Status = http.StatusBadGateway, ""
+	resp.Header = http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+	resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	resp.Header.Set("Content-Length", fmt.Sprint(len(text)))
 	return nil
 }
 
 // failed answers a request whose server could not be reached. A failure after the answer
 // has begun breaks the connection off.
-func (f *forwarding) failed() error {
+func failed(r *front.Request, err error) error {
 	switch {
-	case f.err == nil:
+	case err == nil:
 		return nil
-	case errors.Is(f.r.Context.Err(), context.DeadlineExceeded): // the context of the connection has ended too, see cutBody
+	case errors.Is(r.Context.Err(), context.DeadlineExceeded): // the context of the connection has ended too, see cutBody
 		return &api.Error{Code: http.StatusGatewayTimeout, Reason: api.ReasonTimeout, HasDetails: true, Message: "the extension server did not answer in time; the request may have taken effect"}
-	case f.r.HTTP.Context().Err() != nil:
-		return f.r.HTTP.Context().Err()
+	case r.HTTP.Context().Err() != nil:
+		return r.HTTP.Context().Err()
 	}
-	text := f.err.Error()
-	if f.r.Upgrade() == "" {
+	text := err.Error()
+	if r.Upgrade() == "" {
 		text = "error trying to reach service: " + text
 	}
-	return refuse(f.r, http.StatusServiceUnavailable, text)
+	return refuse(r, http.StatusServiceUnavailable, text)
 }
-
-// endingBody is the body of a watch: a stop of this server is its proper end.
-type endingBody struct {
-	io.ReadCloser
-	stopping <-chan struct{}
-}
-
-func (b *endingBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		select {
-		case <-b.stopping:
-			err = io.EOF
-		default:
-		}
-	}
-	return n, err
-}
-
-// answer is the answer to the client: it counts the bytes, and gives up a client that does
-// not read a long one.
-type answer struct {
-	http.ResponseWriter
-	r     *front.Request
-	guard *conns.Guard // nil for requests with a time limit
-}
-
-func (a answer) WriteHeader(code int) {
-	if code >= 200 {
-		a.r.Begun(code)
-	}
-	a.ResponseWriter.WriteHeader(code)
-}
-
-func (a answer) Write(p []byte) (int, error) {
-	defer a.guarded()()
-	return a.r.WriteBytes(p)
-}
-
-// FlushError is for http.ResponseController.
-func (a answer) FlushError() error {
-	defer a.guarded()()
-	return http.NewResponseController(a.ResponseWriter).Flush()
-}
-
-func (a answer) guarded() (end func()) {
-	if a.guard == nil {
-		return func() {}
-	}
-	a.guard.Begin()
-	return a.guard.End
-}
-
-// Unwrap is for http.ResponseController.
-func (a answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

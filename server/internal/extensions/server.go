@@ -4,12 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/capstan-dev/capstan/server/internal/forward"
 	"github.com/capstan-dev/capstan/server/internal/front"
 )
 
@@ -61,22 +59,10 @@ type lane struct {
 
 // transports are connections with one client certificate.
 type transports struct {
-	certificate *tls.Certificate
-	requests    *http.Transport // HTTP/2 where the server has it
-	upgrades    *http.Transport // HTTP/1.1, which can change to another protocol
-	err         error           // the reason why there are none
+	*forward.Transports // nil with an error
+	certificate         *tls.Certificate
+	err                 error // the reason why there are none
 }
-
-// The bounds of connections to extension servers.
-const (
-	dialTime         = 10 * time.Second
-	handshakeTime    = 10 * time.Second
-	idleTime         = 90 * time.Second
-	pingTime         = 30 * time.Second // of silence, until the server is asked whether it lives
-	pingAnswer       = 15 * time.Second
-	idleConnections  = 25
-	responseHeadSize = 1 << 20
-)
 
 // transports are those with the present client certificate.
 func (l *lane) transports(certificate *tls.Certificate) *transports {
@@ -100,10 +86,8 @@ func (l *lane) close() {
 }
 
 func (t *transports) closeIdle() {
-	for _, transport := range []*http.Transport{t.requests, t.upgrades} {
-		if transport != nil {
-			transport.CloseIdleConnections()
-		}
+	if t.Transports != nil {
+		t.CloseIdle()
 	}
 }
 
@@ -117,21 +101,9 @@ func newTransports(to *destination, certificate *tls.Certificate) *transports {
 			return t
 		}
 	}
-	t.requests, t.upgrades = newTransport(config, certificate), newTransport(config, certificate)
-	t.upgrades.ForceAttemptHTTP2, t.upgrades.DisableKeepAlives = false, true
-	t.upgrades.Protocols = new(http.Protocols)
-	t.upgrades.Protocols.SetHTTP1(true)
-	return t
-}
-
-// newTransport makes connections with the client certificate. Answers are neither
-// decompressed nor followed.
-func newTransport(config *tls.Config, certificate *tls.Certificate) *http.Transport {
-	config = config.Clone()
 	if certificate != nil {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate, nil }
 	}
-	return &http.Transport{DialContext: (&net.Dialer{Timeout: dialTime, KeepAlive: pingTime}).DialContext, TLSClientConfig: config, TLSHandshakeTimeout: handshakeTime,
-		ForceAttemptHTTP2: true, DisableCompression: true, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: idleConnections, MaxResponseHeaderBytes: responseHeadSize,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingAnswer}}
+	t.Transports = forward.NewTransports(config, forward.Dialer().DialContext)
+	return t
 }

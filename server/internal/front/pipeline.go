@@ -89,12 +89,12 @@ func (f *Front) handle(r *Request) error {
 	defer room.Leave()
 	defer at.Leave()
 	defer r.room.Leave()
-	if r.Target.Row != nil && r.mutating() {
+	if r.Target.Row != nil && r.mutating() && !r.Target.connects() {
 		if err := f.Receive(r, &room); err != nil {
 			return err
 		}
 	}
-	if r.Target.Remote == nil {
+	if r.Target.Remote == nil && !r.Target.connects() {
 		f.dismiss(r)
 	}
 	defer func() {

@@ -59,6 +59,11 @@ func (t *Target) connects() bool {
 	return t.Sub != nil && t.Sub.Endpoint.Connects()
 }
 
+// lasts reports whether the answer takes as long as a process outside of the server.
+func (t *Target) lasts() bool {
+	return t.connects() || t.Sub != nil && t.Sub.Endpoint == api.EndpointLog
+}
+
 // Deprecation is the warning for users of a deprecated target; "" for none.
 func (t *Target) Deprecation() string {
 	if t.Row != nil && t.Row.Definition != nil {
@@ -152,7 +157,7 @@ func (r *Request) LongRunning() bool {
 	if t.Remote != nil {
 		return r.lastsRemotely()
 	}
-	return t.Unbounded || r.watches()
+	return t.Unbounded || t.lasts() || r.watches()
 }
 
 // mayWait reports whether the request can take long, and is bounded in time then. A get

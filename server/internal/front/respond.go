@@ -23,7 +23,7 @@ const gzipSize = 128 << 10
 
 // negotiate decides on the representation of the answer.
 func (r *Request) negotiate() error {
-	if r.Target.AlwaysServed || r.Target.OwnRepresentation || r.Target.Row == nil && r.Target.Endpoint == nil {
+	if r.Target.AlwaysServed || r.Target.OwnRepresentation || r.Target.lasts() || r.Target.Row == nil && r.Target.Endpoint == nil {
 		return nil
 	}
 	var err error

@@ -48,6 +48,10 @@ type Config struct {
 	// which extension servers know this server as their proxy. Without them, and without
 	// RequestHeaderClientCAFile, the server makes its own.
 	ProxyClientCertFile, ProxyClientKeyFile string
+	// KubeletClientCertFile and KubeletClientKeyFile are the certificate and key, PEM, by
+	// which the agents of nodes know this server. KubeletCAFile is a PEM bundle of the
+	// authorities of their certificates, which are not verified without it.
+	KubeletClientCertFile, KubeletClientKeyFile, KubeletCAFile string
 	// ClusterSigningCertFile and ClusterSigningKeyFile are the authority that signs approved
 	// certificate signing requests, PEM. Default: the server's own, if it has one.
 	ClusterSigningCertFile, ClusterSigningKeyFile string
@@ -88,7 +92,7 @@ func (c *Config) Validate() error {
 	if _, err := cipherSuites(c.TLSCipherSuites); err != nil {
 		all = append(all, err)
 	}
-	return errors.Join(append(all, c.validateProxies())...)
+	return errors.Join(append(all, c.validateProxies(), c.validateAgents())...)
 }
 
 // Site is the server that uses the certificates.

@@ -50,6 +50,9 @@ type Credentials struct {
 	// FrontCert and FrontKey are the certificate by which extension servers know this
 	// server, nil for none, FrontCA the authority of one that the server made.
 	FrontCert, FrontKey, FrontCA []byte
+	// AgentCert and AgentKey are the certificate by which the agents of nodes know this
+	// server, AgentCAs the authorities of theirs; nil for none.
+	AgentCert, AgentKey, AgentCAs []byte
 
 	ownAuthority *signing.Authority // of OwnCA
 	authority    *signing.Authority // the given one of certificate signing requests; nil for none
@@ -58,6 +61,7 @@ type Credentials struct {
 	logins  *authn.ClientCerts // by client certificates
 	proxies *authn.FrontProxy  // by the headers of proxies; nil for none
 	front   *tls.Certificate   // of FrontCert
+	agents  *AgentTrust
 }
 
 // adminName is the user name in the administrator's certificate.
@@ -82,6 +86,9 @@ func loadCredentials(c *source) (*Credentials, error) {
 		return nil, err
 	}
 	if err := cr.loadFront(c); err != nil {
+		return nil, err
+	}
+	if err := cr.loadAgents(c); err != nil {
 		return nil, err
 	}
 	if err := cr.loadAuthority(c); err != nil {
@@ -125,6 +132,9 @@ func (cr *Credentials) prepare(c *source) error {
 		NextProtos:     []string{"h2", "http/1.1"},
 	}
 	cr.logins = authn.ClientCert(clients, c.Now)
+	if err := cr.prepareAgents(c); err != nil {
+		return err
+	}
 	return cr.prepareFront(c)
 }
 

@@ -84,6 +84,8 @@ func Open(c Config, site Site) (*Keyring, error) {
 	k.watch("client authorities", k.takeClientCAs, c.ClientCAFile)
 	k.watch("proxy authorities", k.takeProxyCAs, c.RequestHeaderClientCAFile)
 	k.watch("certificate for extension servers", k.takeFront, c.ProxyClientCertFile, c.ProxyClientKeyFile)
+	k.watch("certificate for nodes", k.takeAgents, c.KubeletClientCertFile, c.KubeletClientKeyFile)
+	k.watch("authorities of nodes", k.takeAgentCAs, c.KubeletCAFile)
 	k.watch("signing authority", k.takeAuthority, c.ClusterSigningCertFile, c.ClusterSigningKeyFile)
 	k.watch("token file", k.takeTokens, c.TokenAuthFile)
 	cr, err := loadCredentials(&k.source)
