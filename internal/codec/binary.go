@@ -21,7 +21,7 @@ import (
 //     quantity is "0", a time is an empty message. Absent lists, maps, bytes and string
 //     lists are not written.
 //   - Fields with the same Outer number are together in an embedded message, which is
-//     always written.
+//     always written. It may be in a further one: Outer has a byte for each.
 //
 // Worked example. A volume has name (number 1), hostPath (number 1 in the
 // embedded message 2) and secret (number 6 there). The slots of its plan are
@@ -142,38 +142,36 @@ func (b *BinaryCodec) newPlan(t *schema.Type) plan {
 		}
 		p.members[i] = memberPlan{typ: f.Type, tag: newTag(f.Number, wire)}
 		p.numbers = append(p.numbers, number{f.Rest().Outer, f.Number, i})
-		if outer := f.Rest().Outer; outer != 0 && !slices.Contains(p.numbers, number{0, outer, -1}) {
-			p.numbers = append(p.numbers, number{0, outer, -1})
-		}
-	}
-	slices.SortFunc(p.numbers, compareNumbers)
-	last := -1
-	for _, n := range p.numbers {
-		if n.outer != 0 {
-			break // the inner numbers follow the others
-		}
-		if n.member >= 0 {
-			p.inOrder = p.inOrder && n.member > last
-			last = n.member
-			p.addSlot(n.member)
-			continue
-		}
-		p.inOrder = false
-		at := len(p.slots)
-		p.slots = append(p.slots, slot{embedded: newTag(n.inner, wireBytes)})
-		for _, in := range p.numbers {
-			if in.outer == n.inner {
-				p.addSlot(in.member)
-				p.slots[at].inner++
+		for outer := f.Rest().Outer; outer != 0; outer >>= schema.OuterBits {
+			if n := (number{outer >> schema.OuterBits, outer & schema.MostOuter, -1}); !slices.Contains(p.numbers, n) {
+				p.numbers = append(p.numbers, n)
 			}
 		}
 	}
+	slices.SortFunc(p.numbers, compareNumbers)
+	p.addSlots(0, -1)
 	return p
 }
 
-func (p *plan) addSlot(member int) {
-	p.members[member].slot = len(p.slots)
-	p.slots = append(p.slots, slot{})
+// addSlots adds the slots of a message: that of the object for 0, else an embedded one.
+// last is the member of the slot before.
+func (p *plan) addSlots(outer uint32, last int) {
+	for _, n := range p.numbers {
+		switch {
+		case n.outer != outer:
+		case n.member >= 0:
+			p.inOrder = p.inOrder && n.member > last
+			last = n.member
+			p.members[n.member].slot = len(p.slots)
+			p.slots = append(p.slots, slot{})
+		default:
+			p.inOrder = false
+			at := len(p.slots)
+			p.slots = append(p.slots, slot{embedded: newTag(n.inner, wireBytes)})
+			p.addSlots(outer<<schema.OuterBits|n.inner, last)
+			p.slots[at].inner = len(p.slots) - at - 1
+		}
+	}
 }
 
 func compareNumbers(a, b number) int {
@@ -283,21 +281,7 @@ func (b *BinaryCodec) writesZero(f *schema.Field) bool {
 }
 
 func (p *plan) emptyMessage() string {
-	message := ""
-	for at := 0; at < len(p.slots); at++ {
-		s := &p.slots[at]
-		if s.embedded.size == 0 {
-			message += s.zero
-			continue
-		}
-		embedded := ""
-		for range s.inner {
-			at++
-			embedded += p.slots[at].zero
-		}
-		message += string(s.embedded.appendTo(nil)) + withLength(embedded)
-	}
-	return message
+	return string(arrange(nil, p, make([]span, len(p.slots)), 0))
 }
 
 func withLength(message string) string {

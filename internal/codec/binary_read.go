@@ -134,7 +134,7 @@ func (r *reader) collect(p *plan, outer uint32, part wireField) error {
 		case f.wire != wireBytes:
 			return errKind(f.wire)
 		default:
-			if err := r.collect(p, f.number, f); err != nil {
+			if err := r.collect(p, outer<<schema.OuterBits|f.number, f); err != nil {
 				return err
 			}
 		}

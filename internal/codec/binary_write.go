@@ -153,22 +153,30 @@ func arrange(dst []byte, p *plan, spans []span, start int) []byte {
 		case sp.end > sp.start:
 			dst = append(dst, dst[sp.start:sp.end]...)
 		case s.embedded.size > 0:
-			size := 0
-			for k := at + 1; k <= at+s.inner; k++ {
-				if in := spans[k]; in.end > in.start {
-					size += in.end - in.start
-				} else {
-					size += len(p.slots[k].zero)
-				}
-			}
 			dst = s.embedded.appendTo(dst)
-			dst = binary.AppendUvarint(dst, uint64(size))
+			dst = binary.AppendUvarint(dst, uint64(p.embeddedSize(spans, at)))
 		case s.zero != "":
 			dst = append(dst, s.zero...)
 		}
 	}
 	n := copy(dst[start:], dst[sorted:])
 	return dst[:start+n]
+}
+
+// embeddedSize is the size of the embedded message that begins at a slot.
+func (p *plan) embeddedSize(spans []span, at int) (size int) {
+	for k := at + 1; k <= at+p.slots[at].inner; k++ {
+		switch s, sp := &p.slots[k], spans[k]; {
+		case sp.end > sp.start:
+			size += sp.end - sp.start
+		case s.embedded.size > 0:
+			within := p.embeddedSize(spans, k)
+			size += int(s.embedded.size) + len(binary.AppendUvarint(nil, uint64(within)))
+		default:
+			size += len(s.zero)
+		}
+	}
+	return size
 }
 
 // key reads the member name at i: the index of its field, -1 for an unknown one, and the

@@ -14,7 +14,7 @@ import (
 //
 //	name number [flags] type
 //
-// The number may be outer.inner, or - for none. Flags: ! is Presence Always, ?
+// The number may be outer.inner (outer.outer.inner), or - for none. Flags: ! is Presence Always, ?
 // is Explicit. Types: string bytes bool int32 int64 double quantity time micro
 // duration intorstring raw strings, []T, map[T], or the name of an object.
 func parseTable(text string) *schema.Table {
@@ -29,10 +29,15 @@ func parseTable(text string) *schema.Table {
 			p.table.Types[current].Kind = schema.Object
 		default:
 			f := schema.Field{Name: words[0]}
-			if outer, inner, ok := strings.Cut(words[1], "."); ok {
-				f.More, f.Number = &schema.More{Outer: atoi(outer)}, atoi(inner)
-			} else if words[1] != "-" {
-				f.Number = atoi(words[1])
+			numbers := strings.Split(words[1], ".")
+			if words[1] != "-" {
+				f.Number = atoi(numbers[len(numbers)-1])
+			}
+			for _, outer := range numbers[:len(numbers)-1] {
+				if f.More == nil {
+					f.More = &schema.More{}
+				}
+				f.More.Outer = f.More.Outer<<schema.OuterBits | atoi(outer)
 			}
 			switch words[2] {
 			case "!":
@@ -149,6 +154,12 @@ Mixed
 	list 3 []Leaf
 	child 2 ? Mixed
 	flag 4 bool
+NamedRule
+	names 1 []string
+	operations 2.1 []string
+	groups 2.2.1 []string
+	scope 2.2.4 string
+
 Volume
 	name 1 string
 	path 2.1 ? Leaf

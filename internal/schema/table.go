@@ -180,10 +180,16 @@ type Field struct {
 	More      *More
 }
 
+// OuterBits are the bits of each number in More.Outer, of which MostOuter is the greatest.
+const (
+	OuterBits = 8
+	MostOuter = 1<<OuterBits - 1
+)
+
 // More holds properties that few fields have; they are kept apart so that walks over
 // objects touch less memory.
 type More struct {
-	Outer     uint32 // number of the embedded message that holds Number in the binary form; 0: the object's own message
+	Outer     uint32 // number of the embedded message that holds Number in the binary form, after those around it (OuterBits); 0: the object's own message
 	PatchKey  string // merge key of PatchMerge lists; "" for scalars
 	Gate      string // the feature without which the field is dropped; "" for none
 	GateValue string // the value that replaces a sent one without the feature; "" to drop the field

@@ -41,15 +41,28 @@ func (r *reader) numberAt(n node) int {
 // innerMessage is a binary message inside that of an object: an entry of x-cluster-binary-outer.
 type innerMessage struct {
 	pos     schema.Position
-	number  int
+	number  int      // as schema.More.Outer
 	members []string // nil for those of x-cluster-one-of
+}
+
+// outerAt reads the number of an inner message, after those around it: 2.3 is the third
+// in the second.
+func (r *reader) outerAt(n node) (outer int) {
+	for part := range strings.SplitSeq(n.Value, ".") {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 1 || v > schema.MostOuter {
+			r.fail(n.pos(), "use 1 to "+strconv.Itoa(schema.MostOuter), "the number %q of an inner message is out of range", n.Value)
+		}
+		outer = outer<<schema.OuterBits | v
+	}
+	return outer
 }
 
 // innerMessages reads {number: [member, ...]}.
 func (r *reader) innerMessages(s *schema.Schema) func(node) {
 	return func(n node) {
 		for _, e := range r.entries(n) {
-			m := innerMessage{pos: e.at.pos(), number: r.numberAt(e.at)}
+			m := innerMessage{pos: e.at.pos(), number: r.outerAt(e.at)}
 			if e.value.Value != "one-of" {
 				r.texts(&m.members)(e.value)
 			}
@@ -68,7 +81,7 @@ func (r *reader) placeInner(s *schema.Schema) {
 			}
 		}
 		if len(m.members) == 0 {
-			r.fail(m.pos, "name members of the object, or add x-cluster-one-of", "the inner message %d has no members", m.number)
+			r.fail(m.pos, "name members of the object, or add x-cluster-one-of", "the inner message has no members")
 		}
 		for _, name := range m.members {
 			i := slices.IndexFunc(s.Properties, func(p schema.Property) bool { return p.Name == name })
@@ -96,7 +109,10 @@ func numberFields(s *schema.Schema) {
 			f.Binary = numberAfter(last[f.BinaryOuter])
 		}
 		last[f.BinaryOuter] = max(last[f.BinaryOuter], f.Binary)
-		last[0] = max(last[0], f.BinaryOuter)
+		for outer := f.BinaryOuter; outer != 0; outer >>= schema.OuterBits {
+			around := outer >> schema.OuterBits
+			last[around] = max(last[around], outer&schema.MostOuter)
+		}
 	}
 	for _, p := range s.Properties {
 		p.Schema.Binary = max(p.Schema.Binary, 0)
@@ -121,13 +137,14 @@ func numberAfter(n int) int {
 func (d *documents) checkNumbers(s *schema.Schema) {
 	type wireNumber struct{ outer, number int }
 	taken := map[wireNumber]string{}
-	outer, last := map[int]string{}, map[int]int{}
+	outer, last := map[wireNumber]string{}, map[int]int{}
 	var say, follow []schema.Property
 	for _, p := range s.Properties {
-		n := p.Schema.BinaryOuter
-		last[n] = max(last[n], p.Schema.Binary)
-		if last[0] = max(last[0], n); n != 0 {
-			outer[n] = p.Name
+		last[p.Schema.BinaryOuter] = max(last[p.Schema.BinaryOuter], p.Schema.Binary)
+		for n := p.Schema.BinaryOuter; n != 0; n >>= schema.OuterBits {
+			around := n >> schema.OuterBits
+			last[around] = max(last[around], n&schema.MostOuter)
+			outer[wireNumber{around, n & schema.MostOuter}] = p.Name
 		}
 		if _, says := d.places[p.Schema]["x-cluster-binary"]; says {
 			say = append(say, p)
@@ -141,8 +158,8 @@ func (d *documents) checkNumbers(s *schema.Schema) {
 			continue
 		}
 		other := taken[at]
-		if at.outer == 0 && outer[at.number] != "" {
-			other = outer[at.number]
+		if outer[at] != "" {
+			other = outer[at]
 		}
 		if other != "" {
 			d.fail(d.at(p.Schema, "x-cluster-binary"), fmt.Sprintf("write x-cluster-binary: %d, the next free number; a number is never used again, not even after its field is gone", numberAfter(last[at.outer])),
