@@ -26,7 +26,7 @@ func newBase(further ...cel.EnvOption) (*base, error) {
 		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
 		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(),
 		cel.ASTValidators(cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals(), cel.ValidateRegexLiterals(), cel.ValidateHomogeneousAggregateLiterals()),
-		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.TwoVarComprehensions(),
+		ext.Strings(ext.StringsVersion(2)), ext.Sets(), ext.Lists(ext.ListsVersion(3)), ext.TwoVarComprehensions(),
 		cel.CostEstimatorOptions(checker.PresenceTestHasCost(false)),
 		cel.Lib(library{}),
 	)...)
@@ -51,8 +51,8 @@ type library struct{}
 
 // CompileOptions implements cel.Library.
 func (library) CompileOptions() []cel.EnvOption {
-	options := []cel.EnvOption{cel.Types(addresses.is, networks.is)}
-	for _, functions := range []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(), addressFunctions(), formatFunctions(), versionFunctions()} {
+	options := []cel.EnvOption{cel.Types(addresses.is, networks.is, authorities.is, pathQueries.is, groupQueries.is, resourceQueries.is, decisions.is)}
+	for _, functions := range []map[string][]cel.FunctionOpt{listFunctions(), regexpFunctions(), urlFunctions(), quantityFunctions(), addressFunctions(), formatFunctions(), versionFunctions(), rightsFunctions()} {
 		for name, overloads := range functions {
 			options = append(options, cel.Function(name, overloads...))
 		}

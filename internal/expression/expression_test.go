@@ -111,7 +111,7 @@ func TestExpressions(t *testing.T) {
 		{`self.?maybe.orValue('none') == 'none'`, "true"},
 		{`self.missing == 1`, "ERROR: <input>:1:5: undefined field 'missing'"},
 		{`self.any == 1`, "ERROR: <input>:1:5: undefined field 'any'"},
-		{`self.count`, "the value is of type int"},
+		{`self.count`, "int"},
 		{`self.port == 'http' && self.port != 80`, "true"},
 		{`self.port > 80`, "error: no such overload"},
 		{`self.since > timestamp('2022-01-01T00:00:00Z') && self.since.getFullYear() == 2022 && self.day < self.since`, "true"},

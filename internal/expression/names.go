@@ -40,3 +40,6 @@ next:
 	}
 	return b.String(), true
 }
+
+// Reserved reports whether the grammar does not allow a name.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }

@@ -48,6 +48,7 @@ func makePrices() map[string]price {
 		"getScheme", "getHostname", "getHost", "getPort", "getEscapedPath", "getQuery"} {
 		all[name] = price{}
 	}
+	rightsPrices(all)
 	return all
 }
 

@@ -29,6 +29,8 @@ const (
 var (
 	ErrCost        = errors.New("operation cancelled: actual cost limit exceeded")
 	ErrInterrupted = errors.New("operation interrupted")
+	// ErrBudget ends evaluations with a common limit.
+	ErrBudget = errors.New("validation failed due to running out of cost budget, no further validation rules will be run")
 )
 
 // Value is the value of an expression.
@@ -63,7 +65,9 @@ func (p *Program) Uses(variable string) bool {
 type Bindings struct {
 	scope  *Scope
 	values []ref.Val // nil: not bound
+	later  []func() Value
 	space  [3]ref.Val
+	extra  uint64 // the cost of composed expressions that were evaluated for others
 	steps  uint
 	most   uint // steps of loops; 0: any number
 	ctx    context.Context
@@ -76,7 +80,28 @@ func (s *Scope) Bind() *Bindings {
 	if b.values = b.space[:min(len(s.variables), len(b.space))]; len(s.variables) > len(b.space) {
 		b.values = make([]ref.Val, len(s.variables))
 	}
+	for i := range s.variables {
+		if c := s.composed; c != nil && s.variables[i].Type == c.is {
+			b.values[i] = &composedValue{b, make([]ref.Val, len(c.programs))}
+		}
+	}
 	return b
+}
+
+// SetValue gives a variable a value that is not a tree.
+func (b *Bindings) SetValue(variable int, v Value) { b.values[variable] = v }
+
+// SetLater gives a variable the value that from makes, if an expression asks for it.
+func (b *Bindings) SetLater(variable int, from func() Value) {
+	if b.later == nil {
+		b.later = make([]func() Value, len(b.values))
+	}
+	b.later[variable] = from
+}
+
+// ValueOf is a tree as the value of a variable.
+func (s *Scope) ValueOf(variable int, v document.Value) Value {
+	return valueOf(v, s.variables[variable].Type)
 }
 
 // Set gives the variable at an index of the scope its value. An absent value is one that
@@ -98,6 +123,9 @@ func (b *Bindings) Set(variable int, v document.Value) {
 func (b *Bindings) ResolveName(name string) (any, bool) {
 	for i := range b.values {
 		if b.scope.variables[i].Name == name {
+			if b.values[i] == nil && b.later != nil && b.later[i] != nil {
+				b.values[i] = b.later[i]()
+			}
 			return b.values[i], b.values[i] != nil
 		}
 	}
@@ -213,3 +241,6 @@ func TextOf(v Value) string {
 	s, _ := v.(types.String)
 	return string(s)
 }
+
+// Scope is the scope in which the expression was compiled.
+func (p *Program) Scope() *Scope { return p.scope }

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -22,6 +23,7 @@ type Scope struct {
 	provider  *provider
 	variables []Variable
 	costs     *costs
+	composed  *composition // nil without the variable for it
 }
 
 // NewScope makes a scope. types has the types of the variables and all below them; nil
@@ -46,6 +48,10 @@ func newScope(made func() (*base, error), ts *Types, variables ...Variable) (*Sc
 		if v.Type == nil {
 			v.Type = dynamic
 		}
+		if v.Name == ComposedName {
+			s.composed = &composition{is: v.Type}
+			s.provider.composed = v.Type
+		}
 		if s.costs.variables[v.Name] = v.Type; i == 0 {
 			s.costs.first = v.Type
 		}
@@ -66,8 +72,21 @@ type Result uint8
 const (
 	Condition Result = iota // true or false
 	Text
+	TextOrNull
 	Anything
 )
+
+func (r Result) allows(is *cel.Type) bool {
+	switch r {
+	case Condition:
+		return is == cel.BoolType
+	case Text:
+		return is == cel.StringType
+	case TextOrNull:
+		return is == cel.StringType || is == cel.NullType
+	}
+	return true
+}
 
 // ProblemKind says at which step a compilation failed.
 type ProblemKind uint8
@@ -82,7 +101,7 @@ const (
 // Problem is the reason why a text is not an expression of a scope.
 type Problem struct {
 	Kind   ProblemKind
-	Detail string // of a SyntaxProblem the lines that cel-go writes, with positions
+	Detail string // of a SyntaxProblem the lines that cel-go writes, with positions; of a ResultProblem the type
 }
 
 // Error implements error.
@@ -109,8 +128,8 @@ func (s *Scope) Compile(text string, want Result) (p *Program, err error) {
 	if issues != nil && issues.Err() != nil {
 		return nil, &Problem{SyntaxProblem, issues.String()}
 	}
-	if is := checked.OutputType(); want == Condition && is != cel.BoolType || want == Text && is != cel.StringType {
-		return nil, &Problem{ResultProblem, "the value is of type " + is.String()}
+	if is := checked.OutputType(); !want.allows(is) {
+		return nil, &Problem{ResultProblem, is.String()}
 	}
 	p = &Program{scope: s, checked: checked}
 	if err := p.plan(); err != nil {
@@ -140,4 +159,9 @@ func (p *Program) plan() error {
 	p.plain, err = plain.NewInterpretable(p.checked.NativeRep(), interpreter.CustomDecorator(planOptional), interpreter.InterruptableEval(), interpreter.Optimize(),
 		interpreter.CompileRegexConstants(interpreter.MatchesRegexOptimization, findOnce, findAllOnce))
 	return err
+}
+
+// Index is the index of a variable; -1 for one that the scope does not have.
+func (s *Scope) Index(variable string) int {
+	return slices.IndexFunc(s.variables, func(v Variable) bool { return v.Name == variable })
 }

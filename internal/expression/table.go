@@ -14,9 +14,8 @@ import (
 	"github.com/capstan-dev/capstan/internal/schema"
 )
 
-// documentBase has more functions of lists, and cel.bind, for the expressions of the
-// documents.
-var documentBase = sync.OnceValues(func() (*base, error) { return newBase(ext.Lists(), ext.Bindings()) })
+// documentBase has cel.bind too, for the expressions of the documents.
+var documentBase = sync.OnceValues(func() (*base, error) { return newBase(ext.Bindings()) })
 
 // textKinds are the kinds of tables whose values are strings in expressions too.
 var textKinds = map[schema.Kind]Kind{schema.Boolean: Boolean, schema.Integer: Integer, schema.Number: Number, schema.IntOrString: IntOrString, schema.Any: Dynamic}
@@ -25,8 +24,17 @@ var textKinds = map[schema.Kind]Kind{schema.Boolean: Boolean, schema.Integer: In
 // need them.
 type tableTypes struct {
 	*Types
-	table *schema.Table
-	known map[schema.Ref]*Type
+	prefix string // of the names of objects
+	table  *schema.Table
+	known  map[schema.Ref]*Type
+}
+
+// OfTable declares a type of a table. The name sets it apart from those of other tables.
+func (ts *Types) OfTable(name string, table *schema.Table, at schema.Ref) *Type {
+	if ts.objects == nil {
+		ts.objects = map[string]*Type{}
+	}
+	return (&tableTypes{ts, name, table, map[schema.Ref]*Type{}}).of(at)
 }
 
 // of is the type of the values of a type of the table. Members of its objects that are not
@@ -43,14 +51,14 @@ func (ts *tableTypes) of(at schema.Ref) *Type {
 	ts.known[at] = t
 	switch src.Kind {
 	case schema.Object:
-		name := cmp.Or(src.Name, "object") + "#" + strconv.Itoa(int(at))
+		name := ts.prefix + cmp.Or(src.Name, "object") + "#" + strconv.Itoa(int(at))
 		t.Kind, t.zeros, t.native = Object, true, types.NewObjectType(name)
 		ts.objects[name] = t
 		t.declare = sync.OnceFunc(func() {
 			for _, f := range src.Fields {
 				member := Field{Name: f.Name, Type: ts.of(f.Type)}
 				if word, ok := Escape(f.Name + "x"); ok && word == f.Name+"x" {
-					member.escaped = f.Name // the grammar reserves words, but not behind a dot
+					member.Plain = true
 				}
 				t.Fields = append(t.Fields, member)
 			}
@@ -112,9 +120,9 @@ func NewCell(t *schema.Table, of schema.Ref, text string) *Cell {
 // Compile returns the mistake in the expression, whose value has to fit into a cell.
 func (c *Cell) Compile() error {
 	c.once.Do(func() {
-		ts := tableTypes{&Types{map[string]*Type{}}, c.table, map[schema.Ref]*Type{}}
+		ts := &Types{}
 		var scope *Scope
-		if scope, c.err = newScope(documentBase, ts.Types, Variable{Name: "self", Type: ts.of(c.of)}); c.err != nil {
+		if scope, c.err = newScope(documentBase, ts, Variable{Name: "self", Type: ts.OfTable("", c.table, c.of)}); c.err != nil {
 			return
 		}
 		if c.program, c.err = scope.Compile(c.text, Anything); c.err != nil {

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -75,6 +74,9 @@ func (t *Type) named(name string) *Field {
 type Field struct {
 	Name string
 	Type *Type
+	// Plain is set where expressions write a reserved word as it is, not escaped: the
+	// grammar allows it behind a dot.
+	Plain bool
 
 	escaped string // "" for one that expressions cannot name
 	access  *types.FieldType
@@ -152,7 +154,9 @@ func (f *Field) declare() bool {
 	if !ok || f.Type.Kind == Opaque {
 		return false
 	}
-	f.escaped = cmp.Or(f.escaped, escaped)
+	if f.escaped = escaped; f.Plain {
+		f.escaped = f.Name
+	}
 	f.access = &types.FieldType{Type: f.Type.native,
 		IsSet: func(target any) bool {
 			o, ok := target.(*object)
@@ -186,11 +190,20 @@ type provider struct {
 	types.Provider
 	adapter  types.Adapter
 	declared *Types
+	composed *Type // nil for none
+}
+
+// object is the declared type of a name; nil for none.
+func (p *provider) object(name string) *Type {
+	if name == composedType {
+		return p.composed
+	}
+	return p.declared.objects[name]
 }
 
 // FindStructType implements types.Provider.
 func (p *provider) FindStructType(name string) (*types.Type, bool) {
-	if t := p.declared.objects[name]; t != nil {
+	if t := p.object(name); t != nil {
 		return types.NewTypeTypeWithParam(t.native), true
 	}
 	return p.Provider.FindStructType(name)
@@ -198,7 +211,7 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 
 // FindStructFieldNames implements types.Provider.
 func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
-	if t := p.declared.objects[name]; t != nil {
+	if t := p.object(name); t != nil {
 		t.named("")
 		return slices.Sorted(maps.Keys(t.byEscaped)), true
 	}
@@ -207,7 +220,7 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 
 // FindStructFieldType implements types.Provider.
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
-	if t := p.declared.objects[name]; t != nil {
+	if t := p.object(name); t != nil {
 		if f := t.named(field); f != nil {
 			return f.access, true
 		}

@@ -1,0 +1,141 @@
+package expression
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/capstan-dev/capstan/internal/gen/profile"
+)
+
+// ComposedName is the variable whose members are the expressions of Compose.
+const ComposedName = "variables"
+
+const composedType = profile.MediaTypeWord + ".variables"
+
+// composition is the named expressions of a scope.
+type composition struct {
+	is       *Type
+	programs []*Program
+}
+
+// Composed is the variable that has the expressions of Compose.
+func Composed() Variable {
+	return Variable{Name: ComposedName, Type: &Type{Kind: Object, byEscaped: map[string]*Field{}, native: types.NewObjectType(composedType)}}
+}
+
+// Compose adds a named expression of any type to the scope: expressions that are compiled
+// later use it as variables.<name>. Bindings evaluate it when it is first used. The scope
+// has to have Composed among its variables. A wrong expression is a *Problem, and has no
+// type then.
+func (s *Scope) Compose(name, text string) error {
+	p, err := s.Compile(text, Anything)
+	c := s.composed
+	index := len(c.programs)
+	c.programs = append(c.programs, p)
+	native := types.DynType
+	if err == nil {
+		native = plain(p.checked.OutputType())
+	}
+	c.is.byEscaped[name] = &Field{Name: name, Type: dynamic, escaped: name, access: &types.FieldType{Type: native,
+		IsSet: func(target any) bool { _, ok := target.(*composedValue); return ok },
+		GetFrom: func(target any) (any, error) {
+			v, ok := target.(*composedValue)
+			if !ok {
+				return nil, noSuchKey(name)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("composited variable %q fails to compile: %v", name, err)
+			}
+			return v.get(index, name)
+		}}}
+	return err
+}
+
+// plain is the type of a composed expression for those that use it: types of objects are
+// not known to them.
+func plain(t *types.Type) *types.Type {
+	switch t.Kind() {
+	case types.BoolKind, types.BytesKind, types.DoubleKind, types.DurationKind, types.IntKind, types.NullTypeKind, types.StringKind, types.TimestampKind, types.UintKind:
+		return t
+	case types.ListKind:
+		return types.NewListType(plain(t.Parameters()[0]))
+	case types.MapKind:
+		return types.NewMapType(plain(t.Parameters()[0]), plain(t.Parameters()[1]))
+	}
+	return types.DynType
+}
+
+// composedValue has the values of composed expressions, once they were used.
+type composedValue struct {
+	b      *Bindings
+	values []ref.Val
+}
+
+func (c *composedValue) get(i int, name string) (ref.Val, error) {
+	if c.values[i] != nil {
+		return c.values[i], nil
+	}
+	b := c.b
+	steps, most, start, ctx := b.steps, b.most, b.start, b.ctx
+	v, cost, err := b.scope.composed.programs[i].evaluate(ctx, b, CallLimit)
+	b.steps, b.most, b.start, b.ctx = steps, most, start, ctx
+	b.extra += cost
+	if err != nil {
+		return nil, fmt.Errorf("composited variable %q fails to evaluate: %v", name, err)
+	}
+	c.values[i] = v
+	return v, nil
+}
+
+// ConvertToNative implements ref.Val.
+func (c *composedValue) ConvertToNative(to reflect.Type) (any, error) {
+	return nil, fmt.Errorf("type conversion error from '%s' to '%v'", composedType, to)
+}
+
+// ConvertToType implements ref.Val.
+func (c *composedValue) ConvertToType(to ref.Type) ref.Val {
+	return types.NewErr("type conversion error from '%s' to '%s'", composedType, to.TypeName())
+}
+
+// Equal implements ref.Val.
+func (c *composedValue) Equal(other ref.Val) ref.Val { return types.Bool(ref.Val(c) == other) }
+
+// Type implements ref.Val.
+func (c *composedValue) Type() ref.Type { return c.b.scope.composed.is.native }
+
+// Value implements ref.Val: the value itself, which fields are taken from.
+func (c *composedValue) Value() any { return c }
+
+// Budget bounds evaluations one after the other, in units of cost.
+type Budget uint64
+
+// cheap is a worst cost at which evaluations are not counted.
+const cheap = 1000
+
+// evaluate evaluates the expression, counting only if it has to, and returns its cost, or
+// the worst one, without that of composed expressions.
+func (p *Program) evaluate(ctx context.Context, b *Bindings, limit uint64) (v Value, cost uint64, err error) {
+	if p.Cost <= min(cheap, limit) {
+		v, err = p.Eval(ctx, b)
+		return v, p.Cost, err
+	}
+	return p.EvalCounting(ctx, b)
+}
+
+// Spend evaluates the expression and takes the cost from the budget. ErrBudget reports
+// that it did not suffice; the error is one of the expression otherwise, as that of
+// EvalCounting.
+func (p *Program) Spend(ctx context.Context, b *Bindings, budget *Budget) (Value, error) {
+	b.extra = 0
+	v, cost, err := p.evaluate(ctx, b, uint64(*budget))
+	if cost += b.extra; cost > uint64(*budget) {
+		*budget = 0
+		return nil, ErrBudget
+	}
+	*budget -= Budget(cost)
+	return v, err
+}
